@@ -1,0 +1,41 @@
+/** What the engine tells an adapter to do, and what the adapter tells it back. Adapters know nothing else of records. */
+import type { Context } from "./context.ts";
+import type { NeutralResponse } from "./message.ts";
+import type { HeaderLine } from "./record.ts";
+
+export type Decision =
+  /** Not protected (method, no key where none is needed, observe mode): call the handler, touch nothing. */
+  | { readonly kind: "pass" }
+  /** Call the handler with `execution.context`, capture its answer, hand it to the execution, send what that returns. */
+  | { readonly kind: "execute"; readonly execution: Execution }
+  /** Send this answer; do not call the handler. */
+  | { readonly kind: "replay"; readonly response: NeutralResponse }
+  /** Send this problem; do not call the handler. */
+  | { readonly kind: "reject"; readonly response: NeutralResponse };
+
+/** How the handler ended. */
+export type HandlerOutcome =
+  | { readonly kind: "answered"; readonly response: NeutralResponse }
+  /** The framework will make (or has made) the error answer; only the fact matters here. */
+  | { readonly kind: "threw"; readonly error: unknown }
+  /** The connection died under a half-written answer and the handler went quiet. */
+  | { readonly kind: "interrupted" };
+
+export type Settled =
+  /** Send the captured answer with these lines added (`Idempotency-Stored: false` where recording failed). */
+  | { readonly kind: "send"; readonly addHeaders: readonly HeaderLine[] }
+  /** Send this instead of what the handler wrote (the fence was lost: the record's answer is the truth). */
+  | { readonly kind: "replace"; readonly response: NeutralResponse };
+
+export interface Execution {
+  readonly context: Context;
+  /** Past this many body bytes an answer is streamed, not held. */
+  readonly bodyBytesMax: number;
+  /** Exactly once, unless `beginStream` was called. Never rejects. */
+  settle(outcome: HandlerOutcome): Promise<Settled>;
+  /**
+   * The answer cannot be held (past the cap, flushed, event stream): the tombstone is stored first, then bytes may go
+   * live. Exactly once, instead of `settle`. Never rejects; `replace` means the fence was lost before anything was sent.
+   */
+  beginStream(head: { readonly status: number; readonly headers: readonly HeaderLine[] }): Promise<Settled>;
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from "node:crypto";
+
+/** A pending timer; `cancel` is idempotent. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * Everything the engine takes from the outside world besides the store: a monotonic clock, a wall clock for logs only,
+ * randomness and timers. Injected, so that a simulation can run the same code deterministically.
+ */
+export interface Environment {
+  /** Monotonic milliseconds; only differences mean anything. */
+  monotonicMs(): number;
+  /** Wall clock, for events and logs; never for a decision. */
+  wallMs(): number;
+  randomBytes(length: number): Uint8Array;
+  /** Timers never keep the process alive by themselves unless `hold` is set. */
+  after(delayMs: number, run: () => void, options?: { readonly hold?: boolean }): Timer;
+}
+
+export const systemEnvironment: Environment = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  randomBytes: (length) => new Uint8Array(randomBytes(length)),
+  after: (delayMs, run, options) => {
+    const timer = setTimeout(run, delayMs);
+    if (options?.hold !== true) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+/** A number in [0, 1) from the environment's randomness, for jitter. */
+export function fraction(environment: Environment): number {
+  const bytes = environment.randomBytes(4);
+  return (((bytes[0] ?? 0) * 256 + (bytes[1] ?? 0)) * 256 + (bytes[2] ?? 0)) / 2 ** 24;
+}

@@ -1,0 +1,79 @@
+/**
+ * One base class and one catalogue. `docs/reference/errors.md` lists the same codes; a test compares the two and the
+ * type, both ways. Programs branch on `code`, never on a message.
+ */
+
+export interface ErrorEntry {
+  /** The HTTP status where the layer answers with it; 500 for errors that are the program's own. */
+  readonly status: number;
+  /** Whether the same request may be sent again as it is. */
+  readonly retryable: boolean;
+  readonly title: string;
+}
+
+export const catalogue = {
+  "idempotency-key-required": { status: 400, retryable: false, title: "An idempotency key is required" },
+  "idempotency-key-invalid": { status: 400, retryable: false, title: "The idempotency key is not valid" },
+  "idempotency-key-reused": {
+    status: 422,
+    retryable: false,
+    title: "The idempotency key was used before with other content",
+  },
+  "idempotency-in-flight": {
+    status: 409,
+    retryable: true,
+    title: "A request with this idempotency key is still running",
+  },
+  "outcome-unknown": {
+    status: 409,
+    retryable: false,
+    title: "The outcome of an earlier request with this key is not known yet",
+  },
+  "response-not-stored": {
+    status: 409,
+    retryable: false,
+    title: "The operation was done, but its answer was too large to be kept",
+  },
+  "store-unavailable": { status: 503, retryable: true, title: "The idempotency store cannot be reached" },
+  "quota-exceeded": { status: 429, retryable: true, title: "Too many idempotency keys are in use" },
+  "request-too-large": { status: 413, retryable: false, title: "The request body is too large" },
+  "request-unreadable": { status: 400, retryable: false, title: "The request body cannot be read" },
+  "option-invalid": { status: 500, retryable: false, title: "An option of ichido is not valid" },
+  "scope-missing": { status: 500, retryable: false, title: "The scope function did not say whose key it is" },
+  "body-unavailable": { status: 500, retryable: false, title: "The request body is not available to ichido" },
+  "value-not-serialisable": { status: 500, retryable: false, title: "A value cannot be stored and given back unchanged" },
+  "schema-missing": { status: 500, retryable: false, title: "The tables of ichido are missing or outdated" },
+  "engine-closed": { status: 503, retryable: true, title: "This process is shutting down" },
+} as const satisfies Readonly<Record<string, ErrorEntry>>;
+
+export type IchidoErrorCode = keyof typeof catalogue;
+
+export class IchidoError extends Error {
+  override readonly name: string = "IchidoError";
+  readonly code: IchidoErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+
+  constructor(code: IchidoErrorCode, message: string, options?: { readonly cause?: unknown; readonly status?: number }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = options?.status ?? catalogue[code].status;
+    this.retryable = catalogue[code].retryable;
+  }
+}
+
+export function isIchidoError(value: unknown): value is IchidoError {
+  return value instanceof IchidoError;
+}
+
+/** The request cannot be fingerprinted: nothing was claimed. */
+export class RequestBodyError extends IchidoError {
+  override readonly name: string = "RequestBodyError";
+  constructor(
+    code: "request-too-large" | "request-unreadable" | "body-unavailable",
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) {
+    super(code, message, options);
+  }
+}

@@ -1,0 +1,52 @@
+/** What the engine tells metrics, logs and tests. The key itself never appears; `keyHash` is eight hexadecimal digits. */
+import type { IchidoErrorCode } from "./errors.ts";
+
+/** The words of the metrics: how a request to a protected route was answered. */
+export type RequestOutcome =
+  | "executed"
+  | "replayed"
+  | "replayed_after_wait"
+  | "in_progress"
+  | "key_reused"
+  | "key_missing"
+  | "key_invalid"
+  | "outcome_unknown"
+  | "response_not_stored"
+  | "store_error"
+  | "refused"
+  | "bypassed";
+
+export type IchidoEvent =
+  /** One per request that reached a protected route. `observed`: the outcome it would have had with enforcement on. */
+  | {
+      readonly type: "request";
+      readonly operation: string;
+      readonly outcome: RequestOutcome;
+      readonly observed: boolean;
+      readonly status: number | undefined;
+      readonly durationMs: number;
+      readonly keyHash?: string;
+      readonly attempt?: number;
+    }
+  | { readonly type: "takeover"; readonly operation: string; readonly keyHash: string; readonly attempt: number }
+  | {
+      readonly type: "lease-lost";
+      readonly operation: string;
+      readonly keyHash: string;
+      readonly reason: "stale" | "unreachable" | "execution-limit";
+    }
+  /** A late writer was stopped by the fence. */
+  | { readonly type: "fence-rejected"; readonly operation: string; readonly keyHash: string; readonly verb: string }
+  | { readonly type: "not-stored"; readonly operation: string; readonly keyHash: string; readonly error: unknown }
+  | {
+      readonly type: "store-call";
+      readonly store: string;
+      readonly verb: string;
+      readonly durationMs: number;
+      readonly error?: unknown;
+    }
+  | { readonly type: "sweep"; readonly deleted: number; readonly guarded: boolean }
+  | { readonly type: "warning"; readonly code: string; readonly message: string; readonly error?: unknown }
+  | { readonly type: "problem"; readonly operation: string; readonly code: IchidoErrorCode };
+
+export type IchidoListener = (event: IchidoEvent) => void;

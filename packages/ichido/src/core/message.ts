@@ -1,0 +1,30 @@
+/** The neutral request and response: all that the core knows of HTTP. */
+import type { HeaderLine } from "./record.ts";
+
+/**
+ * The decoded content of a request. `bytes` where the adapter can have them (content codings removed), else the `parsed`
+ * value, which is all that the handler can see either.
+ */
+export type RequestBody =
+  | { readonly kind: "none" }
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  | { readonly kind: "parsed"; readonly value: unknown };
+
+export interface NeutralRequest<Native = unknown> {
+  readonly method: string;
+  /** Path and query as the client sent them, mount points included. */
+  readonly target: string;
+  /** Every line of a header, unmerged; an empty array when absent. Names are asked for in lower case. */
+  headerLines(name: string): readonly string[];
+  /** Called once, after the key was accepted. Rejects with a `RequestBodyError` for what must not be claimed. */
+  body(): Promise<RequestBody>;
+  /** The framework's own request, for `scope` and `labels`. */
+  readonly native: Native;
+}
+
+/** An answer as it would go over the wire. */
+export interface NeutralResponse {
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+  readonly body: Uint8Array;
+}

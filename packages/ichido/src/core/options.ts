@@ -1,0 +1,149 @@
+/** Options: what a user may set, and nothing of how they are checked (`validate-options.ts`). */
+import type { Environment } from "./environment.ts";
+import type { IchidoListener } from "./events.ts";
+import type { FaultPoint } from "./faults.ts";
+import type { NeutralRequest, NeutralResponse } from "./message.ts";
+import type { Problem } from "./problem.ts";
+import type { Profile, ProfileName } from "./profiles.ts";
+import type { Identity, Scope } from "./record.ts";
+import type { Store } from "./store.ts";
+
+/** What `verify` learns about the vanished attempt. */
+export interface VerifyRequest {
+  readonly identity: Identity;
+  readonly attempt: number;
+  /** The same references the vanished attempt used. */
+  reference(name: string): string;
+  readonly signal: AbortSignal;
+}
+
+export type VerifyAnswer =
+  /** It happened, and this is its answer: stored and sent. */
+  | { readonly verdict: "found"; readonly response: AnswerLike }
+  /** It did not happen: the handler runs. */
+  | { readonly verdict: "absent" }
+  /** It cannot be told yet: the caller gets `outcome-unknown` and may ask again. */
+  | { readonly verdict: "not-visible-yet" };
+
+/** An answer made by code rather than captured: a JSON value, text or bytes. */
+export interface AnswerLike {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: unknown;
+}
+
+export type OnUnknown =
+  | "rerun"
+  | "hold"
+  | { readonly verify: (request: VerifyRequest) => VerifyAnswer | Promise<VerifyAnswer> };
+
+/** A duplicate of a running request: refuse it, tell where to ask, or let it wait for the answer. */
+export type InFlight = "conflict" | "accepted" | { readonly waitMs: number };
+
+/** What of a request makes it "the same". */
+export interface FingerprintOptions {
+  /** JSON members that count, by name or dotted path; absent: the whole body. */
+  readonly fields?: readonly string[];
+  /** `semantic` compares JSON, forms and multipart by meaning, `bytes` exactly. */
+  readonly compare?: "semantic" | "bytes";
+}
+
+export interface KeyPolicy {
+  /** Keys that look like an e-mail address or a bare number. Default `warn`. */
+  readonly personalData?: "allow" | "warn" | "refuse";
+  /** Keys that could be guessed (under about 64 bits). Default `allow`. */
+  readonly lowEntropy?: "allow" | "warn" | "refuse";
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** Settings that an engine gives to all its routes and a route may override. */
+export interface SharedOptions<Native> {
+  /** What to do when an owner vanished. No default: only you know whether running twice is worse than not at all. */
+  readonly onUnknown: OnUnknown;
+  readonly profile?: ProfileName | Profile;
+  readonly leaseMs?: number;
+  readonly retentionMs?: number;
+  readonly bodyBytesMax?: number;
+  readonly inFlight?: InFlight;
+  readonly labels?: (request: Native) => Labels;
+  readonly keyPolicy?: KeyPolicy;
+  readonly fingerprint?: FingerprintOptions;
+  /** Which answers of the handler are stored; overrides the rule of the profile. */
+  readonly keep?: (answer: { readonly status: number }) => boolean;
+  /** `false`: observe mode. Everything runs; what would have been replayed or refused is counted. */
+  readonly enforce?: boolean;
+  /** Where a caller of a `202` asks for the outcome. */
+  readonly statusUrl?: (operationId: string) => string;
+}
+
+interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
+  /** Where keys live. */
+  readonly store: Store;
+  readonly problemBase?: string;
+  /** Sent as `Link: <…>; rel="describedby"` with every problem. */
+  readonly docsUrl?: string;
+  /** Another envelope for the layer's own errors. */
+  readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
+  readonly storeTimeoutMs?: number;
+  readonly executionMs?: number;
+  readonly closeMs?: number;
+  readonly sweepMs?: number | "off";
+  readonly waitersMax?: number;
+  readonly onEvent?: IchidoListener;
+  readonly environment?: Environment;
+  readonly faults?: FaultPoint;
+}
+
+export type IchidoOptions<Native> = BaseIchidoOptions<Native> &
+  (
+    | {
+        /** Whose key it is. Must come from the authenticated caller, never from a header the caller chooses. */
+        readonly scope: (request: Native) => Scope;
+        readonly dangerouslyShareKeys?: false;
+      }
+    | {
+        readonly scope?: never;
+        /** All callers share one key space: one user's key answers another's request. */
+        readonly dangerouslyShareKeys: true;
+      }
+  );
+
+export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
+  /** Names the effect (`payment.create`). Part of the identity: the same key under another operation is independent. */
+  readonly operation: string;
+  /** Default: true for POST and PATCH. */
+  readonly required?: boolean;
+  /** Methods that are protected. Default POST and PATCH; all others pass untouched. */
+  readonly methods?: readonly string[];
+  /** Runs the handler unprotected while the store is down: duplicates then take effect twice. */
+  readonly dangerouslyRunWithoutStore?: boolean;
+}
+
+/** The engine as adapters see it. */
+export interface Decider<Native> {
+  decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<import("./decision.ts").Decision>;
+  route(options: RouteOptions<Native>): ResolvedRoute<Native>;
+}
+
+/** A route's options, checked and completed. Opaque to adapters. */
+export interface ResolvedRoute<Native> {
+  readonly operation: string;
+  readonly required: boolean;
+  readonly methods: ReadonlySet<string>;
+  readonly onUnknown: OnUnknown;
+  readonly profile: Profile;
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly bodyBytesMax: number;
+  readonly inFlight: InFlight;
+  readonly labels: ((request: Native) => Labels) | undefined;
+  readonly keyPolicy: Required<KeyPolicy>;
+  readonly fingerprint: { readonly fields: readonly string[] | undefined; readonly compare: "semantic" | "bytes" };
+  readonly keep: (answer: { readonly status: number }) => boolean;
+  readonly enforce: boolean;
+  readonly statusUrl: ((operationId: string) => string) | undefined;
+  readonly dangerouslyRunWithoutStore: boolean;
+}
+
+export type { NeutralResponse };

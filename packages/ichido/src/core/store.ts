@@ -1,0 +1,289 @@
+/**
+ * The Store contract.
+ *
+ * A store keeps one record per identity and answers a handful of verbs, each of them one atomic step on one record.
+ * Everything that makes an operation take effect once rests on the guarantees below; the suite in `ichido/testing`
+ * proves them title by title on every store, against the real server.
+ *
+ *  S1  One winner.       Among any number of concurrent claims of a free identity, in any number of processes, exactly
+ *                        one is granted.
+ *  S2  Lost reply.       A claim sent again with the same owner value is granted again with the same fence, or, when
+ *                        its completion went through, answers `completed`.
+ *  S3  Mismatch first.   A claim with another fingerprint answers `mismatch`, whatever the state (in flight, failed,
+ *                        lapsed, completed), and alters nothing.
+ *  S4  Takeover.         A lapsed or failed record is granted to exactly one claimant, with a greater fence and the
+ *                        next attempt number. `takeover: "none"` never takes a lapsed record; a record that was suspended
+ *                        with an interim answer or put on hold is taken only by `takeover: "any"`.
+ *  S5  Fence.            renew, complete, release, suspend, startStep and finishStep take effect only for the owner and
+ *                        fence that hold the record now; anyone else gets `stale` and changes nothing.
+ *  S6  Growing fences.   Fences of one identity strictly grow over distinct owners, also across expiry, deletion and a
+ *                        store clock that stepped back by less than the record's age.
+ *  S7  Completed stays.  A completed record keeps its response, byte for byte, until it expires or is swept. Completing
+ *                        again with the same owner and fence answers `ok` and changes nothing.
+ *  S8  Store time.       Leases and retention are measured by the store's own clock. Only durations cross the interface.
+ *  S9  Fixed retention.  Expiry counts from first sight; no verb extends it. It is tested by the claim before the
+ *                        fingerprint: an expired identity runs as new.
+ *  S10 Guarded expiry.   Nothing expires while the ticks of the store's clock are uneven (see `tick`).
+ *  S11 Never under way.  A record with a living owner, a started step, an interim answer or a hold never expires and is
+ *                        never swept.
+ *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, never locks others out for long.
+ *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any
+ *                        bytes come back unchanged, headers with order and multiplicity.
+ *  S14 Refusal.          A store at its bound refuses new identities (`full`) and never drops a record that may still be
+ *                        needed. Replays and completions go on.
+ *
+ * What is left out: a store never decides what an outcome means, never runs user code, never reads the clock of the
+ * process, and retries only what cannot change the answer.
+ */
+import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "./record.ts";
+import type { TransactionHandle } from "./transaction.ts";
+
+export interface StoreCapabilities {
+  /** Survives the death of the process that wrote it. */
+  readonly durable: boolean;
+  /** Seen alike by several processes. */
+  readonly shared: boolean;
+  /** `complete` can join the user's transaction. */
+  readonly transactions: "postgres" | "mysql" | "sqlite" | false;
+  /** What an acknowledged write survives, in one sentence, for docs and `health()`. */
+  readonly promise: string;
+}
+
+/** What a claim may take besides a free or failed record. */
+export type Takeover = "none" | "lapsed" | "any";
+
+export interface ClaimRequest {
+  readonly identity: Identity;
+  readonly owner: OwnerToken;
+  readonly fingerprint: Fingerprint;
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly takeover: Takeover;
+  /** What the person on call searches by. Stored at first sight. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export type ClaimResult =
+  | {
+      readonly outcome: "granted";
+      readonly fence: number;
+      /** 1 for the first attempt. */
+      readonly attempt: number;
+      /** `own`: this owner held it already (its reply was lost). `lapsed`: the former owner vanished. */
+      readonly origin: "new" | "own" | "failed" | "lapsed" | "suspended";
+      /** How many steps were ever started under this record. */
+      readonly stepsStarted: number;
+      /** The canonical hash stored at first sight; references derive from it. */
+      readonly canonical: Uint8Array;
+      readonly createdAtMs: number;
+      readonly expiresAtMs: number;
+    }
+  | {
+      readonly outcome: "completed";
+      readonly response: StoredResponse;
+      readonly fence: number;
+      readonly attempts: number;
+      readonly createdAtMs: number;
+      readonly expiresAtMs: number;
+      /** By the store's clock: how long this answer may still be replayed. */
+      readonly expiresInMs: number;
+    }
+  | { readonly outcome: "processing"; readonly leaseLeftMs: number; readonly attempts: number }
+  | {
+      /** The owner vanished or said so itself, and this claim may not take the record. */
+      readonly outcome: "unknown";
+      readonly interim?: StoredResponse;
+      readonly holdReason?: string;
+      readonly attempts: number;
+    }
+  | { readonly outcome: "mismatch" }
+  | { readonly outcome: "full" };
+
+/** The proof of ownership that every later verb must show. */
+export interface Claim {
+  readonly identity: Identity;
+  readonly owner: OwnerToken;
+  readonly fence: number;
+}
+
+export interface RenewRequest extends Claim {
+  readonly leaseMs: number;
+}
+
+export interface CompleteRequest extends Claim {
+  readonly response: StoredResponse;
+}
+
+export interface SuspendRequest extends Claim {
+  /** The answer that callers get until the outcome is settled. Makes the record in doubt. */
+  readonly interim?: StoredResponse;
+  /** Puts the record on hold: only a person ends it. */
+  readonly holdReason?: string;
+}
+
+/** `ok`: done, and the caller still owns (or owned) the record. `stale`: someone else does; nothing changed. */
+export type Fenced = "ok" | "stale";
+
+export interface Step {
+  readonly name: string;
+  readonly state: "started" | "finished";
+  /** The serialised result, once finished. */
+  readonly result?: Uint8Array;
+  /** The attempt number that started it. */
+  readonly attempt: number;
+  readonly startedAtMs: number;
+  /** By the store's clock, how long ago it was first started. */
+  readonly ageMs: number;
+  readonly finishedAtMs?: number;
+}
+
+export interface StepRequest extends Claim {
+  readonly name: string;
+  readonly leaseMs: number;
+}
+
+export interface FinishStepRequest extends StepRequest {
+  readonly result: Uint8Array;
+}
+
+/** A person's decision on a record in doubt. Written with its audit row in one atomic step. */
+export interface SettleRequest {
+  readonly identity: Identity;
+  /** Settles only the record that was looked at: another fence means somebody moved it meanwhile. */
+  readonly fence: number;
+  readonly decision:
+    | { readonly kind: "adopt"; readonly response: StoredResponse }
+    | { readonly kind: "release" }
+    | { readonly kind: "hold" };
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** `live`: an owner is at work, wait for its lease. `completed`: already has its answer. */
+export type SettleResult = "ok" | "stale" | "absent" | "live" | "completed";
+
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly reason: string;
+  readonly fence: number;
+}
+
+export interface StoredRecord {
+  readonly identity: Identity;
+  readonly fingerprint: Fingerprint;
+  readonly state: RecordState;
+  readonly owner: OwnerToken;
+  readonly fence: number;
+  readonly attempts: number;
+  /** Time left by the store's clock; absent unless `processing`, zero or less when lapsed. */
+  readonly leaseLeftMs?: number;
+  readonly stepsStarted: number;
+  readonly interim?: StoredResponse;
+  readonly holdReason?: string;
+  readonly response?: StoredResponse;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface ListQuery {
+  readonly tenant?: string;
+  readonly principal?: string;
+  readonly operation?: string;
+  readonly key?: string;
+  /** `unknown` = processing with a lapsed lease, an interim answer or a hold. */
+  readonly state?: RecordState | "unknown";
+  readonly label?: { readonly name: string; readonly value: string };
+  /** At most 1000. */
+  readonly limit: number;
+  /** From the previous page. */
+  readonly cursor?: string;
+}
+
+export interface ListPage {
+  /** Ordered by key, then by identity; bodies are left out (`response.body` is empty). */
+  readonly records: readonly StoredRecord[];
+  readonly cursor?: string;
+}
+
+export interface StoreStats {
+  readonly records: number;
+  readonly processing: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly unknown: number;
+  /** Stored bodies in bytes. */
+  readonly bodyBytes: number;
+  /** Age of the oldest record past its expiry that a sweep would remove; 0 when there is none. */
+  readonly sweepLagMs: number;
+  /** Age of the oldest record whose outcome is unknown; 0 when there is none. */
+  readonly oldestUnknownMs: number;
+}
+
+export interface SweepRequest {
+  readonly limit: number;
+  readonly budgetMs: number;
+}
+
+export interface SweepResult {
+  readonly deleted: number;
+  /** More could be removed by another call. */
+  readonly more: boolean;
+  /** The clock is not trusted yet: nothing was looked at. */
+  readonly guarded: boolean;
+}
+
+export interface TickRequest {
+  /** How often this process ticks. */
+  readonly intervalMs: number;
+}
+
+export interface TickResult {
+  /** False while the ticks are uneven: nothing expires. */
+  readonly trusted: boolean;
+}
+
+export interface Store {
+  readonly name: string;
+  readonly capabilities: StoreCapabilities;
+
+  claim(request: ClaimRequest): Promise<ClaimResult>;
+  /** All live claims of a process in one call; answers in the order asked. */
+  renew(requests: readonly RenewRequest[]): Promise<readonly Fenced[]>;
+  complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
+  /** `failed`: the next attempt may run; the same fingerprint is still required. */
+  release(claim: Claim): Promise<Fenced>;
+  /** Ends the lease without an answer, leaving the record to `onUnknown`, to a reconciler or to a person. */
+  suspend(request: SuspendRequest): Promise<Fenced>;
+
+  /** Records the start of an external call and renews the lease. Starting a started step again is `ok`. */
+  startStep(request: StepRequest): Promise<Fenced>;
+  finishStep(request: FinishStepRequest): Promise<Fenced>;
+  /** In the order of their first start. */
+  steps(identity: Identity): Promise<readonly Step[]>;
+
+  settle(request: SettleRequest): Promise<SettleResult>;
+  audit(identity: Identity): Promise<readonly AuditEntry[]>;
+
+  find(identity: Identity): Promise<StoredRecord | undefined>;
+  list(query: ListQuery): Promise<ListPage>;
+  stats(): Promise<StoreStats>;
+  sweep(request: SweepRequest): Promise<SweepResult>;
+
+  /**
+   * Notes that the store's clock was seen. The one tick row holds `last`, `interval` and `steadySince`. A tick that comes
+   * more than three of its intervals after the last one, or before it, sets `steadySince` to now. Expiry is trusted when
+   * 0 <= now - last <= 3 * interval and now - steadySince >= 3 * interval. A process ticks at start and every interval,
+   * so a record made after the start never waits for the guard: its retention is at least four intervals.
+   */
+  tick(request: TickRequest): Promise<TickResult>;
+  /** One cheap round trip that fails when a claim would fail (missing schema, read-only, standby). */
+  ping(): Promise<void>;
+  /** Wakes a waiting duplicate: resolves when the record may have changed, or after `timeoutMs`. Optional. */
+  watch?(identity: Identity, timeoutMs: number): Promise<void>;
+  /** Ends what the store itself opened, never the user's own client. */
+  close(): Promise<void>;
+}
