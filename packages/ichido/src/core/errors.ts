@@ -41,7 +41,11 @@ export const catalogue = {
   "option-invalid": { status: 500, retryable: false, title: "An option of ichido is not valid" },
   "scope-missing": { status: 500, retryable: false, title: "The scope function did not say whose key it is" },
   "body-unavailable": { status: 500, retryable: false, title: "The request body is not available to ichido" },
-  "value-not-serialisable": { status: 500, retryable: false, title: "A value cannot be stored and given back unchanged" },
+  "value-not-serialisable": {
+    status: 500,
+    retryable: false,
+    title: "A value cannot be stored and given back unchanged",
+  },
   "schema-missing": { status: 500, retryable: false, title: "The tables of ichido are missing or outdated" },
   "engine-closed": { status: 503, retryable: true, title: "This process is shutting down" },
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
@@ -54,7 +58,11 @@ export class IchidoError extends Error {
   readonly status: number;
   readonly retryable: boolean;
 
-  constructor(code: IchidoErrorCode, message: string, options?: { readonly cause?: unknown; readonly status?: number }) {
+  constructor(
+    code: IchidoErrorCode,
+    message: string,
+    options?: { readonly cause?: unknown; readonly status?: number },
+  ) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options?.status ?? catalogue[code].status;
@@ -69,11 +77,4 @@ export function isIchidoError(value: unknown): value is IchidoError {
 /** The request cannot be fingerprinted: nothing was claimed. */
 export class RequestBodyError extends IchidoError {
   override readonly name: string = "RequestBodyError";
-  constructor(
-    code: "request-too-large" | "request-unreadable" | "body-unavailable",
-    message: string,
-    options?: { readonly cause?: unknown },
-  ) {
-    super(code, message, options);
-  }
 }

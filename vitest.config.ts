@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  ssr: { resolve: { conditions: ["ichido-source", "node", "import", "module", "default"] } },
+  resolve: { conditions: ["ichido-source", "node", "import", "module", "default"] },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    pool: "forks",
+    coverage: { provider: "v8", include: ["packages/ichido/src/core/**"], exclude: ["**/*.test.ts"] },
+  },
+});
