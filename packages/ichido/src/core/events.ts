@@ -1,6 +1,4 @@
 /** What the engine tells metrics, logs and tests. The key itself never appears; `keyHash` is eight hexadecimal digits. */
-import type { IchidoErrorCode } from "./errors.ts";
-
 /** The words of the metrics: how a request to a protected route was answered. */
 export type RequestOutcome =
   | "executed"
@@ -46,7 +44,6 @@ export type IchidoEvent =
       readonly error?: unknown;
     }
   | { readonly type: "sweep"; readonly deleted: number; readonly guarded: boolean }
-  | { readonly type: "warning"; readonly code: string; readonly message: string; readonly error?: unknown }
-  | { readonly type: "problem"; readonly operation: string; readonly code: IchidoErrorCode };
+  | { readonly type: "warning"; readonly code: string; readonly message: string; readonly error?: unknown };
 
 export type IchidoListener = (event: IchidoEvent) => void;

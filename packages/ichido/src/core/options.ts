@@ -1,8 +1,9 @@
 /** Options: what a user may set, and nothing of how they are checked (`validate-options.ts`). */
+import type { Decision } from "./decision.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
-import type { NeutralRequest, NeutralResponse } from "./message.ts";
+import type { NeutralRequest } from "./message.ts";
 import type { Problem } from "./problem.ts";
 import type { Profile, ProfileName } from "./profiles.ts";
 import type { Identity, Scope } from "./record.ts";
@@ -85,10 +86,16 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   readonly docsUrl?: string;
   /** Another envelope for the layer's own errors. */
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
+  /** The deadline of every store call. */
   readonly storeTimeoutMs?: number;
+  /** How long one handler may keep its key; then the heartbeat ends and `onUnknown` takes over. */
   readonly executionMs?: number;
+  /** How long one `verify` may take before the outcome counts as not visible yet. */
+  readonly verifyMs?: number;
+  /** How long `close()` lets running handlers finish. */
   readonly closeMs?: number;
   readonly sweepMs?: number | "off";
+  /** Duplicates that may wait at once in this process. */
   readonly waitersMax?: number;
   readonly onEvent?: IchidoListener;
   readonly environment?: Environment;
@@ -122,14 +129,15 @@ export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
 
 /** The engine as adapters see it. */
 export interface Decider<Native> {
-  decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<import("./decision.ts").Decision>;
+  decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision>;
   route(options: RouteOptions<Native>): ResolvedRoute<Native>;
 }
 
 /** A route's options, checked and completed. Opaque to adapters. */
 export interface ResolvedRoute<Native> {
   readonly operation: string;
-  readonly required: boolean;
+  /** Methods that are refused without a key. */
+  readonly requiredFor: ReadonlySet<string>;
   readonly methods: ReadonlySet<string>;
   readonly onUnknown: OnUnknown;
   readonly profile: Profile;
@@ -145,5 +153,3 @@ export interface ResolvedRoute<Native> {
   readonly statusUrl: ((operationId: string) => string) | undefined;
   readonly dangerouslyRunWithoutStore: boolean;
 }
-
-export type { NeutralResponse };

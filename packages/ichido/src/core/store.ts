@@ -13,7 +13,8 @@
  *                        lapsed, completed), and alters nothing.
  *  S4  Takeover.         A lapsed or failed record is granted to exactly one claimant, with a greater fence and the
  *                        next attempt number. `takeover: "none"` never takes a lapsed record; a record that was suspended
- *                        with an interim answer or put on hold is taken only by `takeover: "any"`.
+ *                        with an interim answer or put on hold is taken only by `takeover: "any"`, and stays so until
+ *                        completion, release or settlement, even if the new owner vanishes too.
  *  S5  Fence.            renew, complete, release, suspend, startStep and finishStep take effect only for the owner and
  *                        fence that hold the record now; anyone else gets `stale` and changes nothing.
  *  S6  Growing fences.   Fences of one identity strictly grow over distinct owners, also across expiry, deletion and a
@@ -31,6 +32,14 @@
  *                        bytes come back unchanged, headers with order and multiplicity.
  *  S14 Refusal.          A store at its bound refuses new identities (`full`) and never drops a record that may still be
  *                        needed. Replays and completions go on.
+ *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start;
+ *                        a finished one keeps its result, byte for byte.
+ *  S16 Settlement.       `settle` takes effect only on the fence that was looked at, never under a living owner and never
+ *                        on an answer, and leaves an audit row with the fence looked at in the same atomic step.
+ *  S17 Listing.          `list` walks all matching records once, in the order of keys; `stats` counts stored states, so
+ *                        that processing + completed + failed = records and unknown is a part of processing.
+ *  S18 Hints.            `watch`, where there is one, may wake too early, never later than its timeout; `ping` fails when
+ *                        a claim would fail.
  *
  * What is left out: a store never decides what an outcome means, never runs user code, never reads the clock of the
  * process, and retries only what cannot change the answer.
@@ -94,6 +103,7 @@ export type ClaimResult =
       readonly outcome: "unknown";
       readonly interim?: StoredResponse;
       readonly holdReason?: string;
+      readonly fence: number;
       readonly attempts: number;
     }
   | { readonly outcome: "mismatch" }
@@ -146,7 +156,11 @@ export interface FinishStepRequest extends StepRequest {
   readonly result: Uint8Array;
 }
 
-/** A person's decision on a record in doubt. Written with its audit row in one atomic step. */
+/**
+ * A decision on a record in doubt, by a person or in the name of a policy. Written with its audit row in one atomic
+ * step. `hold` leaves owner and fence alone, so that an owner thought dead can still bring its answer; `adopt` and
+ * `release` move the fence on, so that it cannot. All three are refused while an owner's lease runs.
+ */
 export interface SettleRequest {
   readonly identity: Identity;
   /** Settles only the record that was looked at: another fence means somebody moved it meanwhile. */

@@ -1,0 +1,69 @@
+import type { Context } from "./context.ts";
+import { createEngine, type Health } from "./engine.ts";
+import type { IchidoEvent, IchidoListener } from "./events.ts";
+import type { Decider, IchidoOptions } from "./options.ts";
+import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
+import { parseOperationId } from "./scope.ts";
+import type { Scope } from "./record.ts";
+import type { Store, StoredRecord, SweepResult } from "./store.ts";
+import { resolveEngine } from "./validate-options.ts";
+
+export interface Ichido<Native = unknown> extends Decider<Native> {
+  readonly store: Store;
+  /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
+  run<Value>(request: RunRequest, fn: (context: Context) => Value | Promise<Value>): Promise<RunResult<Value>>;
+  /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
+  findOperation(operationId: string, scope: Scope): Promise<StoredRecord | undefined>;
+  /** Removes what has expired; also runs by itself every `sweepMs`. For cron: `sweepMs: "off"` and call this. */
+  sweep(): Promise<SweepResult>;
+  health(): Promise<Health>;
+  /** Lets running handlers finish (bounded), hands over the rest, stops the timers. The store stays open: it is yours. */
+  close(): Promise<void>;
+  /** Adds a listener; returns its removal. */
+  on(listener: IchidoListener): () => void;
+}
+
+export function createIchido<Native = unknown>(options: IchidoOptions<Native>): Ichido<Native> {
+  const settings = resolveEngine(options);
+  const listeners = new Set<IchidoListener>();
+  if (settings.onEvent !== undefined) listeners.add(settings.onEvent);
+
+  function emit(event: IchidoEvent): void {
+    if (event.type === "warning" && listeners.size === 0)
+      process.emitWarning(event.message, { code: event.code, type: "IchidoWarning" });
+    for (const listener of listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        // A broken listener must not decide whether a payment is recorded.
+        process.emitWarning(`an ichido listener threw: ${String(error)}`, { type: "IchidoWarning" });
+      }
+    }
+  }
+
+  const engine = createEngine(settings, emit);
+  const { environment, store } = settings;
+  const parts: RunParts = { engine, environment, emit };
+  return {
+    store,
+    decide: (request, route) => engine.decide(request, route),
+    route: (routeOptions) => engine.route(routeOptions),
+    run: (request, fn) => run(parts, request, fn),
+    async findOperation(operationId, scope) {
+      const parsed = parseOperationId(operationId);
+      if (parsed === undefined) return undefined;
+      const record = await store.find({ ...parsed, tenant: undefined, principal: undefined, operation: "" });
+      const { identity } = record ?? {};
+      return identity !== undefined && identity.tenant === scope.tenant && identity.principal === scope.principal
+        ? record
+        : undefined;
+    },
+    sweep: () => engine.sweep(),
+    health: () => engine.health(),
+    close: () => engine.close(),
+    on(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

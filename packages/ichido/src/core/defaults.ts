@@ -1,0 +1,36 @@
+/** Every default in one place. `docs/reference/options.md` gives the reason for each; a test compares the two. */
+export const defaults = {
+  profile: "ietf",
+  leaseMs: 30_000,
+  retentionMs: 86_400_000,
+  bodyBytesMax: 1_048_576,
+  inFlight: "conflict",
+  problemBase: "urn:ichido:problem:",
+  storeTimeoutMs: 5_000,
+  executionMs: 900_000,
+  verifyMs: 10_000,
+  closeMs: 10_000,
+  sweepMs: 3_600_000,
+  waitersMax: 1_000,
+  enforce: true,
+} as const;
+
+/** Bounds that are part of a guarantee and so not options. */
+export const limits = {
+  leaseMsMin: 50,
+  leaseMsMax: 60_000,
+  retentionMsMin: 100,
+  retentionMsMax: 365 * 86_400_000,
+  bodyBytesMaxMax: 64 * 1_048_576,
+  waitMsMax: 300_000,
+  operationLengthMax: 200,
+  labelsMax: 16,
+  labelLengthMax: 255,
+  /** Below this a retry that comes a day late runs again. */
+  retentionMsAdvised: 86_400_000,
+  tickMsMax: 60_000,
+  renewBatchMax: 500,
+  waitersPerKeyMax: 100,
+  sweepBatch: 1_000,
+  sweepBudgetMs: 250,
+} as const;

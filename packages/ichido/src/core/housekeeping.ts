@@ -1,0 +1,106 @@
+/** The two clocks of an engine's life: ticks that make expiry trustworthy, and sweeps that reclaim space. */
+import { limits } from "./defaults.ts";
+import { fraction, type Environment, type Timer } from "./environment.ts";
+import type { IchidoListener } from "./events.ts";
+import type { SweepResult } from "./store.ts";
+import type { StoreCalls } from "./store-calls.ts";
+
+/** After a failed tick the next one comes sooner: until the first success nothing expires. */
+const retryTickMs = 1_000;
+const sweepBatchesMax = 1_000;
+
+export interface Housekeeping {
+  /** A route with a shorter retention needs ticks that are closer together. */
+  cover(retentionMs: number): void;
+  sweep(): Promise<SweepResult>;
+  readonly clockTrusted: boolean;
+  stop(): void;
+}
+
+export function createHousekeeping(parts: {
+  readonly calls: Pick<StoreCalls, "tick" | "sweep">;
+  readonly environment: Environment;
+  readonly sweepMs: number | "off";
+  readonly retentionMs: number;
+  readonly emit: IchidoListener;
+}): Housekeeping {
+  const { calls, environment, emit } = parts;
+  let intervalMs = intervalFor(parts.retentionMs);
+  let tickTimer: Timer | undefined;
+  let sweepTimer: Timer | undefined;
+  let ticking = false;
+  let clockTrusted = false;
+  let stopped = false;
+
+  function intervalFor(retentionMs: number): number {
+    return Math.max(1, Math.floor(Math.min(limits.tickMsMax, retentionMs / 4)));
+  }
+
+  async function tick(): Promise<void> {
+    if (ticking || stopped) return;
+    ticking = true;
+    let nextMs = intervalMs;
+    try {
+      clockTrusted = (await calls.tick({ intervalMs })).trusted;
+    } catch (error) {
+      clockTrusted = false;
+      nextMs = Math.min(intervalMs, retryTickMs);
+      emit({
+        type: "warning",
+        code: "tick-failed",
+        message: "the store did not take a clock tick; nothing expires",
+        error,
+      });
+    } finally {
+      ticking = false;
+    }
+    if (stopped) return;
+    tickTimer?.cancel();
+    tickTimer = environment.after(Math.min(nextMs, intervalMs), () => void tick());
+  }
+
+  async function sweep(): Promise<SweepResult> {
+    let deleted = 0;
+    let result: SweepResult = { deleted: 0, more: false, guarded: false };
+    for (let batch = 0; batch < sweepBatchesMax && !stopped; batch += 1) {
+      result = await calls.sweep({ limit: limits.sweepBatch, budgetMs: limits.sweepBudgetMs });
+      deleted += result.deleted;
+      if (!result.more || result.guarded) break;
+    }
+    emit({ type: "sweep", deleted, guarded: result.guarded });
+    return { ...result, deleted };
+  }
+
+  function armSweep(): void {
+    if (parts.sweepMs === "off" || stopped) return;
+    const delayMs = parts.sweepMs * (0.9 + fraction(environment) * 0.2);
+    sweepTimer = environment.after(delayMs, () => {
+      sweep()
+        .catch((error: unknown) => {
+          emit({ type: "warning", code: "sweep-failed", message: "a sweep failed and will be tried again", error });
+        })
+        .finally(armSweep);
+    });
+  }
+
+  void tick();
+  armSweep();
+  return {
+    cover(retentionMs) {
+      const needed = intervalFor(retentionMs);
+      if (needed >= intervalMs) return;
+      intervalMs = needed;
+      tickTimer?.cancel();
+      void tick();
+    },
+    sweep,
+    get clockTrusted() {
+      return clockTrusted;
+    },
+    stop() {
+      stopped = true;
+      tickTimer?.cancel();
+      sweepTimer?.cancel();
+    },
+  };
+}

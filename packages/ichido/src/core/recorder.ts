@@ -1,0 +1,111 @@
+/** What of an answer is kept, and how a kept answer is given back. */
+import type { NeutralResponse } from "./message.ts";
+import type { Profile } from "./profiles.ts";
+import type { HeaderLine, StoredResponse } from "./record.ts";
+
+/**
+ * Lines that belong to one exchange or one connection, to a session, or to an outer layer that computes them anew.
+ * Published in `docs/reference/http.md`.
+ */
+export const neverKeptHeaders: ReadonlySet<string> = new Set([
+  // RFC 9110 section 7.6.1 and the framing of one message
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "content-length",
+  // one moment
+  "date",
+  "age",
+  "server-timing",
+  "timing-allow-origin",
+  // sessions and credentials
+  "set-cookie",
+  "set-cookie2",
+  "authorization",
+  "www-authenticate",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "authentication-info",
+  "proxy-authentication-info",
+  "clear-site-data",
+  // one request
+  "request-id",
+  "x-request-id",
+  "correlation-id",
+  "x-correlation-id",
+  "x-amzn-requestid",
+  "x-amzn-trace-id",
+  "x-cloud-trace-context",
+  "traceparent",
+  "tracestate",
+  "traceresponse",
+  "b3",
+  "x-response-time",
+  "x-runtime",
+  // this layer's own
+  "idempotency-replayed",
+  "idempotent-replayed",
+  "idempotency-stored",
+]);
+
+const neverKeptPrefixes = ["access-control-", "ratelimit", "x-ratelimit-", "x-rate-limit-", "x-b3-"];
+
+export function isKeptHeader(name: string): boolean {
+  return !neverKeptHeaders.has(name) && !neverKeptPrefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/** RFC 9110 token, and field content without controls: what Node refuses to send must not be stored. */
+const nameForm = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+// oxlint-disable-next-line no-control-regex -- controls are exactly what is excluded
+const valueForm = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+export function isSendableHeader([name, value]: HeaderLine): boolean {
+  return nameForm.test(name) && valueForm.test(value);
+}
+
+function keptHeaders(headers: readonly HeaderLine[]): readonly HeaderLine[] {
+  return headers.filter((line) => isKeptHeader(line[0]) && isSendableHeader(line));
+}
+
+export function recordedOf(response: NeutralResponse): StoredResponse {
+  return { kind: "full", status: response.status, headers: keptHeaders(response.headers), body: response.body };
+}
+
+const empty = new Uint8Array(0);
+
+export function tombstoneOf(head: Pick<NeutralResponse, "status" | "headers">): StoredResponse {
+  const headers = keptHeaders(head.headers).filter(([name]) => name === "location" || name === "content-type");
+  return { kind: "tombstone", status: head.status, headers, body: empty };
+}
+
+/** Statuses by which a handler says that it did nothing (yet): the next attempt runs. */
+export const releasingStatuses: ReadonlySet<number> = new Set([401, 403, 408, 412, 413, 415, 425, 428, 429]);
+
+/** The rule where no `keep` is given. */
+export function keepsByDefault(status: number, profile: Pick<Profile, "keepServerErrors">): boolean {
+  return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);
+}
+
+/** `open`: a server error says nothing about what was done; `onUnknown` decides. */
+export type Verdict = "keep" | "release" | "open";
+
+export function verdictOn(status: number, keep: (answer: { readonly status: number }) => boolean): Verdict {
+  if (keep({ status })) return "keep";
+  return status >= 500 ? "open" : "release";
+}
+
+export function replayOf(stored: StoredResponse, profile: Profile): NeutralResponse {
+  return {
+    status: stored.status === 201 ? profile.replayCreatedAs : stored.status,
+    headers: [...stored.headers.filter(isSendableHeader), [profile.marker.name, profile.marker.value]],
+    body: stored.body,
+  };
+}
+
+export function headerOf(headers: readonly HeaderLine[], name: string): string | undefined {
+  return headers.find(([each]) => each === name)?.[1];
+}

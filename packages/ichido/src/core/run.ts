@@ -1,0 +1,147 @@
+/** `ichido.run`: the same engine for any function, with values instead of HTTP answers. */
+import type { Context } from "./context.ts";
+import { IchidoError, isIchidoError } from "./errors.ts";
+import { checkLabels, type Ask, type Engine, type Ruling } from "./engine.ts";
+import type { IchidoListener } from "./events.ts";
+import { fingerprintOfInput } from "./fingerprint.ts";
+import type { Environment } from "./environment.ts";
+import type { LiveExecution } from "./execution.ts";
+import { parseKey } from "./key.ts";
+import type { InFlight, Labels, OnUnknown } from "./options.ts";
+import { profiles } from "./profiles.ts";
+import type { Scope } from "./record.ts";
+import { checkScope, identityOf } from "./scope.ts";
+import { failureDetail, StoreFailure } from "./store-calls.ts";
+import { decodeValue, encodeValue } from "./value.ts";
+
+export interface RunRequest {
+  readonly operation: string;
+  readonly scope: Scope;
+  /** 1 to 255 printable ASCII characters. */
+  readonly key: string;
+  /** What makes the call "the same": another input under the same key is refused. Plain JSON. */
+  readonly input?: unknown;
+  readonly onUnknown?: OnUnknown;
+  readonly leaseMs?: number;
+  readonly retentionMs?: number;
+  readonly inFlight?: Exclude<InFlight, "accepted">;
+  readonly labels?: Labels;
+}
+
+export interface RunResult<Value> {
+  readonly value: Value;
+  /** True when the function did not run this time. */
+  readonly replayed: boolean;
+}
+
+const emptyBody = new Uint8Array(0);
+
+function refusalOf(ruling: Exclude<Ruling, { kind: "execute" | "replay" }>, operation: string): IchidoError {
+  switch (ruling.kind) {
+    case "mismatch":
+      return new IchidoError(
+        "idempotency-key-reused",
+        `${operation}: this key was used before with another input; use a new key`,
+      );
+    case "in-flight":
+      return new IchidoError(
+        "idempotency-in-flight",
+        `${operation}: a call with this key is still running; ask again later`,
+      );
+    case "unknown":
+    case "not-visible-yet":
+      return new IchidoError(
+        "outcome-unknown",
+        `${operation}: an earlier call with this key ended without telling its outcome`,
+      );
+    case "full":
+      return new IchidoError("store-unavailable", `${operation}: the store is full and takes no new keys`);
+  }
+}
+
+export interface RunParts {
+  readonly engine: Engine<never>;
+  readonly environment: Environment;
+  readonly emit: IchidoListener;
+}
+
+export async function run<Value>(
+  parts: RunParts,
+  request: RunRequest,
+  fn: (context: Context) => Value | Promise<Value>,
+): Promise<RunResult<Value>> {
+  const { engine } = parts;
+  if (engine.closing) throw new IchidoError("engine-closed", `${request.operation}: this process is shutting down`);
+  const ask = askOf(parts, request);
+  let ruling: Ruling;
+  try {
+    ruling = await engine.rule(ask);
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    throw new IchidoError("store-unavailable", `${request.operation}: ${failureDetail(error)}; nothing was run`, {
+      cause: error,
+    });
+  }
+  if (ruling.kind === "execute") return { value: await executed(ruling.execution, fn), replayed: false };
+  if (ruling.kind !== "replay") throw refusalOf(ruling, request.operation);
+  if (ruling.stored.kind === "tombstone") {
+    throw new IchidoError(
+      "response-not-stored",
+      `${request.operation}: done before, but its value was not kept; it is not run again`,
+    );
+  }
+  return { value: decodeValue(ruling.stored.body) as Value, replayed: true };
+}
+
+function askOf(parts: RunParts, request: RunRequest): Ask<never> {
+  const { operation, onUnknown, leaseMs, retentionMs, inFlight } = request;
+  const route = parts.engine.route({
+    operation,
+    ...(onUnknown === undefined ? {} : { onUnknown }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(retentionMs === undefined ? {} : { retentionMs }),
+    ...(inFlight === undefined ? {} : { inFlight }),
+  });
+  const quoted = `"${String(request.key).replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+  const parsed = parseKey([quoted], { ...profiles.ietf, keyForm: "strict" });
+  if (!parsed.ok) throw new IchidoError("idempotency-key-invalid", `${operation}: ${parsed.detail}`);
+  return {
+    identity: identityOf(checkScope(request.scope), operation, parsed.key, profiles.ietf),
+    fingerprint: fingerprintOfInput(request.input),
+    route: { ...route, enforce: true },
+    labels: request.labels === undefined ? undefined : checkLabels(request.labels, parts.emit),
+    startedMs: parts.environment.monotonicMs(),
+  };
+}
+
+async function executed<Value>(
+  execution: LiveExecution,
+  fn: (context: Context) => Value | Promise<Value>,
+): Promise<Value> {
+  let value: Value;
+  try {
+    value = await fn(execution.context);
+  } catch (error) {
+    await execution.settle({ kind: "threw", error });
+    throw error;
+  }
+  let body: Uint8Array;
+  try {
+    body = encodeValue(value, "the returned value");
+  } catch (error) {
+    // The effect happened: remember that it did, so that a retry is told so instead of running it again.
+    if (isIchidoError(error)) await execution.beginStream({ status: 200, headers: [] });
+    throw error;
+  }
+  const settled = await execution.settle({
+    kind: "answered",
+    response: { status: 200, headers: [], body: body.length === 0 ? emptyBody : body },
+  });
+  if (settled.kind === "replace") {
+    throw new IchidoError(
+      "outcome-unknown",
+      "the lease of this call was lost and another attempt owns the key now; ask again",
+    );
+  }
+  return value;
+}

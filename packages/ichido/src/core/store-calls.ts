@@ -1,0 +1,122 @@
+/** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
+import { DeadlineExceeded, withDeadline } from "./deadline.ts";
+import type { Environment } from "./environment.ts";
+import type { IchidoListener } from "./events.ts";
+import type { FaultName, FaultPoint } from "./faults.ts";
+import type {
+  Claim,
+  ClaimRequest,
+  ClaimResult,
+  CompleteRequest,
+  Fenced,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+  Store,
+  StoredRecord,
+  SuspendRequest,
+  SweepRequest,
+  SweepResult,
+  TickRequest,
+  TickResult,
+} from "./store.ts";
+import type { Identity } from "./record.ts";
+
+/** The store did not do what was asked, and it is not known whether it will. */
+export class StoreFailure extends Error {
+  override readonly name: string = "StoreFailure";
+  readonly verb: string;
+  constructor(verb: string, cause: unknown) {
+    super(`the store failed at ${verb}`, { cause });
+    this.verb = verb;
+  }
+}
+
+export interface StoreCalls {
+  claim(request: ClaimRequest): Promise<ClaimResult>;
+  renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
+  complete(request: CompleteRequest): Promise<Fenced>;
+  release(claim: Claim): Promise<Fenced>;
+  suspend(request: SuspendRequest): Promise<Fenced>;
+  settle(request: SettleRequest): Promise<SettleResult>;
+  find(identity: Identity): Promise<StoredRecord | undefined>;
+  tick(request: TickRequest): Promise<TickResult>;
+  sweep(request: SweepRequest): Promise<SweepResult>;
+  ping(): Promise<void>;
+}
+
+export interface StoreCallsParts {
+  readonly store: Store;
+  readonly environment: Environment;
+  readonly timeoutMs: number;
+  readonly emit: IchidoListener;
+  readonly faults: FaultPoint | undefined;
+}
+
+export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
+  const { store, environment, emit, faults } = parts;
+
+  async function call<T>(
+    verb: string,
+    run: () => Promise<T>,
+    options: { readonly timeoutMs?: number; readonly onLate?: (value: T) => void } = {},
+  ): Promise<T> {
+    const startedMs = environment.monotonicMs();
+    let failure: unknown;
+    try {
+      return await withDeadline(environment, options.timeoutMs ?? parts.timeoutMs, run, options.onLate);
+    } catch (error) {
+      failure = error;
+      throw new StoreFailure(verb, error);
+    } finally {
+      const durationMs = environment.monotonicMs() - startedMs;
+      emit({
+        type: "store-call",
+        store: store.name,
+        verb,
+        durationMs,
+        ...(failure === undefined ? {} : { error: failure }),
+      });
+    }
+  }
+
+  async function around<T>(before: FaultName, after: FaultName, run: () => Promise<T>): Promise<T> {
+    if (faults === undefined) return run();
+    await faults(before);
+    const value = await run();
+    await faults(after);
+    return value;
+  }
+
+  return {
+    claim: (request) =>
+      around("before-claim", "after-claim", () =>
+        call("claim", () => store.claim(request), {
+          onLate: (result) => {
+            if (result.outcome !== "granted") return;
+            const claim = { identity: request.identity, owner: request.owner, fence: result.fence };
+            call("release", () => store.release(claim)).catch(() => undefined);
+          },
+        }),
+      ),
+    renew: (requests, timeoutMs) =>
+      around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), { timeoutMs })),
+    complete: (request) =>
+      around("before-complete", "after-complete", () => call("complete", () => store.complete(request))),
+    release: (claim) => around("before-release", "after-release", () => call("release", () => store.release(claim))),
+    suspend: (request) =>
+      around("before-suspend", "after-suspend", () => call("suspend", () => store.suspend(request))),
+    settle: (request) => call("settle", () => store.settle(request)),
+    find: (identity) => call("find", () => store.find(identity)),
+    tick: (request) => call("tick", () => store.tick(request)),
+    sweep: (request) => call("sweep", () => store.sweep(request), { timeoutMs: parts.timeoutMs + request.budgetMs }),
+    ping: () => call("ping", () => store.ping()),
+  };
+}
+
+/** What to tell a person of a store failure: never the driver's text, which may quote a key. */
+export function failureDetail(error: unknown): string {
+  return error instanceof StoreFailure && error.cause instanceof DeadlineExceeded
+    ? "the store did not answer in time"
+    : "the store refused or could not be reached";
+}

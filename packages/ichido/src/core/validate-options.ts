@@ -1,0 +1,245 @@
+/** Options are checked once, at construction, with errors that name the option, what was expected and what was given. */
+import { defaults, limits } from "./defaults.ts";
+import { systemEnvironment, type Environment } from "./environment.ts";
+import { IchidoError } from "./errors.ts";
+import type { IchidoListener } from "./events.ts";
+import type { FaultPoint } from "./faults.ts";
+import type {
+  IchidoOptions,
+  InFlight,
+  KeyPolicy,
+  OnUnknown,
+  ResolvedRoute,
+  RouteOptions,
+  SharedOptions,
+} from "./options.ts";
+import type { ProblemFormat } from "./problem.ts";
+import { profiles, type Profile, type ProfileName } from "./profiles.ts";
+import { keepsByDefault } from "./recorder.ts";
+import type { Scope } from "./record.ts";
+import type { Store } from "./store.ts";
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
+  return String(value);
+}
+
+export function optionInvalid(option: string, expected: string, value: unknown): IchidoError {
+  return new IchidoError("option-invalid", `option ${option}: expected ${expected}, got ${shown(value)}`);
+}
+
+function integer(option: string, value: unknown, min: number, max: number): number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
+    throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
+  }
+  return value;
+}
+
+function oneOf<const T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
+  const found = allowed.find((each) => each === value);
+  if (found === undefined) throw optionInvalid(option, allowed.map((each) => `"${each}"`).join(" or "), value);
+  return found;
+}
+
+function optionalFunction(option: string, value: unknown): void {
+  if (value !== undefined && typeof value !== "function") throw optionInvalid(option, "a function", value);
+}
+
+function boolean(option: string, value: unknown): boolean {
+  if (typeof value !== "boolean") throw optionInvalid(option, "true or false", value);
+  return value;
+}
+
+function onUnknownOf(value: unknown): OnUnknown {
+  if (value === "rerun" || value === "hold") return value;
+  if (typeof value === "object" && value !== null && typeof (value as { verify?: unknown }).verify === "function") {
+    return value as OnUnknown;
+  }
+  throw optionInvalid(
+    "onUnknown",
+    '"rerun" (run again with the same external references), "hold" (a person settles it) or { verify } ' +
+      "(a function that finds out); there is no default because only you know whether running twice is worse than waiting",
+    value,
+  );
+}
+
+function profileOf(value: ProfileName | Profile | undefined): Profile {
+  if (typeof value === "object" && value !== null) {
+    for (const name of Object.keys(profiles.ietf) as (keyof Profile)[]) {
+      if (value[name] === undefined)
+        throw optionInvalid(`profile.${name}`, "a value (spread a built-in profile)", undefined);
+    }
+    return { ...value, header: value.header.toLowerCase() };
+  }
+  const name = oneOf("profile", value ?? defaults.profile, Object.keys(profiles) as ProfileName[]);
+  return profiles[name];
+}
+
+function inFlightOf(value: InFlight | undefined, profile: Profile): InFlight {
+  if (value === undefined) return profile.inFlight;
+  if (typeof value === "object" && value !== null) {
+    return { waitMs: integer("inFlight.waitMs", value.waitMs, 1, limits.waitMsMax) };
+  }
+  return oneOf("inFlight", value, ["conflict", "accepted"]);
+}
+
+function keyPolicyOf(value: KeyPolicy | undefined): Required<KeyPolicy> {
+  const levels = ["allow", "warn", "refuse"] as const;
+  return {
+    personalData: oneOf("keyPolicy.personalData", value?.personalData ?? "warn", levels),
+    lowEntropy: oneOf("keyPolicy.lowEntropy", value?.lowEntropy ?? "allow", levels),
+  };
+}
+
+function fingerprintOptionsOf(value: SharedOptions<never>["fingerprint"]): ResolvedRoute<never>["fingerprint"] {
+  const fields = value?.fields;
+  if (fields !== undefined) {
+    const sound =
+      Array.isArray(fields) && fields.length > 0 && fields.every((each) => typeof each === "string" && each !== "");
+    if (!sound) throw optionInvalid("fingerprint.fields", "a non-empty array of member names", fields);
+  }
+  return { fields, compare: oneOf("fingerprint.compare", value?.compare ?? "semantic", ["semantic", "bytes"]) };
+}
+
+const protectedMethods = ["POST", "PATCH"];
+
+function methodsOf(value: readonly string[] | undefined): ReadonlySet<string> {
+  const methods = value ?? protectedMethods;
+  if (!Array.isArray(methods) || methods.length === 0)
+    throw optionInvalid("methods", "a non-empty array of methods", value);
+  for (const method of methods as readonly unknown[]) {
+    if (typeof method !== "string" || !/^[A-Z]+$/.test(method))
+      throw optionInvalid("methods", "methods in upper case", method);
+    if (["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].includes(method)) {
+      throw optionInvalid("methods", "unsafe methods only: safe ones have no effect to protect", method);
+    }
+  }
+  return new Set(methods as readonly string[]);
+}
+
+function checkShared<Native>(options: Partial<SharedOptions<Native>>): void {
+  optionalFunction("labels", options.labels);
+  optionalFunction("keep", options.keep);
+  optionalFunction("statusUrl", options.statusUrl);
+}
+
+export function resolveRoute<Native>(
+  engine: SharedOptions<Native>,
+  route: RouteOptions<Native>,
+): ResolvedRoute<Native> {
+  const { operation } = route;
+  if (typeof operation !== "string" || operation === "" || operation.length > limits.operationLengthMax) {
+    throw optionInvalid(
+      "operation",
+      `a name of 1 to ${limits.operationLengthMax} characters such as "payment.create"`,
+      operation,
+    );
+  }
+  checkShared(route);
+  const set = { ...engine, ...route };
+  const profile = profileOf(set.profile);
+  const leaseMs = integer("leaseMs", set.leaseMs ?? defaults.leaseMs, limits.leaseMsMin, limits.leaseMsMax);
+  const retentionMs = integer(
+    "retentionMs",
+    set.retentionMs ?? defaults.retentionMs,
+    limits.retentionMsMin,
+    limits.retentionMsMax,
+  );
+  const methods = methodsOf(route.methods);
+  const required = route.required === undefined ? undefined : boolean("required", route.required);
+  const requiredFor = [...methods].filter((method) => required ?? protectedMethods.includes(method));
+  return {
+    operation,
+    requiredFor: new Set(requiredFor),
+    methods,
+    onUnknown: onUnknownOf(set.onUnknown),
+    profile,
+    leaseMs,
+    retentionMs,
+    bodyBytesMax: integer("bodyBytesMax", set.bodyBytesMax ?? defaults.bodyBytesMax, 0, limits.bodyBytesMaxMax),
+    inFlight: inFlightOf(set.inFlight, profile),
+    labels: set.labels,
+    keyPolicy: keyPolicyOf(set.keyPolicy),
+    fingerprint: fingerprintOptionsOf(set.fingerprint),
+    keep: set.keep ?? (({ status }) => keepsByDefault(status, profile)),
+    enforce: boolean("enforce", set.enforce ?? defaults.enforce),
+    statusUrl: set.statusUrl,
+    dangerouslyRunWithoutStore: boolean("dangerouslyRunWithoutStore", route.dangerouslyRunWithoutStore ?? false),
+  };
+}
+
+/** The engine's own settings, checked and completed. */
+export interface ResolvedEngine<Native> {
+  readonly store: Store;
+  /** Absent: keys are shared by all callers. */
+  readonly scope: ((request: Native) => Scope) | undefined;
+  readonly shared: SharedOptions<Native>;
+  readonly format: ProblemFormat;
+  readonly storeTimeoutMs: number;
+  readonly executionMs: number;
+  readonly verifyMs: number;
+  readonly closeMs: number;
+  readonly sweepMs: number | "off";
+  readonly waitersMax: number;
+  readonly onEvent: IchidoListener | undefined;
+  readonly environment: Environment;
+  readonly faults: FaultPoint | undefined;
+}
+
+function storeOf(value: unknown): Store {
+  const store = value as Partial<Store> | undefined;
+  if (typeof store?.claim !== "function" || typeof store.complete !== "function" || typeof store.renew !== "function") {
+    throw optionInvalid("store", "a store such as memoryStore() or sqliteStore(database)", value);
+  }
+  return store as Store;
+}
+
+export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedEngine<Native> {
+  if (typeof options !== "object" || options === null)
+    throw optionInvalid("createIchido", "an options object", options);
+  const store = storeOf(options.store);
+  if (options.dangerouslyShareKeys === true) {
+    if (options.scope !== undefined) {
+      throw optionInvalid("dangerouslyShareKeys", "not to be set beside scope: decide for one of them", true);
+    }
+  } else if (typeof (options as { scope?: unknown }).scope !== "function") {
+    throw optionInvalid(
+      "scope",
+      "a function that tells whose key it is, such as (req) => ({ tenant: req.auth.tenant, principal: req.auth.user }); " +
+        "to share keys among all callers on purpose set dangerouslyShareKeys: true",
+      (options as { scope?: unknown }).scope,
+    );
+  }
+  optionalFunction("formatProblem", options.formatProblem);
+  optionalFunction("onEvent", options.onEvent);
+  optionalFunction("faults", options.faults);
+  for (const name of ["problemBase", "docsUrl"] as const) {
+    const value = options[name];
+    if (value !== undefined && (typeof value !== "string" || value === "")) throw optionInvalid(name, "a URI", value);
+  }
+  // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
+  resolveRoute(options, { operation: "check" });
+  const hour = 3_600_000;
+  return {
+    store,
+    scope: options.scope,
+    shared: options,
+    format: {
+      problemBase: options.problemBase ?? defaults.problemBase,
+      docsUrl: options.docsUrl,
+      formatProblem: options.formatProblem,
+    },
+    storeTimeoutMs: integer("storeTimeoutMs", options.storeTimeoutMs ?? defaults.storeTimeoutMs, 10, 60_000),
+    executionMs: integer("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour),
+    verifyMs: integer("verifyMs", options.verifyMs ?? defaults.verifyMs, 10, 10 * 60_000),
+    closeMs: integer("closeMs", options.closeMs ?? defaults.closeMs, 0, hour),
+    sweepMs:
+      options.sweepMs === "off" ? "off" : integer("sweepMs", options.sweepMs ?? defaults.sweepMs, 50, 7 * 24 * hour),
+    waitersMax: integer("waitersMax", options.waitersMax ?? defaults.waitersMax, 0, 1_000_000),
+    onEvent: options.onEvent,
+    environment: options.environment ?? systemEnvironment,
+    faults: options.faults,
+  };
+}

@@ -1,0 +1,48 @@
+/** ichido: an operation takes effect once, however often it is asked for. Stores and adapters have subpaths of their own. */
+export { createIchido, type Ichido } from "./core/create-ichido.ts";
+export type { Context } from "./core/context.ts";
+export type { Decision, Execution, HandlerOutcome, Settled } from "./core/decision.ts";
+export { defaults, limits } from "./core/defaults.ts";
+export type { Health } from "./core/engine.ts";
+export { systemEnvironment, type Environment, type Timer } from "./core/environment.ts";
+export {
+  catalogue,
+  IchidoError,
+  isIchidoError,
+  RequestBodyError,
+  type ErrorEntry,
+  type IchidoErrorCode,
+} from "./core/errors.ts";
+export type { IchidoEvent, IchidoListener, RequestOutcome } from "./core/events.ts";
+export type { NeutralRequest, NeutralResponse, RequestBody } from "./core/message.ts";
+export type {
+  AnswerLike,
+  Decider,
+  FingerprintOptions,
+  IchidoOptions,
+  InFlight,
+  KeyPolicy,
+  Labels,
+  OnUnknown,
+  ResolvedRoute,
+  RouteOptions,
+  SharedOptions,
+  VerifyAnswer,
+  VerifyRequest,
+} from "./core/options.ts";
+export type { Problem } from "./core/problem.ts";
+export { profiles, type Profile, type ProfileName } from "./core/profiles.ts";
+export type {
+  Fingerprint,
+  HeaderLine,
+  Identity,
+  Key,
+  OwnerToken,
+  RecordState,
+  Scope,
+  StoredResponse,
+} from "./core/record.ts";
+export { neverKeptHeaders, releasingStatuses } from "./core/recorder.ts";
+export type { RunRequest, RunResult } from "./core/run.ts";
+export type * from "./core/store.ts";
+export type { TransactionHandle, TransactionResult } from "./core/transaction.ts";
