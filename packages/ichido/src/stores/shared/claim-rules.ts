@@ -1,0 +1,110 @@
+/**
+ * What a claim means for the record it meets, as a pure function: for stores that decide in the program, with the record
+ * locked or in one consistent read. Stores that decide in SQL or Lua state the same rules there; the store suite keeps
+ * them alike. All times are microseconds by the store's clock.
+ */
+import type { Fingerprint, RecordState } from "../../core/record.ts";
+import type { Takeover } from "../../core/store.ts";
+
+/** No lease may be longer. One further ahead was set by a clock that has since gone back, and counts as lapsed. */
+export const leaseMaxUs = 60_000_000;
+
+/** Expiry is trusted within this many intervals of even ticks. */
+export const tickGapIntervals = 3;
+
+export interface HeldRecord {
+  readonly state: RecordState;
+  readonly owner: string;
+  readonly raw: Uint8Array;
+  readonly canonical: Uint8Array;
+  readonly leaseUs: number;
+  readonly expiresUs: number;
+  readonly stepsStarted: number;
+  /** It has an interim answer or is on hold. */
+  readonly doubtful: boolean;
+}
+
+export interface TickRow {
+  readonly lastUs: number;
+  readonly intervalUs: number;
+  readonly steadySinceUs: number;
+}
+
+export interface ClaimTerms {
+  readonly owner: string;
+  readonly fingerprint: Fingerprint;
+  readonly takeover: Takeover;
+}
+
+export type ClaimVerdict =
+  /** Past its retention: runs as new, under a greater fence. */
+  | "expired"
+  | "mismatch"
+  | "completed"
+  /** Already held by this owner: its reply was lost. */
+  | "own"
+  /** Someone else is at work. */
+  | "processing"
+  /** In doubt, and this claim may not take it. */
+  | "unknown"
+  | "take-failed"
+  | "take-lapsed"
+  | "take-suspended";
+
+export function isLive(record: Pick<HeldRecord, "state" | "leaseUs">, nowUs: number): boolean {
+  return record.state === "processing" && record.leaseUs > nowUs && record.leaseUs <= nowUs + leaseMaxUs;
+}
+
+/** Whether retention applies to the record at all, now. */
+export function mayExpire(record: HeldRecord, nowUs: number): boolean {
+  if (record.state === "completed") return true;
+  return record.stepsStarted === 0 && !record.doubtful && !isLive(record, nowUs);
+}
+
+export function isTrusted(tick: TickRow | undefined, nowUs: number): boolean {
+  if (tick === undefined) return false;
+  const gapUs = tickGapIntervals * tick.intervalUs;
+  return nowUs >= tick.lastUs && nowUs - tick.lastUs <= gapUs && nowUs - tick.steadySinceUs >= gapUs;
+}
+
+/** A tick that comes late, or before the last one, starts the count anew. */
+export function nextTick(tick: TickRow | undefined, nowUs: number, intervalUs: number): TickRow {
+  const even = tick !== undefined && nowUs >= tick.lastUs && nowUs - tick.lastUs <= tickGapIntervals * intervalUs;
+  return { lastUs: nowUs, intervalUs, steadySinceUs: even ? tick.steadySinceUs : nowUs };
+}
+
+/** Grows over distinct owners, and across deletion, because the clock seeds it. */
+export function nextFence(formerFence: number, nowUs: number): number {
+  return Math.max(formerFence + 1, nowUs);
+}
+
+/** `trusted` is asked only for a record past its retention: most claims never read the tick row. */
+export function judgeClaim(record: HeldRecord, terms: ClaimTerms, nowUs: number, trusted: () => boolean): ClaimVerdict {
+  if (record.expiresUs <= nowUs && mayExpire(record, nowUs) && trusted()) return "expired";
+  if (!isSameRequest(record, terms.fingerprint)) return "mismatch";
+  if (record.state === "completed") return "completed";
+  if (record.state === "failed") return "take-failed";
+  const live = isLive(record, nowUs);
+  // An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
+  if (record.owner === terms.owner && (live || !record.doubtful)) return "own";
+  if (live) return "processing";
+  if (record.doubtful) return terms.takeover === "any" ? "take-suspended" : "unknown";
+  return terms.takeover === "none" ? "unknown" : "take-lapsed";
+}
+
+export function isSameRequest(
+  stored: { readonly raw: Uint8Array; readonly canonical: Uint8Array },
+  asked: Fingerprint,
+): boolean {
+  return (
+    isSameBytes(stored.raw, asked.raw) ||
+    isSameBytes(stored.canonical, asked.canonical) ||
+    (asked.former !== undefined && isSameBytes(stored.canonical, asked.former))
+  );
+}
+
+function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index += 1) if (one[index] !== other[index]) return false;
+  return true;
+}
