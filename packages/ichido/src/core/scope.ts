@@ -1,0 +1,105 @@
+/** Whose key it is: scope and identity, and the two short forms of an identity for URLs and logs. */
+import { IchidoError } from "./errors.ts";
+import { lengthPrefixed } from "./length-prefix.ts";
+import type { Profile } from "./profiles.ts";
+import type { Identity, Key, Scope } from "./record.ts";
+import { hasLoneSurrogate, sha256, sha256Hex } from "./sha256.ts";
+
+/** Characters in a tenant or principal, so that it fits a column of every store. */
+export const scopePartLengthMax = 255;
+const operationIdLengthMax = 4096;
+const scopeHashBytes = 32;
+
+/** For `dangerouslyShareKeys`: one key space for all callers. */
+export const sharedScope: Scope = Object.freeze({});
+
+/**
+ * What the user's `scope` function returned, checked. A part that is named but has no value is nearly always a slip in
+ * the authentication code, and would let one caller see another's answers: it is refused, never taken as "left out".
+ */
+export function checkScope(value: unknown): Scope {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw scopeMissing(`it returned ${describe(value)}`);
+  }
+  if (typeof (value as { then?: unknown }).then === "function") {
+    throw scopeMissing("it returned a promise; it must answer at once, from what authentication already found out");
+  }
+  const stranger = Object.keys(value).find((name) => name !== "tenant" && name !== "principal");
+  if (stranger !== undefined) throw scopeMissing(`it named "${stranger}", which is no part of a scope`);
+  const tenant = partOf(value, "tenant");
+  const principal = partOf(value, "principal");
+  if (tenant === undefined && principal === undefined) throw scopeMissing("it named neither tenant nor principal");
+  return { ...(tenant !== undefined && { tenant }), ...(principal !== undefined && { principal }) };
+}
+
+function partOf(value: object, name: "tenant" | "principal"): string | undefined {
+  if (!(name in value)) return undefined;
+  const part = (value as Record<string, unknown>)[name];
+  if (typeof part !== "string") throw scopeMissing(`its ${name} is ${describe(part)}`);
+  if (part === "") throw scopeMissing(`its ${name} is an empty string`);
+  if (part.length > scopePartLengthMax) {
+    throw scopeMissing(`its ${name} has ${part.length} characters, more than ${scopePartLengthMax}`);
+  }
+  if (part.includes("\0")) throw scopeMissing(`its ${name} holds a NUL character`);
+  if (hasLoneSurrogate(part)) throw scopeMissing(`its ${name} holds half of a surrogate pair`);
+  return part;
+}
+
+function scopeMissing(what: string): IchidoError {
+  return new IchidoError(
+    "scope-missing",
+    `The scope function did not say whose key it is: ${what}. ` +
+      "Return { tenant } or { principal } or both, each a non-empty string from the authenticated caller; " +
+      "leave a part out by not naming it.",
+  );
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "an array";
+  return `of type ${typeof value}`;
+}
+
+/**
+ * Tenant, principal, operation and key as one identity. Where a profile has one key space per principal, the operation
+ * stays out of the hash (the fingerprint tells operations apart there) but is kept in the record for people to read.
+ */
+export function identityOf(
+  scope: Scope,
+  operation: string,
+  key: Key,
+  profile: Pick<Profile, "operationInIdentity">,
+): Identity {
+  if (operation === "" || hasLoneSurrogate(operation)) {
+    throw new IchidoError("option-invalid", "The operation is empty or not well-formed text; name the effect.");
+  }
+  const hashed = profile.operationInIdentity ? operation : undefined;
+  return {
+    key,
+    scopeHash: sha256(lengthPrefixed(["ichido-scope-1", scope.tenant, scope.principal, hashed])),
+    tenant: scope.tenant,
+    principal: scope.principal,
+    operation,
+  };
+}
+
+/** The identity as one opaque word, for status URLs, the console and the command line. */
+export function operationIdOf(identity: Pick<Identity, "key" | "scopeHash">): string {
+  return Buffer.concat([identity.scopeHash, Buffer.from(identity.key)]).toString("base64url");
+}
+
+/** What `operationIdOf` made; undefined for anything else, since ids come back from the outside. */
+export function parseOperationId(id: string): { readonly key: Key; readonly scopeHash: Uint8Array } | undefined {
+  if (id.length > operationIdLengthMax || !/^[\w-]+$/.test(id)) return undefined;
+  const bytes = Buffer.from(id, "base64url");
+  if (bytes.length <= scopeHashBytes) return undefined;
+  const scopeHash = new Uint8Array(bytes.subarray(0, scopeHashBytes));
+  const key = bytes.toString("utf8", scopeHashBytes) as Key;
+  if (/\p{Cc}/u.test(key) || operationIdOf({ key, scopeHash }) !== id) return undefined;
+  return { key, scopeHash };
+}
+
+/** Eight hexadecimal digits that stand for the key in logs, where the key itself must not appear. */
+export function keyHashOf(identity: Pick<Identity, "key" | "scopeHash">): string {
+  return sha256Hex(Buffer.concat([identity.scopeHash, Buffer.from(identity.key)])).slice(0, 8);
+}
