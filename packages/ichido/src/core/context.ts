@@ -1,4 +1,16 @@
+import type { AnswerLike, StepOptions } from "./options.ts";
 import type { Key } from "./record.ts";
+import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
+
+/** What the function of a step gets. */
+export interface StepContext {
+  /** The same on every attempt: send it as the provider's own idempotency key. */
+  readonly reference: string;
+  /** Aborts when the fence is lost. */
+  readonly signal: AbortSignal;
+}
+
+export type StepFunction<Value> = (step: StepContext) => Value | Promise<Value>;
 
 /** What a protected handler gets. */
 export interface Context {
@@ -13,10 +25,42 @@ export interface Context {
    * A name for an external effect: the same on every attempt and after the store forgot. Send it as the provider's own
    * idempotency key. At most 45 printable ASCII characters.
    */
-  reference(name: string): string;
+  reference(this: void, name: string): string;
+  /**
+   * An external call, recorded: its start before, its result after. A later attempt gets the result of a finished step
+   * from the record and meets an unfinished one by `onUnknown`. The result must be plain JSON. Return what the provider
+   * said for sure, also a refusal; throw where its answer is not known.
+   */
+  step<Value>(this: void, name: string, fn: StepFunction<Value>): Promise<Value>;
+  step<Value>(this: void, name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
+  /**
+   * Commits business writes and the answer together, fenced: `fn` gets the transaction and returns the answer, which is
+   * stored in that commit and sent verbatim afterwards. Writing another answer is an error. Without a runner the
+   * engine's `transactions` option is used.
+   */
+  transaction<Tx>(
+    this: void,
+    fn: (tx: Tx, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
+  ): Promise<AnswerLike>;
+  transaction<Tx>(
+    this: void,
+    runner: TransactionRunner<Tx>,
+    fn: (tx: Tx, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
+  ): Promise<AnswerLike>;
+  /**
+   * Stores the answer on a transaction that you commit yourself, as its last statement. Throws when the fence was lost:
+   * roll back then. After your commit, whatever the handler answers, the stored answer is sent; after a rollback the
+   * attempt counts as not having happened.
+   */
+  complete(this: void, handle: TransactionHandle, answer: AnswerLike): Promise<void>;
   /**
    * Says that nothing happened: whatever the handler answers next is sent but not kept, and the next attempt runs. Only
    * the handler can know this; after an external call it is almost never true.
    */
-  release(): void;
+  release(this: void): void;
+  /**
+   * Says that the outcome is open: the lease ends, and callers with the same key and content get this interim answer, or
+   * 409, as the profile says, until the record is settled. It is sent as the answer to this request.
+   */
+  unknown(this: void, interim: AnswerLike): Promise<void>;
 }

@@ -31,6 +31,11 @@ export interface Execution {
   readonly context: Context;
   /** Past this many body bytes an answer is streamed, not held. */
   readonly bodyBytesMax: number;
+  /**
+   * Resolves when the context itself made the answer (`ctx.transaction`, `ctx.unknown`): send it verbatim, at once; the
+   * record is already written. Pending for ever otherwise. `settle` may still be called and then answers `replace`.
+   */
+  readonly provided: Promise<NeutralResponse>;
   /** Exactly once, unless `beginStream` was called. Never rejects. */
   settle(outcome: HandlerOutcome): Promise<Settled>;
   /**

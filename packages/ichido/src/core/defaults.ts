@@ -30,6 +30,8 @@ export const limits = {
   retentionMsAdvised: 86_400_000,
   tickMsMax: 60_000,
   renewBatchMax: 500,
+  stepNameLengthMax: 100,
+  stepBytesMax: 65_536,
   waitersPerKeyMax: 100,
   sweepBatch: 1_000,
   sweepBudgetMs: 250,

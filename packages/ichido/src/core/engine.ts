@@ -147,7 +147,14 @@ export function createEngine<Native>(
       emit,
       faults,
       track,
+      verifyMs: settings.verifyMs,
+      transactions: settings.transactions,
       truth: () => truthOf(ask),
+      openAnswer: (holdReason) =>
+        holdReason === undefined
+          ? refusals.notVisibleYet(ask.route, ask.identity)
+          : refusals.unknown(ask.route, ask.identity, { holdReason }),
+      reclaim: () => claimOnce(ask, owner),
       onDone: () => {
         if (executions.get(id) === execution) executions.delete(id);
       },

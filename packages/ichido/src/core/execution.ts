@@ -1,4 +1,6 @@
 /** One attempt that owns its key: from the grant to the moment its outcome is written down or handed over. */
+import { answerOf } from "./answer.ts";
+import { createCommit, type Provided } from "./commit.ts";
 import type { Context } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
 import { sleep } from "./deadline.ts";
@@ -7,13 +9,15 @@ import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
 import type { Heartbeat, LiveClaim } from "./heartbeat.ts";
 import type { NeutralResponse } from "./message.ts";
-import type { ResolvedRoute } from "./options.ts";
+import type { ResolvedRoute, StepOptions } from "./options.ts";
 import type { StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
 import { referenceOf } from "./reference.ts";
 import { keyHashOf } from "./scope.ts";
+import { createSteps, FenceLost, OutcomeOpen } from "./steps.ts";
 import type { Claim, ClaimResult, Fenced } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
+import type { TransactionRunner } from "./transaction.ts";
 
 export type Grant = Extract<ClaimResult, { outcome: "granted" }>;
 
@@ -22,13 +26,19 @@ export interface ExecutionParts {
   readonly grant: Grant;
   readonly route: ResolvedRoute<never>;
   readonly startedMs: number;
+  readonly verifyMs: number;
   readonly calls: StoreCalls;
   readonly heartbeat: Heartbeat;
   readonly environment: Environment;
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
+  readonly transactions: TransactionRunner<never> | undefined;
   /** What callers are told when the fence was lost: the record is the truth. */
   readonly truth: () => Promise<NeutralResponse>;
+  /** What callers are told when a step's outcome is open. */
+  readonly openAnswer: (holdReason: string | undefined) => NeutralResponse;
+  /** Claims again with the same owner: tells whether a commit whose answer was lost took effect. */
+  readonly reclaim: () => Promise<ClaimResult>;
   /** Background work that `close()` must wait for. */
   readonly track: (work: Promise<void>) => void;
   readonly onDone: () => void;
@@ -40,6 +50,7 @@ export interface LiveExecution extends Execution {
   started: boolean;
   /** Resolves when the outcome was written, handed over or given up. */
   readonly done: Promise<void>;
+  readonly answer: Provided | undefined;
   /** Stores an answer that was found rather than made. */
   adopt(response: StoredResponse): Promise<Fenced>;
   /** Ends the lease, leaving the record to `onUnknown`. */
@@ -53,17 +64,19 @@ const sendAsIs: Settled = { kind: "send", addHeaders: [] };
 
 const retryDelayMsFirst = 50;
 const retryDelayMsMax = 2_000;
+const empty = new Uint8Array(0);
 
 export function createExecution(parts: ExecutionParts): LiveExecution {
   const { claim, grant, route, calls, environment, emit } = parts;
   const { identity } = claim;
+  const { operation } = identity;
   const keyHash = keyHashOf(identity);
   const abort = new AbortController();
+  const done = Promise.withResolvers<void>();
+  const provided = Promise.withResolvers<NeutralResponse>();
   let releasing = false;
-  let finish: () => void = () => undefined;
-  const done = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+  let ended = false;
+  let answer: Provided | undefined;
 
   const live: LiveClaim = {
     renewal: { ...claim, leaseMs: route.leaseMs },
@@ -71,21 +84,35 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     startedMs: parts.startedMs,
     lost: false,
     lose(reason) {
-      emit({ type: "lease-lost", operation: identity.operation, keyHash, reason });
+      emit({ type: "lease-lost", operation, keyHash, reason });
       abort.abort(new Error(`the lease of this attempt was lost (${reason})`));
     },
   };
   parts.heartbeat.add(live);
 
-  function end(): void {
+  function end(status: number | undefined): void {
+    if (ended) return;
+    ended = true;
     parts.heartbeat.remove(live);
     parts.onDone();
-    finish();
+    done.resolve();
+    if (!execution.started) return;
+    const durationMs = environment.monotonicMs() - parts.startedMs;
+    const { attempt } = grant;
+    const observed = !route.enforce;
+    emit({ type: "request", operation, outcome: "executed", observed, status, durationMs, keyHash, attempt });
   }
 
-  function fenced(verb: string, answer: Fenced): Fenced {
-    if (answer === "stale") emit({ type: "fence-rejected", operation: identity.operation, keyHash, verb });
-    return answer;
+  /** The context made the answer; whatever the handler writes is not sent. */
+  function provide(made: Provided): void {
+    answer ??= made;
+    provided.resolve(answer.response);
+    end(answer.response.status);
+  }
+
+  function fenced(verb: string, result: Fenced): Fenced {
+    if (result === "stale") emit({ type: "fence-rejected", operation, keyHash, verb });
+    return result;
   }
 
   /** Goes on trying after the caller was answered, for as long as the lease could still be ours. */
@@ -108,44 +135,48 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     try {
       return fenced(verb, await write());
     } catch (error) {
-      emit({ type: "not-stored", operation: identity.operation, keyHash, error });
+      emit({ type: "not-stored", operation, keyHash, error });
       parts.track(retryInBackground(verb, write));
       return "failed";
     }
   }
 
   async function keep(response: StoredResponse): Promise<Settled> {
-    const answer = await writeDown("complete", () => calls.complete({ ...claim, response }));
-    if (answer === "stale") return { kind: "replace", response: await parts.truth() };
-    return answer === "failed" && route.enforce ? notStored : sendAsIs;
+    const result = await writeDown("complete", () => calls.complete({ ...claim, response }));
+    if (result === "stale") return { kind: "replace", response: await parts.truth() };
+    return result === "failed" && route.enforce ? notStored : sendAsIs;
   }
 
-  async function leaveOpen(holdReason: string): Promise<void> {
-    if (route.onUnknown === "rerun") {
-      await writeDown("release", () => calls.release(claim));
-    } else {
-      const hold = route.onUnknown === "hold" ? { holdReason } : {};
-      await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));
-    }
+  async function release(): Promise<Settled> {
+    await writeDown("release", () => calls.release(claim));
+    return sendAsIs;
+  }
+
+  /** Nothing is known of what the handler did, except where its steps or its rolled-back transaction tell. */
+  async function leaveOpen(holdReason: string): Promise<Settled> {
+    // The next attempt resumes: finished steps come from the record, an unfinished one meets its own policy.
+    const resumable = steps.used ? !steps.unfinished : commit.rolledBack;
+    if (resumable || (route.onUnknown === "rerun" && !steps.unfinished)) return release();
+    const hold = route.onUnknown === "hold" ? { holdReason } : {};
+    await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));
+    return sendAsIs;
   }
 
   async function conclude(outcome: HandlerOutcome): Promise<Settled> {
-    if (releasing) {
-      await writeDown("release", () => calls.release(claim));
-      return sendAsIs;
+    if (commit.pending) {
+      const made = await commit.resolve();
+      if (made !== undefined) provide(made);
     }
+    if (answer !== undefined) return { kind: "replace", response: answer.response };
+    if (releasing) return release();
     if (outcome.kind !== "answered") {
-      await leaveOpen(outcome.kind === "threw" ? "the handler threw" : "the connection broke under the answer");
-      return sendAsIs;
+      return leaveOpen(outcome.kind === "threw" ? "the handler threw" : "the connection broke under the answer");
     }
     const { response } = outcome;
     const verdict = verdictOn(response.status, route.keep);
-    if (verdict === "keep") {
-      return keep(response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));
-    }
-    if (verdict === "release") await writeDown("release", () => calls.release(claim));
-    else await leaveOpen(`the handler answered ${response.status}`);
-    return sendAsIs;
+    if (verdict === "release") return release();
+    if (verdict === "open") return leaveOpen(`the handler answered ${response.status}`);
+    return keep(response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));
   }
 
   async function settled(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
@@ -153,23 +184,42 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       await parts.faults?.("after-handler");
       return await work();
     } catch (error) {
-      emit({ type: "not-stored", operation: identity.operation, keyHash, error });
+      emit({ type: "not-stored", operation, keyHash, error });
       return route.enforce ? notStored : sendAsIs;
     } finally {
-      end();
-      const durationMs = environment.monotonicMs() - parts.startedMs;
-      const { operation } = identity;
-      const { attempt } = grant;
-      emit({
-        type: "request",
-        operation,
-        outcome: "executed",
-        observed: !route.enforce,
-        status,
-        durationMs,
-        keyHash,
-        attempt,
-      });
+      end(status);
+    }
+  }
+
+  const reference = (name: string): string => referenceOf(identity, grant.canonical, name);
+  const steps = createSteps({
+    claim,
+    stepsStarted: grant.stepsStarted,
+    leaseMs: route.leaseMs,
+    onUnknown: route.onUnknown,
+    verifyMs: parts.verifyMs,
+    environment,
+    calls,
+    signal: abort.signal,
+    reference,
+  });
+  const commit = createCommit({ ...parts, bodyBytesMax: route.bodyBytesMax, provide });
+
+  /** An attempt that must stop answers from the record, whatever the framework makes of the error. */
+  async function stoppable<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof FenceLost) {
+        emit({ type: "fence-rejected", operation, keyHash, verb: "step" });
+        provide({ kind: "lost", response: await parts.truth() });
+      } else if (error instanceof OutcomeOpen) {
+        const { holdReason } = error;
+        const hold = holdReason === undefined ? {} : { holdReason };
+        await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));
+        provide({ kind: "open", response: parts.openAnswer(holdReason) });
+      }
+      throw error;
     }
   }
 
@@ -178,42 +228,56 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     attempt: grant.attempt,
     fence: grant.fence,
     signal: abort.signal,
-    reference: (name) => referenceOf(identity, grant.canonical, name),
+    reference,
+    step: <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
+      const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
+      return stoppable(() => steps.step(name, options as StepOptions<Value>, fn as () => Value));
+    },
+    transaction: (...rest: readonly unknown[]) => stoppable(() => commit.transaction(rest)),
+    complete: (handle, made) => stoppable(() => commit.complete(handle, made)),
     release() {
       releasing = true;
     },
+    async unknown(interim) {
+      const response = answerOf(interim);
+      const result = await writeDown("suspend", () => calls.suspend({ ...claim, interim: recordedOf(response) }));
+      if (result === "stale") provide({ kind: "lost", response: await parts.truth() });
+      else provide({ kind: "open", response });
+    },
   };
 
-  return {
+  const execution: LiveExecution = {
     context,
     bodyBytesMax: route.bodyBytesMax,
     started: false,
-    done,
+    done: done.promise,
+    provided: provided.promise,
+    get answer() {
+      return answer;
+    },
     settle: (outcome) =>
       settled(outcome.kind === "answered" ? outcome.response.status : undefined, () => conclude(outcome)),
     beginStream: (head) =>
       settled(head.status, () => {
         const verdict = releasing ? "release" : verdictOn(head.status, route.keep);
-        return verdict === "keep"
-          ? keep(tombstoneOf(head))
-          : conclude({ kind: "answered", response: { ...head, body: empty } });
+        if (verdict === "keep" && answer === undefined && !commit.pending) return keep(tombstoneOf(head));
+        return conclude({ kind: "answered", response: { ...head, body: empty } });
       }),
     async adopt(response) {
       try {
         return fenced("complete", await calls.complete({ ...claim, response }));
       } finally {
-        end();
+        end(response.status);
       }
     },
     async handOver(holdReason) {
       await calls.suspend({ ...claim, ...(holdReason === undefined ? {} : { holdReason }) }).catch(() => "stale");
-      end();
+      end(undefined);
     },
     async giveBack() {
       await calls.release(claim).catch(() => "stale");
-      end();
+      end(undefined);
     },
   };
+  return execution;
 }
-
-const empty = new Uint8Array(0);

@@ -8,6 +8,7 @@ import type { Problem } from "./problem.ts";
 import type { Profile, ProfileName } from "./profiles.ts";
 import type { Identity, Scope } from "./record.ts";
 import type { Store } from "./store.ts";
+import type { TransactionRunner } from "./transaction.ts";
 
 /** What `verify` learns about the vanished attempt. */
 export interface VerifyRequest {
@@ -37,6 +38,25 @@ export type OnUnknown =
   | "rerun"
   | "hold"
   | { readonly verify: (request: VerifyRequest) => VerifyAnswer | Promise<VerifyAnswer> };
+
+export type StepVerdict<Value> =
+  | { readonly verdict: "found"; readonly value: Value }
+  | { readonly verdict: "absent" }
+  | { readonly verdict: "not-visible-yet" };
+
+export interface StepOptions<Value> {
+  /** What to do with a step that was started and never finished. Default: the route's `onUnknown`. */
+  readonly onUnknown?: "rerun" | "hold";
+  /** Asks the provider by reference instead. Wins over `onUnknown`. */
+  readonly verify?: (request: {
+    readonly reference: string;
+    readonly signal: AbortSignal;
+    /** How long ago the step was first started, by the store's clock. */
+    readonly ageMs: number;
+  }) => StepVerdict<Value> | Promise<StepVerdict<Value>>;
+  /** How long the provider remembers references. An unfinished step older than this goes on hold instead of running again. */
+  readonly retentionMs?: number;
+}
 
 /** A duplicate of a running request: refuse it, tell where to ask, or let it wait for the answer. */
 export type InFlight = "conflict" | "accepted" | { readonly waitMs: number };
@@ -84,6 +104,8 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   readonly problemBase?: string;
   /** Sent as `Link: <…>; rel="describedby"` with every problem. */
   readonly docsUrl?: string;
+  /** Opens transactions of your own database for `ctx.transaction`. */
+  readonly transactions?: TransactionRunner<never>;
   /** Another envelope for the layer's own errors. */
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
   /** The deadline of every store call. */

@@ -114,6 +114,12 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
   };
 }
 
+/** The record was left open or belongs to another attempt: that, and not the error that stopped the function, is the news. */
+function answerError(execution: LiveExecution, cause: unknown): unknown {
+  if (execution.answer?.kind === "own") return cause;
+  return new IchidoError("outcome-unknown", "the outcome of this call is open; ask again with the same key", { cause });
+}
+
 async function executed<Value>(
   execution: LiveExecution,
   fn: (context: Context) => Value | Promise<Value>,
@@ -123,7 +129,7 @@ async function executed<Value>(
     value = await fn(execution.context);
   } catch (error) {
     await execution.settle({ kind: "threw", error });
-    throw error;
+    throw execution.answer === undefined ? error : answerError(execution, error);
   }
   let body: Uint8Array;
   try {

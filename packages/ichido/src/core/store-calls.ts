@@ -9,9 +9,12 @@ import type {
   ClaimResult,
   CompleteRequest,
   Fenced,
+  FinishStepRequest,
   RenewRequest,
   SettleRequest,
   SettleResult,
+  Step,
+  StepRequest,
   Store,
   StoredRecord,
   SuspendRequest,
@@ -21,6 +24,7 @@ import type {
   TickResult,
 } from "./store.ts";
 import type { Identity } from "./record.ts";
+import type { TransactionHandle } from "./transaction.ts";
 
 /** The store did not do what was asked, and it is not known whether it will. */
 export class StoreFailure extends Error {
@@ -35,9 +39,12 @@ export class StoreFailure extends Error {
 export interface StoreCalls {
   claim(request: ClaimRequest): Promise<ClaimResult>;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
-  complete(request: CompleteRequest): Promise<Fenced>;
+  complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
   release(claim: Claim): Promise<Fenced>;
   suspend(request: SuspendRequest): Promise<Fenced>;
+  startStep(request: StepRequest): Promise<Fenced>;
+  finishStep(request: FinishStepRequest): Promise<Fenced>;
+  steps(identity: Identity): Promise<readonly Step[]>;
   settle(request: SettleRequest): Promise<SettleResult>;
   find(identity: Identity): Promise<StoredRecord | undefined>;
   tick(request: TickRequest): Promise<TickResult>;
@@ -101,11 +108,16 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       ),
     renew: (requests, timeoutMs) =>
       around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), { timeoutMs })),
-    complete: (request) =>
-      around("before-complete", "after-complete", () => call("complete", () => store.complete(request))),
+    complete: (request, transaction) =>
+      around("before-complete", "after-complete", () => call("complete", () => store.complete(request, transaction))),
     release: (claim) => around("before-release", "after-release", () => call("release", () => store.release(claim))),
     suspend: (request) =>
       around("before-suspend", "after-suspend", () => call("suspend", () => store.suspend(request))),
+    startStep: (request) =>
+      around("before-step-start", "after-step-start", () => call("startStep", () => store.startStep(request))),
+    finishStep: (request) =>
+      around("before-step-finish", "after-step-finish", () => call("finishStep", () => store.finishStep(request))),
+    steps: (identity) => call("steps", () => store.steps(identity)),
     settle: (request) => call("settle", () => store.settle(request)),
     find: (identity) => call("find", () => store.find(identity)),
     tick: (request) => call("tick", () => store.tick(request)),

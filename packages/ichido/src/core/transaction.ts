@@ -12,3 +12,18 @@ export interface TransactionResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly affected: number;
 }
+
+/** Opens transactions of the user's own database: `pgTransactions(pool)` and its like in `ichido/transactions`. */
+export interface TransactionRunner<Tx> {
+  readonly dialect: "postgres" | "mysql" | "sqlite";
+  /**
+   * Runs `fn` inside one transaction on one connection. Commits when it resolves, rolls back when it rejects, and rejects
+   * with what `fn` rejected with. A failure of the commit itself rejects with a `CommitFailed`.
+   */
+  run<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
+}
+
+/** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */
+export class CommitFailed extends Error {
+  override readonly name: string = "CommitFailed";
+}

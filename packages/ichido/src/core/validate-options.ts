@@ -18,6 +18,7 @@ import { profiles, type Profile, type ProfileName } from "./profiles.ts";
 import { keepsByDefault } from "./recorder.ts";
 import type { Scope } from "./record.ts";
 import type { Store } from "./store.ts";
+import type { TransactionRunner } from "./transaction.ts";
 
 function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
@@ -177,6 +178,7 @@ export interface ResolvedEngine<Native> {
   readonly scope: ((request: Native) => Scope) | undefined;
   readonly shared: SharedOptions<Native>;
   readonly format: ProblemFormat;
+  readonly transactions: TransactionRunner<never> | undefined;
   readonly storeTimeoutMs: number;
   readonly executionMs: number;
   readonly verifyMs: number;
@@ -194,6 +196,20 @@ function storeOf(value: unknown): Store {
     throw optionInvalid("store", "a store such as memoryStore() or sqliteStore(database)", value);
   }
   return store as Store;
+}
+
+function transactionsOf(
+  value: TransactionRunner<never> | undefined,
+  store: Store,
+): TransactionRunner<never> | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value.run !== "function")
+    throw optionInvalid("transactions", "a runner such as pgTransactions(pool)", value);
+  if (store.capabilities.transactions !== value.dialect) {
+    const kept = store.capabilities.transactions || "no database that can join a transaction";
+    throw optionInvalid("transactions", `a runner for the database that holds the keys (${kept})`, value.dialect);
+  }
+  return value;
 }
 
 export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedEngine<Native> {
@@ -231,6 +247,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
       docsUrl: options.docsUrl,
       formatProblem: options.formatProblem,
     },
+    transactions: transactionsOf(options.transactions, store),
     storeTimeoutMs: integer("storeTimeoutMs", options.storeTimeoutMs ?? defaults.storeTimeoutMs, 10, 60_000),
     executionMs: integer("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour),
     verifyMs: integer("verifyMs", options.verifyMs ?? defaults.verifyMs, 10, 10 * 60_000),

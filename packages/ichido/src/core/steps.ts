@@ -1,0 +1,157 @@
+/** External calls under a key: start recorded before, result after, both fenced. */
+import type { StepContext, StepFunction } from "./context.ts";
+import { withDeadline } from "./deadline.ts";
+import type { Environment } from "./environment.ts";
+import { IchidoError } from "./errors.ts";
+import type { StepOptions, StepVerdict } from "./options.ts";
+import { limits } from "./defaults.ts";
+import type { Claim, Step } from "./store.ts";
+import type { StoreCalls } from "./store-calls.ts";
+import { decodeValue, encodeValue } from "./value.ts";
+
+/** The attempt must stop here; how the record is left is already decided. */
+export class OutcomeOpen extends Error {
+  override readonly name: string = "OutcomeOpen";
+  /** Set: the record goes on hold. Unset: the next attempt asks again. */
+  readonly holdReason: string | undefined;
+  constructor(message: string, holdReason?: string) {
+    super(message);
+    this.holdReason = holdReason;
+  }
+}
+
+/** Another attempt owns the key: nothing more may be done in this one's name. */
+export class FenceLost extends Error {
+  override readonly name: string = "FenceLost";
+}
+
+export interface Steps {
+  step<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
+  /** This attempt started a step, or found one started. */
+  readonly used: boolean;
+  /** A step was started and its result is not recorded. */
+  readonly unfinished: boolean;
+}
+
+export interface StepsParts {
+  readonly claim: Claim;
+  readonly stepsStarted: number;
+  readonly leaseMs: number;
+  readonly onUnknown: "rerun" | "hold" | { readonly verify: unknown };
+  readonly verifyMs: number;
+  readonly environment: Environment;
+  readonly calls: StoreCalls;
+  readonly signal: AbortSignal;
+  readonly reference: (name: string) => string;
+}
+
+export function createSteps(parts: StepsParts): Steps {
+  const { calls, claim } = parts;
+  const running = new Set<string>();
+  const open = new Set<string>();
+  let known: Promise<Map<string, Step>> | undefined;
+  let used = false;
+
+  /** One read per attempt, and only where a former attempt left steps. */
+  async function recorded(): Promise<Map<string, Step>> {
+    if (parts.stepsStarted === 0) return new Map();
+    const steps = await calls.steps(claim.identity);
+    return new Map(steps.map((step) => [step.name, step]));
+  }
+
+  function fenced(answer: "ok" | "stale"): void {
+    if (answer === "stale") throw new FenceLost("another attempt owns this key; this one must stop");
+  }
+
+  async function finish(name: string, value: unknown): Promise<void> {
+    const result = encodeValue(value, `the result of step ${JSON.stringify(name)}`);
+    if (result.length > limits.stepBytesMax) {
+      throw new IchidoError(
+        "value-not-serialisable",
+        `the result of step ${JSON.stringify(name)} has ${result.length} bytes, at most ${limits.stepBytesMax} can be ` +
+          "recorded; return only what later code needs, such as the provider's id",
+      );
+    }
+    fenced(await calls.finishStep({ ...claim, name, leaseMs: parts.leaseMs, result }));
+    open.delete(name);
+  }
+
+  async function call<Value>(name: string, fn: StepFunction<Value>): Promise<Value> {
+    fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs }));
+    open.add(name);
+    const context: StepContext = { reference: parts.reference(name), signal: parts.signal };
+    const value = await fn(context);
+    await finish(name, value);
+    return value;
+  }
+
+  async function meet<Value>(step: Step, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
+    const { name } = step;
+    open.add(name);
+    const quoted = JSON.stringify(name);
+    const policy = options.verify === undefined ? (options.onUnknown ?? inherited()) : "verify";
+    if (policy === "hold") {
+      throw new OutcomeOpen(`step ${quoted} has no recorded result`, `step ${quoted} was started and never finished`);
+    }
+    if (policy === "verify" && options.verify !== undefined) {
+      const { verify } = options;
+      const verdict = await withDeadline<StepVerdict<Value>>(parts.environment, parts.verifyMs, async () =>
+        verify({ reference: parts.reference(name), signal: parts.signal, ageMs: step.ageMs }),
+      ).catch(() => ({ verdict: "not-visible-yet" }) as const);
+      if (verdict.verdict === "found") {
+        await finish(name, verdict.value);
+        return verdict.value;
+      }
+      if (verdict.verdict === "not-visible-yet")
+        throw new OutcomeOpen(`step ${quoted}: its outcome is not visible yet`);
+    }
+    if (options.retentionMs !== undefined && step.ageMs >= options.retentionMs) {
+      throw new OutcomeOpen(
+        `step ${quoted} is older than the provider remembers its reference`,
+        `step ${quoted} was started ${step.ageMs} ms ago, longer than the provider remembers references`,
+      );
+    }
+    return call(name, fn);
+  }
+
+  function inherited(): "rerun" | "hold" {
+    // A route that verifies as a whole has just been told that nothing is to be found: the same reference makes it safe.
+    return parts.onUnknown === "hold" ? "hold" : "rerun";
+  }
+
+  return {
+    async step(name, options, fn) {
+      if (typeof name !== "string" || name === "" || name.length > limits.stepNameLengthMax) {
+        throw new IchidoError("option-invalid", `a step needs a name of 1 to ${limits.stepNameLengthMax} characters`);
+      }
+      if (running.has(name)) {
+        throw new IchidoError(
+          "option-invalid",
+          `step ${JSON.stringify(name)} is already running in this attempt; name each call`,
+        );
+      }
+      running.add(name);
+      used = true;
+      try {
+        known ??= recorded();
+        const steps = await known;
+        const step = steps.get(name);
+        if (step?.state === "finished") return decodeValue(step.result ?? new Uint8Array(0)) as never;
+        if (step !== undefined) {
+          steps.delete(name);
+          return await meet(step, options, fn);
+        }
+        const value = await call(name, fn);
+        return value;
+      } finally {
+        running.delete(name);
+      }
+    },
+    get used() {
+      return used;
+    },
+    get unfinished() {
+      return open.size > 0;
+    },
+  };
+}
