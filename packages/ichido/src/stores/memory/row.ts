@@ -1,0 +1,125 @@
+/** A record as the memory store keeps it, and what can be read off it at a given moment. Rows are never changed. */
+import { limits } from "../../core/defaults.ts";
+import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
+import type { AuditEntry, StoredRecord } from "../../core/store.ts";
+
+export interface StepRow {
+  readonly name: string;
+  readonly attempt: number;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number | undefined;
+  readonly result: Uint8Array | undefined;
+}
+
+export interface Row {
+  readonly identity: Identity;
+  readonly fingerprint: Fingerprint;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly state: RecordState;
+  readonly owner: OwnerToken;
+  readonly fence: number;
+  readonly attempts: number;
+  /** When the lease ends or was ended; meaningful while `processing`. */
+  readonly leaseEndMs: number;
+  readonly interim: StoredResponse | undefined;
+  readonly holdReason: string | undefined;
+  readonly response: StoredResponse | undefined;
+  readonly steps: readonly StepRow[];
+  readonly audit: readonly AuditEntry[];
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** A living owner. A lease further ahead than any lease can be was written by a clock that has gone back since. */
+export function isLive(row: Row, nowMs: number): boolean {
+  const leftMs = row.leaseEndMs - nowMs;
+  return row.state === "processing" && leftMs > 0 && leftMs <= limits.leaseMsMax;
+}
+
+/** Suspended with an interim answer or put on hold: no claim but `any` may take it. */
+export function isSealed(row: Row): boolean {
+  return row.state === "processing" && (row.interim !== undefined || row.holdReason !== undefined);
+}
+
+export function isUnknown(row: Row, nowMs: number): boolean {
+  return row.state === "processing" && (!isLive(row, nowMs) || isSealed(row));
+}
+
+/** Something may have happened outside that only this record remembers. */
+export function isNeeded(row: Row): boolean {
+  return row.state !== "completed" && (row.steps.length > 0 || isSealed(row));
+}
+
+/** Past its retention and allowed to go. The caller knows whether the clock is trusted. */
+export function isExpired(row: Row, nowMs: number): boolean {
+  return nowMs >= row.expiresAtMs && !isNeeded(row) && !isLive(row, nowMs);
+}
+
+/** The earliest moment at which a sweep may find the row expired; never, while it is needed. */
+export function dueMs(row: Row): number | undefined {
+  if (isNeeded(row)) return undefined;
+  return row.state === "processing" ? Math.max(row.expiresAtMs, row.leaseEndMs) : row.expiresAtMs;
+}
+
+export function isSameRequest(stored: Fingerprint, asked: Fingerprint): boolean {
+  return (
+    equalBytes(stored.raw, asked.raw) ||
+    equalBytes(stored.canonical, asked.canonical) ||
+    equalBytes(stored.canonical, asked.former) ||
+    equalBytes(stored.former, asked.canonical)
+  );
+}
+
+function equalBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
+}
+
+export function toRecord(row: Row, nowMs: number, bodies: "with bodies" | "without bodies"): StoredRecord {
+  const give = bodies === "with bodies" ? copyOut : withoutBody;
+  return {
+    identity: row.identity,
+    fingerprint: row.fingerprint,
+    state: row.state,
+    owner: row.owner,
+    fence: row.fence,
+    attempts: row.attempts,
+    ...(row.state === "processing" ? { leaseLeftMs: row.leaseEndMs - nowMs } : {}),
+    stepsStarted: row.steps.length,
+    ...(row.interim === undefined ? {} : { interim: give(row.interim) }),
+    ...(row.holdReason === undefined ? {} : { holdReason: row.holdReason }),
+    ...(row.response === undefined ? {} : { response: give(row.response) }),
+    labels: row.labels,
+    createdAtMs: row.createdAtMs,
+    updatedAtMs: row.updatedAtMs,
+    expiresAtMs: row.expiresAtMs,
+  };
+}
+
+/*
+ * Bytes cannot be frozen, so a body is copied once on its way in and once on its way out: neither the buffer that a
+ * framework reuses nor the one that a replay hands to a compressor is the stored one. The copy on the way in also lets
+ * go of a larger buffer behind a small window. Header lines are copied and frozen once, then shared.
+ */
+export function copyIn(response: StoredResponse): StoredResponse {
+  const headers = response.headers.map(([name, value]) => Object.freeze([name, value] as const));
+  return {
+    kind: response.kind,
+    status: response.status,
+    headers: Object.freeze(headers),
+    body: copyBytes(response.body),
+  };
+}
+
+export function copyOut(response: StoredResponse): StoredResponse {
+  return { ...response, body: copyBytes(response.body) };
+}
+
+function withoutBody(response: StoredResponse): StoredResponse {
+  return { ...response, body: new Uint8Array(0) };
+}
+
+/** `Buffer.prototype.slice` would be another window on the same bytes. */
+export function copyBytes(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.prototype.slice.call(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}

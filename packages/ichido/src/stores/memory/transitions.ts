@@ -1,0 +1,220 @@
+/**
+ * The state machine of a record, as pure functions: a row (or its absence), what is asked, and the moment give an answer
+ * and, where something changes, the next row. The same object back means that nothing changed.
+ *
+ *              ┌────────────── claim (failed, lapsed, or by `any`) ◀──────┐
+ *   absent ──claim──▶ processing ──complete, adopt──▶ completed           │
+ *      ▲              │ ▲      │                          │               │
+ *      │        renew,│ │      └─────release─────▶ failed ──────────────▶─┤
+ *      │        steps └─┘ suspend, hold: lease ended                      │
+ *      └──────── expiry: completed, failed, or lapsed and not needed ─────┘
+ */
+import type { OwnerToken } from "../../core/record.ts";
+import type {
+  Claim,
+  ClaimRequest,
+  ClaimResult,
+  CompleteRequest,
+  Fenced,
+  FinishStepRequest,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+  StepRequest,
+  SuspendRequest,
+} from "../../core/store.ts";
+import {
+  copyBytes,
+  copyIn,
+  copyOut,
+  isExpired,
+  isLive,
+  isSameRequest,
+  isSealed,
+  type Row,
+  type StepRow,
+} from "./row.ts";
+
+export interface Moment {
+  readonly nowMs: number;
+  /** The clock has run evenly: what is past its retention may go. */
+  readonly trusted: boolean;
+  /** No record that was deleted had a greater fence. */
+  readonly fenceFloor: number;
+}
+
+export interface Claimed {
+  readonly row: Row | undefined;
+  readonly result: ClaimResult;
+}
+
+export function claim(stored: Row | undefined, request: ClaimRequest, moment: Moment): Claimed {
+  if (stored === undefined || (moment.trusted && isExpired(stored, moment.nowMs))) {
+    const fence = nextFence(stored, moment);
+    return granted(firstRow(request, fence, moment.nowMs), "new");
+  }
+  const row = stored;
+  if (!isSameRequest(row.fingerprint, request.fingerprint)) return { row, result: { outcome: "mismatch" } };
+  if (row.state === "completed") return { row, result: completed(row, moment.nowMs) };
+  if (row.state === "failed") return granted(takenOver(row, request, moment), "failed");
+  if (row.owner === request.owner) return granted(withLease(row, request.leaseMs, moment), "own");
+  if (isLive(row, moment.nowMs)) {
+    const leaseLeftMs = row.leaseEndMs - moment.nowMs;
+    return { row, result: { outcome: "processing", leaseLeftMs, attempts: row.attempts } };
+  }
+  if (isSealed(row)) {
+    return request.takeover === "any" ? granted(takenOver(row, request, moment), "suspended") : unknown(row);
+  }
+  return request.takeover === "none" ? unknown(row) : granted(takenOver(row, request, moment), "lapsed");
+}
+
+export interface Answered {
+  readonly row: Row | undefined;
+  readonly result: Fenced;
+}
+
+export function renew(row: Row | undefined, request: RenewRequest, moment: Moment): Answered {
+  return owned(row, request, (held) => withLease(held, request.leaseMs, moment));
+}
+
+export function complete(row: Row | undefined, request: CompleteRequest, moment: Moment): Answered {
+  if (row?.state === "completed" && row.owner === request.owner && row.fence === request.fence) {
+    return { row, result: "ok" };
+  }
+  return owned(row, request, (held) => answered(held, request.response, moment));
+}
+
+export function release(row: Row | undefined, request: Claim, moment: Moment): Answered {
+  return owned(row, request, (held) => failed(held, moment));
+}
+
+/** An interim answer or a hold that is there already stays: ending a lease again says nothing new. */
+export function suspend(row: Row | undefined, request: SuspendRequest, moment: Moment): Answered {
+  return owned(row, request, (held) => ({
+    ...held,
+    leaseEndMs: moment.nowMs,
+    interim: request.interim === undefined ? held.interim : copyIn(request.interim),
+    holdReason: request.holdReason ?? held.holdReason,
+    updatedAtMs: moment.nowMs,
+  }));
+}
+
+export function startStep(row: Row | undefined, request: StepRequest, moment: Moment): Answered {
+  return owned(row, request, (held) => withLease(withStep(held, request.name, moment), request.leaseMs, moment));
+}
+
+/** The first result stays: a finish that is sent again after a lost reply changes nothing. */
+export function finishStep(row: Row | undefined, request: FinishStepRequest, moment: Moment): Answered {
+  return owned(row, request, (held) => {
+    const begun = withStep(held, request.name, moment);
+    const result = copyBytes(request.result);
+    const finish = (step: StepRow): StepRow =>
+      step.name === request.name && step.result === undefined ? { ...step, finishedAtMs: moment.nowMs, result } : step;
+    return withLease({ ...begun, steps: begun.steps.map(finish) }, request.leaseMs, moment);
+  });
+}
+
+export interface SettledRow {
+  readonly row: Row | undefined;
+  readonly result: SettleResult;
+}
+
+export function settle(row: Row | undefined, request: SettleRequest, moment: Moment): SettledRow {
+  if (row === undefined) return { row, result: "absent" };
+  if (row.state === "completed") return { row, result: "completed" };
+  if (row.fence !== request.fence) return { row, result: "stale" };
+  if (isLive(row, moment.nowMs)) return { row, result: "live" };
+  const { actor, reason, fence, decision } = request;
+  const entry = { atMs: moment.nowMs, actor, action: decision.kind, reason, fence };
+  return { row: { ...decided(row, request, moment), audit: [...row.audit, entry] }, result: "ok" };
+}
+
+/** Nobody's token: no attempt can present it, so an owner that comes back after `adopt` or `release` is stale. */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- a constant of the branded form
+const nobody = "0".repeat(32) as OwnerToken;
+
+function decided(row: Row, request: SettleRequest, moment: Moment): Row {
+  const { decision, reason } = request;
+  if (decision.kind === "hold") {
+    return { ...row, state: "processing", leaseEndMs: moment.nowMs, holdReason: reason, updatedAtMs: moment.nowMs };
+  }
+  const fenced: Row = { ...row, owner: nobody, fence: nextFence(row, moment) };
+  return decision.kind === "adopt" ? answered(fenced, decision.response, moment) : failed(fenced, moment);
+}
+
+function owned(row: Row | undefined, proof: Claim, change: (held: Row) => Row): Answered {
+  const holds = row?.state === "processing" && row.owner === proof.owner && row.fence === proof.fence;
+  return holds ? { row: change(row), result: "ok" } : { row, result: "stale" };
+}
+
+/** Grows over owners, across deletion and a clock that stepped back; microseconds stay exact integers until 2255. */
+function nextFence(row: Row | undefined, moment: Moment): number {
+  return Math.max((row?.fence ?? 0) + 1, moment.fenceFloor + 1, Math.floor(moment.nowMs * 1_000));
+}
+
+function firstRow(request: ClaimRequest, fence: number, nowMs: number): Row {
+  return {
+    identity: request.identity,
+    fingerprint: request.fingerprint,
+    labels: Object.freeze({ ...request.labels }),
+    state: "processing",
+    owner: request.owner,
+    fence,
+    attempts: 1,
+    leaseEndMs: nowMs + request.leaseMs,
+    interim: undefined,
+    holdReason: undefined,
+    response: undefined,
+    steps: [],
+    audit: [],
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    expiresAtMs: nowMs + request.retentionMs,
+  };
+}
+
+function takenOver(row: Row, request: ClaimRequest, moment: Moment): Row {
+  const owner = { owner: request.owner, fence: nextFence(row, moment), attempts: row.attempts + 1 };
+  return withLease({ ...row, ...owner, state: "processing" }, request.leaseMs, moment);
+}
+
+function withLease(row: Row, leaseMs: number, { nowMs }: Moment): Row {
+  return { ...row, leaseEndMs: nowMs + leaseMs, updatedAtMs: nowMs };
+}
+
+function withStep(row: Row, name: string, { nowMs }: Moment): Row {
+  if (row.steps.some((step) => step.name === name)) return row;
+  const step = { name, attempt: row.attempts, startedAtMs: nowMs, finishedAtMs: undefined, result: undefined };
+  return { ...row, steps: [...row.steps, step] };
+}
+
+function answered(row: Row, response: CompleteRequest["response"], { nowMs }: Moment): Row {
+  const settled = { interim: undefined, holdReason: undefined, response: copyIn(response) };
+  return { ...row, ...settled, state: "completed", updatedAtMs: nowMs };
+}
+
+function failed(row: Row, { nowMs }: Moment): Row {
+  return { ...row, state: "failed", interim: undefined, holdReason: undefined, updatedAtMs: nowMs };
+}
+
+function granted(row: Row, origin: Extract<ClaimResult, { outcome: "granted" }>["origin"]): Claimed {
+  const { fence, attempts, createdAtMs, expiresAtMs } = row;
+  const canonical = copyBytes(row.fingerprint.canonical);
+  const stepsStarted = row.steps.length;
+  const times = { createdAtMs, expiresAtMs };
+  return { row, result: { outcome: "granted", fence, attempt: attempts, origin, stepsStarted, canonical, ...times } };
+}
+
+function completed(row: Row, nowMs: number): ClaimResult {
+  if (row.response === undefined) throw new Error("a completed record of the memory store has no answer");
+  const { fence, attempts, createdAtMs, expiresAtMs } = row;
+  const expiresInMs = Math.max(0, expiresAtMs - nowMs);
+  const response = copyOut(row.response);
+  return { outcome: "completed", response, fence, attempts, createdAtMs, expiresAtMs, expiresInMs };
+}
+
+function unknown(row: Row): Claimed {
+  const interim = row.interim === undefined ? {} : { interim: copyOut(row.interim) };
+  const hold = row.holdReason === undefined ? {} : { holdReason: row.holdReason };
+  return { row, result: { outcome: "unknown", ...interim, ...hold, fence: row.fence, attempts: row.attempts } };
+}

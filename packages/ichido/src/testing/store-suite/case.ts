@@ -1,0 +1,12 @@
+import type { Rig } from "./rig.ts";
+
+/** One thing that must be true of every store. */
+export interface StoreCase {
+  /** Stable: what a subject's `skip` names. */
+  readonly id: string;
+  /** Begins with the guarantee (`core/store.ts`) it proves. */
+  readonly title: string;
+  /** Cannot be tried without it. */
+  readonly needs?: "clock" | "watch";
+  run(rig: Rig): Promise<void>;
+}

@@ -1,0 +1,63 @@
+/**
+ * The conformance suite of stores: every guarantee of `core/store.ts`, tried on a real store.
+ *
+ *     import { describe, it } from "vitest";
+ *     storeSuite({ describe, it }, { name: "mine", open: async () => ({ store, close: async () => {} }) });
+ *
+ * It needs nothing but `describe` and `it`, and asserts with `node:assert/strict`.
+ */
+import type { StoreCase } from "./case.ts";
+import { claimCases } from "./claim-cases.ts";
+import { completionCases } from "./completion-cases.ts";
+import { expiryCases } from "./expiry-cases.ts";
+import { fenceCases } from "./fence-cases.ts";
+import { listingCases } from "./listing-cases.ts";
+import { mismatchCases } from "./mismatch-cases.ts";
+import { withRig } from "./rig.ts";
+import { settleCases } from "./settle-cases.ts";
+import { stepCases } from "./step-cases.ts";
+import type { StoreSubject, SuiteRunner } from "./subject.ts";
+import { sweepCases } from "./sweep-cases.ts";
+import { takeoverCases } from "./takeover-cases.ts";
+
+export const storeCases: readonly StoreCase[] = [
+  ...claimCases,
+  ...mismatchCases,
+  ...takeoverCases,
+  ...fenceCases,
+  ...completionCases,
+  ...expiryCases,
+  ...sweepCases,
+  ...stepCases,
+  ...settleCases,
+  ...listingCases,
+];
+
+/** Registers one test for every case. Unknown ids in `subject.skip` are an error: a skip must not outlive its case. */
+export function storeSuite(runner: SuiteRunner, subject: StoreSubject): void {
+  const ids = new Set(storeCases.map((each) => each.id));
+  const strange = Object.keys(subject.skip ?? {}).filter((id) => !ids.has(id));
+  if (strange.length > 0) throw new Error(`subject.skip names cases that do not exist: ${strange.join(", ")}`);
+
+  runner.describe(`store: ${subject.name}`, () => {
+    for (const each of storeCases) {
+      const reason = reasonToSkip(each, subject);
+      const body = (): Promise<void> => withRig(subject, (rig) => each.run(rig));
+      if (reason === undefined) runner.it(each.title, body);
+      else if (runner.it.skip === undefined) runner.it(`${each.title} [skipped: ${reason}]`, async () => undefined);
+      else runner.it.skip(`${each.title} [skipped: ${reason}]`, body);
+    }
+  });
+}
+
+function reasonToSkip(each: StoreCase, subject: StoreSubject): string | undefined {
+  const given = subject.skip?.[each.id];
+  if (given !== undefined) return given;
+  if (each.needs === "clock" && subject.movesClock !== true) return "the clock of this store cannot be moved here";
+  if (each.needs === "watch" && subject.watches !== true) return "this store has no watch";
+  return undefined;
+}
+
+export type { StoreCase } from "./case.ts";
+export type { OpenedStore, StoreClock, StoreSubject, SuiteIt, SuiteRunner } from "./subject.ts";
+export * from "./samples.ts";

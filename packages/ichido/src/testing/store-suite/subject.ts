@@ -1,0 +1,41 @@
+/** What the suite is given: a test runner and a store to try. */
+import type { Store } from "../../core/store.ts";
+
+/** The part of vitest, jest, mocha or `node:test` that the suite uses. */
+export interface SuiteRunner {
+  describe(name: string, body: () => void): unknown;
+  readonly it: SuiteIt;
+}
+
+export interface SuiteIt {
+  (name: string, body: () => Promise<void>): unknown;
+  /** Without it a skipped case is registered as a passing one; its title says `[skipped: …]` either way. */
+  skip?(name: string, body: () => Promise<void>): unknown;
+}
+
+/** Moves the clock that the store measures leases and retention by, not the clock of the test process. */
+export interface StoreClock {
+  /** Forwards, or backwards when negative. */
+  advanceMs(ms: number): Promise<void> | void;
+}
+
+/** An empty store without records and without a tick, and what belongs to it. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** Another connection to, or another process's view of, the same data. */
+  readonly second?: Store;
+  readonly clock?: StoreClock;
+  close(): Promise<void>;
+}
+
+export interface StoreSubject {
+  readonly name: string;
+  /** Called once for every case; each call gives an empty store. */
+  open(): Promise<OpenedStore>;
+  /** `open` gives a `clock` that moves both ways. Without it the cases that need one are skipped by name. */
+  readonly movesClock?: boolean;
+  /** The store has `watch`. */
+  readonly watches?: boolean;
+  /** Case ids that this store cannot pass, each with the reason that its title will state. */
+  readonly skip?: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,175 @@
+/** S11 never under way, S12 bounded sweep. */
+import assert from "node:assert/strict";
+import type { Claim } from "../../core/store.ts";
+import type { StoreCase } from "./case.ts";
+import { leaseMsLong, leaseMsShort, retentionMsShort, tickMs, type Rig } from "./rig.ts";
+import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";
+
+const result = new Uint8Array([7]);
+
+/** What makes a record one that must be kept past its retention; `outcome` is what another owner's claim meets. */
+const kept: readonly {
+  readonly id: string;
+  readonly what: string;
+  readonly outcome: "processing" | "unknown" | "granted";
+  readonly make: (rig: Rig, claim: Claim) => Promise<void>;
+}[] = [
+  {
+    id: "live",
+    what: "a living owner",
+    outcome: "processing",
+    async make(rig, claim) {
+      assert.deepEqual([...(await rig.store.renew([{ ...claim, leaseMs: leaseMsLong }]))], ["ok"]);
+    },
+  },
+  {
+    id: "started",
+    what: "a started step",
+    outcome: "unknown",
+    async make(rig, claim) {
+      assert.equal(await rig.store.startStep({ ...claim, name: "charge", leaseMs: leaseMsShort }), "ok");
+    },
+  },
+  {
+    id: "finished",
+    what: "a finished step and no answer",
+    outcome: "unknown",
+    async make(rig, claim) {
+      assert.equal(await rig.store.startStep({ ...claim, name: "charge", leaseMs: leaseMsShort }), "ok");
+      assert.equal(await rig.store.finishStep({ ...claim, name: "charge", leaseMs: leaseMsShort, result }), "ok");
+    },
+  },
+  {
+    id: "failed-step",
+    what: "a started step that was released",
+    outcome: "granted",
+    async make(rig, claim) {
+      assert.equal(await rig.store.startStep({ ...claim, name: "charge", leaseMs: leaseMsShort }), "ok");
+      assert.equal(await rig.store.release(claim), "ok");
+    },
+  },
+  {
+    id: "interim",
+    what: "an interim answer",
+    outcome: "unknown",
+    async make(rig, claim) {
+      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
+    },
+  },
+  {
+    id: "hold",
+    what: "a hold",
+    outcome: "unknown",
+    async make(rig, claim) {
+      assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask the bank" }), "ok");
+    },
+  },
+];
+
+export const sweepCases: readonly StoreCase[] = [
+  ...kept.map(({ id, what, outcome, make }): StoreCase => ({
+    id: `S11-${id}`,
+    title: `S11 a record with ${what} neither expires nor is swept`,
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const owned = await rig.grant(identity, "a", { retentionMs: retentionMsShort });
+      await make(rig, owned.claim);
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      // Untrusted ticks would make the next two claims pass by themselves; a sentinel has shown that expiry works.
+      await rig.store.tick({ intervalMs: tickMs });
+      const stranger = await rig.claim(identity, "b", { fingerprint: sampleFingerprint("other"), takeover: "none" });
+      assert.equal(stranger.outcome, "mismatch");
+      const next = await rig.claim(identity, "c", { takeover: "none" });
+      assert.equal(next.outcome, outcome);
+      if (next.outcome === "granted") assert.equal(next.origin, "failed");
+    },
+  })),
+  {
+    id: "S11-settled",
+    title: "S11 a record that was kept for its step or interim answer may go once it is completed",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a", { retentionMs: retentionMsShort });
+      assert.equal(await rig.store.startStep({ ...claim, name: "charge", leaseMs: leaseMsShort }), "ok");
+      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse(), holdReason: "ask" }), "ok");
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      assert.equal((await rig.mustFind(identity)).state, "processing");
+      assert.equal(await rig.store.complete({ ...claim, response: sampleResponse() }), "ok");
+      await rig.eventually("the completed record is swept", async () => {
+        await rig.sweepAll();
+        return (await rig.store.find(identity)) === undefined;
+      });
+      assert.equal((await rig.store.steps(identity)).length, 0);
+    },
+  },
+  {
+    id: "S12-bounded",
+    title: "S12 a sweep removes at most its limit, says whether there is more, and leaves the rest alone",
+    async run(rig) {
+      const make = (count: number, kind: string, retentionMs: number): Promise<unknown> =>
+        Promise.all(
+          Array.from({ length: count }, (_, index) =>
+            rig.completed(sampleIdentity(`${kind}-${index}`), `${kind}-${index}`, { retentionMs }),
+          ),
+        );
+      await make(25, "old", retentionMsShort);
+      await make(5, "fresh", 3_600_000);
+      await rig.outliveRetention();
+      let deleted = 0;
+      let calls = 0;
+      await rig.eventually("25 records are swept", async () => {
+        await rig.store.tick({ intervalMs: tickMs });
+        const swept = await rig.store.sweep({ limit: 10, budgetMs: 5_000 });
+        if (swept.guarded) return false;
+        calls += 1;
+        assert.ok(swept.deleted <= 10, `${swept.deleted} of at most 10`);
+        deleted += swept.deleted;
+        assert.equal(swept.more || deleted === 25, true, `no more after ${deleted} of 25`);
+        return deleted === 25;
+      });
+      assert.ok(calls >= 3);
+      assert.equal(await rig.sweepAll(), 0);
+      for (let index = 0; index < 5; index += 1) await rig.mustFind(sampleIdentity(`fresh-${index}`));
+      for (let index = 0; index < 25; index += 1)
+        assert.equal(await rig.store.find(sampleIdentity(`old-${index}`)), undefined);
+    },
+  },
+  {
+    id: "S12-states",
+    title: "S12 completed records, and failed and lapsed ones without a step, are swept",
+    async run(rig) {
+      await rig.completed(sampleIdentity("completed"), "a", { retentionMs: retentionMsShort });
+      const failed = await rig.grant(sampleIdentity("failed"), "a", { retentionMs: retentionMsShort });
+      assert.equal(await rig.store.release(failed.claim), "ok");
+      await rig.lapsed(sampleIdentity("lapsed"), "a", { retentionMs: retentionMsShort });
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      for (const key of ["completed", "failed", "lapsed"]) {
+        assert.equal(await rig.store.find(sampleIdentity(key)), undefined, key);
+      }
+    },
+  },
+  {
+    id: "S12-beside",
+    title: "S12 claims and completions go on beside sweeps",
+    async run(rig) {
+      await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          rig.completed(sampleIdentity(`old-${index}`), "a", { retentionMs: retentionMsShort }),
+        ),
+      );
+      await rig.outliveRetention();
+      const beside = Promise.all(
+        Array.from({ length: 40 }, async (_, index) => {
+          const { claim } = await rig.grant(sampleIdentity(`new-${index}`), `b-${index}`);
+          assert.equal(await rig.second.complete({ ...claim, response: sampleResponse() }), "ok");
+        }),
+      );
+      await Promise.all([rig.sweepAll(7), rig.sweepAll(7), beside]);
+      const stats = await rig.store.stats();
+      assert.equal(stats.records, 41, "40 new records and the sentinel");
+    },
+  },
+];
