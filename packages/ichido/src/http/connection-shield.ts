@@ -1,0 +1,142 @@
+/**
+ * While an answer is held, the handler must not learn that its client went away: pipes would stop, `pipeline` would
+ * reject, file streams would be closed, and an effect would be left without its answer. What Node and `on-finished` tell
+ * about the connection is kept from the handler until the shield is lifted.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+export interface ConnectionShield {
+  /** The connection closed while the shield was up, and the handler has not been told yet. */
+  readonly closed: boolean;
+  /** From now on the response tells the truth again. */
+  lift(): void;
+  /** Tells the `close` that was kept back, once. */
+  tellClosed(): void;
+  /** For a connection that Node ended without telling the response (a pipelined answer that never got its turn). */
+  noteClosed(): void;
+}
+
+type FinishedListener = (error: unknown, response: ServerResponse) => void;
+/** What `on-finished` (Express, `send`, morgan) leaves on a response: one listener with a queue. */
+type FinishedQueue = ((error?: unknown) => void) & { queue: FinishedListener[] | null };
+type Internals = ServerResponse & { _closed?: boolean; __onFinished?: FinishedQueue | null | undefined };
+
+function descriptorOf(target: object, name: string): PropertyDescriptor | undefined {
+  for (let each: object | null = target; each !== null; each = Object.getPrototypeOf(each) as object | null) {
+    const descriptor = Object.getOwnPropertyDescriptor(each, name);
+    if (descriptor !== undefined) return descriptor;
+  }
+  return undefined;
+}
+
+/** Puts `show` between the property and its readers; writers go through. */
+function mask<Value>(target: object, name: string, show: (value: Value) => Value): void {
+  const former = descriptorOf(target, name);
+  let own = former?.value as Value;
+  Object.defineProperty(target, name, {
+    configurable: true,
+    enumerable: true,
+    get: () => show(former?.get === undefined ? own : (former.get.call(target) as Value)),
+    set: (value: Value) => {
+      if (former?.set === undefined) own = value;
+      else former.set.call(target, value);
+    },
+  });
+}
+
+/**
+ * Listeners that `on-finished` would call when the socket closes wait in a queue of ours until the answer is really
+ * finished. The queue of outer layers goes on as it was.
+ */
+function queueFinished(response: Internals): () => void {
+  const former = response.__onFinished;
+  const standIn: FinishedQueue = Object.assign(() => undefined, { queue: [] as FinishedListener[] });
+  response.__onFinished = standIn;
+  return () => {
+    response.__onFinished = former?.queue ? former : undefined;
+    const run = (): void => {
+      for (const listener of (standIn.queue ?? []).splice(0)) listener(null, response);
+    };
+    response.once("finish", run);
+    response.once("close", run);
+  };
+}
+
+export function shieldConnection(response: ServerResponse, onClosed: () => void): ConnectionShield {
+  let up = true;
+  let closed = false;
+  const hide = (value: boolean): boolean => value && !up;
+  mask(response, "destroyed", hide);
+  mask(response, "_closed", hide);
+  // A dead socket looks like one that is not assigned: `on-finished` then waits for the answer itself.
+  mask<Socket | null>(response, "socket", (socket) => (up && socket?.writable === false ? null : socket));
+  const releaseFinished = queueFinished(response);
+
+  function noteClosed(): void {
+    if (closed) return;
+    closed = true;
+    onClosed();
+  }
+
+  const emit = response.emit.bind(response) as (...values: unknown[]) => boolean;
+  (response as { emit: unknown }).emit = (...values: unknown[]): boolean => {
+    if (!up || values[0] !== "close") return emit(...values);
+    noteClosed();
+    return false;
+  };
+
+  return {
+    get closed() {
+      return closed;
+    },
+    lift() {
+      if (!up) return;
+      up = false;
+      releaseFinished();
+    },
+    tellClosed() {
+      if (!closed) return;
+      closed = false;
+      response.emit("close");
+    },
+    noteClosed,
+  };
+}
+
+interface Deferral {
+  holders: number;
+  wanted: boolean;
+  readonly former: PropertyDescriptor | undefined;
+}
+
+const deferrals = new WeakMap<Socket, Deferral>();
+
+/**
+ * Express's last error handler destroys the connection when an answer has been given already. Without the hold that
+ * answer would have left by then; so the end of the connection waits until it has. An error of the connection itself
+ * does not wait. Returns the release.
+ */
+export function deferDestroy(request: IncomingMessage): () => void {
+  const { socket } = request;
+  const former = Object.getOwnPropertyDescriptor(socket, "destroy");
+  const entry: Deferral = deferrals.get(socket) ?? { holders: 0, wanted: false, former };
+  entry.holders += 1;
+  if (entry.holders === 1) {
+    deferrals.set(socket, entry);
+    const destroy = socket.destroy.bind(socket);
+    socket.destroy = (error?: Error): Socket => {
+      if (entry.holders === 0 || error !== undefined) return destroy(error);
+      entry.wanted = true;
+      return socket;
+    };
+  }
+  return () => {
+    entry.holders -= 1;
+    if (entry.holders > 0) return;
+    deferrals.delete(socket);
+    Reflect.deleteProperty(socket, "destroy");
+    if (entry.former !== undefined) Object.defineProperty(socket, "destroy", entry.former);
+    if (entry.wanted) socket.destroySoon();
+  };
+}
