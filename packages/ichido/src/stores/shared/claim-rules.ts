@@ -17,6 +17,7 @@ export interface HeldRecord {
   readonly owner: string;
   readonly raw: Uint8Array;
   readonly canonical: Uint8Array;
+  readonly former?: Uint8Array | undefined;
   readonly leaseUs: number;
   readonly expiresUs: number;
   readonly stepsStarted: number;
@@ -92,19 +93,18 @@ export function judgeClaim(record: HeldRecord, terms: ClaimTerms, nowUs: number,
   return terms.takeover === "none" ? "unknown" : "take-lapsed";
 }
 
-export function isSameRequest(
-  stored: { readonly raw: Uint8Array; readonly canonical: Uint8Array },
-  asked: Fingerprint,
-): boolean {
+/** Either side may be a version ahead of the other while a deploy rolls. */
+export function isSameRequest(stored: Pick<HeldRecord, "raw" | "canonical" | "former">, asked: Fingerprint): boolean {
   return (
     isSameBytes(stored.raw, asked.raw) ||
     isSameBytes(stored.canonical, asked.canonical) ||
-    (asked.former !== undefined && isSameBytes(stored.canonical, asked.former))
+    isSameBytes(stored.canonical, asked.former) ||
+    isSameBytes(stored.former, asked.canonical)
   );
 }
 
-function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
+function isSameBytes(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  if (one === undefined || one.length !== other?.length) return false;
   for (let index = 0; index < one.length; index += 1) if (one[index] !== other[index]) return false;
   return true;
 }

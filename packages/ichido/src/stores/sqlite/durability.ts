@@ -1,0 +1,61 @@
+/** The settings on which the store's promise rests, set where they are weaker and read back. */
+import { IchidoError } from "../../core/errors.ts";
+import type { Connection } from "./database.ts";
+
+export type Synchronous = "full" | "extra" | "normal";
+
+const levels: Readonly<Record<Synchronous, number>> = { normal: 1, full: 2, extra: 3 };
+
+function pragma(connection: Connection, name: string): unknown {
+  const row = connection.get(`PRAGMA ${name}`);
+  return row === undefined ? undefined : Object.values(row)[0];
+}
+
+/** Not inside a transaction: SQLite changes neither setting there. */
+export function ensureDurability(connection: Connection, synchronous: Synchronous): void {
+  if (connection.file !== "") ensureWal(connection);
+  const wanted = levels[synchronous];
+  const level = pragma(connection, "synchronous");
+  const exact = synchronous === "normal";
+  if (typeof level !== "number" || (exact ? level !== wanted : level < wanted)) {
+    // By exec: a prepared setting returns no row, which one driver refuses to get and the other to run.
+    connection.exec(`PRAGMA synchronous = ${wanted}`);
+  }
+  // Where the system tells "written" from "on the disk" (macOS), ask for the latter; no change elsewhere.
+  if (!exact) connection.exec("PRAGMA fullfsync = ON");
+  const now = pragma(connection, "synchronous");
+  if (typeof now !== "number" || now < wanted) {
+    throw new IchidoError("store-unavailable", `SQLite keeps synchronous at ${String(now)}, ichido needs ${wanted}`);
+  }
+}
+
+/** With a rollback journal a reader would block the completion of others. The mode stays with the file. */
+function ensureWal(connection: Connection): void {
+  if (pragma(connection, "journal_mode") === "wal") return;
+  const mode = pragma(connection, "journal_mode = WAL");
+  if (mode !== "wal") {
+    throw new IchidoError(
+      "store-unavailable",
+      `the SQLite file ${connection.file} cannot use a write-ahead log (mode ${String(mode)}); put it on a local disk`,
+    );
+  }
+}
+
+/** No single wait inside SQLite may hold up the event loop longer: heartbeats run on it. */
+export const busyTimeoutMs = 25;
+const busyTimeoutMsMax = 50;
+
+/**
+ * Runs `action` with a short lock wait. The handle is the user's: a longer wait they chose for their own statements is
+ * put back afterwards.
+ */
+export function withShortWait<T>(connection: Connection, action: () => T): T {
+  const own = pragma(connection, "busy_timeout");
+  if (typeof own === "number" && own > 0 && own <= busyTimeoutMsMax) return action();
+  connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  try {
+    return action();
+  } finally {
+    connection.exec(`PRAGMA busy_timeout = ${typeof own === "number" ? own : 0}`);
+  }
+}

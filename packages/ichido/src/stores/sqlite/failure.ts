@@ -1,0 +1,74 @@
+/** What a driver threw, as one of the errors of ichido. Branches on result codes, never on texts. */
+import { IchidoError, isIchidoError } from "../../core/errors.ts";
+
+/** Primary result codes of SQLite that ask for different things. */
+const names: Readonly<Record<number, string>> = {
+  1: "SQLITE_ERROR",
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  15: "SQLITE_PROTOCOL",
+  18: "SQLITE_TOOBIG",
+  19: "SQLITE_CONSTRAINT",
+  23: "SQLITE_AUTH",
+  26: "SQLITE_NOTADB",
+};
+
+const primaryMask = 0xff;
+
+/** The primary result code by name; undefined for what is no error of SQLite. */
+export function resultOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("errcode" in error && typeof error.errcode === "number") return names[error.errcode & primaryMask];
+  if (!("code" in error) || typeof error.code !== "string") return undefined;
+  // better-sqlite3 gives extended names, such as SQLITE_IOERR_FSYNC.
+  return /^SQLITE_[A-Z]+/.exec(error.code)?.[0];
+}
+
+export function isBusy(error: unknown): boolean {
+  const result = resultOf(error);
+  return result === "SQLITE_BUSY" || result === "SQLITE_LOCKED" || result === "SQLITE_PROTOCOL";
+}
+
+/** Whether another call on the same connection could fare better than the one that met this. */
+export function isOfOneCall(error: unknown): boolean {
+  const result = resultOf(error);
+  return (
+    result === undefined ||
+    result === "SQLITE_FULL" ||
+    result === "SQLITE_TOOBIG" ||
+    result === "SQLITE_CONSTRAINT" ||
+    result === "SQLITE_NOMEM"
+  );
+}
+
+const advice: Readonly<Record<string, string>> = {
+  SQLITE_READONLY: "the file or its folder cannot be written; replays still work. Make it writable for this process",
+  SQLITE_IOERR: "reading or writing the file failed; the outcome of this call is not known. Look at the disk",
+  SQLITE_CORRUPT: "the file is damaged. Stop writers and restore it from a backup",
+  SQLITE_NOTADB: "the file is not a SQLite database. Check the path",
+  SQLITE_FULL: "the disk is full; replays still work. Free space or enlarge the disk",
+  SQLITE_CANTOPEN: "the file, or the -wal and -shm beside it, cannot be opened. Its folder must exist and be writable",
+  SQLITE_TOOBIG: "a value is larger than SQLite accepts",
+};
+
+export function failureOf(error: unknown, file: string): IchidoError {
+  if (isIchidoError(error)) return error;
+  const result = resultOf(error);
+  const where = file === "" ? "the SQLite database in memory" : `the SQLite file ${file}`;
+  const what = advice[result ?? ""] ?? "SQLite refused the call; see the cause";
+  return new IchidoError("store-unavailable", `${where}: ${what} (${result ?? "no result code"})`, { cause: error });
+}
+
+export function lockedFor(busyMs: number, file: string, cause: unknown): IchidoError {
+  return new IchidoError(
+    "store-unavailable",
+    `the SQLite file ${file} stayed locked for more than ${busyMs} ms; end long write transactions or raise busyMs`,
+    { cause },
+  );
+}

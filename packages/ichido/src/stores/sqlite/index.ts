@@ -1,0 +1,3 @@
+export { openSqliteStore, type OpenSqliteStoreOptions } from "./open.ts";
+export { sqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store.ts";
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./database.ts";

@@ -1,0 +1,131 @@
+/** Listings and sizes, in slices: however large the table, no single read holds up the process for long. */
+import { IchidoError } from "../../core/errors.ts";
+import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
+import { leaseMaxUs } from "../shared/claim-rules.ts";
+import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
+import type { Row, SqliteValue } from "./database.ts";
+import { bytes, integer, orNull, recordOf, text, toMs } from "./row.ts";
+import type { Session } from "./session.ts";
+import { statements } from "./statements.generated.ts";
+
+const sliceRows = 5_000;
+const listLimitMax = 1_000;
+
+const { setImmediate } = globalThis;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A blob sorts after every text, so one in place of the key stands for the end of the table. */
+type Bound = readonly [key: string | Uint8Array, scopeHash: Uint8Array];
+
+const none = new Uint8Array();
+const start: Bound = ["", none];
+const end: Bound = [none, none];
+/** Longer than any scope hash and so after all of them. */
+const afterHashes = new Uint8Array(33).fill(0xff);
+
+export async function list(session: Session, query: ListQuery): Promise<ListPage> {
+  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > listLimitMax) {
+    throw new IchidoError(
+      "option-invalid",
+      `limit: expected a whole number from 1 to ${listLimitMax}, got ${query.limit}`,
+    );
+  }
+  const range = rangeOf(query);
+  const records: StoredRecord[] = [];
+  let from: Bound | undefined = range.from;
+  while (from !== undefined) {
+    const after: Bound = from;
+    const slice = await session.turns.read(() =>
+      readSlice(session, query, after, range.to, query.limit + 1 - records.length),
+    );
+    records.push(...slice.records);
+    if (records.length > query.limit) break;
+    from = slice.next;
+    if (from !== undefined) await nextTurn();
+  }
+  const page = records.slice(0, query.limit);
+  const last = page.at(-1)?.identity;
+  return { records: page, ...(records.length > page.length && last !== undefined && { cursor: encodeCursor(last) }) };
+}
+
+function rangeOf(query: ListQuery): { readonly from: Bound; readonly to: Bound } {
+  const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+  const from: Bound = cursor === undefined ? start : [cursor.key, cursor.scopeHash];
+  if (query.key === undefined) return { from, to: end };
+  return { from: cursor?.key === query.key ? from : [query.key, none], to: [query.key, afterHashes] };
+}
+
+function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, limit: number) {
+  const { connection } = session;
+  const source = sourceOf(query);
+  // Within one key there are only as many records as it has scopes: no slice needed.
+  const boundary =
+    query.key === undefined ? connection.get(source.boundary, ...source.values, ...from, sliceRows - 1) : undefined;
+  const next: Bound | undefined =
+    boundary === undefined ? undefined : [text(boundary, "key"), bytes(boundary, "scope_hash")];
+  const nowUs = session.nowUs();
+  const filters: SqliteValue[] = [
+    ...twice(query.tenant),
+    ...twice(query.principal),
+    ...twice(query.operation),
+    ...source.state,
+    query.state === "unknown" ? 1 : 0,
+    nowUs,
+    nowUs + leaseMaxUs,
+  ];
+  const rows = connection.all(source.slice, ...source.values, ...from, ...(next ?? to), ...filters, limit);
+  return { records: rows.map((row) => recordOf(withoutBodies(row), nowUs)), next };
+}
+
+function sourceOf(query: ListQuery) {
+  const stored = query.state === "unknown" ? "processing" : query.state;
+  if (query.label !== undefined) {
+    return {
+      boundary: statements.listLabelledBoundary,
+      slice: statements.listLabelled,
+      values: [query.label.name, query.label.value],
+      state: twice(stored),
+    };
+  }
+  if (stored === "processing" || stored === "failed") {
+    return { boundary: statements.listOpenBoundary, slice: statements.listOpen, values: [stored], state: [] };
+  }
+  return { boundary: statements.listBoundary, slice: statements.list, values: [], state: twice(stored) };
+}
+
+function twice(value: string | undefined): [SqliteValue, SqliteValue] {
+  return [orNull(value), orNull(value)];
+}
+
+function withoutBodies(row: Row): Row {
+  return { ...row, interim_body: null, response_body: null };
+}
+
+export async function stats(session: Session): Promise<StoreStats> {
+  const sums = { records: 0, processing: 0, completed: 0, failed: 0, unknown: 0, body_bytes: 0 };
+  const columns = ["records", "processing", "completed", "failed", "unknown", "body_bytes"] as const;
+  let oldestExpiredUs = Number.POSITIVE_INFINITY;
+  let oldestUnknownUs = Number.POSITIVE_INFINITY;
+  let nowUs = 0;
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const from: number = after;
+    const row = await session.turns.read(() => {
+      nowUs = session.nowUs();
+      return session.connection.get(statements.stats, nowUs, nowUs, nowUs + leaseMaxUs, from, sliceRows);
+    });
+    if (row === undefined) break;
+    for (const column of columns) sums[column] += integer(row, column);
+    if (row["oldest_expired_us"] !== null)
+      oldestExpiredUs = Math.min(oldestExpiredUs, integer(row, "oldest_expired_us"));
+    if (row["oldest_unknown_us"] !== null)
+      oldestUnknownUs = Math.min(oldestUnknownUs, integer(row, "oldest_unknown_us"));
+    after = integer(row, "records") < sliceRows ? undefined : integer(row, "last_row");
+    if (after !== undefined) await nextTurn();
+  }
+  const { body_bytes: bodyBytes, ...counts } = sums;
+  const ageMs = (oldestUs: number) => Math.max(0, toMs(nowUs - Math.min(oldestUs, nowUs)));
+  return { ...counts, bodyBytes, sweepLagMs: ageMs(oldestExpiredUs), oldestUnknownMs: ageMs(oldestUnknownUs) };
+}

@@ -1,0 +1,43 @@
+/** A store with a connection of its own, for those who have none to share. */
+import { IchidoError } from "../../core/errors.ts";
+import { busyTimeoutMs } from "./durability.ts";
+import { failureOf } from "./failure.ts";
+import { sqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store.ts";
+
+export interface OpenSqliteStoreOptions extends SqliteStoreOptions {
+  /** Create or update the tables before the store is handed out. Default false. */
+  readonly migrate?: boolean;
+}
+
+/** Opens the file with `node:sqlite`, creating it where it is missing. `close()` closes it. */
+export async function openSqliteStore(path: string, options: OpenSqliteStoreOptions = {}): Promise<SqliteStore> {
+  const { migrate = false, ...rest } = options;
+  if (typeof path !== "string" || path === "") {
+    throw new IchidoError("option-invalid", `path: expected the path of a file, got ${JSON.stringify(path)}`);
+  }
+  // Loaded here alone: importing this module must not fail or warn where node:sqlite is absent or experimental.
+  const { DatabaseSync } = await import("node:sqlite");
+  const database = opened(path, () => new DatabaseSync(path, { timeout: busyTimeoutMs }));
+  const store = sqliteStore(database, rest);
+  try {
+    if (migrate) await store.migrate();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+function opened<T>(path: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    throw failureOf(error, path);
+  }
+}

@@ -1,0 +1,121 @@
+/** What the owner of a record may do with it: each verb one conditional statement, for this owner and fence alone. */
+import { IchidoError } from "../../core/errors.ts";
+import type { RecordState } from "../../core/record.ts";
+import type {
+  Claim,
+  CompleteRequest,
+  Fenced,
+  FinishStepRequest,
+  RenewRequest,
+  StepRequest,
+  SuspendRequest,
+} from "../../core/store.ts";
+import type { TransactionHandle } from "../../core/transaction.ts";
+import type { SqliteValue } from "./database.ts";
+import { identityValues, responseValues } from "./row.ts";
+import type { Session } from "./session.ts";
+import { statements } from "./statements.generated.ts";
+
+type Owned = [key: string, scopeHash: Uint8Array, owner: string, fence: number];
+
+function owned(claim: Claim): Owned {
+  return [...identityValues(claim.identity), claim.owner, claim.fence];
+}
+
+/** A call sent again after its answer was lost finds its own work done. */
+function unlessDone(session: Session, claim: Claim, state: RecordState): Fenced {
+  return session.connection.get(statements.held, ...owned(claim))?.["state"] === state ? "ok" : "stale";
+}
+
+export function renew(session: Session, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
+  if (requests.length === 0) return Promise.resolve([]);
+  return session.turns.write(() => {
+    const nowUs = session.nowUs();
+    return requests.map((request) => renewOne(session, request, nowUs));
+  });
+}
+
+function renewOne(session: Session, request: RenewRequest, nowUs: number): Fenced {
+  const leaseUs = nowUs + request.leaseMs * 1000;
+  return session.connection.run(statements.renew, leaseUs, ...owned(request)) === 1 ? "ok" : "stale";
+}
+
+export function complete(session: Session, request: CompleteRequest): Promise<Fenced> {
+  return session.turns.write(() => {
+    const changes = session.connection.run(statements.complete, ...completeValues(request, session.nowUs()));
+    return changes === 1 ? "ok" : unlessDone(session, request, "completed");
+  }, request.response.body.length);
+}
+
+/** On the user's own transaction: nothing is grouped, and nothing is promised before they commit. */
+export async function completeWithin(
+  session: Session,
+  request: CompleteRequest,
+  transaction: TransactionHandle,
+): Promise<Fenced> {
+  if (transaction.dialect !== "sqlite") {
+    throw new IchidoError(
+      "option-invalid",
+      `transaction: expected one of the SQLite database that holds the records, got one of ${transaction.dialect}`,
+    );
+  }
+  const values = completeValues(request, session.nowUs());
+  if ((await transaction.execute(statements.complete, values)).affected === 1) return "ok";
+  const { rows } = await transaction.execute(statements.held, owned(request));
+  return rows[0]?.["state"] === "completed" ? "ok" : "stale";
+}
+
+function completeValues(request: CompleteRequest, nowUs: number): SqliteValue[] {
+  return [...responseValues(request.response), nowUs, ...owned(request)];
+}
+
+export function release(session: Session, claim: Claim): Promise<Fenced> {
+  return session.turns.write(() => {
+    const changes = session.connection.run(statements.release, session.nowUs(), ...owned(claim));
+    return changes === 1 ? "ok" : unlessDone(session, claim, "failed");
+  });
+}
+
+export function suspend(session: Session, request: SuspendRequest): Promise<Fenced> {
+  const { interim, holdReason } = request;
+  return session.turns.write(() => {
+    const nowUs = session.nowUs();
+    const changes = session.connection.run(
+      statements.suspend,
+      nowUs,
+      ...(interim === undefined ? [null, null, null, null] : responseValues(interim)),
+      holdReason ?? null,
+      nowUs,
+      ...owned(request),
+    );
+    return changes === 1 ? "ok" : "stale";
+  }, interim?.body.length);
+}
+
+export function startStep(session: Session, request: StepRequest): Promise<Fenced> {
+  return session.turns.write(() => {
+    const nowUs = session.nowUs();
+    if (renewOne(session, request, nowUs) === "stale") return "stale";
+    ensureStarted(session, request, nowUs);
+    return "ok";
+  });
+}
+
+export function finishStep(session: Session, request: FinishStepRequest): Promise<Fenced> {
+  return session.turns.write(() => {
+    const nowUs = session.nowUs();
+    if (renewOne(session, request, nowUs) === "stale") return "stale";
+    ensureStarted(session, request, nowUs);
+    const where = [...identityValues(request.identity), request.name] as const;
+    session.connection.run(statements.finishStep, request.result, nowUs, ...where);
+    return "ok";
+  }, request.result.length);
+}
+
+function ensureStarted(session: Session, request: StepRequest, nowUs: number): void {
+  const { connection } = session;
+  const where = identityValues(request.identity);
+  if (connection.run(statements.startStep, request.name, nowUs, ...where) === 1) {
+    connection.run(statements.countStep, nowUs, ...where);
+  }
+}

@@ -1,0 +1,127 @@
+/** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
+import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
+import type { Step, StoredRecord } from "../../core/store.ts";
+import { isLive } from "../shared/claim-rules.ts";
+import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
+import { decodeLabels } from "../shared/labels.ts";
+import type { Row, SqliteValue } from "./database.ts";
+
+export function integer(row: Row, column: string): number {
+  const value = row[column];
+  return typeof value === "number" ? value : damaged(column);
+}
+
+export function text(row: Row, column: string): string {
+  const value = row[column];
+  return typeof value === "string" ? value : damaged(column);
+}
+
+export function textOrNull(row: Row, column: string): string | null {
+  return row[column] === null ? null : text(row, column);
+}
+
+/** Without a copy. A driver's own Buffer becomes the plain array that the contract names. */
+export function bytes(row: Row, column: string): Uint8Array {
+  const value = row[column];
+  if (!(value instanceof Uint8Array)) return damaged(column);
+  return value.constructor === Uint8Array ? value : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+export function bytesOrNull(row: Row, column: string): Uint8Array | null {
+  return row[column] === null ? null : bytes(row, column);
+}
+
+function damaged(column: string): never {
+  throw new TypeError(`column ${column} does not hold what ichido wrote`);
+}
+
+export function stateOf(row: Row): RecordState {
+  const state = row["state"];
+  return state === "processing" || state === "completed" || state === "failed" ? state : damaged("state");
+}
+
+/** `body` is absent in listings, and null where a driver stores no bytes as nothing. */
+export function responseOf(row: Row, prefix: "response" | "interim"): StoredResponse {
+  const body = row[`${prefix}_body`];
+  return {
+    kind: row[`${prefix}_kind`] === "tombstone" ? "tombstone" : "full",
+    status: integer(row, `${prefix}_status`),
+    headers: decodeHeaders(text(row, `${prefix}_headers`)),
+    body: body === null || body === undefined ? new Uint8Array() : bytes(row, `${prefix}_body`),
+  };
+}
+
+/** Kind, status, headers, body. */
+export function responseValues(response: StoredResponse): [string, number, string, Uint8Array] {
+  return [response.kind, response.status, encodeHeaders(response.headers), response.body];
+}
+
+export function identityValues(identity: Pick<Identity, "key" | "scopeHash">): [string, Uint8Array] {
+  return [identity.key, identity.scopeHash];
+}
+
+export function orNull(value: SqliteValue | undefined): SqliteValue {
+  return value ?? null;
+}
+
+export function toMs(us: number): number {
+  return Math.floor(us / 1000);
+}
+
+export function isDoubtful(row: Row): boolean {
+  return row["interim_status"] !== null || row["hold_reason"] !== null;
+}
+
+/** More than zero exactly while the lease holds; a lease too far ahead was set by a clock that went back. */
+export function leaseLeftMs(leaseUs: number, nowUs: number): number {
+  const leftMs = Math.ceil((leaseUs - nowUs) / 1000);
+  return isLive({ state: "processing", leaseUs }, nowUs) ? leftMs : Math.min(leftMs, 0);
+}
+
+export function recordOf(row: Row, nowUs: number): StoredRecord {
+  const state = stateOf(row);
+  const holdReason = textOrNull(row, "hold_reason");
+  const former = bytesOrNull(row, "fingerprint_former");
+  return {
+    identity: {
+      key: text(row, "key") as Key,
+      scopeHash: bytes(row, "scope_hash"),
+      tenant: textOrNull(row, "tenant") ?? undefined,
+      principal: textOrNull(row, "principal") ?? undefined,
+      operation: text(row, "operation"),
+    },
+    fingerprint: {
+      version: integer(row, "fingerprint_version"),
+      raw: bytes(row, "fingerprint_raw"),
+      canonical: bytes(row, "fingerprint_canonical"),
+      ...(former !== null && { former }),
+    },
+    state,
+    owner: text(row, "owner") as OwnerToken,
+    fence: integer(row, "fence"),
+    attempts: integer(row, "attempts"),
+    ...(state === "processing" && { leaseLeftMs: leaseLeftMs(integer(row, "lease_us"), nowUs) }),
+    stepsStarted: integer(row, "steps_started"),
+    ...(row["interim_status"] !== null && { interim: responseOf(row, "interim") }),
+    ...(holdReason !== null && { holdReason }),
+    ...(state === "completed" && { response: responseOf(row, "response") }),
+    labels: decodeLabels(textOrNull(row, "labels")),
+    createdAtMs: toMs(integer(row, "created_us")),
+    updatedAtMs: toMs(integer(row, "updated_us")),
+    expiresAtMs: toMs(integer(row, "expires_us")),
+  };
+}
+
+export function stepOf(row: Row, nowUs: number): Step {
+  const startedUs = integer(row, "started_us");
+  const finished = row["state"] === "finished";
+  return {
+    name: text(row, "name"),
+    state: finished ? "finished" : "started",
+    ...(finished && { result: row["result"] === null ? new Uint8Array() : bytes(row, "result") }),
+    attempt: integer(row, "attempt"),
+    startedAtMs: toMs(startedUs),
+    ageMs: toMs(nowUs - startedUs),
+    ...(finished && { finishedAtMs: toMs(integer(row, "finished_us")) }),
+  };
+}

@@ -1,0 +1,22 @@
+/** What every verb works with: the connection, the clock, and turns to read and to write in. */
+import { statements } from "./statements.generated.ts";
+import type { Connection } from "./database.ts";
+import { integer } from "./row.ts";
+import type { Turns } from "./turns.ts";
+
+export interface Session {
+  readonly connection: Connection;
+  readonly turns: Turns;
+  /** The store's clock, in microseconds. */
+  readonly nowUs: () => number;
+}
+
+/** All processes of a SQLite file share its host, and so the clock that SQLite reads. `nowMs` is for tests alone. */
+export function clockOf(connection: Connection, nowMs: (() => number) | undefined): () => number {
+  if (nowMs !== undefined) return () => Math.floor(nowMs() * 1000);
+  return () => {
+    const row = connection.get(statements.now);
+    if (row === undefined) throw new TypeError("SQLite did not tell the time");
+    return integer(row, "now_ms") * 1000;
+  };
+}

@@ -1,0 +1,5 @@
+-- Every decision a person made on an identity, also under records that are gone.
+-- Parameters: key, scope hash.
+-- Rows: one per decision, oldest first.
+-- Guarantee: one consistent state.
+SELECT at_us, actor, action, reason, fence FROM ichido_audit WHERE key = ? AND scope_hash = ? ORDER BY id

@@ -1,0 +1,5 @@
+-- The tick row.
+-- Parameters: none.
+-- Rows: one or none.
+-- Guarantee: one consistent state.
+SELECT last_us, interval_us, steady_since_us FROM ichido_clock WHERE id = 1

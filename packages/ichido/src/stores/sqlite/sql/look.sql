@@ -1,0 +1,10 @@
+-- What a claim must know of the record it meets.
+-- Parameters: key, scope hash.
+-- Rows: one or none.
+-- Guarantee: one consistent state of the record. Without the write lock the answer was true while the call ran, and
+--   `completed` stays true; with the lock it holds until commit.
+SELECT
+  state, owner, fence, attempts, lease_us, steps_started, hold_reason, interim_status, fingerprint_raw,
+  fingerprint_canonical, fingerprint_former, created_us, expires_us, response_kind, response_status, response_headers, response_body
+FROM ichido_records
+WHERE key = ? AND scope_hash = ?

@@ -1,0 +1,9 @@
+-- A person says that nothing happened: the next attempt may run, and the former owner is too late.
+-- Parameters: owner, fence, updated, key, scope hash.
+-- Rows: none; one change.
+-- Guarantee: runs under the write lock, after `look` in the same transaction allowed it, with its audit row.
+UPDATE ichido_records
+SET
+  state = 'failed', owner = ?, fence = ?, updated_us = ?,
+  hold_reason = NULL, interim_kind = NULL, interim_status = NULL, interim_headers = NULL, interim_body = NULL
+WHERE key = ? AND scope_hash = ?

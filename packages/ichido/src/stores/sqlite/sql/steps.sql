@@ -1,0 +1,8 @@
+-- The external calls made under a record.
+-- Parameters: key, scope hash.
+-- Rows: one per step, in the order of their first start.
+-- Guarantee: one consistent state.
+SELECT name, state, attempt, started_us, finished_us, result
+FROM ichido_steps
+WHERE key = ? AND scope_hash = ?
+ORDER BY ordinal

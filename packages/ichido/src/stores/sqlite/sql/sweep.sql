@@ -1,0 +1,5 @@
+-- Removes one record that `sweep-pick` found in the same transaction.
+-- Parameters: row.
+-- Rows: none; one change.
+-- Guarantee: S11.
+DELETE FROM ichido_records WHERE rowid = ?

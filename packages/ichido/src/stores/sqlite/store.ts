@@ -1,0 +1,202 @@
+/**
+ * The SQLite store: one file, any number of processes on one host.
+ *
+ * What is promised. Every verb runs in a transaction that holds SQLite's one write lock, so verbs of all processes form
+ * one order, and S1 to S7 follow from deciding each of them on the record as it is at that place. With the default
+ * `synchronous: "full"` an answer is given only after the disk confirmed the write: it survives the death of the
+ * process, of the system, and a power cut, on disks that keep what they confirm. With `"normal"` it survives the death
+ * of the process only; the last moments before a power cut are lost, and what they recorded would run again.
+ *
+ * What is left out. All processes must share the host and a local disk: SQLite's locks and shared memory do not work
+ * over a network file system. The clock is the host's. There is no bound on records besides the disk; when that is full,
+ * new claims fail and replays go on.
+ */
+import { IchidoError } from "../../core/errors.ts";
+import type { Store } from "../../core/store.ts";
+import type { Migration } from "../shared/migration.ts";
+import { claim } from "./claim.ts";
+import { connect, type SqliteDatabase } from "./database.ts";
+import { ensureDurability, type Synchronous } from "./durability.ts";
+import { resultOf } from "./failure.ts";
+import { list, stats } from "./list.ts";
+import { applyMigrations, planMigrations, requireSchema, type MigrationPart } from "./migrate.ts";
+import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./ownership.ts";
+import { identityValues, integer, recordOf, stepOf, text, toMs } from "./row.ts";
+import { clockOf, type Session } from "./session.ts";
+import { settle } from "./settle.ts";
+import { migrations, statements } from "./statements.generated.ts";
+import { sweep, tick } from "./sweep.ts";
+import { createTurns, turnDefaults } from "./turns.ts";
+import { createWatching } from "./watch.ts";
+
+export interface SqliteStoreOptions {
+  /**
+   * What a confirmed write survives. `full` (the default) and `extra`: a power cut. `normal`: the death of the process
+   * only, about ten times as fast; a record lost in a power cut lets its operation run again.
+   */
+  readonly synchronous?: Synchronous;
+  /** How long a call waits while another connection holds the write lock. Default 5000. */
+  readonly busyMs?: number;
+  /** Calls that may wait in this process before more are refused. Default 10 000. */
+  readonly queueMax?: number;
+  /** For tests alone: the clock in place of the host's. */
+  readonly nowMs?: () => number;
+}
+
+export interface SqliteStore extends Store {
+  /** Creates or updates the tables. Any number of processes may call it at once. Tells how many migrations ran. */
+  migrate(): Promise<number>;
+  /** The SQL that `migrate` would run now; empty when there is none. */
+  plan(): Promise<string>;
+}
+
+const records: MigrationPart = { part: "records", migrations: migrations satisfies readonly Migration[] };
+
+const warned = new WeakSet<SqliteDatabase>();
+
+export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
+  const { synchronous = "full", busyMs = turnDefaults.busyMs, queueMax = turnDefaults.queueMax, nowMs } = options;
+  check(options);
+  const connection = connect(database);
+  const inMemory = connection.file === "";
+  const nowUs = clockOf(connection, nowMs);
+  if (synchronous === "normal" && !inMemory && !warned.has(database)) {
+    warned.add(database);
+    process.emitWarning(
+      "synchronous is normal: a power cut loses the newest records, and what they recorded would run again",
+      { type: "IchidoWarning", code: "ICHIDO_SQLITE_NORMAL" },
+    );
+  }
+
+  let durable = false;
+  let schema = false;
+  const turns = createTurns({
+    connection,
+    busyMs,
+    queueMax,
+    isReady: () => schema,
+    prepare() {
+      if (!durable) ensureDurability(connection, synchronous);
+      durable = true;
+      requireSchema(connection, records);
+      schema = true;
+    },
+    explain(error) {
+      if (resultOf(error) !== "SQLITE_ERROR" || connection.inTransaction) return error;
+      try {
+        requireSchema(connection, records);
+        return error;
+      } catch (better) {
+        schema = false;
+        return better;
+      }
+    },
+  });
+  /** Migration works on what is not ready yet. */
+  const bare = createTurns({
+    connection,
+    busyMs,
+    queueMax,
+    isReady: () => durable,
+    prepare() {
+      ensureDurability(connection, synchronous);
+      durable = true;
+    },
+    explain: (error) => error,
+  });
+  const session: Session = { connection, turns, nowUs };
+  const watching = createWatching(session);
+
+  return {
+    name: "sqlite",
+    capabilities: {
+      durable: !inMemory,
+      shared: !inMemory,
+      transactions: "sqlite",
+      promise: inMemory ? promises.memory : promises[synchronous],
+    },
+    claim: (request) => claim(session, request),
+    renew: (requests) => renew(session, requests),
+    async complete(request, transaction) {
+      const answer = await (transaction === undefined
+        ? complete(session, request)
+        : completeWithin(session, request, transaction));
+      watching.changed(request.identity);
+      return answer;
+    },
+    async release(request) {
+      const answer = await release(session, request);
+      watching.changed(request.identity);
+      return answer;
+    },
+    async suspend(request) {
+      const answer = await suspend(session, request);
+      watching.changed(request.identity);
+      return answer;
+    },
+    startStep: (request) => startStep(session, request),
+    finishStep: (request) => finishStep(session, request),
+    steps: (identity) =>
+      turns.read(() => {
+        const now = nowUs();
+        return connection.all(statements.steps, ...identityValues(identity)).map((row) => stepOf(row, now));
+      }),
+    async settle(request) {
+      const answer = await settle(session, request);
+      watching.changed(request.identity);
+      return answer;
+    },
+    audit: (identity) =>
+      turns.read(() =>
+        connection.all(statements.audit, ...identityValues(identity)).map((row) => ({
+          atMs: toMs(integer(row, "at_us")),
+          actor: text(row, "actor"),
+          action: text(row, "action"),
+          reason: text(row, "reason"),
+          fence: integer(row, "fence"),
+        })),
+      ),
+    find: (identity) =>
+      turns.read(() => {
+        const row = connection.get(statements.find, ...identityValues(identity));
+        return row === undefined ? undefined : recordOf(row, nowUs());
+      }),
+    list: (query) => list(session, query),
+    stats: () => stats(session),
+    sweep: (request) => sweep(session, request),
+    async tick(request) {
+      // The handle is the user's: what they set on it since is noticed within a tick.
+      durable = false;
+      schema = false;
+      return tick(session, request);
+    },
+    ping: () => turns.write(() => requireSchema(connection, records)),
+    watch: (identity, timeoutMs) => watching.watch(identity, timeoutMs),
+    migrate: () => bare.write(() => applyMigrations(connection, [records], nowUs())),
+    plan: () => bare.read(() => planMigrations(connection, [records], nowUs())),
+    async close() {
+      watching.close();
+      await Promise.all([turns.close(), bare.close()]);
+    },
+  };
+}
+
+const promises = {
+  memory: "Nothing outlives the process: the SQLite database is in memory.",
+  normal: "An acknowledged write survives the death of the process, not a power cut.",
+  full: "An acknowledged write survives the death of the process and a power cut, on a disk that keeps what it confirmed.",
+  extra:
+    "An acknowledged write survives the death of the process and a power cut, on a disk that keeps what it confirmed.",
+} as const;
+
+function check(options: SqliteStoreOptions): void {
+  const { synchronous, busyMs, queueMax } = options;
+  if (synchronous !== undefined && !["full", "extra", "normal"].includes(synchronous)) {
+    throw new IchidoError("option-invalid", `synchronous: expected full, extra or normal, got ${String(synchronous)}`);
+  }
+  for (const [name, value] of Object.entries({ busyMs, queueMax })) {
+    if (value !== undefined && !(Number.isInteger(value) && value > 0)) {
+      throw new IchidoError("option-invalid", `${name}: expected a whole number above 0, got ${String(value)}`);
+    }
+  }
+}

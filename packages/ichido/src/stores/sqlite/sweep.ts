@@ -1,0 +1,67 @@
+/** Reclaiming space, a few records per transaction, so that claims of other callers and processes come between. */
+import { IchidoError } from "../../core/errors.ts";
+import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
+import { isTrusted, leaseMaxUs, nextTick } from "../shared/claim-rules.ts";
+import { readTick } from "./claim.ts";
+import { bytes, integer, text } from "./row.ts";
+import type { Session } from "./session.ts";
+import { statements } from "./statements.generated.ts";
+
+const recordsPerTransaction = 200;
+/** A log longer than this is cut back to nothing once every reader has moved on. */
+const logFramesMax = 4_000;
+
+const monotonicMs = performance.now.bind(performance);
+
+export async function sweep(session: Session, request: SweepRequest): Promise<SweepResult> {
+  const endMs = monotonicMs() + request.budgetMs;
+  let deleted = 0;
+  for (;;) {
+    const limit = Math.min(recordsPerTransaction, request.limit - deleted);
+    const batch = await session.turns.write(() => sweepLocked(session, limit));
+    if (batch === "guarded") return { deleted, more: false, guarded: true };
+    deleted += batch;
+    if (batch < limit) {
+      await session.turns.read(() => cutLog(session));
+      return { deleted, more: false, guarded: false };
+    }
+    if (deleted >= request.limit || monotonicMs() >= endMs) return { deleted, more: true, guarded: false };
+  }
+}
+
+function sweepLocked(session: Session, limit: number): number | "guarded" {
+  const { connection } = session;
+  const nowUs = session.nowUs();
+  if (!isTrusted(readTick(connection), nowUs)) return "guarded";
+  const rows = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseMaxUs, limit);
+  if (rows.length > 0) connection.run(statements.raiseFence, Math.max(...rows.map((row) => integer(row, "fence"))));
+  for (const row of rows) {
+    const where = [text(row, "key"), bytes(row, "scope_hash")] as const;
+    if (integer(row, "steps_started") > 0) connection.run(statements.forgetSteps, ...where);
+    if (row["labels"] !== null) connection.run(statements.forgetLabels, ...where);
+    connection.run(statements.sweep, integer(row, "row"));
+  }
+  return rows.length;
+}
+
+/** SQLite reuses its log but never shrinks it by itself; a reader that stayed long may have let it grow. */
+function cutLog(session: Session): void {
+  const { connection } = session;
+  const passive = connection.get("PRAGMA wal_checkpoint(PASSIVE)");
+  if (passive === undefined) return;
+  if (integer(passive, "log") > logFramesMax && passive["log"] === passive["checkpointed"]) {
+    connection.get("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+}
+
+export function tick(session: Session, request: TickRequest): Promise<TickResult> {
+  if (!(request.intervalMs > 0)) {
+    throw new IchidoError("option-invalid", `intervalMs: expected more than 0, got ${request.intervalMs}`);
+  }
+  return session.turns.write(() => {
+    const nowUs = session.nowUs();
+    const row = nextTick(readTick(session.connection), nowUs, request.intervalMs * 1000);
+    session.connection.run(statements.tick, row.lastUs, row.intervalUs, row.steadySinceUs);
+    return { trusted: isTrusted(row, nowUs) };
+  });
+}

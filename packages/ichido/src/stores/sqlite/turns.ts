@@ -1,0 +1,213 @@
+/**
+ * One connection, many callers. Calls that write are collected while the process handles other events and run together
+ * in one transaction at the end of the turn: with `synchronous=FULL` every commit waits for the disk, and one wait then
+ * serves them all. A lone call waits for nobody but the turn it came in.
+ *
+ * Each call is decided by itself inside the shared transaction, and answered only after the commit. When one fails, the
+ * transaction is rolled back and each runs alone, so that only the bad one fails. While another process holds the write
+ * lock, the turn is tried again from the event loop, so that timers (heartbeats among them) go on.
+ */
+import { IchidoError } from "../../core/errors.ts";
+import type { Connection } from "./database.ts";
+import { withShortWait } from "./durability.ts";
+import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
+
+export const turnDefaults = {
+  /** How long a call waits for the write lock before it fails. */
+  busyMs: 5_000,
+  /** Calls that may wait in this process; more are refused at once. */
+  queueMax: 10_000,
+} as const;
+
+const callsPerTransaction = 128;
+const bytesPerTransaction = 4 * 1_048_576;
+const retryMsFirst = 5;
+const retryMsMax = 100;
+
+// Taken once: a test that replaces the global timers must not stop the store it shares a process with.
+const { setImmediate, setTimeout } = globalThis;
+const monotonicMs = performance.now.bind(performance);
+
+interface Call {
+  run(): unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  readonly bytes: number;
+  readonly deadlineMs: number;
+}
+
+export interface Turns {
+  /** A read of one consistent state, without the write lock: at once where that is possible. */
+  read<T>(run: () => T): Promise<T>;
+  /** Inside a transaction that holds the write lock. `bytes` is the size of what it carries. */
+  write<T>(run: () => T, bytes?: number): Promise<T>;
+  /** Refuses new calls and waits for those under way. */
+  close(): Promise<void>;
+}
+
+export interface TurnsParts {
+  readonly connection: Connection;
+  readonly busyMs: number;
+  readonly queueMax: number;
+  readonly isReady: () => boolean;
+  /** Makes the connection ready, or throws. Asked before a turn until it is. */
+  readonly prepare: () => void;
+  /** After a statement failed: a better reason, if there is one. */
+  readonly explain: (error: unknown) => unknown;
+}
+
+export function createTurns(parts: TurnsParts): Turns {
+  const { connection, busyMs } = parts;
+  let reads: Call[] = [];
+  let writes: Call[] = [];
+  let due = false;
+  let retries = 0;
+  let closed = false;
+  let drained: (() => void) | undefined;
+
+  function enqueue<T>(queue: Call[], run: () => T, bytes: number): Promise<T> {
+    if (closed) return Promise.reject(new IchidoError("engine-closed", "the SQLite store was closed"));
+    if (reads.length + writes.length >= parts.queueMax) {
+      const message = `${parts.queueMax} calls already wait for the SQLite file ${connection.file}; slow down or raise queueMax`;
+      return Promise.reject(new IchidoError("store-unavailable", message));
+    }
+    return new Promise<T>((resolve, reject) => {
+      queue.push({
+        run,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        bytes,
+        deadlineMs: monotonicMs() + busyMs,
+      });
+      schedule();
+    });
+  }
+
+  function schedule(): void {
+    if (due) return;
+    due = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    due = false;
+    try {
+      // The user's own transaction is open on this handle: a statement of ours would join it and roll back with it.
+      if (connection.inTransaction) throw new BusyError();
+      if (!parts.isReady()) withShortWait(connection, parts.prepare);
+      serveReads();
+      if (writes.length > 0) serveWrites(takeBatch());
+      retries = 0;
+    } catch (error) {
+      if (error instanceof BusyError || isBusy(error)) return later(error);
+      refuse([...reads.splice(0), ...writes.splice(0)], error);
+    }
+    if (reads.length + writes.length > 0) schedule();
+    else drained?.();
+  }
+
+  function serveReads(): void {
+    for (let call = reads.shift(); call !== undefined; call = reads.shift()) {
+      try {
+        call.resolve(call.run());
+      } catch (error) {
+        if (isBusy(error)) {
+          reads.unshift(call);
+          throw error;
+        }
+        refuse([call], error);
+      }
+    }
+  }
+
+  function takeBatch(): Call[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < writes.length && count < callsPerTransaction && (count === 0 || bytes < bytesPerTransaction)) {
+      bytes += writes[count]?.bytes ?? 0;
+      count += 1;
+    }
+    return writes.splice(0, count);
+  }
+
+  function serveWrites(batch: readonly Call[]): void {
+    try {
+      withShortWait(connection, () => connection.run("BEGIN IMMEDIATE"));
+    } catch (error) {
+      if (!isBusy(error)) return refuse(batch, error);
+      writes.unshift(...batch);
+      throw error;
+    }
+    let values: unknown[];
+    try {
+      values = batch.map((call) => call.run());
+      connection.run("COMMIT");
+    } catch (error) {
+      if (connection.inTransaction) connection.run("ROLLBACK");
+      if (isBusy(error)) {
+        writes.unshift(...batch);
+        throw error;
+      }
+      if (batch.length === 1 || !isOfOneCall(error)) return refuse(batch, error);
+      return serveApart(batch);
+    }
+    batch.forEach((call, index) => call.resolve(values[index]));
+  }
+
+  function serveApart(batch: readonly Call[]): void {
+    for (let index = 0; index < batch.length; index += 1) {
+      try {
+        serveWrites(batch.slice(index, index + 1));
+      } catch (error) {
+        writes.splice(1, 0, ...batch.slice(index + 1));
+        throw error;
+      }
+    }
+  }
+
+  function readAtOnce<T>(run: () => T): Promise<T> {
+    if (closed || !parts.isReady() || connection.inTransaction) return enqueue(reads, run, 0);
+    try {
+      return Promise.resolve(run());
+    } catch (error) {
+      if (isBusy(error)) return enqueue(reads, run, 0);
+      return Promise.reject(failureOf(parts.explain(error), connection.file));
+    }
+  }
+
+  function refuse(calls: readonly Call[], error: unknown): void {
+    const failure = failureOf(parts.explain(error), connection.file);
+    for (const call of calls) call.reject(failure);
+  }
+
+  /** Locked: those whose time is up fail, the others are tried again a little later, off the beat of other processes. */
+  function later(cause: unknown): void {
+    const nowMs = monotonicMs();
+    const failure = lockedFor(busyMs, connection.file, cause);
+    for (const call of [...reads, ...writes]) if (call.deadlineMs <= nowMs) call.reject(failure);
+    reads = reads.filter((call) => call.deadlineMs > nowMs);
+    writes = writes.filter((call) => call.deadlineMs > nowMs);
+    if (reads.length + writes.length === 0) {
+      retries = 0;
+      return drained?.();
+    }
+    const ceilingMs = Math.min(retryMsFirst * 2 ** retries, retryMsMax);
+    retries += 1;
+    due = true;
+    setTimeout(turn, ceilingMs * (0.5 + Math.random() / 2));
+  }
+
+  return {
+    read: readAtOnce,
+    write: (run, bytes = 0) => enqueue(writes, run, bytes),
+    close() {
+      closed = true;
+      if (reads.length + writes.length === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        drained = resolve;
+      });
+    },
+  };
+}
+
+class BusyError extends Error {}

@@ -1,0 +1,87 @@
+/**
+ * Waking those who wait for a record. Commits of this store wake them at once; commits of other connections are seen by
+ * SQLite's own counter, one cheap read for all waiters together.
+ */
+import type { Identity } from "../../core/record.ts";
+import { identityValues, integer, leaseLeftMs, stateOf } from "./row.ts";
+import type { Session } from "./session.ts";
+import { statements } from "./statements.generated.ts";
+
+const pollMs = 25;
+
+interface Watcher {
+  readonly identity: Identity;
+  /** What a waiter may be interested in; a renewed lease is not. */
+  readonly stamp: string;
+  wake(): void;
+}
+
+export interface Watching {
+  /** Resolves at once when nobody is at work on the record. */
+  watch(identity: Identity, timeoutMs: number): Promise<void>;
+  /** This store committed a change of the record. */
+  changed(identity: Identity): void;
+  close(): void;
+}
+
+export function createWatching(session: Session): Watching {
+  const { connection, turns } = session;
+  const watchers = new Set<Watcher>();
+  let timer: NodeJS.Timeout | undefined;
+  let version: unknown;
+
+  function look(identity: Identity) {
+    const row = connection.get(statements.watch, ...identityValues(identity));
+    if (row === undefined) return { stamp: "", leftMs: 0 };
+    const state = stateOf(row);
+    const leftMs = state === "processing" ? leaseLeftMs(integer(row, "lease_us"), session.nowUs()) : 0;
+    return { stamp: `${state} ${integer(row, "fence")} ${integer(row, "updated_us")}`, leftMs };
+  }
+
+  function poll(): void {
+    const seen = connection.get("PRAGMA data_version")?.["data_version"];
+    if (seen === version) return;
+    version = seen;
+    for (const watcher of watchers) {
+      const { stamp, leftMs } = look(watcher.identity);
+      if (stamp !== watcher.stamp || leftMs <= 0) watcher.wake();
+    }
+  }
+
+  function pollEvery(): void {
+    version = undefined;
+    timer = setInterval(() => {
+      // A poll that fails is made good by the next one, or by the end of the wait.
+      turns.read(poll).catch(() => undefined);
+    }, pollMs);
+  }
+
+  return {
+    async watch(identity, timeoutMs) {
+      const { stamp, leftMs } = await turns.read(() => look(identity));
+      if (leftMs <= 0) return;
+      await new Promise<void>((resolve) => {
+        const watcher: Watcher = {
+          identity,
+          stamp,
+          wake() {
+            clearTimeout(timeout);
+            watchers.delete(watcher);
+            if (watchers.size === 0) clearInterval(timer);
+            resolve();
+          },
+        };
+        // A lease that lapses commits nothing, so its end is waited for as well.
+        const timeout = setTimeout(() => watcher.wake(), Math.min(timeoutMs, leftMs));
+        watchers.add(watcher);
+        if (watchers.size === 1) pollEvery();
+      });
+    },
+    changed(identity) {
+      for (const watcher of watchers) if (watcher.identity.key === identity.key) watcher.wake();
+    },
+    close() {
+      for (const watcher of watchers) watcher.wake();
+    },
+  };
+}
