@@ -11,7 +11,8 @@
  * Text that is not JSON by RFC 8259, byte order mark included, has no canonical spelling; nor has text nested deeper
  * than `nestingMax`. Work and memory grow with the length of the text, whatever its shape.
  */
-import { canonicalNumber, plainDigitsMax } from "./canonical-number.ts";
+import { Members } from "./canonical-members.ts";
+import { canonicalNumber, isCanonicalNumber } from "./canonical-number.ts";
 import type { FieldTree } from "./fields.ts";
 import { hasLoneSurrogate } from "./sha256.ts";
 
@@ -125,10 +126,11 @@ class Reader {
     const spelling = this.#value(depth, inside === true ? undefined : inside);
     if (inside === undefined || (inside !== true && spelling === "{}")) return;
     if (nameSpelling === undefined && spelling === undefined && this.#spaces === spacesBefore) {
-      members.add(name, text.slice(start, this.#position), true);
+      members.add(name, text.slice(start, this.#position));
     } else {
       const value = spelling ?? text.slice(valueStart, this.#position);
-      members.add(name, `${nameSpelling ?? text.slice(start, nameEnd)}:${value}`, false);
+      members.isPlain = false;
+      members.add(name, `${nameSpelling ?? text.slice(start, nameEnd)}:${value}`);
     }
   }
 
@@ -215,7 +217,7 @@ class Reader {
       code = text.charCodeAt(index);
     }
     this.#position = index;
-    if (isPlainInteger(text, start, index)) return undefined;
+    if (isCanonicalNumber(text, start, index)) return undefined;
     const spelling = canonicalNumber(text.slice(start, index));
     if (spelling === undefined) throw new NotCanonical();
     return spelling;
@@ -234,70 +236,4 @@ class Reader {
 
 function isExponentSign(code: number): boolean {
   return code === 0x65 || code === 0x45 || code === 0x2b;
-}
-
-/** The common case, without cutting it out: one to `plainDigitsMax` digits that do not begin with a zero. */
-function isPlainInteger(text: string, start: number, end: number): boolean {
-  const first = text.charCodeAt(start);
-  if (end - start > plainDigitsMax || first === minus) return false;
-  if (first === zero) return end - start === 1;
-  for (let index = start; index < end; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < zero || code > nine) return false;
-  }
-  return true;
-}
-
-class Members {
-  readonly #fields: FieldTree | undefined;
-  readonly #names: string[] = [];
-  readonly #spellings: string[] = [];
-  #isSorted = true;
-  #isPlain: boolean;
-
-  constructor(fields: FieldTree | undefined) {
-    this.#fields = fields;
-    this.#isPlain = fields === undefined;
-  }
-
-  /** Whether all members are here, canonical as they stand and in order. */
-  get isPlain(): boolean {
-    return this.#isPlain && this.#isSorted;
-  }
-
-  /** What counts inside the member: all of it (`true`), some of it, or nothing (`undefined`). */
-  inside(name: string): FieldTree | true | undefined {
-    return this.#fields === undefined ? true : this.#fields.get(name);
-  }
-
-  add(name: string, spelling: string, isPlain: boolean): void {
-    const names = this.#names;
-    if (!isPlain) this.#isPlain = false;
-    if (names.length > 0 && name < (names[names.length - 1] as string)) this.#isSorted = false;
-    names.push(name);
-    this.#spellings.push(spelling);
-  }
-
-  /** Concatenation and not `join`: V8 links the pieces, and copies them once at the end instead of once per level. */
-  spell(): string {
-    const spellings = this.#spellings;
-    const order = this.#isSorted ? undefined : sortedOrder(this.#names);
-    let text = "{";
-    for (let index = 0; index < spellings.length; index += 1) {
-      const spelling = spellings[order === undefined ? index : (order[index] as number)] as string;
-      text += index === 0 ? spelling : `,${spelling}`;
-    }
-    return `${text}}`;
-  }
-}
-
-/** Stable, so that repeated members stay in the order in which they were sent. */
-function sortedOrder(names: readonly string[]): number[] {
-  const order = [...names.keys()];
-  return order.sort((a, b) => compareNames(names[a] as string, names[b] as string));
-}
-
-function compareNames(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

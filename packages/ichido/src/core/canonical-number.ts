@@ -5,10 +5,15 @@
  */
 
 /** ECMAScript writes integers in full up to this many digits, and fractions up to this many leading zeros. */
-export const plainDigitsMax = 21;
+const plainDigitsMax = 21;
 const leadingZerosMax = 5;
 /** Keeps every sum of an exponent and a number of digits an exact integer. */
 const exponentDigitsMax = 15;
+
+const minus = 0x2d;
+const point = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
 
 const grammar = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
 
@@ -27,24 +32,45 @@ export function canonicalNumber(text: string): string | undefined {
   return sign + spell(digits.slice(first, end), integer.length - first + exponent);
 }
 
-/** The number 0.DIGITS × 10^point, where DIGITS neither begins nor ends with a zero. */
-function spell(digits: string, point: number): string {
-  if (digits.length <= point && point <= plainDigitsMax) return digits + "0".repeat(point - digits.length);
-  if (0 < point && point <= plainDigitsMax) return `${digits.slice(0, point)}.${digits.slice(point)}`;
-  if (-leadingZerosMax <= point && point <= 0) return `0.${"0".repeat(-point)}${digits}`;
-  const exponent = point - 1;
+/**
+ * Whether the text from `start` to `end` is a canonical spelling, told without cutting it out. Recognises the common ones
+ * alone, integers and decimals of moderate length; false says nothing.
+ */
+export function isCanonicalNumber(text: string, start: number, end: number): boolean {
+  const first = text.charCodeAt(start) === minus ? start + 1 : start;
+  if (end - first > plainDigitsMax) return false;
+  if (text.charCodeAt(first) === zero) {
+    if (end - first === 1) return first === start;
+    if (text.charCodeAt(first + 1) !== point || text.charCodeAt(first + 2) === zero) return false;
+  }
+  let points = 0;
+  for (let index = first; index < end; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === point && index > first) points += 1;
+    else if (code < zero || code > nine) return false;
+  }
+  const last = text.charCodeAt(end - 1);
+  return end > first && (points === 0 || (points === 1 && last !== point && last !== zero));
+}
+
+/** The number 0.DIGITS × 10^pointAt, where DIGITS neither begins nor ends with a zero. */
+function spell(digits: string, pointAt: number): string {
+  if (digits.length <= pointAt && pointAt <= plainDigitsMax) return digits + "0".repeat(pointAt - digits.length);
+  if (0 < pointAt && pointAt <= plainDigitsMax) return `${digits.slice(0, pointAt)}.${digits.slice(pointAt)}`;
+  if (-leadingZerosMax <= pointAt && pointAt <= 0) return `0.${"0".repeat(-pointAt)}${digits}`;
+  const exponent = pointAt - 1;
   const mantissa = digits.length === 1 ? digits : `${digits.slice(0, 1)}.${digits.slice(1)}`;
   return `${mantissa}e${exponent < 0 ? "-" : "+"}${Math.abs(exponent)}`;
 }
 
 function firstNonZero(digits: string): number {
   let index = 0;
-  while (index < digits.length && digits.charCodeAt(index) === 0x30) index += 1;
+  while (index < digits.length && digits.charCodeAt(index) === zero) index += 1;
   return index;
 }
 
 function lastNonZero(digits: string): number {
   let index = digits.length - 1;
-  while (index >= 0 && digits.charCodeAt(index) === 0x30) index -= 1;
+  while (index >= 0 && digits.charCodeAt(index) === zero) index -= 1;
   return index;
 }

@@ -32,7 +32,7 @@ class Writer {
       case "number":
         return this.#number(value);
       case "bigint":
-        return canonicalNumber(String(value)) ?? this.#refuse("a bigint");
+        return canonicalNumber(String(value)) as string;
       case "boolean":
         return value ? "true" : "false";
       case "undefined":

@@ -3,6 +3,8 @@
  * path, sorted query and media type are in both. A retry by the same client has the same bytes and needs the raw hash
  * alone; one that was spelt anew (other member order, other boundary) is recognised by the canonical one.
  *
+ * Where only a parsed body is to be had, its canonical hash stands for both: the same as that of the equivalent JSON text.
+ *
  * The body is read once per hash and never copied. What cannot be read by meaning (malformed JSON, nested too deep) is
  * compared byte by byte: a fingerprint never decides that a request is wrong.
  */
@@ -76,6 +78,7 @@ function contentOf({ body, mediaType: header }: FingerprintInput): Content {
 function bytesOfParsed(value: unknown, mediaType: MediaType): Uint8Array | undefined {
   if (value === undefined) return new Uint8Array();
   if (value instanceof Uint8Array) return value;
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
   return typeof value === "string" && mediaType.kind !== "json" ? Buffer.from(value) : undefined;
 }
 

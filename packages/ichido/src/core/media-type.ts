@@ -9,14 +9,14 @@ export interface MediaType {
   readonly boundary: string | undefined;
 }
 
-const parameter = /;[ \t]*([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";,]*))[ \t]*/y;
+const parameter = /;[ \t]*(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";,]+))[ \t]*)?/y;
 
 export function parseMediaType(header: string | undefined): MediaType {
   const text = header ?? "";
   const semicolon = text.indexOf(";");
   const essence = (semicolon < 0 ? text : text.slice(0, semicolon)).trim().toLowerCase();
   const kind = kindOf(essence);
-  const boundary = kind === "multipart" && semicolon >= 0 ? parameterOf(text, semicolon, "boundary") : undefined;
+  const boundary = kind === "multipart" ? parametersOf(text)?.get("boundary") : undefined;
   return { essence, kind, boundary };
 }
 
@@ -26,12 +26,23 @@ function kindOf(essence: string): MediaType["kind"] {
   return essence.startsWith("multipart/") ? "multipart" : "other";
 }
 
-/** The first parameter of that name, in a field value whose parameters begin at `from`. */
-export function parameterOf(text: string, from: number, name: string): string | undefined {
-  parameter.lastIndex = from;
-  for (;;) {
+/**
+ * The parameters of a field value such as `form-data; name="a"`, by name in lower case. Undefined when they are malformed or
+ * one is repeated: parsers differ in what they make of these.
+ */
+export function parametersOf(text: string): ReadonlyMap<string, string> | undefined {
+  const parameters = new Map<string, string>();
+  const semicolon = text.indexOf(";");
+  let position = semicolon < 0 ? text.length : semicolon;
+  while (position < text.length) {
+    parameter.lastIndex = position;
     const match = parameter.exec(text);
     if (match === null) return undefined;
-    if (match[1]?.toLowerCase() === name) return match[2]?.replace(/\\(["\\])/g, "$1") ?? match[3];
+    position = parameter.lastIndex;
+    const [, name, quoted, token] = match;
+    if (name === undefined) continue;
+    if (parameters.has(name.toLowerCase())) return undefined;
+    parameters.set(name.toLowerCase(), quoted?.replace(/\\(["\\])/g, "$1") ?? (token as string));
   }
+  return parameters;
 }

@@ -5,7 +5,7 @@
  */
 import { isFieldNamed } from "./fields.ts";
 import { lengthPrefixed } from "./length-prefix.ts";
-import { parameterOf, parseMediaType } from "./media-type.ts";
+import { parametersOf, parseMediaType } from "./media-type.ts";
 import { sha256Hex } from "./sha256.ts";
 
 /** With more parts, or longer headers in one, a body is compared byte by byte. */
@@ -22,7 +22,7 @@ const hyphen = 0x2d;
 export function canonicalMultipart(body: Uint8Array, boundary: string, fields?: readonly string[]): string | undefined {
   if (boundary === "" || boundary.length > boundaryLengthMax) return undefined;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const parts = partsOf(bytes, Buffer.from(`--${boundary}`, "latin1"));
+  const parts = partsOf(bytes, boundary);
   if (parts === undefined) return undefined;
   const wanted = fields?.map((field) => Buffer.from(field).toString("latin1"));
   const texts: string[] = [];
@@ -36,64 +36,77 @@ export function canonicalMultipart(body: Uint8Array, boundary: string, fields?: 
 
 interface Delimiter {
   /** Where the content before it ends: the line break in front belongs to the delimiter. */
-  readonly contentEnd: number;
-  /** Where the next part begins. */
-  readonly next: number;
+  readonly start: number;
+  /** Where the content behind it begins. */
+  readonly end: number;
   readonly isLast: boolean;
 }
 
-function partsOf(bytes: Buffer, dashBoundary: Buffer): Buffer[] | undefined {
+function partsOf(bytes: Buffer, boundary: string): Buffer[] | undefined {
+  const lineBreakAndBoundary = Buffer.from(`\r\n--${boundary}`, "latin1");
+  const isAtStart = bytes.indexOf(lineBreakAndBoundary.subarray(2)) === 0;
   const parts: Buffer[] = [];
-  let delimiter = findDelimiter(bytes, dashBoundary, 0);
+  let delimiter = isAtStart ? delimiterAt(bytes, -2, lineBreakAndBoundary.length) : undefined;
+  delimiter ??= findDelimiter(bytes, lineBreakAndBoundary, 0);
   while (delimiter !== undefined && !delimiter.isLast) {
     if (parts.length === multipartPartsMax) return undefined;
-    const start = delimiter.next;
-    delimiter = findDelimiter(bytes, dashBoundary, start);
-    if (delimiter !== undefined) parts.push(bytes.subarray(start, Math.max(start, delimiter.contentEnd)));
+    const start = delimiter.end;
+    delimiter = findDelimiter(bytes, lineBreakAndBoundary, start);
+    if (delimiter !== undefined) parts.push(bytes.subarray(start, delimiter.start));
   }
   return delimiter === undefined ? undefined : parts;
 }
 
-/** A delimiter stands at the beginning of a line and has nothing but white space behind it. */
-function findDelimiter(bytes: Buffer, dashBoundary: Buffer, from: number): Delimiter | undefined {
-  for (let at = bytes.indexOf(dashBoundary, from); at >= 0; at = bytes.indexOf(dashBoundary, at + 1)) {
-    const beginsLine = at === 0 || at === from || (bytes[at - 1] === lineFeed && bytes[at - 2] === carriageReturn);
-    if (!beginsLine) continue;
-    let end = at + dashBoundary.length;
-    const isLast = bytes[end] === hyphen && bytes[end + 1] === hyphen;
-    if (isLast) end += 2;
-    while (bytes[end] === 0x20 || bytes[end] === 0x09) end += 1;
-    const isLineEnd = bytes[end] === carriageReturn && bytes[end + 1] === lineFeed;
-    if (isLineEnd || (isLast && end === bytes.length)) return { contentEnd: at - 2, next: end + 2, isLast };
+function findDelimiter(bytes: Buffer, lineBreakAndBoundary: Buffer, from: number): Delimiter | undefined {
+  let at = bytes.indexOf(lineBreakAndBoundary, from);
+  while (at >= 0) {
+    const delimiter = delimiterAt(bytes, at, lineBreakAndBoundary.length);
+    if (delimiter !== undefined) return delimiter;
+    at = bytes.indexOf(lineBreakAndBoundary, at + 1);
   }
   return undefined;
+}
+
+/** A delimiter has a line to itself; behind the boundary may stand white space, and two hyphens if it is the last. */
+function delimiterAt(bytes: Buffer, start: number, length: number): Delimiter | undefined {
+  let end = start + length;
+  const isLast = bytes[end] === hyphen && bytes[end + 1] === hyphen;
+  if (isLast) end += 2;
+  while (bytes[end] === 0x20 || bytes[end] === 0x09) end += 1;
+  const isLineEnd = bytes[end] === carriageReturn && bytes[end + 1] === lineFeed;
+  return isLineEnd || (isLast && end === bytes.length) ? { start, end: end + 2, isLast } : undefined;
 }
 
 /** Undefined when the part is malformed; an empty text when it does not count. */
 function spellPart(part: Buffer, fields: readonly string[] | undefined): string | undefined {
   const headerEnd = part[0] === carriageReturn && part[1] === lineFeed ? 0 : part.indexOf("\r\n\r\n") + 2;
   if (headerEnd === 1 || headerEnd > partHeaderBytesMax) return undefined;
-  const headers = part.toString("latin1", 0, headerEnd).replace(/\r\n[ \t]+/g, " ");
-  const disposition = headerOf(headers, "content-disposition");
-  const parameters = disposition?.indexOf(";") ?? -1;
-  const parameter = (name: string): string | undefined =>
-    disposition === undefined || parameters < 0 ? undefined : parameterOf(disposition, parameters, name);
-  const name = parameter("name");
+  const headers = headersOf(part.toString("latin1", 0, headerEnd));
+  const disposition = headers?.get("content-disposition") ?? "";
+  const parameters = parametersOf(disposition);
+  if (headers === undefined || parameters === undefined) return undefined;
+  const name = parameters.get("name");
   if (fields !== undefined && (name === undefined || !isFieldNamed(name, fields))) return "";
   return lengthPrefixed([
     parseMediaType(disposition).essence,
     name,
-    parameter("filename"),
-    parameter("filename*"),
-    parseMediaType(headerOf(headers, "content-type")).essence,
+    parameters.get("filename"),
+    parameters.get("filename*"),
+    parseMediaType(headers.get("content-type")).essence,
     sha256Hex(part.subarray(headerEnd + 2)),
   ]);
 }
 
-function headerOf(headers: string, name: string): string | undefined {
-  for (const line of headers.split("\r\n")) {
+/** Undefined when a line is no header, or a header is repeated: parsers differ in what they make of these. */
+function headersOf(text: string): ReadonlyMap<string, string> | undefined {
+  const headers = new Map<string, string>();
+  const unfolded = text.replace(/\r\n[ \t]+/g, " ");
+  for (const line of unfolded.split("\r\n")) {
+    if (line === "") continue;
     const colon = line.indexOf(":");
-    if (colon > 0 && line.slice(0, colon).trim().toLowerCase() === name) return line.slice(colon + 1).trim();
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name === "" || headers.has(name)) return undefined;
+    headers.set(name, line.slice(colon + 1).trim());
   }
-  return undefined;
+  return headers;
 }

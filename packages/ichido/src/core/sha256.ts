@@ -9,7 +9,10 @@ export function sha256Hex(data: string | Uint8Array): string {
   return hash("sha256", data, "hex");
 }
 
+/** ES2024, which the type library of this package does not reach yet. */
+type WellFormed = string & { isWellFormed(): boolean };
+
 /** Half of a surrogate pair: a text with one has no UTF-8 form of its own. */
 export function hasLoneSurrogate(text: string): boolean {
-  return /\p{Surrogate}/u.test(text);
+  return !(text as WellFormed).isWellFormed();
 }

@@ -9,7 +9,7 @@ export type StructuredString =
   | { readonly ok: false; readonly detail: string };
 
 // RFC 9651 section 3.3.3: printable ASCII, with the quote and the backslash escaped and nothing else.
-const quoted = /"((?:[ !#-[\]-~]|\\["\\])*)"/y;
+const quoted = /"(?:[ !#-[\]-~]|\\["\\])*"/y;
 const parameterName = /; *[a-z*][a-z0-9_.*-]*/y;
 const bareItems: readonly RegExp[] = [
   /=-?(?:\d{1,12}\.\d{1,3}|\d{1,15})(?![\d.])/y,
@@ -19,21 +19,18 @@ const bareItems: readonly RegExp[] = [
   /=\?[01]/y,
   /=@-?\d{1,15}(?![\d.])/y,
 ];
-const displayString = /=%"((?:[ !#$&-~]|%[0-9a-f]{2})*)"/y;
+const displayString = /=%"(?:[ !#$&-~]|%[0-9a-f]{2})*"/y;
 
 /** `text` is the whole field value, without the white space around it. */
 export function parseStructuredString(text: string): StructuredString {
   const string = matchAt(quoted, text, 0);
   if (string === undefined) return { ok: false, detail: whyNotQuoted(text) };
-  const end = afterParameters(text, string[0].length);
+  const end = afterParameters(text, string.length);
   if (end !== text.length) {
     return { ok: false, detail: "something other than well-formed parameters follows the closing quote" };
   }
-  return {
-    ok: true,
-    value: (string[1] ?? "").replace(/\\(["\\])/g, "$1"),
-    hasParameters: end > string[0].length,
-  };
+  const value = string.slice(1, -1).replace(/\\(["\\])/g, "$1");
+  return { ok: true, value, hasParameters: end > string.length };
 }
 
 function whyNotQuoted(text: string): string {
@@ -48,7 +45,7 @@ function afterParameters(text: string, from: number): number {
   for (;;) {
     const name = matchAt(parameterName, text, position);
     if (name === undefined) return position;
-    const value = position + name[0].length;
+    const value = position + name.length;
     position = text[value] === "=" ? afterBareItem(text, value) : value;
     if (position < 0) return value;
   }
@@ -57,10 +54,10 @@ function afterParameters(text: string, from: number): number {
 function afterBareItem(text: string, from: number): number {
   for (const item of bareItems) {
     const match = matchAt(item, text, from);
-    if (match !== undefined) return from + match[0].length;
+    if (match !== undefined) return from + match.length;
   }
   const display = matchAt(displayString, text, from);
-  return display !== undefined && isUtf8(display[1] ?? "") ? from + display[0].length : -1;
+  return display !== undefined && isUtf8(display.slice(3, -1)) ? from + display.length : -1;
 }
 
 function isUtf8(percentEncoded: string): boolean {
@@ -72,7 +69,7 @@ function isUtf8(percentEncoded: string): boolean {
   }
 }
 
-function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArray | undefined {
+function matchAt(pattern: RegExp, text: string, position: number): string | undefined {
   pattern.lastIndex = position;
-  return pattern.exec(text) ?? undefined;
+  return pattern.exec(text)?.[0];
 }

@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest";
+import { parseMediaType } from "./media-type.ts";
+import { canonicalMultipart, multipartPartsMax, partHeaderBytesMax } from "./multipart.ts";
+
+type Parts = readonly (readonly [name: string, value: string | File])[];
+
+/** As a client sends it, with a boundary of its own each time. */
+async function encode(parts: Parts): Promise<{ bytes: Uint8Array; boundary: string }> {
+  const data = new FormData();
+  for (const [name, value] of parts) data.append(name, value);
+  const response = new Response(data);
+  const boundary = parseMediaType(response.headers.get("content-type") ?? "").boundary;
+  return { bytes: new Uint8Array(await response.arrayBuffer()), boundary: boundary ?? "" };
+}
+
+async function canonical(parts: Parts, fields?: readonly string[]): Promise<string | undefined> {
+  const { bytes, boundary } = await encode(parts);
+  return canonicalMultipart(bytes, boundary, fields);
+}
+
+const file = (content: string | Uint8Array<ArrayBuffer>, name = "a.bin", type = "application/octet-stream"): File =>
+  new File([content], name, { type });
+const read = (text: string, boundary = "B", fields?: readonly string[]): string | undefined =>
+  canonicalMultipart(Buffer.from(text, "latin1"), boundary, fields);
+const part = (headers: string, content: string): string => `--B\r\n${headers}\r\n\r\n${content}\r\n`;
+const named = (name: string, content: string): string =>
+  part(`Content-Disposition: form-data; name="${name}"`, content);
+
+describe("canonicalMultipart", () => {
+  it("A28 finds the same parts under another boundary the same", async () => {
+    const parts = [
+      ["amount", "100"],
+      ["scan", file(Uint8Array.from({ length: 256 }, (_, index) => index))],
+    ] as const;
+    const [first, second] = [await encode(parts), await encode(parts)];
+    expect(first.boundary).not.toBe(second.boundary);
+    const spelt = canonicalMultipart(first.bytes, first.boundary);
+    expect(spelt).toBeDefined();
+    expect(canonicalMultipart(second.bytes, second.boundary)).toBe(spelt);
+  });
+
+  it("A28 holds apart what differs in name, content, file name, media type, order or number of parts", async () => {
+    const bodies = await Promise.all(
+      (
+        [
+          [
+            ["a", "1"],
+            ["f", file("x")],
+          ],
+          [
+            ["a", "2"],
+            ["f", file("x")],
+          ],
+          [
+            ["b", "1"],
+            ["f", file("x")],
+          ],
+          [
+            ["a", "1"],
+            ["f", file("y")],
+          ],
+          [
+            ["a", "1"],
+            ["f", file("x", "b.bin")],
+          ],
+          [
+            ["a", "1"],
+            ["f", file("x", "a.bin", "image/png")],
+          ],
+          [
+            ["a", "1"],
+            ["f", "x"],
+          ],
+          [
+            ["f", file("x")],
+            ["a", "1"],
+          ],
+          [["a", "1"]],
+          [
+            ["a", "1"],
+            ["a", "1"],
+          ],
+          [],
+        ] satisfies Parts[]
+      ).map((parts: Parts) => canonical(parts)),
+    );
+    expect(bodies).not.toContain(undefined);
+    expect(new Set(bodies).size).toBe(bodies.length);
+  });
+
+  it("A28 takes content that looks like parts as content", async () => {
+    const inner = await encode([
+      ["x", "1"],
+      ["y", "2"],
+    ]);
+    const outer = (content: string): Promise<string | undefined> => canonical([["f", file(content)]]);
+    expect(await outer(Buffer.from(inner.bytes).toString("latin1"))).not.toBe(await outer(""));
+    expect(read(`${named("a", "1\r\n--BX\r\n--B x\r\nz--B")}--B--`)).toBe(
+      read(`${named("a", "1\r\n--BX\r\n--B x\r\nz--B")}--B--`),
+    );
+    expect(read(`${named("a", "1\r\n--BX")}--B--`)).not.toBe(read(`${named("a", "1")}--B--`));
+  });
+
+  it("A28 ignores preamble, epilogue, padding and other headers", () => {
+    const plain = read(`${named("a", "1")}--B--`);
+    expect(plain).toBeDefined();
+    expect(read(`preamble\r\n${named("a", "1")}--B--\r\nepilogue\r\n--B\r\n`)).toBe(plain);
+    expect(read(`--BX\r\n${named("a", "1")}--B--`)).toBe(plain);
+    expect(read(`--B \t\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--B-- `)).toBe(plain);
+    expect(
+      read(`${part("content-disposition:form-data;\r\n name=a\r\nContent-Length: 1\r\nX-A: b", "1")}--B--\r\n`),
+    ).toBe(plain);
+  });
+
+  it("A28 compares the media type of a part without its parameters", () => {
+    const typed = (type: string): string | undefined =>
+      read(`${part(`Content-Disposition: form-data; name="a"\r\nContent-Type: ${type}`, "1")}--B--`);
+    expect(typed("text/plain; charset=utf-8")).toBe(typed("Text/Plain"));
+    expect(typed("text/plain")).not.toBe(typed("text/html"));
+  });
+
+  it("A28 reads quoted file names with escapes, and holds an empty one apart from none", () => {
+    const fileNamed = (parameter: string): string | undefined =>
+      read(`${part(`Content-Disposition: form-data; name="a"${parameter}`, "1")}--B--`);
+    expect(fileNamed('; filename="a;b\\"c.txt"')).not.toBe(fileNamed('; filename="a"'));
+    expect(fileNamed("; filename=a.txt")).toBe(fileNamed('; filename="a.txt"'));
+    expect(fileNamed('; filename=""')).not.toBe(fileNamed(""));
+    expect(fileNamed("; filename*=UTF-8''x")).not.toBe(fileNamed("; filename*=UTF-8''y"));
+  });
+
+  it("takes parts without headers, without a disposition and without parts", () => {
+    expect(read("--B\r\n\r\n1\r\n--B--")).toBeDefined();
+    expect(read(`${part("Content-Type: text/plain", "1")}--B--`)).toBeDefined();
+    expect(read(`${part("Content-Disposition: attachment", "1")}--B--`)).not.toBe(
+      read(`${part("Content-Disposition: inline", "1")}--B--`),
+    );
+    expect(read("--B--")).toBe("");
+  });
+
+  it.each([
+    ["no delimiter", "abc"],
+    ["no end", named("a", "1")],
+    ["another boundary", "--C\r\n\r\n1\r\n--C--"],
+    ["headers without an end", "--B\r\nContent-Type: text/plain\r\n--B--"],
+    ["nothing between delimiters", "--B\r\n--B--"],
+    ["bare line feeds", '--B\nContent-Disposition: form-data; name="a"\n\n1\n--B--'],
+    ["a delimiter inside a line", `x${named("a", "1")}--B--`.replaceAll("\r\n--B", " --B")],
+    ["endless headers", `${part(`X: ${"y".repeat(partHeaderBytesMax)}`, "1")}--B--`],
+    ["a header without a colon", `${part("Content-Disposition form-data", "1")}--B--`],
+    ["a header without a name", `${part(": form-data", "1")}--B--`],
+    ["two dispositions", `${part("Content-Disposition: a\r\ncontent-disposition: b", "1")}--B--`],
+    ["a malformed disposition", `${part("Content-Disposition: form-data; filename=a b; name=c", "1")}--B--`],
+    ["nothing", ""],
+  ])("gives up on %s", (_, text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  it("gives up on too many parts and on a boundary that is none", () => {
+    expect(read(`${named("a", "1").repeat(multipartPartsMax)}--B--`)).toBeDefined();
+    expect(read(`${named("a", "1").repeat(multipartPartsMax + 1)}--B--`)).toBeUndefined();
+    expect(read("----", "")).toBeUndefined();
+    expect(read(`--${"x".repeat(201)}--`, "x".repeat(201))).toBeUndefined();
+  });
+
+  it("A28 keeps the named fields alone", async () => {
+    const whole = [
+      ["note", "x"],
+      ["amount", "1"],
+      ["é", "2"],
+    ] as const;
+    expect(await canonical(whole, ["amount"])).toBe(
+      await canonical(
+        [
+          ["note", "other"],
+          ["amount", "1"],
+          ["é", "3"],
+        ],
+        ["amount"],
+      ),
+    );
+    expect(await canonical(whole, ["é"])).not.toBe(
+      await canonical(
+        [
+          ["note", "x"],
+          ["amount", "1"],
+          ["é", "3"],
+        ],
+        ["é"],
+      ),
+    );
+    expect(read(`${part("Content-Type: text/plain", "1")}--B--`, "B", ["a"])).toBe(
+      read(`${part("X: y", "2")}--B--`, "B", ["a"]),
+    );
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { hasLoneSurrogate, sha256, sha256Hex } from "./sha256.ts";
+
+describe("sha256", () => {
+  it("S10 is SHA-256 at full width, of text as UTF-8 and of bytes", () => {
+    // The test vector of FIPS 180-4 for "abc".
+    const expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    expect(sha256Hex("abc")).toBe(expected);
+    expect(sha256Hex(new TextEncoder().encode("abc"))).toBe(expected);
+    expect(Buffer.from(sha256("abc")).toString("hex")).toBe(expected);
+    expect(sha256Hex("é")).toBe(sha256Hex(Uint8Array.of(0xc3, 0xa9)));
+  });
+});
+
+describe("hasLoneSurrogate", () => {
+  it("tells text without a UTF-8 form of its own", () => {
+    for (const text of ["\ud800", "a\udc00b", "\udc00\ud800"]) expect(hasLoneSurrogate(text)).toBe(true);
+    for (const text of ["", "é", "😀", "\ufffd"]) expect(hasLoneSurrogate(text)).toBe(false);
+  });
+});
