@@ -67,12 +67,23 @@ describe("canonicalParsedForm", () => {
     expect(canonicalParsedForm({ a: ["1", "3"], b: "2", é: "x y" })).toBe(bytes);
     expect(canonicalParsedForm(new URLSearchParams("b=2&a=1&a=3&é=x+y"))).toBe(bytes);
     expect(canonicalParsedForm({ a: ["1", "3"], b: "2" }, ["b"])).toBe(form("b=2"));
+    const data = new FormData();
+    data.append("a", "1");
+    expect(canonicalParsedForm(data)).toBe(form("a=1"));
+    data.append("f", new File([], "a"));
+    expect(canonicalParsedForm(data)).toBeUndefined();
   });
 
-  it.each([[{ a: { b: "1" } }], [{ a: 1 }], [{ a: [["1"]] }], [["a"]], ["a"], [null], [undefined]])(
-    "leaves %j to others",
-    (value) => {
-      expect(canonicalParsedForm(value)).toBeUndefined();
-    },
-  );
+  it.each([
+    [{ a: { b: "1" } }],
+    [{ a: 1 }],
+    [{ a: [["1"]] }],
+    [["a"]],
+    ["a"],
+    [null],
+    [undefined],
+    [new Map([["a", "1"]])],
+  ])("leaves %j to others", (value) => {
+    expect(canonicalParsedForm(value)).toBeUndefined();
+  });
 });

@@ -27,21 +27,23 @@ export function canonicalForm(bytes: Uint8Array, fields?: readonly string[]): st
 
 /** A parsed form; undefined when it has become something that pairs cannot tell (nested, or not text). */
 export function canonicalParsedForm(value: unknown, fields?: readonly string[]): string | undefined {
-  if (value instanceof URLSearchParams) {
-    return spellPairs(
-      [...value].map(([name, text]) => [toBytes(name), toBytes(text)]),
-      fields,
-    );
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const entries = entriesOf(value);
+  if (entries === undefined) return undefined;
   const pairs: FormPair[] = [];
-  for (const [name, member] of Object.entries(value)) {
-    for (const text of Array.isArray(member) ? (member as readonly unknown[]) : [member]) {
-      if (typeof text !== "string") return undefined;
-      pairs.push([toBytes(name), toBytes(text)]);
-    }
+  for (const [name, text] of entries) {
+    if (typeof text !== "string") return undefined;
+    pairs.push([toBytes(name), toBytes(text)]);
   }
   return spellPairs(pairs, fields);
+}
+
+function entriesOf(value: unknown): Iterable<readonly [string, unknown]> | undefined {
+  if (value instanceof URLSearchParams || value instanceof FormData) return value;
+  // Anything but a plain object may hide what it holds, and would pass for an empty form.
+  if (Object.prototype.toString.call(value) !== "[object Object]") return undefined;
+  return Object.entries(value as object).flatMap(([name, member]: [string, unknown]) =>
+    Array.isArray(member) ? member.map((text: unknown) => [name, text] as const) : [[name, member] as const],
+  );
 }
 
 function spellPairs(all: readonly FormPair[], fields: readonly string[] | undefined): string {
