@@ -1,0 +1,70 @@
+/**
+ * The user's own pool or connection, as much of it as the store uses. `mysql2` (promise or callback interface) and
+ * `mariadb` fit; neither is imported. Every statement is one call of `query` with `?` placeholders.
+ */
+
+/** Options that both drivers take with a single statement, so that none of the pool's own settings changes the rows. */
+export interface MysqlQuery {
+  readonly sql: string;
+  readonly namedPlaceholders: false;
+  readonly rowsAsArray: false;
+  readonly nestTables: false;
+  readonly typeCast: <T>(column: unknown, next: () => T) => T;
+}
+
+export interface MysqlConnection {
+  query(query: MysqlQuery, values: unknown[]): Promise<unknown>;
+}
+
+export interface MysqlPoolConnection extends MysqlConnection {
+  release(): unknown;
+  destroy(): unknown;
+}
+
+export interface MysqlPool {
+  getConnection(): Promise<MysqlPoolConnection>;
+}
+
+/** The callback interface of `mysql2`, which knows its promise side. */
+export interface MysqlCallbackClient {
+  promise(): MysqlPool | MysqlConnection;
+}
+
+export type MysqlClient = MysqlPool | MysqlConnection | MysqlCallbackClient;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Result {
+  readonly rows: readonly Row[];
+  readonly insertId: number;
+  readonly affected: number;
+}
+
+export function queryOf(sql: string): MysqlQuery {
+  return { sql, namedPlaceholders: false, rowsAsArray: false, nestTables: false, typeCast: (_, next) => next() };
+}
+
+export function promiseSide(client: MysqlClient): MysqlPool | MysqlConnection {
+  const side = "promise" in client && typeof client.promise === "function" ? client.promise() : client;
+  return side as MysqlPool | MysqlConnection;
+}
+
+export function isPool(client: MysqlPool | MysqlConnection): client is MysqlPool {
+  return "getConnection" in client && typeof client.getConnection === "function";
+}
+
+/** `mysql2` answers `[rows or header, fields]`, `mariadb` the rows or header alone; a row is never an array here. */
+export function resultOf(answer: unknown): Result {
+  const pair = Array.isArray(answer) && answer.length === 2 && (Array.isArray(answer[1]) || answer[1] === undefined);
+  const main: unknown = pair ? answer[0] : answer;
+  if (Array.isArray(main)) return { rows: main as readonly Row[], insertId: 0, affected: 0 };
+  const header = (main ?? {}) as { readonly insertId?: unknown; readonly affectedRows?: unknown };
+  return { rows: [], insertId: integerOf(header.insertId ?? 0), affected: integerOf(header.affectedRows ?? 0) };
+}
+
+/** Integers arrive as number, bigint or text, by options of the driver; all of ours are safe JavaScript numbers. */
+export function integerOf(value: unknown): number {
+  const number = typeof value === "number" ? value : Number(value);
+  if (!Number.isSafeInteger(number)) throw new TypeError(`expected an integer from the server, got ${typeof value}`);
+  return number;
+}

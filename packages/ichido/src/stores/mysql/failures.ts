@@ -1,0 +1,59 @@
+/** What the server or the driver said, as errors of ichido. A driver's error quotes statements and values: it never leaves. */
+import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import { DeadlineExceeded } from "../../core/deadline.ts";
+
+const deadlock = 1213;
+const lockWaitTimeout = 1205;
+const schemaErrors: readonly number[] = [1146, 1054, 1049, 1051];
+const readOnlyErrors: readonly number[] = [1290, 1792, 1836, 3100];
+
+interface DriverError {
+  readonly code?: unknown;
+  readonly errno?: unknown;
+  readonly sqlState?: unknown;
+  readonly fatal?: unknown;
+}
+
+function partsOf(error: unknown): DriverError {
+  return typeof error === "object" && error !== null ? error : {};
+}
+
+/** The server undid the statement: sending it again cannot change the answer. */
+export function isRolledBack(error: unknown): boolean {
+  const { errno } = partsOf(error);
+  return errno === deadlock || errno === lockWaitTimeout;
+}
+
+export function isMissingTable(error: unknown): boolean {
+  return partsOf(error).errno === 1146;
+}
+
+/** The connection must not be used again, or may carry a late answer. */
+export function isBroken(error: unknown): boolean {
+  if (error instanceof DeadlineExceeded) return true;
+  const { fatal, errno, sqlState } = partsOf(error);
+  return fatal === true || typeof sqlState !== "string" || typeof errno !== "number" || sqlState.startsWith("08");
+}
+
+export function failureOf(error: unknown): IchidoError {
+  if (isIchidoError(error)) return error;
+  if (error instanceof DeadlineExceeded) {
+    return new IchidoError("store-unavailable", `the MySQL server gave no answer in time (${error.message})`);
+  }
+  const { code, errno, sqlState } = partsOf(error);
+  const what = `${typeof code === "string" ? code : "unknown error"}${typeof errno === "number" ? ` (${errno})` : ""}`;
+  const cause = Object.assign(new Error(what), { code, errno, sqlState });
+  if (typeof errno === "number" && schemaErrors.includes(errno)) {
+    return new IchidoError(
+      "schema-missing",
+      `the tables of ichido are missing or outdated: the server said ${what}; run migrate() or \`ichido migrate\``,
+      { cause },
+    );
+  }
+  if (typeof errno === "number" && readOnlyErrors.includes(errno)) {
+    return new IchidoError("store-unavailable", `the MySQL server is read-only: ${what}; connect to the primary`, {
+      cause,
+    });
+  }
+  return new IchidoError("store-unavailable", `the MySQL server could not do what was asked: ${what}`, { cause });
+}

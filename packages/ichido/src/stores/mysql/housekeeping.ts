@@ -1,0 +1,53 @@
+/** Ticks that make expiry trustworthy, and sweeps that reclaim space in small bites. */
+import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
+import { isTrusted } from "../shared/claim-rules.ts";
+import { integerOf } from "./client.ts";
+import type { Row } from "./client.ts";
+import type { Dialect, Value } from "./dialect.ts";
+import { binaryOf, tickOf } from "./rows.ts";
+import type { Run } from "./session.ts";
+import { binaryValue, microseconds } from "./values.ts";
+
+/** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
+const sweepMax = 100;
+
+async function clock(run: Run, dialect: Dialect): Promise<{ readonly nowUs: number; readonly trusted: boolean }> {
+  const statement = dialect.statement("clock");
+  const [row = {} as Row] = (await run(statement.sql, [])).rows;
+  const nowUs = integerOf(row["now_us"]);
+  return { nowUs, trusted: isTrusted(tickOf(row), nowUs) };
+}
+
+export async function tick(run: Run, dialect: Dialect, request: TickRequest): Promise<TickResult> {
+  const statement = dialect.statement("tick");
+  await run(statement.sql, statement.bind({ intervalUs: microseconds(request.intervalMs) }));
+  return { trusted: (await clock(run, dialect)).trusted };
+}
+
+export async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise<SweepResult> {
+  const start = await clock(run, dialect);
+  if (!start.trusted) return { deleted: 0, more: false, guarded: true };
+  const pick = dialect.statement("sweepPick");
+  let deleted = 0;
+  let asked = 0;
+  while (asked < request.limit) {
+    const limit = Math.min(sweepMax, request.limit - asked);
+    const { rows } = await run(pick.sql, pick.bind({ limit }));
+    if (rows.length === 0) return { deleted, more: false, guarded: false };
+    asked += rows.length;
+    deleted += await remove(run, dialect, rows);
+    if (rows.length < limit) return { deleted, more: false, guarded: false };
+    // By the store's clock, as everything here; one that jumps ends a sweep early, and the next one begins with the guard.
+    const now = await clock(run, dialect);
+    if (!now.trusted || now.nowUs - start.nowUs >= microseconds(request.budgetMs)) break;
+  }
+  return { deleted, more: true, guarded: false };
+}
+
+async function remove(run: Run, dialect: Dialect, rows: readonly Row[]): Promise<number> {
+  const identities = (some: readonly Row[]): Value[] =>
+    some.flatMap((row) => [binaryValue(binaryOf(row["key"])), binaryValue(binaryOf(row["scope_hash"]))]);
+  const stepped = rows.filter((row) => integerOf(row["with_steps"]) === 1);
+  if (stepped.length > 0) await run(dialect.sweepSteps(stepped.length), identities(stepped));
+  return (await run(dialect.sweep(rows.length), identities(rows))).affected;
+}

@@ -1,0 +1,70 @@
+/** A person's decision: a proposal that nobody sees, then one statement that changes record and audit row together. */
+import { randomBytes } from "node:crypto";
+import type { AuditEntry, SettleRequest, SettleResult } from "../../core/store.ts";
+import type { Identity } from "../../core/record.ts";
+import { isLive } from "../shared/claim-rules.ts";
+import { IchidoError } from "../../core/errors.ts";
+import { integerOf } from "./client.ts";
+import type { Dialect } from "./dialect.ts";
+import { seenOf, stringOf, toMs } from "./rows.ts";
+import type { Run } from "./session.ts";
+import { identityValues, longText, ownerValue, responseValues, text } from "./values.ts";
+
+const roundsMax = 8;
+const ownerBytes = 16;
+
+const statementOf = { adopt: "settleAdopt", release: "settleRelease", hold: "settleHold" } as const;
+
+export async function settle(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult> {
+  const { decision } = request;
+  const values = {
+    ...identityValues(request.identity),
+    fence: integerOf(request.fence),
+    actor: text("actor", request.actor),
+    action: text("action", decision.kind),
+    reason: longText("reason", request.reason),
+    owner: ownerValue(randomBytes(ownerBytes).toString("hex")),
+    ...responseValues(decision.kind === "adopt" ? decision.response : undefined),
+  };
+  // A refusal that can be seen beforehand leaves no trace at all, not even a proposal.
+  const early = await refusal(run, dialect, request);
+  if (early !== undefined) return early;
+  const propose = dialect.statement("proposeAudit");
+  const { insertId: id } = await run(propose.sql, propose.bind(values));
+  const statement = dialect.statement(statementOf[decision.kind]);
+  for (let round = 0; round < roundsMax; round += 1) {
+    const settled = await run(statement.sql, statement.bind({ ...values, id }));
+    if (settled.insertId > 0) return "ok";
+    const reason = await refusal(run, dialect, request);
+    if (reason === undefined) continue;
+    const forget = dialect.statement("forgetAudit");
+    await run(forget.sql, forget.bind({ id }));
+    return reason;
+  }
+  throw new IchidoError(
+    "store-unavailable",
+    `the record changed ${roundsMax} times while it was being settled; try again`,
+  );
+}
+
+async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {
+  const statement = dialect.statement("find");
+  const [row] = (await run(statement.sql, statement.bind(identityValues(request.identity)))).rows;
+  if (row === undefined) return "absent";
+  const seen = seenOf(row);
+  if (seen.fence !== request.fence) return "stale";
+  if (seen.state === "completed") return "completed";
+  return isLive(seen, seen.nowUs) ? "live" : undefined;
+}
+
+export async function audit(run: Run, dialect: Dialect, identity: Identity): Promise<readonly AuditEntry[]> {
+  const statement = dialect.statement("audit");
+  const { rows } = await run(statement.sql, statement.bind(identityValues(identity)));
+  return rows.map((row) => ({
+    atMs: toMs(integerOf(row["at_us"])),
+    actor: stringOf(row["actor"]),
+    action: stringOf(row["action"]),
+    reason: stringOf(row["reason"]),
+    fence: integerOf(row["fence"]),
+  }));
+}

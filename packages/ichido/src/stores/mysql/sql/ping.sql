@@ -1,0 +1,10 @@
+-- Fails where a claim would fail: no such tables, no right to read them. Tells what would make claims unsafe.
+-- Parameters: none.
+-- Rows: one.
+-- Guarantee: S18. Reads no record.
+select
+  @@global.read_only as read_only, @@global.innodb_read_only as innodb_read_only, @@session.autocommit as autocommit,
+  (select max(r.sweep_us) from {records} r where false) as records,
+  (select max(s.place) from {steps} s where false) as steps,
+  (select max(a.at_us) from {audit} a where false) as audit,
+  (select max(c.last_us) from {clock} c where false) as clock

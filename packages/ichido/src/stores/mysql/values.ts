@@ -1,0 +1,106 @@
+/** Values of the contract → parameters: bytes, integers and null. Text goes out as UTF-8 bytes. */
+import { IchidoError } from "../../core/errors.ts";
+import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
+import type { Claim } from "../../core/store.ts";
+import { encodeHeaders } from "../shared/header-lines.ts";
+import { encodeLabels } from "../shared/labels.ts";
+import { integerOf } from "./client.ts";
+import type { Value, Values } from "./dialect.ts";
+
+/** Widths of the columns. Checked here because a server without strict mode would cut what is too long, silently. */
+const widths = { text: 1_020, owner: 32, hash: 32, blob: 65_535, mediumBlob: 16_777_215 } as const;
+const integerMax = 2_147_483_647;
+
+/** No copy: a window on the same memory. */
+export function binaryValue(value: Uint8Array): Buffer {
+  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
+
+function fitting(what: string, bytes: Buffer, width: number): Buffer {
+  if (bytes.length <= width) return bytes;
+  throw new IchidoError(
+    "option-invalid",
+    `${what} has ${bytes.length} bytes, more than the ${width} its column holds; shorten it`,
+  );
+}
+
+export function text(what: string, value: string, width: number = widths.text): Buffer {
+  return fitting(what, Buffer.from(value, "utf8"), width);
+}
+
+export function optionalText(what: string, value: string | undefined, width?: number): Value {
+  return value === undefined ? null : text(what, value, width);
+}
+
+export const longText = (what: string, value: string | undefined): Value => optionalText(what, value, widths.blob);
+
+function smallInteger(what: string, value: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= integerMax) return value;
+  throw new IchidoError("option-invalid", `${what}: expected an integer from 0 to ${integerMax}, got ${value}`);
+}
+
+export function microseconds(ms: number): number {
+  return Math.round(ms * 1_000);
+}
+
+export function identityValues(identity: Identity): Values & { readonly key: Buffer; readonly scopeHash: Buffer } {
+  const scopeHash = binaryValue(identity.scopeHash);
+  if (scopeHash.length !== widths.hash) {
+    throw new IchidoError("option-invalid", `scopeHash: expected ${widths.hash} bytes, got ${scopeHash.length}`);
+  }
+  return { key: text("the key", identity.key), scopeHash };
+}
+
+export function scopeValues(identity: Identity): Values {
+  return {
+    tenant: optionalText("tenant", identity.tenant),
+    principal: optionalText("principal", identity.principal),
+    operation: text("operation", identity.operation),
+  };
+}
+
+export function claimValues(
+  claim: Claim,
+): Values & { readonly key: Buffer; readonly scopeHash: Buffer; readonly owner: Buffer } {
+  return { ...identityValues(claim.identity), owner: ownerValue(claim.owner), fence: integerOf(claim.fence) };
+}
+
+export function ownerValue(owner: string): Buffer {
+  return text("owner", owner, widths.owner);
+}
+
+export function fingerprintValues(fingerprint: Fingerprint): Values {
+  return {
+    version: smallInteger("fingerprint version", fingerprint.version),
+    raw: fitting("raw hash", binaryValue(fingerprint.raw), widths.hash),
+    canonical: fitting("canonical hash", binaryValue(fingerprint.canonical), widths.hash),
+    former:
+      fingerprint.former === undefined ? null : fitting("former hash", binaryValue(fingerprint.former), widths.hash),
+  };
+}
+
+export const stepName = (name: string): Buffer => text("step name", name);
+
+export function labelValue(labels: Readonly<Record<string, string>> | undefined): Value {
+  const encoded = encodeLabels(labels);
+  return encoded === null ? null : text("labels", encoded, widths.blob);
+}
+
+const statusMax = 999;
+
+export function responseValues(response: StoredResponse | undefined): Values {
+  if (response === undefined) return { kind: null, status: null, bytes: 0, headers: null, body: null };
+  if (!Number.isInteger(response.status) || response.status < 0 || response.status > statusMax) {
+    throw new IchidoError(
+      "value-not-serialisable",
+      `status ${response.status}: expected an integer up to ${statusMax}`,
+    );
+  }
+  return {
+    kind: text("kind", response.kind),
+    status: response.status,
+    bytes: response.body.length,
+    headers: text("headers", encodeHeaders(response.headers), widths.mediumBlob),
+    body: binaryValue(response.body),
+  };
+}

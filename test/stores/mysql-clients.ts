@@ -1,0 +1,93 @@
+/** Pools of both drivers on one database, and a MySQL session whose clock is moved by hand. */
+import mariadb from "mariadb";
+import type { PoolConfig as MariadbPoolConfig } from "mariadb";
+import mysql2 from "mysql2/promise";
+import { mysqlStore } from "../../packages/ichido/src/stores/mysql/index.ts";
+import type { MysqlPool, MysqlStore } from "../../packages/ichido/src/stores/mysql/index.ts";
+
+export interface Client {
+  readonly pool: MysqlPool;
+  /** Statements of the test itself. */
+  rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  end(): Promise<void>;
+}
+
+export const drivers = ["mysql2", "mariadb"] as const;
+export type Driver = (typeof drivers)[number];
+
+export interface ClientOptions {
+  readonly connections?: number;
+  /** Sent on every new connection. */
+  readonly session?: string;
+  readonly mysql2?: mysql2.PoolOptions;
+  readonly mariadb?: MariadbPoolConfig;
+}
+
+export function openClient(driver: Driver, url: string, options: ClientOptions = {}): Client {
+  const at = new URL(url);
+  const where = { host: at.hostname, port: Number(at.port), user: at.username, database: at.pathname.slice(1) };
+  const connectionLimit = options.connections ?? 10;
+  if (driver === "mysql2") {
+    const pool = mysql2.createPool({ ...where, connectionLimit, ...options.mysql2 });
+    if (options.session !== undefined) {
+      const { session } = options;
+      pool.pool.on("connection", (connection) => connection.query(session));
+    }
+    return {
+      pool,
+      rows: async (sql) => rowsOf((await pool.query({ sql, rowsAsArray: false }))[0]),
+      end: () => pool.end(),
+    };
+  }
+  const initSql = options.session === undefined ? {} : { initSql: options.session };
+  const pool = mariadb.createPool({ ...where, connectionLimit, ...initSql, ...options.mariadb });
+  return { pool, rows: async (sql) => rowsOf(await pool.query({ sql, rowsAsArray: false })), end: () => pool.end() };
+}
+
+function rowsOf(answer: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(answer) ? answer : [];
+}
+
+/** `SET timestamp` fixes what NOW and UTC_TIMESTAMP say in a session: a clock that stands until it is moved. */
+export function withMovedClock(pool: MysqlPool, clock: { nowMs: number }): MysqlPool {
+  return {
+    async getConnection() {
+      const connection = await pool.getConnection();
+      return {
+        async query(query, values) {
+          await connection.query({ ...query, sql: `set timestamp = ${(clock.nowMs / 1_000).toFixed(6)}` }, []);
+          return connection.query(query, values);
+        },
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      };
+    },
+  };
+}
+
+/** Every statement that a store sends through the pool. */
+export function counted(pool: MysqlPool, sent: string[]): MysqlPool {
+  return {
+    async getConnection() {
+      const connection = await pool.getConnection();
+      return {
+        query(query, values) {
+          sent.push(query.sql);
+          return connection.query(query, values);
+        },
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      };
+    },
+  };
+}
+
+export async function emptyTables(client: Client, prefix = "ichido_"): Promise<void> {
+  for (const table of ["records", "steps", "audit", "clock"]) await client.rows(`delete from ${prefix}${table}`);
+}
+
+export async function migrated(client: Client): Promise<MysqlStore> {
+  const store = mysqlStore(client.pool);
+  await store.migrate();
+  return store;
+}

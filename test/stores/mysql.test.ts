@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { mysqlStore } from "../../packages/ichido/src/stores/mysql/index.ts";
+import { storeSuite } from "../../packages/ichido/src/testing/store-suite/index.ts";
+import { describeWith, freshDatabase } from "../support/services.ts";
+import type { FreshDatabase } from "../support/services.ts";
+import { drivers, emptyTables, migrated, openClient, withMovedClock } from "./mysql-clients.ts";
+import type { Client } from "./mysql-clients.ts";
+
+describeWith("mariadb", "mysql store", (url) => {
+  let database: FreshDatabase;
+  const clients: Client[] = [];
+  beforeAll(async () => {
+    database = await freshDatabase(url);
+    await migrated(open("mysql2"));
+  });
+  afterAll(async () => {
+    await Promise.all(clients.map((client) => client.end()));
+    await database.drop();
+  });
+
+  function open(driver: (typeof drivers)[number]): Client {
+    const client = openClient(driver, database.url);
+    clients.push(client);
+    return client;
+  }
+
+  for (const driver of drivers) {
+    let first: Client | undefined;
+    let second: Client | undefined;
+    storeSuite(
+      { describe, it },
+      {
+        name: `MariaDB through ${driver}`,
+        watches: true,
+        async open() {
+          first ??= open(driver);
+          second ??= open(driver === "mysql2" ? "mariadb" : "mysql2");
+          await emptyTables(first);
+          return { store: mysqlStore(first.pool), second: mysqlStore(second.pool), close: async () => undefined };
+        },
+      },
+    );
+  }
+
+  let moved: Client | undefined;
+  storeSuite(
+    { describe, it },
+    {
+      name: "MariaDB with a clock that is moved",
+      watches: true,
+      movesClock: true,
+      async open() {
+        moved ??= open("mysql2");
+        await emptyTables(moved);
+        const clock = { nowMs: 1_700_000_000_000 };
+        const pool = withMovedClock(moved.pool, clock);
+        return {
+          store: mysqlStore(pool),
+          second: mysqlStore(pool),
+          clock: { advanceMs: (ms) => void (clock.nowMs += ms) },
+          close: async () => undefined,
+        };
+      },
+    },
+  );
+});
