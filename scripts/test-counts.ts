@@ -1,0 +1,52 @@
+/** How many tests passed, failed and were skipped, from the report of the test runner. */
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** The part of the runner's JSON report that is read here. */
+export interface RunnerReport {
+  readonly testResults?: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+export interface Tally extends Counts {
+  readonly skippedNames: readonly string[];
+}
+
+/** A run that ended badly counts as a failure even where every test it reported passed, or where it reported nothing. */
+export function tally(report: RunnerReport | undefined, exitCode: number | null): Tally {
+  const files = report?.testResults ?? [];
+  const tests = files.flatMap((file) => file.assertionResults);
+  const passed = tests.filter((test) => test.status === "passed").length;
+  const failedTests = tests.filter((test) => test.status === "failed").length;
+  const broken = files.filter(
+    (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
+  ).length;
+  const failed = failedTests + broken;
+  const skippedNames = tests
+    .filter((test) => test.status !== "passed" && test.status !== "failed")
+    .map((test) => test.fullName);
+  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed, skipped: skippedNames.length, skippedNames };
+}
+
+export function sum(counts: readonly Counts[]): Counts {
+  return counts.reduce(
+    (total, next) => ({
+      passed: total.passed + next.passed,
+      failed: total.failed + next.failed,
+      skipped: total.skipped + next.skipped,
+    }),
+    { passed: 0, failed: 0, skipped: 0 },
+  );
+}
+
+/** The last line of the test command, alone on its line. */
+export function summaryLine({ passed, failed, skipped }: Counts): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}

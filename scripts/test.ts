@@ -1,0 +1,153 @@
+/**
+ * The test command.
+ *
+ *   npm test                 generated files, types, lint, format, core tests with coverage, all other tests
+ *   npm test -- --quick      the same without crash and soak tests
+ *   npm test -- <anything>   only the tests, with the arguments given to vitest (a path, -t, --coverage, …)
+ *
+ * Ends with a line of its own, `N passed, N failed`, in which each check counts as one.
+ */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { install, installRefusal, isInstalled, serviceNames } from "./services/install.ts";
+import { sum, summaryLine, tally } from "./test-counts.ts";
+import type { Counts, RunnerReport } from "./test-counts.ts";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const tool = (path: string): string => join(root, "node_modules", path);
+const running = new Set<ChildProcess>();
+let interrupted: NodeJS.Signals | undefined;
+
+interface Part {
+  readonly title: string;
+  readonly counts: Counts;
+  readonly seconds: number;
+  readonly note?: string;
+}
+
+/** Runs a tool on this Node. Quiet parts print only when they fail. */
+async function node(args: readonly string[], quiet: boolean): Promise<{ code: number | null; printed: string }> {
+  if (interrupted !== undefined) return { code: null, printed: "" };
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"],
+    env: process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : { ...process.env, NO_COLOR: "1" },
+  });
+  running.add(child);
+  let printed = "";
+  child.stdout?.on("data", (text) => (printed += String(text)));
+  child.stderr?.on("data", (text) => (printed += String(text)));
+  const code = await new Promise<number | null>((resolve) => {
+    child.once("error", (error) => {
+      printed += String(error);
+      resolve(1);
+    });
+    child.once("close", resolve);
+  });
+  running.delete(child);
+  return { code, printed };
+}
+
+async function timed(title: string, work: () => Promise<{ counts: Counts; note?: string }>): Promise<Part> {
+  const startedMs = performance.now();
+  const result = await work();
+  return { title, ...result, seconds: (performance.now() - startedMs) / 1000 };
+}
+
+function check(title: string, args: readonly string[]): Promise<Part> {
+  return timed(title, async () => {
+    const { code, printed } = await node(args, true);
+    if (code !== 0) console.error(`\n--- ${title} ---\n${printed.trim()}\n`);
+    return { counts: code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 } };
+  });
+}
+
+function tests(title: string, args: readonly string[]): Promise<Part> {
+  return timed(title, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "ichido-report-"));
+    try {
+      const file = join(folder, "report.json");
+      const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+      const conditions = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
+      const { code } = await node([...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args], false);
+      const { skippedNames, ...counts } = tally(readReport(file), code);
+      return {
+        counts,
+        ...(skippedNames.length > 0 ? { note: skippedNames.map((name) => `    skipped: ${name}`).join("\n") } : {}),
+      };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+function readReport(file: string): RunnerReport | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as RunnerReport;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All at once and before the clock of any test runs; a server that cannot be had is reported by the tests that need it. */
+async function installServers(): Promise<void> {
+  if (serviceNames.every(isInstalled) || installRefusal() !== undefined) return;
+  await install(serviceNames, console.log).catch((error: unknown) => console.error(String(error)));
+}
+
+async function everything(quick: boolean): Promise<Part[]> {
+  const checks = [
+    check("generated files", [join(root, "scripts", "generate.ts"), "--check"]),
+    check("types", [tool("typescript/bin/tsc"), "-b"]),
+    check("lint", [tool("oxlint/bin/oxlint"), "--type-aware", "--quiet"]),
+    check("format", [tool("oxfmt/bin/oxfmt"), "--check", "."]),
+  ];
+  await installServers();
+  const parts = await Promise.all(checks);
+  const core = "packages/ichido/src/core/";
+  parts.push(await tests("core tests with coverage", ["--coverage", core]));
+  const left = [
+    "--exclude",
+    `${core}**`,
+    ...(quick ? ["--exclude", "test/crash/**", "--exclude", "test/soak/**"] : []),
+  ];
+  parts.push(await tests("all other tests", left));
+  return parts;
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    interrupted = signal;
+    for (const child of running) child.kill(signal);
+  });
+}
+
+const { values, tokens } = parseArgs({
+  options: { quick: { type: "boolean" } },
+  strict: false,
+  tokens: true,
+  allowPositionals: true,
+});
+const own = new Set(
+  tokens.filter((token) => token.kind === "option" && token.name === "quick").map(({ index }) => index),
+);
+const forVitest = process.argv.slice(2).filter((_, index) => !own.has(index));
+const parts = forVitest.length > 0 ? [await tests("tests", forVitest)] : await everything(values["quick"] === true);
+
+console.log("");
+for (const { title, counts, seconds, note } of parts) {
+  console.log(`${counts.failed > 0 ? "FAILED" : "ok    "}  ${title}: ${summaryLine(counts)} (${seconds.toFixed(1)} s)`);
+  if (note !== undefined) console.log(note);
+}
+if (interrupted !== undefined) console.log(`interrupted by ${interrupted}`);
+const total = sum([
+  ...parts.map(({ counts }) => counts),
+  { passed: 0, failed: interrupted === undefined ? 0 : 1, skipped: 0 },
+]);
+console.log(summaryLine(total));
+process.exitCode = total.failed > 0 ? 1 : 0;

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { catalogue, defaults, type IchidoErrorCode } from "ichido";
+
+const page = (name: string): string => readFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), "utf8");
+
+/** First cells of the table rows that begin with a code span. */
+function rows(markdown: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const line of markdown.split("\n")) {
+    const cells = line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    const name = /^`([^`]+)`$/.exec(cells[0] ?? "")?.[1];
+    if (name !== undefined) found.set(name, cells.slice(1));
+  }
+  return found;
+}
+
+describe("docs/reference says what the code says", () => {
+  it("errors.md lists the catalogue, both ways, with status and retryable", () => {
+    const documented = rows(page("errors.md"));
+    expect([...documented.keys()].toSorted()).toEqual(Object.keys(catalogue).toSorted());
+    for (const [code, [status = "", retryable = ""]] of documented) {
+      const entry = catalogue[code as IchidoErrorCode];
+      expect(status.startsWith(String(entry.status)), `${code}: ${status}`).toBe(true);
+      expect(retryable.startsWith(entry.retryable ? "yes" : "no"), `${code}: ${retryable}`).toBe(true);
+    }
+  });
+
+  it("options.md lists every default with its value, both ways", () => {
+    const text = page("options.md").split("## Everything else")[1]?.split("## Route options")[0] ?? "";
+    const documented = rows(text);
+    expect([...documented.keys()].toSorted()).toEqual(Object.keys(defaults).toSorted());
+    for (const [name, value] of Object.entries(defaults)) {
+      expect(documented.get(name)?.[0]?.replaceAll("`", "")).toBe(String(value));
+    }
+  });
+
+  it("errors in the layer's range have distinct codes that are also problem types", () => {
+    const codes = Object.keys(catalogue);
+    expect(new Set(codes).size).toBe(codes.length);
+    for (const code of codes) expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  });
+});

@@ -1,0 +1,134 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sum, summaryLine, tally } from "../../scripts/test-counts.ts";
+import { root } from "./tracked.ts";
+
+interface Ended {
+  readonly code: number;
+  readonly lines: readonly string[];
+}
+
+async function run(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd = root,
+): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: { ...process.env, ...env } };
+    execFile(program, args, options, (error, stdout) => {
+      const code = typeof error?.code === "number" ? error.code : error === null ? 0 : 1;
+      resolve({ code, lines: stdout.trimEnd().split("\n") });
+    });
+  });
+}
+
+describe("the test command", () => {
+  const sample = join(root, "test/repo/sample");
+  const testCommand = (kind: string, ...args: readonly string[]): Promise<Ended> =>
+    run(
+      process.execPath,
+      ["--conditions=ichido-source", "scripts/launch.mjs", "scripts/test.ts", "--root", sample, ...args],
+      { SAMPLE: kind },
+    );
+
+  test("ends with its own count of passed, failed and skipped tests", async () => {
+    const { code, lines } = await testCommand("pass");
+    expect(lines.at(-1)).toBe("2 passed, 0 failed, 3 skipped");
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    ["a failing test", "fail", "2 passed, 1 failed, 2 skipped"],
+    ["an unhandled rejection", "unhandled", "3 passed, 1 failed, 2 skipped"],
+    ["a file that cannot be loaded", "broken", "0 passed, 1 failed"],
+  ])("%s makes it fail", async (_title, kind, line) => {
+    const { code, lines } = await testCommand(kind);
+    expect(lines.at(-1)).toBe(line);
+    expect(code).toBe(1);
+  });
+
+  test("names what was skipped", async () => {
+    const { lines } = await testCommand("pass");
+    expect(lines).toContain("    skipped: waits");
+  });
+
+  test("no test found is a failure, not a success", async () => {
+    const { code, lines } = await testCommand("pass", "no-such-file");
+    expect(lines.at(-1)).toBe("0 passed, 1 failed");
+    expect(code).toBe(1);
+  });
+});
+
+describe("counting", () => {
+  test("a run that ended badly is a failure although every test passed", () => {
+    const report = {
+      testResults: [{ name: "a", status: "passed", assertionResults: [{ status: "passed", fullName: "t" }] }],
+    };
+    expect(tally(report, 0)).toMatchObject({ passed: 1, failed: 0 });
+    expect(tally(report, 1)).toMatchObject({ passed: 1, failed: 1 });
+    expect(tally(undefined, null)).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  test("adds up", () => {
+    const parts = [
+      { passed: 1, failed: 0, skipped: 2 },
+      { passed: 3, failed: 1, skipped: 0 },
+    ];
+    expect(summaryLine(sum(parts))).toBe("4 passed, 1 failed, 2 skipped");
+  });
+});
+
+describe(".ci/run", () => {
+  let place: string;
+
+  beforeEach(() => {
+    place = mkdtempSync(join(tmpdir(), "ichido-ci-"));
+    mkdirSync(join(place, "bin"));
+  });
+  afterEach(() => rmSync(place, { recursive: true, force: true }));
+
+  /** Runs the script with an npm that does what the test says. */
+  async function ci(npm: string): Promise<Ended> {
+    const file = join(place, "bin", "npm");
+    writeFileSync(file, `#!/bin/sh\n${npm}\n`);
+    chmodSync(file, 0o755);
+    const path = `${join(place, "bin")}${delimiter}${process.env["PATH"] ?? ""}`;
+    return run(join(root, ".ci/run"), [], { PATH: path });
+  }
+
+  test("installs, tests with CI=true and ends with the count", async () => {
+    const { code, lines } = await ci('echo "npm $1 CI=$CI"; [ "$1" = ci ] || echo "7 passed, 0 failed, 1 skipped"');
+    expect(lines).toContain("npm ci CI=true");
+    expect(lines).toContain("npm test CI=true");
+    expect(lines.at(-1)).toBe("7 passed, 0 failed, 1 skipped");
+    expect(code).toBe(0);
+  });
+
+  test("keeps the count last when npm complains after it", async () => {
+    const { code, lines } = await ci('[ "$1" = ci ] && exit 0; echo "6 passed, 1 failed"; echo "npm error"; exit 1');
+    expect(lines.at(-1)).toBe("6 passed, 1 failed");
+    expect(code).toBe(1);
+  });
+
+  test("an installation that fails counts as a failure", async () => {
+    const { code, lines } = await ci("exit 9");
+    expect(lines.at(-1)).toBe("0 passed, 1 failed");
+    expect(code).toBe(9);
+  });
+
+  test("a command that fails after a clean count counts as a failure", async () => {
+    const { code, lines } = await ci('[ "$1" = ci ] && exit 0; echo "6 passed, 0 failed"; exit 3');
+    expect(lines.at(-1)).toBe("6 passed, 1 failed");
+    expect(code).toBe(3);
+  });
+
+  test("silence is not success", async () => {
+    const { code, lines } = await ci("exit 0");
+    expect(lines.at(-1)).toBe("0 passed, 1 failed");
+    expect(code).toBe(1);
+  });
+});

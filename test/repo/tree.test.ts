@@ -1,0 +1,109 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, join, posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { linesMatching, read, root, textFiles, trackedFiles } from "./tracked.ts";
+
+const sources = (): string[] => trackedFiles().filter((path) => path.startsWith("packages/ichido/src/"));
+
+describe("tracked files", () => {
+  test("name no package registry and no mirror: whoever clones has their own", () => {
+    const hosts = new RegExp(
+      ["registry\\.(npmjs|yarnpkg)\\.", "//[\\w.-]*(artifactory|verdaccio|nexus)[\\w.-]*[/:]"].join("|"),
+      "i",
+    );
+    expect(linesMatching(textFiles(), hosts)).toEqual([]);
+  });
+
+  test("name no place of the machine they were written on", () => {
+    // Put together here, so that this file does not match itself.
+    const places = ["work/main", "work/shared", "home/\\w", "Users/\\w", "root/\\w", "tmp/scratch"];
+    const pattern = new RegExp(`(^|[\\s"'\`(=:])/(${places.join("|")})`);
+    expect(
+      linesMatching(
+        textFiles().filter((path) => path !== "test/repo/tree.test.ts"),
+        pattern,
+      ),
+    ).toEqual([]);
+  });
+
+  test("are named in kebab-case after what they hold", () => {
+    const named = trackedFiles().filter((path) => /\.(ts|tsx|js|mjs|sql|lua)$/.test(path));
+    expect(named.filter((path) => !/^\d{0,4}_?[a-z0-9]+([-_.][a-z0-9]+)*$/.test(basename(path)))).toEqual([]);
+    expect(named.filter((path) => /(^|\/)(utils?|helpers?|common|misc)(\/|\.|$)/.test(path))).toEqual([]);
+  });
+
+  test("the scripts that must be executable are", () => {
+    expect(statSync(join(root, ".ci/run")).mode & 0o111).not.toBe(0);
+  });
+
+  test("relative links in documents lead somewhere", () => {
+    const broken = trackedFiles()
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((path) =>
+        [
+          ...read(path)
+            .replace(/```[^]*?```/g, "")
+            .matchAll(/\]\(([^)\s]+)\)/g),
+        ]
+          .map((match) => match[1] ?? "")
+          .filter((target) => !/^([a-z]+:|#)/.test(target))
+          .filter((target) => !existsSync(join(root, posix.join(posix.dirname(path), target.replace(/#.*$/, "")))))
+          .map((target) => `${path}: ${target}`),
+      );
+    expect(broken).toEqual([]);
+  });
+});
+
+/** Rooms and the rooms they may use, besides themselves. Success runs down, imports point one way. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  http: ["core"],
+  adapters: ["core", "http"],
+  stores: ["core"],
+  transactions: ["core"],
+  guards: ["core", "http"],
+  client: ["core"],
+};
+
+describe("imports", () => {
+  test("point one way: a room uses only the rooms before it", () => {
+    const wrong = sources()
+      .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+      .flatMap((path) => {
+        const room = path.split("/")[3] ?? "";
+        const may = allowed[room];
+        if (may === undefined) return [];
+        return [...read(path).matchAll(/from "(\.[^"]+)"/g)]
+          .map((match) => posix.join(posix.dirname(path), match[1] ?? "").split("/")[3] ?? "")
+          .filter((other) => other !== room && !may.includes(other))
+          .map((other) => `${path} imports ${other}`);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test("the core knows no framework, driver or clock", () => {
+    const core = sources().filter((path) => path.startsWith("packages/ichido/src/core/") && !path.endsWith(".test.ts"));
+    const outside = linesMatching(core, /from "(?!\.|node:(crypto|buffer|util|async_hooks|stringdecoder)")/);
+    expect(outside).toEqual([]);
+    const clock = linesMatching(
+      core.filter((path) => !path.endsWith("/environment.ts")),
+      /\b(Date\.now\(|new Date\(\)|performance\.now\(|setTimeout\(|setInterval\(|Math\.random\()/,
+    );
+    expect(clock).toEqual([]);
+  });
+
+  test("published sources import no foreign package", () => {
+    const published = sources().filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"));
+    const foreign = published.flatMap((path) =>
+      [
+        ...read(path)
+          .replace(/\/\*[^]*?\*\//g, "")
+          .matchAll(/(?:from |import\()"([^"\s]+)"/g),
+      ]
+        .map((match) => match[1] ?? "")
+        .filter((specifier) => !/^(\.|node:|ichido(\/|$))/.test(specifier))
+        .map((specifier) => `${path}: ${specifier}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+});
