@@ -15,7 +15,7 @@ export interface VerifyRequest {
   readonly identity: Identity;
   readonly attempt: number;
   /** The same references the vanished attempt used. */
-  reference(name: string): string;
+  reference(this: void, name: string): string;
   readonly signal: AbortSignal;
 }
 

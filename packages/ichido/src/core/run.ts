@@ -102,7 +102,9 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
     ...(retentionMs === undefined ? {} : { retentionMs }),
     ...(inFlight === undefined ? {} : { inFlight }),
   });
-  const quoted = `"${String(request.key).replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+  // `undefined` must never become the key "undefined", shared by every call that forgot its own.
+  const text = typeof request.key === "string" ? request.key : "";
+  const quoted = `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
   const parsed = parseKey([quoted], { ...profiles.ietf, keyForm: "strict" });
   if (!parsed.ok) throw new IchidoError("idempotency-key-invalid", `${operation}: ${parsed.detail}`);
   return {
@@ -143,6 +145,7 @@ async function executed<Value>(
     kind: "answered",
     response: { status: 200, headers: [], body: body.length === 0 ? emptyBody : body },
   });
+  if (execution.answer?.kind === "own") return decodeValue(execution.answer.response.body) as Value;
   if (settled.kind === "replace") {
     throw new IchidoError(
       "outcome-unknown",

@@ -235,6 +235,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
     const value = options[name];
     if (value !== undefined && (typeof value !== "string" || value === "")) throw optionInvalid(name, "a URI", value);
   }
+  checkShared(options);
   // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
   resolveRoute(options, { operation: "check" });
   const hour = 3_600_000;

@@ -1,0 +1,248 @@
+import { describe, expect, it } from "vitest";
+import {
+  bed,
+  executionOf,
+  problemIn,
+  responseOf,
+  answer,
+  textOf,
+  headerIn,
+  type Bed,
+} from "../../../../test/support/engine-bed.ts";
+import type { StepOptions } from "./options.ts";
+
+/** The process that runs the attempt dies: its heartbeats end and nothing more is written by it. */
+async function die({ store, clock }: Bed): Promise<void> {
+  store.break("renew", "fail");
+  await clock.advance(2_000);
+  store.mend();
+}
+
+describe("steps", () => {
+  it("records start and result; a later attempt gets the result and does not call again", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    let calls = 0;
+    const charge = async (): Promise<{ id: string }> => ({ id: `ch-${(calls += 1)}` });
+    const first = executionOf(await all.ask());
+    expect(await first.context.step("bank.charge", charge)).toEqual({ id: "ch-1" });
+    await first.settle({ kind: "threw", error: new Error("died after the step") });
+    const second = executionOf(await all.ask());
+    expect(second.context.attempt).toBe(2);
+    expect(await second.context.step("bank.charge", charge)).toEqual({ id: "ch-1" });
+    expect(calls).toBe(1);
+  });
+
+  it("hands the same reference to every attempt", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    const references: string[] = [];
+    const first = executionOf(await all.ask());
+    const lost = first.context.step("bank.charge", ({ reference }) => {
+      references.push(reference);
+      return new Promise(() => undefined);
+    });
+    void lost;
+    await all.clock.advance(1);
+    await die(all);
+    const second = executionOf(await all.ask());
+    await second.context.step("bank.charge", ({ reference }) => void references.push(reference));
+    expect(references[0]).toBe(references[1]);
+    expect(references[0]).toBe(second.context.reference("bank.charge"));
+  });
+
+  it("a finished step makes the attempt resumable under hold too", async () => {
+    const all = bed({ onUnknown: "hold" });
+    const first = executionOf(await all.ask());
+    await first.context.step("a", () => 1);
+    await first.settle({ kind: "threw", error: new Error("x") });
+    const second = executionOf(await all.ask());
+    expect(await second.context.step("a", () => 2)).toBe(1);
+  });
+
+  async function unfinished(
+    options: StepOptions<string>,
+    route = {},
+  ): Promise<{ all: Bed; run: () => Promise<unknown>; calls: () => number }> {
+    const all = bed({ leaseMs: 1_000, ...route });
+    const first = executionOf(await all.ask());
+    const failed = first.context.step("bank.charge", options, () => Promise.reject(new Error("timeout")));
+    await expect(failed).rejects.toThrow("timeout");
+    await first.settle({ kind: "answered", response: { status: 504, headers: [], body: new Uint8Array(0) } });
+    let calls = 0;
+    return {
+      all,
+      calls: () => calls,
+      async run() {
+        const execution = executionOf(await all.ask());
+        try {
+          return await execution.context.step("bank.charge", options, () => `charged ${(calls += 1)}`);
+        } catch (error) {
+          await execution.settle({ kind: "threw", error });
+          throw error;
+        }
+      },
+    };
+  }
+
+  it("E-04 an unfinished step under rerun is called again", async () => {
+    const { run, calls } = await unfinished({});
+    expect(await run()).toBe("charged 1");
+    expect(calls()).toBe(1);
+  });
+
+  it("an unfinished step is listed as unknown until it is settled", async () => {
+    const { all } = await unfinished({});
+    expect((await all.store.list({ limit: 10, state: "unknown" })).records).toHaveLength(1);
+  });
+
+  it("an unfinished step under hold stops the attempt and answers outcome-unknown, for good", async () => {
+    const { all, run, calls } = await unfinished({ onUnknown: "hold" });
+    await expect(run()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    expect(calls()).toBe(0);
+    expect(problemIn(await all.ask())).toMatchObject({ status: 409, code: "outcome-unknown", retryable: false });
+    const [record] = (await all.store.list({ limit: 1 })).records;
+    expect(record?.holdReason).toContain("bank.charge");
+  });
+
+  it("verify found takes the value over, absent calls again, not visible yet answers 409 and may be asked again", async () => {
+    let verdict: "found" | "absent" | "not-visible-yet" | "throw" = "throw";
+    const { all, run, calls } = await unfinished({
+      verify: ({ reference, ageMs }) => {
+        expect(reference).toHaveLength(40);
+        expect(ageMs).toBeGreaterThanOrEqual(0);
+        if (verdict === "throw") throw new Error("bank away");
+        return verdict === "found" ? { verdict, value: "found it" } : { verdict };
+      },
+    });
+    await expect(run()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    verdict = "not-visible-yet";
+    await expect(run()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    verdict = "found";
+    expect(await run()).toBe("found it");
+    expect(calls()).toBe(0);
+    await die(all);
+    expect(await run()).toBe("found it");
+    const other = await unfinished({ verify: () => ({ verdict: "absent" }) });
+    expect(await other.run()).toBe("charged 1");
+  });
+
+  it("A61 a step older than the provider remembers goes on hold instead of running again", async () => {
+    const { all, run, calls } = await unfinished({ retentionMs: 60_000 });
+    await all.clock.advance(61_000);
+    await expect(run()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    expect(calls()).toBe(0);
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
+  });
+
+  it("an open step's answer reaches the caller whatever the framework makes of the error", async () => {
+    const { all } = await unfinished({ onUnknown: "hold" });
+    const execution = executionOf(await all.ask());
+    await expect(execution.context.step("bank.charge", { onUnknown: "hold" }, () => 1)).rejects.toThrow();
+    expect((await execution.provided).status).toBe(409);
+    const settled = await answer(execution, { status: 500 });
+    expect(settled.kind === "replace" && settled.response.status).toBe(409);
+  });
+
+  it("S5 a zombie cannot start or finish a step; it is told to stop and answers from the record", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    const zombie = executionOf(await all.ask());
+    const gate = Promise.withResolvers<string>();
+    const late = zombie.context.step("a", () => gate.promise);
+    late.catch(() => undefined);
+    await all.clock.advance(1);
+    await die(all);
+    const second = executionOf(await all.ask());
+    gate.resolve("late");
+    await expect(late).rejects.toMatchObject({ name: "FenceLost" });
+    await expect(zombie.context.step("b", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
+    expect((await zombie.provided).status).toBe(409);
+    expect(await second.context.step("a", () => "again")).toBe("again");
+  });
+
+  it("refuses bad names, the same name twice at once, and results that cannot be recorded", async () => {
+    const { ask } = bed();
+    const { context } = executionOf(await ask());
+    await expect(context.step("", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
+    const running = context.step("a", () => Promise.resolve(1));
+    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
+    await running;
+    await expect(context.step("date", () => new Date() as unknown)).rejects.toMatchObject({
+      code: "value-not-serialisable",
+    });
+    await expect(context.step("big", () => "x".repeat(70_000))).rejects.toMatchObject({
+      code: "value-not-serialisable",
+    });
+  });
+
+  it("a step without a result comes back without one", async () => {
+    const { ask } = bed();
+    const first = executionOf(await ask());
+    expect(await first.context.step("void", () => undefined)).toBeUndefined();
+    await first.settle({ kind: "threw", error: new Error("x") });
+    expect(await executionOf(await ask()).context.step("void", () => "again" as unknown)).toBeUndefined();
+  });
+});
+
+describe("ctx.unknown", () => {
+  const interim = { status: 202, headers: { "retry-after": "2", location: "/p/1" }, body: { status: "unknown" } };
+
+  it("profile adr-007 gives the interim answer again without a marker, until the record is settled", async () => {
+    const key = "00000000-0000-4000-8000-000000000001";
+    const { ask, store } = bed({ profile: "adr-007" });
+    const first = executionOf(await ask({ key }));
+    await first.context.unknown(interim);
+    expect((await first.provided).status).toBe(202);
+    for (let time = 0; time < 2; time += 1) {
+      const response = responseOf(await ask({ key }));
+      expect(response.status).toBe(202);
+      expect(headerIn(response, "location")).toBe("/p/1");
+      expect(headerIn(response, "idempotency-replayed")).toBeUndefined();
+      expect(JSON.parse(textOf(response))).toEqual({ status: "unknown" });
+    }
+    expect(problemIn(await ask({ key, body: 2 }))).toMatchObject({ status: 409, code: "idempotency-key-reused" });
+    const [record] = (await store.list({ limit: 1, state: "unknown" })).records;
+    if (record === undefined) throw new Error("the record is not listed as unknown");
+    const response = { kind: "full", status: 201, headers: [], body: new TextEncoder().encode("final") } as const;
+    const decision = { kind: "adopt", response } as const;
+    expect(
+      await store.settle({ identity: record.identity, fence: record.fence, decision, actor: "test", reason: "found" }),
+    ).toBe("ok");
+    const settled = responseOf(await ask({ key }));
+    expect(settled.status).toBe(200);
+    expect(headerIn(settled, "idempotency-replayed")).toBe("true");
+  });
+
+  it("profile ietf answers 409 outcome-unknown", async () => {
+    const { ask } = bed();
+    await executionOf(await ask()).context.unknown(interim);
+    expect(problemIn(await ask())).toMatchObject({ status: 409, code: "outcome-unknown" });
+  });
+
+  it("is sent although the store fails, and written down later", async () => {
+    const { ask, store, clock } = bed({ profile: "polling" });
+    const first = executionOf(await ask());
+    store.break("suspend", "fail", 1);
+    await first.context.unknown(interim);
+    expect((await first.provided).status).toBe(202);
+    await clock.advance(1_000);
+    expect(responseOf(await ask()).status).toBe(202);
+    expect(JSON.parse(textOf(responseOf(await ask())))).toEqual({ status: "unknown" });
+  });
+
+  it("a zombie's interim answer is not kept", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    const zombie = executionOf(await all.ask());
+    await die(all);
+    await answer(executionOf(await all.ask()));
+    await zombie.context.unknown(interim);
+    expect((await zombie.provided).status).toBe(201);
+  });
+
+  it("run throws outcome-unknown", async () => {
+    const { ichido } = bed();
+    const call = ichido.run({ operation: "a", scope: { tenant: "t" }, key: "k" }, async (ctx) => {
+      await ctx.unknown(interim);
+      throw new Error("timeout");
+    });
+    await expect(call).rejects.toMatchObject({ code: "outcome-unknown" });
+  });
+});

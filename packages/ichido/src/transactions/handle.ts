@@ -1,0 +1,152 @@
+/** What every handle shares: it proves that it stands inside a transaction, and a lost connection poisons it. */
+import { IchidoError } from "../core/errors.ts";
+import {
+  CommitFailed,
+  type TransactionHandle,
+  type TransactionResult,
+  type TransactionRunner,
+} from "../core/transaction.ts";
+
+type Dialect = TransactionHandle["dialect"];
+
+export interface HandleParts {
+  readonly dialect: Dialect;
+  readonly execute: (sql: string, values: readonly unknown[]) => Promise<TransactionResult>;
+  /** Whether the connection stands inside a transaction. Absent: asked of the server, once per handle. */
+  readonly inside?: () => boolean | undefined;
+}
+
+function outside(): IchidoError {
+  return new IchidoError(
+    "option-invalid",
+    "the handle is not inside a transaction: the write would commit by itself. Begin one first and pass the client, trx or " +
+      "manager that your code uses inside it",
+  );
+}
+
+/**
+ * In PostgreSQL `now()` is the start of the transaction: outside a block it equals the start of the statement. MySQL
+ * forgets a savepoint at once when every statement commits by itself. SQLite refuses a second BEGIN inside a transaction.
+ */
+async function probe(parts: HandleParts): Promise<boolean> {
+  switch (parts.dialect) {
+    case "postgres": {
+      const { rows } = await parts.execute("select now() < statement_timestamp() as inside", []);
+      return rows[0]?.["inside"] === true;
+    }
+    case "mysql":
+      await parts.execute("SAVEPOINT ichido_probe", []);
+      return parts.execute("RELEASE SAVEPOINT ichido_probe", []).then(
+        () => true,
+        () => false,
+      );
+    case "sqlite":
+      try {
+        await parts.execute("BEGIN", []);
+      } catch {
+        return true;
+      }
+      await parts.execute("ROLLBACK", []);
+      return false;
+  }
+}
+
+export function handleOf(parts: HandleParts): TransactionHandle {
+  let checked: Promise<void> | undefined;
+  let poison: unknown;
+
+  async function check(): Promise<void> {
+    const inside = parts.inside?.() ?? (await probe(parts));
+    if (!inside) throw outside();
+  }
+
+  return {
+    dialect: parts.dialect,
+    async execute(sql, values) {
+      if (poison !== undefined) throw poison;
+      checked ??= check();
+      await checked;
+      try {
+        return await parts.execute(sql, values);
+      } catch (error) {
+        // A statement that failed may have lost its connection; a driver that reconnects would run the next one outside.
+        poison = error;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Runs `fn` between BEGIN and COMMIT on one connection; tells a failed commit from a failed body. */
+export async function inTransaction<Value>(
+  steps: { begin(): Promise<unknown>; commit(): Promise<unknown>; rollback(): Promise<unknown> },
+  fn: () => Promise<Value>,
+): Promise<Value> {
+  await steps.begin();
+  let value: Value;
+  try {
+    value = await fn();
+  } catch (error) {
+    await steps.rollback().catch(() => undefined);
+    throw error;
+  }
+  try {
+    await steps.commit();
+  } catch (error) {
+    throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
+  }
+  return value;
+}
+
+/** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
+export function pooledTransactions<Connection>(parts: {
+  readonly dialect: Dialect;
+  readonly acquire: () => Promise<Connection>;
+  readonly statement: (connection: Connection, sql: string) => Promise<unknown>;
+  readonly giveBack: (connection: Connection, broken: boolean) => void;
+  readonly handle: (connection: Connection) => TransactionHandle;
+}): TransactionRunner<Connection> {
+  return {
+    dialect: parts.dialect,
+    async run(fn) {
+      const connection = await parts.acquire();
+      let broken = false;
+      const statement = async (sql: string): Promise<void> => {
+        try {
+          await parts.statement(connection, sql);
+        } catch (error) {
+          broken = true;
+          throw error;
+        }
+      };
+      try {
+        return await inTransaction(
+          { begin: () => statement("BEGIN"), commit: () => statement("COMMIT"), rollback: () => statement("ROLLBACK") },
+          () => fn(connection, parts.handle(connection)),
+        );
+      } finally {
+        parts.giveBack(connection, broken);
+      }
+    },
+  };
+}
+
+/** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
+export async function aroundLibrary<Value>(
+  open: (body: () => Promise<void>) => Promise<unknown>,
+  fn: () => Promise<Value>,
+): Promise<Value> {
+  let done: { readonly value: Value } | undefined;
+  try {
+    await open(async () => {
+      done = { value: await fn() };
+    });
+  } catch (error) {
+    if (done === undefined) throw error;
+    throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
+  }
+  if (done === undefined) throw new Error("the transaction ended without calling its function");
+  return done.value;
+}
+
+export type { TransactionHandle, TransactionResult, TransactionRunner };

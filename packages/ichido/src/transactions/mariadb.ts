@@ -1,0 +1,37 @@
+/** The MariaDB connector (`mariadb`). */
+import { handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+
+export interface MariadbConnection {
+  query(sql: string, values?: unknown[]): Promise<unknown>;
+}
+
+export interface MariadbPool<Connection extends MariadbConnection> {
+  getConnection(): Promise<Connection & { release(): unknown; destroy(): void }>;
+}
+
+/** A connection after `begpooledTransactions()`. */
+export function fromMariadb(connection: MariadbConnection): TransactionHandle {
+  return handleOf({
+    dialect: "mysql",
+    async execute(sql, values) {
+      const result = await connection.query(sql, [...values]);
+      if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
+      return {
+        rows: [],
+        affected: Number((result as { affectedRows?: number | bigint } | undefined)?.affectedRows ?? 0),
+      };
+    },
+  });
+}
+
+export function mariadbTransactions<Connection extends MariadbConnection>(
+  pool: MariadbPool<Connection>,
+): TransactionRunner<Connection> {
+  return pooledTransactions<Connection & { release(): unknown; destroy(): void }>({
+    dialect: "mysql",
+    acquire: () => pool.getConnection(),
+    statement: (connection, sql) => connection.query(sql),
+    giveBack: (connection, broken) => void (broken ? connection.destroy() : connection.release()),
+    handle: fromMariadb,
+  });
+}

@@ -1,0 +1,34 @@
+/** mysql2 (promise connections). */
+import { handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+
+export interface Mysql2Connection {
+  query(sql: string, values?: unknown[]): Promise<readonly [unknown, unknown]>;
+}
+
+export interface Mysql2Pool<Connection extends Mysql2Connection> {
+  getConnection(): Promise<Connection & { release(): void; destroy(): void }>;
+}
+
+/** A connection after `begpooledTransactions()`. */
+export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
+  return handleOf({
+    dialect: "mysql",
+    async execute(sql, values) {
+      const [result] = await connection.query(sql, [...values]);
+      if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
+      return { rows: [], affected: (result as { affectedRows?: number }).affectedRows ?? 0 };
+    },
+  });
+}
+
+export function mysql2Transactions<Connection extends Mysql2Connection>(
+  pool: Mysql2Pool<Connection>,
+): TransactionRunner<Connection> {
+  return pooledTransactions<Connection & { release(): void; destroy(): void }>({
+    dialect: "mysql",
+    acquire: () => pool.getConnection(),
+    statement: (connection, sql) => connection.query(sql),
+    giveBack: (connection, broken) => (broken ? connection.destroy() : connection.release()),
+    handle: fromMysql2,
+  });
+}

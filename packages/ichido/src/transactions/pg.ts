@@ -1,0 +1,42 @@
+/** node-postgres (`pg`). */
+import { handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+
+export interface PgClient {
+  query(
+    text: string,
+    values?: unknown[],
+  ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
+  /** Since pg 8.21: the status that the server sent with its last answer. */
+  getTransactionStatus?(): string | null;
+}
+
+export interface PgPool<Client extends PgClient> {
+  connect(): Promise<Client & { release(destroy?: boolean | Error): void }>;
+}
+
+/** A client after BEGIN: a checked-out `PoolClient` or a `Client` of your own. Never a pool. */
+export function fromPg(client: PgClient): TransactionHandle {
+  if ("totalCount" in client)
+    throw new TypeError("fromPg takes the client inside the transaction, not the pool; see pgTransactions");
+  return handleOf({
+    dialect: "postgres",
+    inside: () => {
+      const status = client.getTransactionStatus?.();
+      return status === undefined || status === null ? undefined : status === "T";
+    },
+    async execute(sql, values) {
+      const { rows, rowCount } = await client.query(sql, [...values]);
+      return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
+    },
+  });
+}
+
+export function pgTransactions<Client extends PgClient>(pool: PgPool<Client>): TransactionRunner<Client> {
+  return pooledTransactions<Client & { release(destroy?: boolean | Error): void }>({
+    dialect: "postgres",
+    acquire: () => pool.connect(),
+    statement: (client, sql) => client.query(sql),
+    giveBack: (client, broken) => client.release(broken),
+    handle: fromPg,
+  });
+}

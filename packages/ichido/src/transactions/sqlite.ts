@@ -1,0 +1,109 @@
+/** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it. */
+import { handleOf, inTransaction, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+
+interface SqliteStatement {
+  all(...values: never[]): unknown[];
+  run(...values: never[]): { readonly changes: number | bigint };
+}
+
+export interface NodeSqliteDatabase {
+  prepare(sql: string): SqliteStatement & { columns?(): readonly unknown[] };
+  exec(sql: string): unknown;
+  readonly isTransaction?: boolean;
+}
+
+export interface BetterSqlite3Database {
+  prepare(sql: string): SqliteStatement & { readonly reader: boolean };
+  exec(sql: string): unknown;
+  readonly inTransaction: boolean;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function execute(
+  database: NodeSqliteDatabase | BetterSqlite3Database,
+  sql: string,
+  values: readonly unknown[],
+): { readonly rows: readonly Row[]; readonly affected: number } {
+  const statement = database.prepare(sql);
+  const bound = values as readonly never[];
+  const reads =
+    "reader" in statement
+      ? statement.reader
+      : ((statement as { columns?(): readonly unknown[] }).columns?.().length ?? 0) > 0;
+  if (reads) {
+    const rows = statement.all(...bound) as readonly Row[];
+    return { rows, affected: rows.length };
+  }
+  return { rows: [], affected: Number(statement.run(...bound).changes) };
+}
+
+/** A `DatabaseSync` after BEGIN. */
+export function fromNodeSqlite(database: NodeSqliteDatabase): TransactionHandle {
+  return handleOf({
+    dialect: "sqlite",
+    inside: () => database.isTransaction,
+    execute: async (sql, values) => execute(database, sql, values),
+  });
+}
+
+/** A `Database` after BEGIN. */
+export function fromBetterSqlite3(database: BetterSqlite3Database): TransactionHandle {
+  return handleOf({
+    dialect: "sqlite",
+    inside: () => database.inTransaction,
+    execute: async (sql, values) => execute(database, sql, values),
+  });
+}
+
+/** Longest queue of transactions that wait for the one connection. */
+const queueMax = 10_000;
+
+/**
+ * Transactions on one connection, one after the other. Give this connection to nothing else that writes: a statement
+ * from elsewhere would land inside whichever transaction is open.
+ */
+function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3Database>(
+  database: Database,
+  handle: (database: Database) => TransactionHandle,
+): TransactionRunner<Database> {
+  let last: Promise<unknown> = Promise.resolve();
+  let queued = 0;
+  return {
+    dialect: "sqlite",
+    run(fn) {
+      if (queued >= queueMax)
+        return Promise.reject(new Error(`more than ${queueMax} transactions wait for this connection`));
+      queued += 1;
+      const turn = last.then(() =>
+        inTransaction(
+          {
+            begin: async () => database.exec("BEGIN IMMEDIATE"),
+            commit: async () => database.exec("COMMIT"),
+            rollback: async () => database.exec("ROLLBACK"),
+          },
+          () => fn(database, handle(database)),
+        ),
+      );
+      last = turn.then(
+        () => undefined,
+        () => undefined,
+      );
+      return turn.finally(() => {
+        queued -= 1;
+      });
+    },
+  };
+}
+
+export function nodeSqliteTransactions<Database extends NodeSqliteDatabase>(
+  database: Database,
+): TransactionRunner<Database> {
+  return sqliteTransactions(database, fromNodeSqlite);
+}
+
+export function betterSqlite3Transactions<Database extends BetterSqlite3Database>(
+  database: Database,
+): TransactionRunner<Database> {
+  return sqliteTransactions(database, fromBetterSqlite3);
+}

@@ -1,0 +1,165 @@
+/** An engine on a memory store and a fake clock, with a store whose verbs can be made to fail, hang or lose replies. */
+import { createIchido, type Ichido } from "../../packages/ichido/src/core/create-ichido.ts";
+import type { Decision, Execution } from "../../packages/ichido/src/core/decision.ts";
+import type { IchidoEvent } from "../../packages/ichido/src/core/events.ts";
+import type { NeutralRequest, NeutralResponse, RequestBody } from "../../packages/ichido/src/core/message.ts";
+import type { IchidoOptions, RouteOptions } from "../../packages/ichido/src/core/options.ts";
+import type { Store } from "../../packages/ichido/src/core/store.ts";
+import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
+import { fakeClock, type FakeClock } from "../../packages/ichido/src/testing/clock.ts";
+
+/**
+ * `fail`: refuses without effect. `hang`: never answers. `lose`: takes effect, then the reply is lost. `late`: takes
+ * effect, and the reply waits for `arrive()`.
+ */
+export type StoreFault = "fail" | "hang" | "lose" | "late";
+
+type Verb = {
+  [Name in keyof Store]: Store[Name] extends ((...args: never[]) => Promise<unknown>) | undefined ? Name : never;
+}[keyof Store];
+
+export interface FaultyStore extends Store {
+  /** Applies to the next `times` calls of the verb (default: until cleared). */
+  break(verb: Verb & string, fault: StoreFault, times?: number): void;
+  mend(): void;
+  /** Lets late replies through. */
+  arrive(): void;
+  readonly calls: string[];
+}
+
+export function faultyStore(store: Store): FaultyStore {
+  const faults = new Map<string, { fault: StoreFault; left: number }>();
+  const calls: string[] = [];
+  const late: (() => void)[] = [];
+  const extra = {
+    calls,
+    break: (verb: string, fault: StoreFault, times = Number.POSITIVE_INFINITY) =>
+      void faults.set(verb, { fault, left: times }),
+    mend: () => faults.clear(),
+    arrive: () => late.splice(0).forEach((reply) => reply()),
+  };
+  return new Proxy(store, {
+    get(target, name, receiver) {
+      if (name in extra) return extra[name as keyof typeof extra];
+      const value: unknown = Reflect.get(target, name, receiver);
+      if (typeof value !== "function" || typeof name !== "string") return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        calls.push(name);
+        const entry = faults.get(name);
+        if (entry === undefined || entry.left <= 0)
+          return (value as (...all: unknown[]) => unknown).apply(target, args);
+        entry.left -= 1;
+        if (entry.fault === "hang") return new Promise(() => undefined);
+        if (entry.fault === "lose" || entry.fault === "late") {
+          const result = await (value as (...all: unknown[]) => unknown).apply(target, args);
+          if (entry.fault === "late") return new Promise((resolve) => late.push(() => resolve(result)));
+        }
+        throw new Error(`${name} was made to ${entry.fault}`);
+      };
+    },
+  }) as FaultyStore;
+}
+
+export interface Caller {
+  readonly tenant: string;
+  readonly user: string;
+}
+
+export interface Bed {
+  readonly clock: FakeClock;
+  readonly store: FaultyStore;
+  readonly ichido: Ichido<Caller>;
+  readonly events: IchidoEvent[];
+  /** How requests were answered, in order. */
+  readonly outcomes: () => string[];
+  readonly ask: (request?: AskRequest) => Promise<Decision>;
+  /** Asks, expects a grant and answers it. */
+  readonly serve: (request?: AskRequest, response?: Partial<NeutralResponse>) => Promise<void>;
+}
+
+export interface AskRequest {
+  readonly key?: string | readonly string[] | undefined;
+  readonly body?: unknown;
+  readonly method?: string;
+  readonly target?: string;
+  readonly caller?: Caller;
+  readonly route?: Partial<RouteOptions<Caller>>;
+  readonly readBody?: () => Promise<RequestBody>;
+}
+
+export const alice: Caller = { tenant: "acme", user: "alice" };
+
+export function bed(options: Partial<IchidoOptions<Caller>> = {}, base?: (clock: FakeClock) => Store): Bed {
+  const clock = fakeClock();
+  const store = faultyStore(base?.(clock) ?? memoryStore({ nowMs: clock.nowMs, environment: clock.environment }));
+  const events: IchidoEvent[] = [];
+  const ichido = createIchido<Caller>({
+    store,
+    scope: ({ tenant, user }) => ({ tenant, principal: user }),
+    onUnknown: "rerun",
+    environment: clock.environment,
+    onEvent: (event) => void events.push(event),
+    ...options,
+  } as IchidoOptions<Caller>);
+
+  async function ask(request: AskRequest = {}): Promise<Decision> {
+    const key = "key" in request ? request.key : "key-1";
+    const lines = key === undefined ? [] : typeof key === "string" ? [key] : key;
+    const bytes = new TextEncoder().encode(JSON.stringify(request.body ?? { amount: 100 }));
+    const neutral: NeutralRequest<Caller> = {
+      method: request.method ?? "POST",
+      target: request.target ?? "/payments",
+      headerLines: (name) => (name === "idempotency-key" ? lines : name === "content-type" ? ["application/json"] : []),
+      body: request.readBody ?? (async () => ({ kind: "bytes", bytes })),
+      native: request.caller ?? alice,
+    };
+    return ichido.decide(neutral, ichido.route({ operation: "payment.create", ...request.route }));
+  }
+
+  return {
+    clock,
+    store,
+    ichido,
+    events,
+    outcomes: () => events.filter((event) => event.type === "request").map((event) => event.outcome),
+    ask,
+    async serve(request, response) {
+      await answer(executionOf(await ask(request)), response);
+    },
+  };
+}
+
+export function executionOf(decision: Decision): Execution {
+  if (decision.kind !== "execute") throw new Error(`expected execute, got ${decision.kind}: ${shown(decision)}`);
+  return decision.execution;
+}
+
+export function responseOf(decision: Decision): NeutralResponse {
+  if (decision.kind !== "replay" && decision.kind !== "reject")
+    throw new Error(`expected an answer, got ${decision.kind}`);
+  return decision.response;
+}
+
+export function answer(execution: Execution, response: Partial<NeutralResponse> = {}): ReturnType<Execution["settle"]> {
+  const body = new TextEncoder().encode('{"id":1}');
+  return execution.settle({
+    kind: "answered",
+    response: { status: 201, headers: [["content-type", "application/json"]], body, ...response },
+  });
+}
+
+export function textOf(response: NeutralResponse): string {
+  return new TextDecoder().decode(response.body);
+}
+
+export function problemIn(decision: Decision): Record<string, unknown> {
+  return JSON.parse(textOf(responseOf(decision))) as Record<string, unknown>;
+}
+
+export function headerIn(response: NeutralResponse, name: string): string | undefined {
+  return response.headers.find(([each]) => each === name)?.[1];
+}
+
+function shown(decision: Decision): string {
+  return "response" in decision ? textOf(decision.response) : "";
+}
