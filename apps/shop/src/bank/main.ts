@@ -1,0 +1,52 @@
+/** The bank simulator as a process: alone (`npm run bank`), or as the child of a shop. */
+import { resolve } from "node:path";
+import { SettingsReader, type Variables } from "../environment.ts";
+import { drain, listen } from "../listen.ts";
+import { exitWithReason } from "../errors.ts";
+import { whenNpmIsGone } from "../parent-watch.ts";
+import { openLedger } from "./ledger.ts";
+import { bankApp } from "./server.ts";
+
+const DRAIN_MS = 2_000;
+
+function readConfig(variables: Variables) {
+  const settings = new SettingsReader(variables);
+  const config = {
+    port: settings.integer("BANK_PORT", { fallback: 3001, min: 0, max: 65_535 }),
+    file: resolve(settings.text("BANK_DATA") ?? "data/bank.db"),
+    retentionMs: settings.integer("BANK_RETENTION_MS", { fallback: 86_400_000, min: 1, max: Number.MAX_SAFE_INTEGER }),
+  };
+  settings.finish();
+  return config;
+}
+
+async function main(): Promise<void> {
+  const { port, file, retentionMs } = readConfig(process.env);
+  const ledger = await openLedger(file, retentionMs);
+  const { server, url, port: bound } = await listen(bankApp(ledger), "127.0.0.1", port);
+
+  if (process.send === undefined) {
+    const end = (): void => {
+      void drain(server, DRAIN_MS).then(() => {
+        ledger.close();
+        process.exit(0);
+      });
+    };
+    process.once("SIGINT", end).once("SIGTERM", end);
+    whenNpmIsGone(end);
+  } else {
+    // A signal to the whole group (Ctrl-C) reaches the child too, but the shop still finishes payments with it. The
+    // channel closes when the shop is done with its bank, and also when the shop is killed.
+    const wait = (): void => undefined;
+    process.on("SIGINT", wait).on("SIGTERM", wait);
+    process.once("disconnect", () => process.exit(0));
+    process.send({ port: bound });
+  }
+  console.log(`bank ready ${url}`);
+}
+
+try {
+  await main();
+} catch (error) {
+  exitWithReason("bank", error);
+}

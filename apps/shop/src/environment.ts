@@ -1,0 +1,62 @@
+/** Reading settings from the environment: every fault is collected, so that one start names them all. */
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+export interface IntegerSetting {
+  readonly fallback: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join("\n"));
+    this.faults = faults;
+  }
+}
+
+export class SettingsReader {
+  readonly #variables: Variables;
+  readonly #faults: string[] = [];
+
+  constructor(variables: Variables) {
+    this.#variables = variables;
+  }
+
+  /** An empty variable counts as absent: that is what `NAME= npm start` means to most people. */
+  text(name: string): string | undefined {
+    const value = this.#variables[name];
+    return value === undefined || value === "" ? undefined : value;
+  }
+
+  integer(name: string, { fallback, min, max }: IntegerSetting): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    this.refuse(name, `an integer from ${min} to ${max}`, text);
+    return fallback;
+  }
+
+  httpUrl(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol === "http:" || url?.protocol === "https:") return url.href.replace(/\/+$/, "");
+    this.refuse(name, "an http:// or https:// URL", text);
+    return undefined;
+  }
+
+  refuse(name: string, expected: string, value: string): void {
+    const shown = value.length > 80 ? `${value.slice(0, 80)}…` : value;
+    this.#faults.push(`${name}: expected ${expected}, got ${JSON.stringify(shown)}`);
+  }
+
+  /** Last: throws when anything was refused. */
+  finish(): void {
+    if (this.#faults.length > 0) throw new ConfigError(this.#faults);
+  }
+}
