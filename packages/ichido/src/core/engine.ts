@@ -14,6 +14,7 @@ import type { Labels, ResolvedRoute, RouteOptions } from "./options.ts";
 import type { Fingerprint, Identity, Key, OwnerToken, StoredResponse } from "./record.ts";
 import { recover } from "./recovery.ts";
 import { replayOf } from "./recorder.ts";
+import { createReplayCache } from "./replay-cache.ts";
 import { createRefusals } from "./refusals.ts";
 import { checkScope, identityOf, keyHashOf, operationIdOf, sharedScope } from "./scope.ts";
 import type { ClaimResult, SweepResult } from "./store.ts";
@@ -79,6 +80,8 @@ export function createEngine<Native>(
     sweepMs: settings.sweepMs,
     retentionMs: engineRoute.retentionMs,
   });
+  const cache =
+    settings.replayCache === undefined ? undefined : createReplayCache({ environment, ...settings.replayCache });
   const executions = new Map<string, LiveExecution>();
   const background = new Set<Promise<void>>();
   let closing = false;
@@ -155,6 +158,11 @@ export function createEngine<Native>(
           ? refusals.notVisibleYet(ask.route, ask.identity)
           : refusals.unknown(ask.route, ask.identity, { holdReason }),
       reclaim: () => claimOnce(ask, owner),
+      onKept: (stored) => {
+        // Counted from before the claim was sent, so that the entry never outlives its record.
+        const ageMs = environment.monotonicMs() - ask.startedMs;
+        if (grant.origin === "new") remember(ask, stored, grant.expiresAtMs - grant.createdAtMs - ageMs);
+      },
       onDone: () => {
         if (executions.get(id) === execution) executions.delete(id);
       },
@@ -206,7 +214,14 @@ export function createEngine<Native>(
     );
   }
 
+  /** Remembers a completed answer for no longer than its record lives. */
+  function remember(ask: Ask<Native>, stored: StoredResponse, leftMs: number): void {
+    cache?.put(operationIdOf(ask.identity), { fingerprint: ask.fingerprint, stored, leftMs });
+  }
+
   async function rule(ask: Ask<Native>): Promise<Ruling> {
+    const cached = cache?.get(operationIdOf(ask.identity), ask.fingerprint);
+    if (cached !== undefined) return { kind: "replay", stored: cached, waited: false };
     const owner = newOwner();
     let result = await claimOnce(ask, owner);
     let waited = false;
@@ -227,6 +242,7 @@ export function createEngine<Native>(
       case "granted":
         return granted(ask, owner, result);
       case "completed":
+        remember(ask, result.response, result.expiresInMs);
         return { kind: "replay", stored: result.response, waited };
       case "processing":
         return { kind: "in-flight", leaseLeftMs: result.leaseLeftMs };
@@ -402,7 +418,10 @@ export function createEngine<Native>(
     get closing() {
       return closing;
     },
-    sweep: () => housekeeping.sweep(),
+    sweep() {
+      cache?.clear();
+      return housekeeping.sweep();
+    },
     async health() {
       const reachable = await calls.ping().then(
         () => true,

@@ -39,6 +39,8 @@ export interface ExecutionParts {
   readonly openAnswer: (holdReason: string | undefined) => NeutralResponse;
   /** Claims again with the same owner: tells whether a commit whose answer was lost took effect. */
   readonly reclaim: () => Promise<ClaimResult>;
+  /** The answer is in the store. */
+  readonly onKept: (stored: StoredResponse) => void;
   /** Background work that `close()` must wait for. */
   readonly track: (work: Promise<void>) => void;
   readonly onDone: () => void;
@@ -144,6 +146,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   async function keep(response: StoredResponse): Promise<Settled> {
     const result = await writeDown("complete", () => calls.complete({ ...claim, response }));
     if (result === "stale") return { kind: "replace", response: await parts.truth() };
+    if (result === "ok") parts.onKept(response);
     return result === "failed" && route.enforce ? notStored : sendAsIs;
   }
 

@@ -119,6 +119,8 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   readonly sweepMs?: number | "off";
   /** Duplicates that may wait at once in this process. */
   readonly waitersMax?: number;
+  /** Completed answers kept in this process: a replay then needs no round trip. Default: none. */
+  readonly replayCache?: { readonly recordsMax?: number; readonly bytesMax?: number };
   readonly onEvent?: IchidoListener;
   readonly environment?: Environment;
   readonly faults?: FaultPoint;

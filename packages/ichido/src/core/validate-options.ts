@@ -185,6 +185,7 @@ export interface ResolvedEngine<Native> {
   readonly closeMs: number;
   readonly sweepMs: number | "off";
   readonly waitersMax: number;
+  readonly replayCache: { readonly recordsMax: number; readonly bytesMax: number } | undefined;
   readonly onEvent: IchidoListener | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
@@ -196,6 +197,16 @@ function storeOf(value: unknown): Store {
     throw optionInvalid("store", "a store such as memoryStore() or sqliteStore(database)", value);
   }
   return store as Store;
+}
+
+function replayCacheOf(value: IchidoOptions<never>["replayCache"]): ResolvedEngine<never>["replayCache"] {
+  if (value === undefined) return undefined;
+  if (typeof value !== "object" || value === null) throw optionInvalid("replayCache", "an object with bounds", value);
+  const { recordsMax = limits.replayCacheRecords, bytesMax = limits.replayCacheBytes } = value;
+  return {
+    recordsMax: integer("replayCache.recordsMax", recordsMax, 1, 10_000_000),
+    bytesMax: integer("replayCache.bytesMax", bytesMax, 1_024, 2 ** 40),
+  };
 }
 
 function transactionsOf(
@@ -256,6 +267,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
     sweepMs:
       options.sweepMs === "off" ? "off" : integer("sweepMs", options.sweepMs ?? defaults.sweepMs, 50, 7 * 24 * hour),
     waitersMax: integer("waitersMax", options.waitersMax ?? defaults.waitersMax, 0, 1_000_000),
+    replayCache: replayCacheOf(options.replayCache),
     onEvent: options.onEvent,
     environment: options.environment ?? systemEnvironment,
     faults: options.faults,
