@@ -23,7 +23,7 @@ export const drivers = {
 export interface TemporaryFile {
   readonly folder: string;
   readonly path: string;
-  remove(): void;
+  readonly remove: () => void;
 }
 
 export function temporaryFile(): TemporaryFile {

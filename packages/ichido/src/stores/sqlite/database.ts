@@ -65,11 +65,15 @@ export function connect(database: SqliteDatabase): Connection {
     get inTransaction() {
       return database.isTransaction ?? database.inTransaction ?? false;
     },
-    get file() {
-      const main = this.all("PRAGMA database_list").find((row) => row["name"] === "main");
-      return typeof main?.["file"] === "string" ? main["file"] : "";
-    },
+    file: fileOf(database),
   };
+}
+
+/** Read once: error messages name the file also when nothing can be read any more. */
+function fileOf(database: SqliteDatabase): string {
+  const rows = database.prepare("PRAGMA database_list").all().filter(isRow);
+  const file = rows.find((row) => row["name"] === "main")?.["file"];
+  return typeof file === "string" ? file : "";
 }
 
 /** A handle may be set to answer with bigints; every integer of ours fits a number until the year 2255. */

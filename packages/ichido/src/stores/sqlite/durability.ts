@@ -15,17 +15,15 @@ function pragma(connection: Connection, name: string): unknown {
 export function ensureDurability(connection: Connection, synchronous: Synchronous): void {
   if (connection.file !== "") ensureWal(connection);
   const wanted = levels[synchronous];
-  const level = pragma(connection, "synchronous");
-  const exact = synchronous === "normal";
-  if (typeof level !== "number" || (exact ? level !== wanted : level < wanted)) {
-    // By exec: a prepared setting returns no row, which one driver refuses to get and the other to run.
-    connection.exec(`PRAGMA synchronous = ${wanted}`);
-  }
+  const found = pragma(connection, "synchronous");
+  const level = synchronous === "normal" || typeof found !== "number" ? wanted : Math.max(found, wanted);
+  // Always set, even to what was found: a level that nobody set is lowered by some builds once the log is opened.
+  connection.exec(`PRAGMA synchronous = ${level}`);
   // Where the system tells "written" from "on the disk" (macOS), ask for the latter; no change elsewhere.
-  if (!exact) connection.exec("PRAGMA fullfsync = ON");
+  if (synchronous !== "normal") connection.exec("PRAGMA fullfsync = ON");
   const now = pragma(connection, "synchronous");
-  if (typeof now !== "number" || now < wanted) {
-    throw new IchidoError("store-unavailable", `SQLite keeps synchronous at ${String(now)}, ichido needs ${wanted}`);
+  if (now !== level) {
+    throw new IchidoError("store-unavailable", `SQLite keeps synchronous at ${String(now)}, ichido needs ${level}`);
   }
 }
 

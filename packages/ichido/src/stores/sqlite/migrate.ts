@@ -46,7 +46,7 @@ function ledgerInsert(part: string, step: Migration, nowUs: number): string {
 
 /** Inside a transaction that holds the write lock, so that a second process finds the work done. */
 export function applyMigrations(connection: Connection, parts: readonly MigrationPart[], nowUs: number): number {
-  connection.exec(statements.createLedger);
+  connection.exec(statements.createLedger.trimEnd());
   let applied = 0;
   for (const { part, migrations } of parts) {
     for (const step of pendingMigrations(part, migrations, ledgerOf(connection, part) ?? [])) {

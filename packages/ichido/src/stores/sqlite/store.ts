@@ -11,20 +11,22 @@
  * over a network file system. The clock is the host's. There is no bound on records besides the disk; when that is full,
  * new claims fail and replays go on.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import type { Identity } from "../../core/record.ts";
 import type { Store } from "../../core/store.ts";
 import type { Migration } from "../shared/migration.ts";
 import { claim } from "./claim.ts";
 import { connect, type SqliteDatabase } from "./database.ts";
 import { ensureDurability, type Synchronous } from "./durability.ts";
 import { resultOf } from "./failure.ts";
+import { createGate } from "./gate.ts";
+import { audit, find, steps } from "./inspect.ts";
 import { list, stats } from "./list.ts";
 import { applyMigrations, planMigrations, requireSchema, type MigrationPart } from "./migrate.ts";
 import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./ownership.ts";
-import { identityValues, integer, recordOf, stepOf, text, toMs } from "./row.ts";
 import { clockOf, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
-import { migrations, statements } from "./statements.generated.ts";
+import { migrations } from "./statements.generated.ts";
 import { sweep, tick } from "./sweep.ts";
 import { createTurns, turnDefaults } from "./turns.ts";
 import { createWatching } from "./watch.ts";
@@ -85,11 +87,11 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       if (resultOf(error) !== "SQLITE_ERROR" || connection.inTransaction) return error;
       try {
         requireSchema(connection, records);
-        return error;
       } catch (better) {
         schema = false;
-        return better;
+        if (isIchidoError(better)) return better;
       }
+      return error;
     },
   });
   /** Migration works on what is not ready yet. */
@@ -106,6 +108,13 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   });
   const session: Session = { connection, turns, nowUs };
   const watching = createWatching(session);
+  const gate = createGate();
+
+  async function waking<T>(identity: Identity, answer: Promise<T>): Promise<T> {
+    const value = await answer;
+    watching.changed(identity);
+    return value;
+  }
 
   return {
     name: "sqlite",
@@ -115,68 +124,40 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       transactions: "sqlite",
       promise: inMemory ? promises.memory : promises[synchronous],
     },
-    claim: (request) => claim(session, request),
-    renew: (requests) => renew(session, requests),
-    async complete(request, transaction) {
-      const answer = await (transaction === undefined
-        ? complete(session, request)
-        : completeWithin(session, request, transaction));
-      watching.changed(request.identity);
-      return answer;
-    },
-    async release(request) {
-      const answer = await release(session, request);
-      watching.changed(request.identity);
-      return answer;
-    },
-    async suspend(request) {
-      const answer = await suspend(session, request);
-      watching.changed(request.identity);
-      return answer;
-    },
-    startStep: (request) => startStep(session, request),
-    finishStep: (request) => finishStep(session, request),
-    steps: (identity) =>
-      turns.read(() => {
-        const now = nowUs();
-        return connection.all(statements.steps, ...identityValues(identity)).map((row) => stepOf(row, now));
-      }),
-    async settle(request) {
-      const answer = await settle(session, request);
-      watching.changed(request.identity);
-      return answer;
-    },
-    audit: (identity) =>
-      turns.read(() =>
-        connection.all(statements.audit, ...identityValues(identity)).map((row) => ({
-          atMs: toMs(integer(row, "at_us")),
-          actor: text(row, "actor"),
-          action: text(row, "action"),
-          reason: text(row, "reason"),
-          fence: integer(row, "fence"),
-        })),
+    claim: (request) => gate.pass(() => claim(session, request)),
+    renew: (requests) => gate.pass(() => renew(session, requests)),
+    complete: (request, transaction) =>
+      gate.pass(() =>
+        waking(
+          request.identity,
+          transaction === undefined ? complete(session, request) : completeWithin(session, request, transaction),
+        ),
       ),
-    find: (identity) =>
-      turns.read(() => {
-        const row = connection.get(statements.find, ...identityValues(identity));
-        return row === undefined ? undefined : recordOf(row, nowUs());
+    release: (request) => gate.pass(() => waking(request.identity, release(session, request))),
+    suspend: (request) => gate.pass(() => waking(request.identity, suspend(session, request))),
+    startStep: (request) => gate.pass(() => startStep(session, request)),
+    finishStep: (request) => gate.pass(() => finishStep(session, request)),
+    steps: (identity) => gate.pass(() => steps(session, identity)),
+    settle: (request) => gate.pass(() => waking(request.identity, settle(session, request))),
+    audit: (identity) => gate.pass(() => audit(session, identity)),
+    find: (identity) => gate.pass(() => find(session, identity)),
+    list: (query) => gate.pass(() => list(session, query)),
+    stats: () => gate.pass(() => stats(session)),
+    sweep: (request) => gate.pass(() => sweep(session, request)),
+    tick: (request) =>
+      gate.pass(() => {
+        // The handle is the user's: what they set on it since is noticed within a tick.
+        durable = false;
+        schema = false;
+        return tick(session, request);
       }),
-    list: (query) => list(session, query),
-    stats: () => stats(session),
-    sweep: (request) => sweep(session, request),
-    async tick(request) {
-      // The handle is the user's: what they set on it since is noticed within a tick.
-      durable = false;
-      schema = false;
-      return tick(session, request);
-    },
-    ping: () => turns.write(() => requireSchema(connection, records)),
-    watch: (identity, timeoutMs) => watching.watch(identity, timeoutMs),
-    migrate: () => bare.write(() => applyMigrations(connection, [records], nowUs())),
-    plan: () => bare.read(() => planMigrations(connection, [records], nowUs())),
-    async close() {
+    ping: () => gate.pass(() => turns.write(() => requireSchema(connection, records))),
+    watch: (identity, timeoutMs) => gate.pass(() => watching.watch(identity, timeoutMs)),
+    migrate: () => gate.pass(() => bare.write(() => applyMigrations(connection, [records], nowUs()))),
+    plan: () => gate.pass(() => bare.read(() => planMigrations(connection, [records], nowUs()))),
+    close() {
       watching.close();
-      await Promise.all([turns.close(), bare.close()]);
+      return gate.close();
     },
   };
 }

@@ -41,8 +41,6 @@ export interface Turns {
   read<T>(run: () => T): Promise<T>;
   /** Inside a transaction that holds the write lock. `bytes` is the size of what it carries. */
   write<T>(run: () => T, bytes?: number): Promise<T>;
-  /** Refuses new calls and waits for those under way. */
-  close(): Promise<void>;
 }
 
 export interface TurnsParts {
@@ -62,11 +60,8 @@ export function createTurns(parts: TurnsParts): Turns {
   let writes: Call[] = [];
   let due = false;
   let retries = 0;
-  let closed = false;
-  let drained: (() => void) | undefined;
 
   function enqueue<T>(queue: Call[], run: () => T, bytes: number): Promise<T> {
-    if (closed) return Promise.reject(new IchidoError("engine-closed", "the SQLite store was closed"));
     if (reads.length + writes.length >= parts.queueMax) {
       const message = `${parts.queueMax} calls already wait for the SQLite file ${connection.file}; slow down or raise queueMax`;
       return Promise.reject(new IchidoError("store-unavailable", message));
@@ -103,7 +98,6 @@ export function createTurns(parts: TurnsParts): Turns {
       refuse([...reads.splice(0), ...writes.splice(0)], error);
     }
     if (reads.length + writes.length > 0) schedule();
-    else drained?.();
   }
 
   function serveReads(): void {
@@ -166,7 +160,7 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function readAtOnce<T>(run: () => T): Promise<T> {
-    if (closed || !parts.isReady() || connection.inTransaction) return enqueue(reads, run, 0);
+    if (!parts.isReady() || connection.inTransaction) return enqueue(reads, run, 0);
     try {
       return Promise.resolve(run());
     } catch (error) {
@@ -189,7 +183,7 @@ export function createTurns(parts: TurnsParts): Turns {
     writes = writes.filter((call) => call.deadlineMs > nowMs);
     if (reads.length + writes.length === 0) {
       retries = 0;
-      return drained?.();
+      return;
     }
     const ceilingMs = Math.min(retryMsFirst * 2 ** retries, retryMsMax);
     retries += 1;
@@ -200,13 +194,6 @@ export function createTurns(parts: TurnsParts): Turns {
   return {
     read: readAtOnce,
     write: (run, bytes = 0) => enqueue(writes, run, bytes),
-    close() {
-      closed = true;
-      if (reads.length + writes.length === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        drained = resolve;
-      });
-    },
   };
 }
 

@@ -28,7 +28,7 @@ export function createWatching(session: Session): Watching {
   const { connection, turns } = session;
   const watchers = new Set<Watcher>();
   let timer: NodeJS.Timeout | undefined;
-  let version: unknown;
+  let version = "";
 
   function look(identity: Identity) {
     const row = connection.get(statements.watch, ...identityValues(identity));
@@ -39,9 +39,11 @@ export function createWatching(session: Session): Watching {
   }
 
   function poll(): void {
-    const seen = connection.get("PRAGMA data_version")?.["data_version"];
-    if (seen === version) return;
-    version = seen;
+    // The one counts commits of other connections, the other what was changed on this one, by the user's own code too.
+    const { data_version: others } = connection.get("PRAGMA data_version") ?? {};
+    const { own } = connection.get("SELECT total_changes() AS own") ?? {};
+    if (`${String(others)} ${String(own)}` === version) return;
+    version = `${String(others)} ${String(own)}`;
     for (const watcher of watchers) {
       const { stamp, leftMs } = look(watcher.identity);
       if (stamp !== watcher.stamp || leftMs <= 0) watcher.wake();
@@ -49,7 +51,7 @@ export function createWatching(session: Session): Watching {
   }
 
   function pollEvery(): void {
-    version = undefined;
+    version = "";
     timer = setInterval(() => {
       // A poll that fails is made good by the next one, or by the end of the wait.
       turns.read(poll).catch(() => undefined);

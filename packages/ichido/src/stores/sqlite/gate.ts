@@ -1,0 +1,30 @@
+/** Calls under way, so that `close` can wait for them and refuse later ones. Every call is bounded, and so is the wait. */
+import { IchidoError } from "../../core/errors.ts";
+
+export interface Gate {
+  pass<T>(call: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function createGate(): Gate {
+  let closed = false;
+  let inside = 0;
+  const waiting: (() => void)[] = [];
+
+  return {
+    async pass(call) {
+      if (closed) throw new IchidoError("engine-closed", "the SQLite store was closed");
+      inside += 1;
+      try {
+        return await call();
+      } finally {
+        inside -= 1;
+        if (inside === 0) for (const resume of waiting.splice(0)) resume();
+      }
+    },
+    async close() {
+      closed = true;
+      if (inside > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+  };
+}

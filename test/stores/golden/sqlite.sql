@@ -1,0 +1,108 @@
+CREATE TABLE ichido_attempts (
+  id         INTEGER PRIMARY KEY,
+  key        TEXT    NOT NULL,
+  scope_hash BLOB    NOT NULL,
+  at_us      INTEGER NOT NULL,
+  asked_by   TEXT,
+  outcome    TEXT    NOT NULL,
+  status     INTEGER,
+  attempt    INTEGER,
+  fence      INTEGER
+) STRICT;
+
+CREATE TABLE ichido_audit (
+  id         INTEGER PRIMARY KEY,
+  key        TEXT    NOT NULL,
+  scope_hash BLOB    NOT NULL,
+  at_us      INTEGER NOT NULL,
+  actor      TEXT    NOT NULL,
+  action     TEXT    NOT NULL,
+  reason     TEXT    NOT NULL,
+  fence      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE ichido_clock (
+  id              INTEGER PRIMARY KEY CHECK (id = 1),
+  last_us         INTEGER NOT NULL,
+  interval_us     INTEGER NOT NULL,
+  steady_since_us INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE ichido_fence (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  floor INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE ichido_labels (
+  name       TEXT NOT NULL,
+  value      TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  scope_hash BLOB NOT NULL,
+  PRIMARY KEY (name, value, key, scope_hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ichido_migrations (
+  part       TEXT    NOT NULL,
+  version    INTEGER NOT NULL,
+  name       TEXT    NOT NULL,
+  checksum   TEXT    NOT NULL,
+  applied_us INTEGER NOT NULL,
+  PRIMARY KEY (part, version)
+) STRICT;
+
+CREATE TABLE ichido_records (
+  key                   TEXT    NOT NULL,
+  scope_hash            BLOB    NOT NULL CHECK (length(scope_hash) = 32),
+  tenant                TEXT,
+  principal             TEXT,
+  operation             TEXT    NOT NULL,
+  fingerprint_version   INTEGER NOT NULL,
+  fingerprint_raw       BLOB    NOT NULL,
+  fingerprint_canonical BLOB    NOT NULL,
+  fingerprint_former    BLOB,
+  state                 TEXT    NOT NULL CHECK (state IN ('processing', 'completed', 'failed')),
+  owner                 TEXT    NOT NULL,
+  fence                 INTEGER NOT NULL,
+  attempts              INTEGER NOT NULL,
+  lease_us              INTEGER NOT NULL,
+  steps_started         INTEGER NOT NULL DEFAULT 0,
+  hold_reason           TEXT,
+  labels                TEXT,
+  created_us            INTEGER NOT NULL,
+  updated_us            INTEGER NOT NULL,
+  expires_us            INTEGER NOT NULL,
+  interim_kind          TEXT CHECK (interim_kind IN ('full', 'tombstone')),
+  interim_status        INTEGER,
+  interim_headers       TEXT,
+  response_kind         TEXT CHECK (response_kind IN ('full', 'tombstone')),
+  response_status       INTEGER,
+  response_headers      TEXT,
+  interim_body          BLOB,
+  response_body         BLOB,
+  PRIMARY KEY (key, scope_hash),
+  CHECK ((state = 'completed') = (response_status IS NOT NULL))
+) STRICT;
+
+CREATE TABLE ichido_steps (
+  key         TEXT    NOT NULL,
+  scope_hash  BLOB    NOT NULL,
+  name        TEXT    NOT NULL,
+  ordinal     INTEGER NOT NULL,
+  state       TEXT    NOT NULL CHECK (state IN ('started', 'finished')),
+  attempt     INTEGER NOT NULL,
+  started_us  INTEGER NOT NULL,
+  finished_us INTEGER,
+  result      BLOB,
+  PRIMARY KEY (key, scope_hash, name)
+) STRICT;
+
+CREATE INDEX ichido_attempts_at ON ichido_attempts (at_us);
+
+CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash, id);
+
+CREATE INDEX ichido_audit_identity ON ichido_audit (key, scope_hash, id);
+
+CREATE INDEX ichido_records_expires ON ichido_records (expires_us)
+  WHERE state = 'completed' OR (steps_started = 0 AND interim_status IS NULL AND hold_reason IS NULL);
+
+CREATE INDEX ichido_records_open ON ichido_records (state, key, scope_hash) WHERE state <> 'completed';
