@@ -45,7 +45,7 @@ export async function startRabbitmq(): Promise<Instance> {
         RABBITMQ_MNESIA_BASE: join(folder, "data"),
         RABBITMQ_LOG_BASE: join(folder, "log"),
         RABBITMQ_PID_FILE: join(folder, "server.pid"),
-        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "+S 1:1 +sbwt none",
+        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "+S 2:2 +sbwt none",
         ERL_EPMD_PORT: String(names.port),
         ERL_EPMD_ADDRESS: "127.0.0.1",
         // The script then becomes the Erlang machine instead of waiting for it as its parent: the pid is the server's.

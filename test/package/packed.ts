@@ -52,6 +52,15 @@ export interface Packed {
 
 export async function pack(): Promise<Packed> {
   const place = mkdtempSync(join(tmpdir(), "ichido-package-"));
+  try {
+    return await packInto(place);
+  } catch (error) {
+    rmSync(place, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function packInto(place: string): Promise<Packed> {
   const stage = join(place, "stage");
   const project = join(place, "project");
   const folder = join(project, "node_modules", "ichido");

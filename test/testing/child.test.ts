@@ -1,4 +1,4 @@
-import { mkdtempSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -102,5 +102,6 @@ describe("reaper", () => {
     await eventually(() => expect(existsSync(gone)).toBe(false));
     await eventually(() => expect(existsSync(mark)).toBe(true));
     expect(existsSync(kept)).toBe(true);
+    rmSync(folder, { recursive: true });
   });
 });
