@@ -93,7 +93,7 @@ describe("parseKey, lenient", () => {
 
   it("H-13 drops white space around the field value", () => {
     expect(read(' \t"Ab "\t ')).toBe("Ab ");
-    expect(read("  k1 ")).toBe("k1");
+    expect(read("   k1 ")).toBe("k1");
   });
 
   it("takes the bare keys that clients make", () => {
@@ -204,6 +204,16 @@ describe("the detail shown to a client", () => {
         expect(result.detail).toMatch(/\.$/);
       }
     }
+  });
+
+  it("says which form the profile expects", () => {
+    const detail = (profile: Profile): string => {
+      const result = parseKey([], profile);
+      return result.ok ? "" : result.detail;
+    };
+    expect(detail(ietf)).toMatch(/send one key of 1 to 255 printable ASCII characters\.$/);
+    expect(detail(strict)).toMatch(/characters in double quotes/);
+    expect(detail(adr007)).toMatch(/send a UUID of version 4\.$/);
   });
 
   it("names the header of the profile", () => {
