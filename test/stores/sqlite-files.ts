@@ -20,6 +20,11 @@ export const drivers = {
   "better-sqlite3": (path: string): OpenDatabase => new BetterSqlite(path),
 } as const;
 
+export const readers = {
+  "node:sqlite": (path: string): OpenDatabase => new DatabaseSync(path, { readOnly: true }),
+  "better-sqlite3": (path: string): OpenDatabase => new BetterSqlite(path, { readonly: true }),
+} as const;
+
 export interface TemporaryFile {
   readonly folder: string;
   readonly path: string;

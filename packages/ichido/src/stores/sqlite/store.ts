@@ -26,7 +26,7 @@ import { applyMigrations, planMigrations, requireSchema, type MigrationPart } fr
 import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./ownership.ts";
 import { clockOf, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
-import { migrations } from "./statements.generated.ts";
+import { migrations, statements } from "./statements.generated.ts";
 import { sweep, tick } from "./sweep.ts";
 import { createTurns, turnDefaults } from "./turns.ts";
 import { createWatching } from "./watch.ts";
@@ -151,7 +151,13 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
         schema = false;
         return tick(session, request);
       }),
-    ping: () => gate.pass(() => turns.write(() => requireSchema(connection, records))),
+    ping: () =>
+      gate.pass(() =>
+        turns.write(() => {
+          requireSchema(connection, records);
+          connection.run(statements.ping);
+        }),
+      ),
     watch: (identity, timeoutMs) => gate.pass(() => watching.watch(identity, timeoutMs)),
     migrate: () => gate.pass(() => bare.write(() => applyMigrations(connection, [records], nowUs()))),
     plan: () => gate.pass(() => bare.read(() => planMigrations(connection, [records], nowUs()))),

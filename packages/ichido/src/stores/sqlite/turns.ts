@@ -160,8 +160,8 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function readAtOnce<T>(run: () => T): Promise<T> {
-    if (!parts.isReady() || connection.inTransaction) return enqueue(reads, run, 0);
     try {
+      if (!parts.isReady() || connection.inTransaction) return enqueue(reads, run, 0);
       return Promise.resolve(run());
     } catch (error) {
       if (isBusy(error)) return enqueue(reads, run, 0);
