@@ -1,0 +1,49 @@
+/** Hono 4: `app.post("/payments", idempotency(ichido, options), handler)`; the handler finds `c.var.idempotency`. */
+import type { Context } from "../core/context.ts";
+import type { Decider, RouteOptions } from "../core/options.ts";
+import type { BodyOptions } from "../http/node-guard.ts";
+import { requestBytesMaxDefault } from "../http/request-bytes.ts";
+import { neutralWebRequest } from "../http/web-request.ts";
+import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
+
+/** For `new Hono<{ Variables: IdempotencyVariables }>()`. Present in the handler of a request that is protected. */
+export interface IdempotencyVariables {
+  idempotency: Context;
+}
+
+/** What the middleware needs of Hono's context. */
+export interface HonoContext {
+  readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> };
+  set(key: "idempotency", value: Context): void;
+  get res(): Response;
+  set res(response: Response | undefined);
+}
+
+export type HonoMiddleware<Ctx> = (c: Ctx, next: () => Promise<void>) => Promise<Response | void>;
+
+export function idempotency<Ctx extends HonoContext>(
+  ichido: Decider<Ctx>,
+  options: RouteOptions<Ctx>,
+  wire: BodyOptions = {},
+): HonoMiddleware<Ctx> {
+  const route = ichido.route(options);
+  const requestBytesMax = wire.requestBytesMax ?? requestBytesMaxDefault;
+  return async (c, next) => {
+    const { raw } = c.req;
+    // Hono keeps what it has read, so a body that an earlier middleware parsed is still there.
+    const bytes = raw.bodyUsed ? async () => new Uint8Array(await c.req.arrayBuffer()) : undefined;
+    const request = neutralWebRequest({ request: raw, native: c, requestBytesMax, ...(bytes && { bytes }) });
+    const decision = await ichido.decide(request, route);
+    if (decision.kind === "replay" || decision.kind === "reject") return webResponseOf(decision.response);
+    if (decision.kind === "pass") return next();
+    const { execution } = decision;
+    c.set("idempotency", execution.context);
+    // Hono turns what the handler throws into its error answer before this returns.
+    await next();
+    const settled = await settleWebResponse(c.res, execution);
+    // Without this Hono would lay the handler's header lines over those of a replacement.
+    c.res = undefined;
+    c.res = settled;
+    return undefined;
+  };
+}

@@ -1,0 +1,94 @@
+/** What every adapter on Node's own request and response does: ask, answer or let the handler run under capture. */
+import type { ServerResponse } from "node:http";
+import type { Execution } from "../core/decision.ts";
+import { IchidoError } from "../core/errors.ts";
+import type { NeutralRequest, NeutralResponse } from "../core/message.ts";
+import type { Decider, RouteOptions, ResolvedRoute } from "../core/options.ts";
+import { neutralRequest, type NodeRequest } from "./node-request.ts";
+import { captureResponse, quietMsDefault } from "./node-response.ts";
+import { requestBytesMaxDefault } from "./request-bytes.ts";
+import { sendAnswer } from "./send.ts";
+
+export interface BodyOptions {
+  /** Larger request bodies are refused with 413 before anything is claimed. Default 10 MiB. */
+  readonly requestBytesMax?: number;
+}
+
+export interface WireOptions extends BodyOptions {
+  /** How long a half-written answer to a client that went away may stay silent. Default 30 s. */
+  readonly quietMs?: number;
+}
+
+function positive(option: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new IchidoError("option-invalid", `option ${option}: expected a positive integer, got ${String(value)}`);
+}
+
+export function requestBytesMaxOf(options: BodyOptions): number {
+  return positive("requestBytesMax", options.requestBytesMax ?? requestBytesMaxDefault);
+}
+
+export interface Exchange<Native> {
+  readonly request: NodeRequest;
+  readonly response: ServerResponse;
+  /** The framework's own request, for `scope` and `labels`. */
+  readonly native: Native;
+  /** How the layer's own answers are written. Default: straight on the response. */
+  readonly answer?: (response: NeutralResponse) => unknown;
+  /** Last chance before the handler, with the execution at hand. */
+  readonly prepare?: (execution: Execution) => void;
+}
+
+/** `run`: the handler's turn. `answered`: it must not run. */
+export type Verdict = "run" | "answered";
+
+export interface NodeGuard<Native> {
+  readonly route: ResolvedRoute<Native>;
+  readonly guard: (exchange: Exchange<Native>) => Promise<Verdict>;
+}
+
+/** The handler cannot be given a fair run: somebody has answered, or its body went down with the connection. */
+function cannotRun(request: NodeRequest, response: ServerResponse): boolean {
+  const hasUnreadBody = !request.readableEnded && (request.readableLength > 0 || !request.complete);
+  return response.headersSent || response.writableEnded || (hasUnreadBody && request.socket.destroyed);
+}
+
+function giveBack(execution: Execution): void {
+  execution.context.release();
+  void execution.settle({ kind: "threw", error: new Error("the handler was not called") });
+}
+
+export function createNodeGuard<Native>(
+  ichido: Decider<Native>,
+  options: RouteOptions<Native>,
+  wire: WireOptions = {},
+): NodeGuard<Native> {
+  const route = ichido.route(options);
+  const requestBytesMax = requestBytesMaxOf(wire);
+  const quietMs = positive("quietMs", wire.quietMs ?? quietMsDefault);
+
+  return {
+    route,
+    async guard({ request, response, native, answer, prepare }) {
+      const neutral: NeutralRequest<Native> = { ...neutralRequest(request, { requestBytesMax }), native };
+      const decision = await ichido.decide(neutral, route);
+      switch (decision.kind) {
+        case "pass":
+          return "run";
+        case "replay":
+        case "reject":
+          if (answer === undefined) sendAnswer(response, decision.response);
+          else answer(decision.response);
+          return "answered";
+        case "execute":
+          if (cannotRun(request, response)) {
+            giveBack(decision.execution);
+            return "answered";
+          }
+          prepare?.(decision.execution);
+          captureResponse(request, response, decision.execution, { quietMs });
+          return "run";
+      }
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/** Captures a web `Response`: held up to the cap until its outcome is recorded, live beyond it. */
+import type { Execution, Settled } from "../core/decision.ts";
+import type { NeutralResponse } from "../core/message.ts";
+import { isSendableHeader } from "../core/recorder.ts";
+import type { HeaderLine } from "../core/record.ts";
+
+/** `Headers` gives every name once, joined, except `Set-Cookie`. */
+function linesOf(headers: Headers): readonly HeaderLine[] {
+  return [...headers] as [string, string][];
+}
+
+function mayHaveContent(status: number): boolean {
+  return status !== 204 && status !== 205 && status !== 304;
+}
+
+export function webResponseOf(answer: NeutralResponse): Response {
+  const headers = new Headers();
+  for (const line of answer.headers) if (isSendableHeader(line)) headers.append(...line);
+  const body =
+    mayHaveContent(answer.status) && answer.body.length > 0 ? (answer.body as Uint8Array<ArrayBuffer>) : null;
+  return new Response(body, { status: answer.status, headers });
+}
+
+function withHeaders(response: Response, body: BodyInit | null, addHeaders: readonly HeaderLine[]): Response {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of addHeaders) headers.set(name, value);
+  return new Response(mayHaveContent(response.status) ? body : null, {
+    status: response.status,
+    statusText: response.statusText,
+    headers,
+  });
+}
+
+/** What was read already, then the rest as it comes. */
+function continued(
+  chunks: readonly Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  const read = [...chunks];
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const ready = read.shift();
+      if (ready !== undefined) {
+        controller.enqueue(ready);
+        return;
+      }
+      const part = await reader.read();
+      if (part.done) controller.close();
+      else controller.enqueue(part.value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function replaced(settled: Settled): Response | undefined {
+  return settled.kind === "replace" ? webResponseOf(settled.response) : undefined;
+}
+
+const isEventStream = (response: Response): boolean =>
+  /^\s*text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+
+/** The answer to send in place of what the handler returned. Rejects with what broke the handler's own stream. */
+export async function settleWebResponse(response: Response, execution: Execution): Promise<Response> {
+  const { status } = response;
+  const headers = linesOf(response.headers);
+  const head = { status, headers };
+  if (status < 200 || status > 599) {
+    const error = new Error(`a handler must return a final HTTP status, got ${status}`);
+    await execution.settle({ kind: "threw", error });
+    throw error;
+  }
+  const stream = async (body: () => BodyInit | null): Promise<Response> => {
+    const settled = await execution.beginStream(head);
+    return replaced(settled) ?? withHeaders(response, body(), settled.kind === "send" ? settled.addHeaders : []);
+  };
+  if (response.body === null) {
+    const settled = await execution.settle({ kind: "answered", response: { ...head, body: new Uint8Array(0) } });
+    return replaced(settled) ?? withHeaders(response, null, settled.kind === "send" ? settled.addHeaders : []);
+  }
+  if (isEventStream(response)) return stream(() => response.body);
+  const declared = Number(response.headers.get("content-length") ?? 0);
+  if (declared > execution.bodyBytesMax) return stream(() => response.body);
+
+  const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    let part: Awaited<ReturnType<typeof reader.read>>;
+    try {
+      part = await reader.read();
+    } catch (error) {
+      await execution.settle({ kind: "threw", error });
+      throw error;
+    }
+    if (part.done) break;
+    chunks.push(part.value);
+    length += part.value.length;
+    if (length > execution.bodyBytesMax) return stream(() => continued(chunks, reader));
+  }
+  const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
+  const settled = await execution.settle({ kind: "answered", response: { ...head, body } });
+  return (
+    replaced(settled) ??
+    withHeaders(response, body as Uint8Array<ArrayBuffer>, settled.kind === "send" ? settled.addHeaders : [])
+  );
+}
