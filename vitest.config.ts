@@ -9,6 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: "forks",
     globalSetup: ["test/global-setup.ts"],
+    setupFiles: ["test/support/worker.ts"],
     // The state machine: a branch that no test takes is a promise that nobody checks.
     coverage: {
       provider: "v8",

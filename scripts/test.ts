@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { reapAfterDeath } from "../packages/ichido/src/testing/reaper.ts";
 import { install, installRefusal, isInstalled, serviceNames } from "./services/install.ts";
 import { sum, summaryLine, tally } from "./test-counts.ts";
 import type { Counts, RunnerReport } from "./test-counts.ts";
@@ -70,6 +71,7 @@ function check(title: string, args: readonly string[]): Promise<Part> {
 function tests(title: string, args: readonly string[]): Promise<Part> {
   return timed(title, async () => {
     const folder = mkdtempSync(join(tmpdir(), "ichido-report-"));
+    const will = reapAfterDeath({ folder });
     try {
       const file = join(folder, "report.json");
       const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
@@ -82,6 +84,7 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
       };
     } finally {
       rmSync(folder, { recursive: true, force: true });
+      will.forget();
     }
   });
 }

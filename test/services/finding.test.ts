@@ -117,7 +117,7 @@ describe("a suite that needs a server", () => {
   const run = (variables: Readonly<Record<string, string>>): Promise<string> =>
     new Promise((resolve) => {
       const { CI: _ci, REQUIRE_SERVICES: _require, ...clean } = process.env;
-      const args = ["scripts/launch.mjs", "scripts/test.ts", "--root", sample];
+      const args = ["scripts/launch.mjs", "scripts/test.ts", "--root", sample, "needs"];
       execFile(
         process.execPath,
         args,

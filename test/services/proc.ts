@@ -23,3 +23,13 @@ export function listenersOn(port: number): number[] {
     })
     .map(Number);
 }
+
+function sessionOf(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3];
+}
+
+/** Those of the processes that would be killed together with the first. */
+export function inSessionOf(pid: number, others: readonly number[]): number[] {
+  return others.filter((other) => sessionOf(other) === sessionOf(pid));
+}
