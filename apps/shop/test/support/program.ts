@@ -40,7 +40,9 @@ class Belongings {
 
   async discard(): Promise<void> {
     for (const child of this.children) killGroup(child.pid);
-    await Promise.all([...this.children].map((child) => child.exitCode ?? child.signalCode ?? once(child, "exit")));
+    for (const child of this.children) {
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    }
     this.children.clear();
     await Promise.all([...this.folders].map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 10 })));
     this.folders.clear();

@@ -1,0 +1,82 @@
+/** The shop's settings. The README has the same table with its reasons. */
+import { join, resolve } from "node:path";
+import { SettingsReader, type Variables } from "./environment.ts";
+import { parseTokens, type Tokens } from "./http/tokens.ts";
+
+export interface ShopConfig {
+  readonly port: number;
+  readonly host: string;
+  /** Holds the shop's database and the ledger of a bank it starts itself. */
+  readonly dataFolder: string;
+  /** Absent: the shop starts a bank of its own. */
+  readonly gatewayUrl: string | undefined;
+  /** Where a bank that the shop starts keeps its ledger, if not in the data folder. */
+  readonly bankFile: string | undefined;
+  readonly gatewayTimeoutMs: number;
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly sweepMs: number;
+  /** For demonstrations: how long a keyed handler sleeps after the claim. */
+  readonly handlerDelayMs: number;
+  readonly tokens: Tokens;
+  readonly usesDefaultTokens: boolean;
+}
+
+const DAY_MS = 86_400_000;
+const DEFAULT_TOKENS = "demo-1=acme/user-1,demo-2=acme/user-2,demo-3=globex/user-3";
+
+/** What later versions connect to; refusing is better than quietly writing to the embedded database instead. */
+const NOT_YET = {
+  DATABASE_URL: "payments live in the embedded SQLite file under SHOP_DATA",
+  KEY_STORE_URL: "keys live in the same embedded SQLite file",
+  BROKER_URL: "there are no events yet",
+} as const;
+
+export function readConfig(variables: Variables): ShopConfig {
+  const settings = new SettingsReader(variables);
+  for (const [name, instead] of Object.entries(NOT_YET)) {
+    const value = settings.text(name);
+    if (value !== undefined)
+      settings.refuse(name, `no value: this version supports only SQLite (${instead})`, schemeOf(value));
+  }
+
+  const tokenText = settings.text("SHOP_TOKENS");
+  const tokens = parseTokens(tokenText ?? DEFAULT_TOKENS);
+  if (typeof tokens === "string") settings.refuse("SHOP_TOKENS", tokens, "(not shown: it holds secrets)");
+
+  const config: ShopConfig = {
+    port: settings.integer("PORT", { fallback: 3000, min: 0, max: 65_535 }),
+    host: settings.text("HOST") ?? "127.0.0.1",
+    dataFolder: resolve(settings.text("SHOP_DATA") ?? "data"),
+    gatewayUrl: settings.httpUrl("GATEWAY_URL"),
+    bankFile: settings.text("BANK_DATA"),
+    gatewayTimeoutMs: settings.integer("GATEWAY_TIMEOUT_MS", { fallback: 3000, min: 10, max: 600_000 }),
+    leaseMs: settings.integer("IDEMPOTENCY_LEASE_MS", { fallback: 30_000, min: 50, max: 60_000 }),
+    retentionMs: settings.integer("IDEMPOTENCY_RETENTION_MS", { fallback: DAY_MS, min: 100, max: 365 * DAY_MS }),
+    sweepMs: settings.integer("IDEMPOTENCY_SWEEP_MS", { fallback: 3_600_000, min: 50, max: 7 * DAY_MS }),
+    handlerDelayMs: settings.integer("SHOP_HANDLER_DELAY_MS", { fallback: 0, min: 0, max: 600_000 }),
+    tokens: typeof tokens === "string" ? new Map() : tokens,
+    usesDefaultTokens: tokenText === undefined,
+  };
+  settings.finish();
+  return config;
+}
+
+export function databaseFile(config: ShopConfig): string {
+  return join(config.dataFolder, "shop.db");
+}
+
+/** Beside the shop's own file, so that shops on one folder share one ledger even when each starts a bank. */
+export function bankFile(config: ShopConfig): string {
+  return config.bankFile ?? join(config.dataFolder, "bank.db");
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** A connection string may hold a password. */
+function schemeOf(url: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(url)?.[0];
+  return scheme === undefined ? "(not a URL)" : `${scheme}…`;
+}

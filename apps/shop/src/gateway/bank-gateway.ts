@@ -1,0 +1,77 @@
+/** The gateway port spoken in the protocol of the bank in `src/bank`. */
+import type { PaymentGateway } from "./payment-gateway.ts";
+
+export interface BankGatewayOptions {
+  readonly url: string;
+  readonly timeoutMs: number;
+}
+
+type Reply =
+  | { readonly kind: "answered"; readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+  | { readonly kind: "lost" }
+  | { readonly kind: "unreachable" };
+
+/** Failures before the connection stood: the bank cannot have seen the order. */
+const NEVER_SENT: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+
+const PAYMENT_REQUIRED = 402;
+
+export function bankGateway({ url, timeoutMs }: BankGatewayOptions): PaymentGateway {
+  async function ask(path: string, signal: AbortSignal, order?: unknown): Promise<Reply> {
+    const limits = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    try {
+      const response = await fetch(`${url}${path}`, {
+        signal: limits,
+        redirect: "error",
+        ...(order === undefined
+          ? {}
+          : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(order) }),
+      });
+      const body = (await response.json()) as Readonly<Record<string, unknown>>;
+      return { kind: "answered", status: response.status, body };
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? {}) as { readonly code?: unknown };
+      return { kind: NEVER_SENT.has(code) ? "unreachable" : "lost" };
+    }
+  }
+
+  return {
+    async charge({ reference, amount, currency }, signal) {
+      const reply = await ask("/charges", signal, { reference, amount, currency });
+      if (reply.kind === "unreachable") return { outcome: "unreachable" };
+      if (reply.kind === "lost" || reply.status >= 500) return { outcome: "unknown" };
+      if (reply.status === PAYMENT_REQUIRED) return { outcome: "declined" };
+      return { outcome: "captured", chargeId: expectId(reply, "chargeId") };
+    },
+
+    async find(reference, signal) {
+      const reply = await ask(`/charges?reference=${encodeURIComponent(reference)}`, signal);
+      if (reply.kind !== "answered" || reply.status >= 500) return { outcome: "unreachable" };
+      const { charges, declines } = reply.body as { readonly charges: unknown[]; readonly declines: unknown[] };
+      const [charge] = charges;
+      if (charge !== undefined) return { outcome: "captured", chargeId: (charge as { chargeId: string }).chargeId };
+      return { outcome: declines.length > 0 ? "declined" : "absent" };
+    },
+
+    async refund({ reference, chargeId, amount }, signal) {
+      const reply = await ask("/refunds", signal, { reference, chargeId, amount });
+      if (reply.kind === "unreachable") return { outcome: "unreachable" };
+      if (reply.kind === "lost" || reply.status >= 500) return { outcome: "unknown" };
+      if (reply.status === PAYMENT_REQUIRED) return { outcome: "declined" };
+      return { outcome: "refunded", refundId: expectId(reply, "refundId") };
+    },
+  };
+}
+
+/** The bank refuses orders it cannot understand; such an order is the shop's mistake and must be seen, not guessed at. */
+function expectId(reply: Reply & { readonly kind: "answered" }, member: string): string {
+  const id = reply.body[member];
+  if (reply.status < 300 && typeof id === "string") return id;
+  throw new Error(`the bank answered ${reply.status} ${JSON.stringify(reply.body)} to an order`);
+}

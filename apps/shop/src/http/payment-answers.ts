@@ -1,0 +1,22 @@
+/** A payment as the API tells it. */
+import type { Payment } from "../payments/payment.ts";
+import type { Answer } from "./answer.ts";
+import { problemAnswer, ShopError } from "./problems.ts";
+
+export function paymentView({ paymentId, bookingId, amount, currency, status, createdAt }: Payment): unknown {
+  return { paymentId, bookingId, amount, currency, status, createdAt };
+}
+
+/** The final answer to `POST /payments`: stored under the key and given again to every retry. */
+export function settledAnswer(payment: Payment): Answer {
+  const { paymentId } = payment;
+  if (payment.status === "declined") {
+    const detail = "the bank refused the charge; pay the booking again with another card and a new key";
+    return problemAnswer(new ShopError("card-declined", detail, { paymentId }));
+  }
+  return {
+    status: 201,
+    headers: { "content-type": "application/json; charset=utf-8", location: `/payments/${paymentId}` },
+    body: paymentView(payment),
+  };
+}

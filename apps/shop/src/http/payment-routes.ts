@@ -1,0 +1,108 @@
+/** `/payments`: requests in, use cases called, answers out. */
+import { setTimeout as sleep } from "node:timers/promises";
+import express, { Router, type Request, type RequestHandler } from "express";
+import type { Context, Ichido, OnUnknown } from "ichido";
+import { captureBody, idempotency } from "ichido/express";
+import { createPayment, type PaymentPorts } from "../payments/create-payment.ts";
+import { checkPaymentInput, type PaymentInput } from "../payments/payment-input.ts";
+import { recoverPayment } from "../payments/recover-payment.ts";
+import { sendAnswer } from "./answer.ts";
+import { caller } from "./authentication.ts";
+import { sendTagged } from "./etag.ts";
+import { paymentView, settledAnswer } from "./payment-answers.ts";
+import { allow, ShopError } from "./problems.ts";
+
+const BODY_BYTES_MAX = 64 * 1024;
+/** The name of the external effect: with the key and the content it makes the bank's reference. */
+const CHARGE = "bank.charge";
+
+export interface PaymentRouteOptions {
+  readonly ichido: Ichido<Request>;
+  readonly ports: PaymentPorts;
+  readonly handlerDelayMs: number;
+}
+
+export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOptions): Router {
+  const router = Router();
+
+  router.post(
+    "/",
+    captureBody(),
+    express.json({ limit: BODY_BYTES_MAX }),
+    // Before the key is looked at: a body that cannot be right must not use it up.
+    validate,
+    idempotency(ichido, {
+      operation: "payment.create",
+      profile: "adr-007",
+      fingerprint: { fields: ["bookingId", "amount", "currency"] },
+      labels: ({ body }) => ({ booking: (body as PaymentInput).bookingId }),
+      onUnknown: askTheBank(ports),
+    }),
+    async (request, response) => {
+      const key = contextOf(request);
+      if (handlerDelayMs > 0) await sleep(handlerDelayMs);
+      const attempt = { reference: key.reference(CHARGE), number: key.attempt, fence: key.fence, signal: key.signal };
+      const result = await createPayment(ports, { ...(request.body as PaymentInput), ...caller(request) }, attempt);
+      switch (result.outcome) {
+        case "captured":
+        case "declined":
+          sendAnswer(response, settledAnswer(result.payment));
+          return;
+        // A server error leaves the key to `onUnknown`: the retry asks the bank before anything is charged.
+        case "unknown":
+          throw new ShopError("gateway-timeout", "the charge may have been made; retry with the same key to learn it", {
+            paymentId: result.payment.paymentId,
+          });
+        case "unreachable":
+          // Nothing left the shop, and no earlier attempt can have: the next one may run without asking the bank.
+          if (key.attempt === 1) key.release();
+          throw new ShopError("gateway-unavailable", "nothing was charged; retry with the same key");
+        case "overtaken":
+          throw new ShopError("internal-error", "another attempt took over; retry with the same key to get its answer");
+      }
+    },
+  );
+  router.all("/", allow("POST"));
+
+  router.get("/:paymentId", async (request, response) => {
+    const payment = await ports.payments.find(caller(request).tenant, request.params.paymentId);
+    if (payment === undefined) throw new ShopError("not-found", "no payment of your tenant has this id");
+    sendTagged(request, response, paymentView(payment));
+  });
+  router.all("/:paymentId", allow("GET", "HEAD"));
+
+  return router;
+}
+
+function contextOf(request: Request): Context {
+  if (request.idempotency === undefined) throw new Error("this handler must run behind idempotency()");
+  return request.idempotency;
+}
+
+const validate: RequestHandler = (request, _response, next) => {
+  const { body } = request as { readonly body: unknown };
+  if (body === undefined && request.is("json") === false) {
+    throw new ShopError("unsupported-media-type", "send Content-Type: application/json");
+  }
+  const input = checkPaymentInput(body);
+  if (!("bookingId" in input)) throw new ShopError("validation", faultsIn(input), { faults: input });
+  // Only what was checked goes on: a member that nobody asked for must not reach the payment.
+  request.body = input;
+  next();
+};
+
+function faultsIn(faults: readonly { readonly member: string; readonly expected: string }[]): string {
+  return faults.map(({ member, expected }) => `${member} must be ${expected}`).join("; ");
+}
+
+/** When an attempt vanished or its charge got no answer, the bank knows what became of the reference. */
+function askTheBank(ports: PaymentPorts): OnUnknown {
+  return {
+    verify: async (vanished) => {
+      const recovered = await recoverPayment(ports, vanished.reference(CHARGE), vanished.signal);
+      return recovered.outcome === "settled"
+        ? { verdict: "found", response: settledAnswer(recovered.payment) }
+        : { verdict: recovered.outcome };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** What needs no token: health, metrics, descriptions and the front page. */
+import { Router, type Request } from "express";
+import type { Ichido } from "ichido";
+import type { ShopConfig } from "../config.ts";
+import type { PaymentRepository } from "../payments/payment-repository.ts";
+import { homePage } from "./home-page.ts";
+import { idempotencyPolicy } from "./idempotency-policy.ts";
+import { shopMetrics } from "./metrics.ts";
+import { openapi } from "./openapi.ts";
+import { allow } from "./problems.ts";
+
+export interface PublicRouteOptions {
+  readonly config: ShopConfig;
+  readonly ichido: Ichido<Request>;
+  readonly payments: PaymentRepository;
+  readonly gatewayUrl: string;
+}
+
+export function publicRoutes({ config, ichido, payments, gatewayUrl }: PublicRouteOptions): Router {
+  const router = Router();
+  const metrics = shopMetrics(ichido, () => payments.countByStatus());
+  const published = idempotencyPolicy(config);
+  // A token of somebody's own is never printed.
+  const demoToken = config.usesDefaultTokens ? "demo-1" : undefined;
+
+  router.get("/", async (request, response) => {
+    const [records, byStatus] = await Promise.all([ichido.store.stats(), payments.countByStatus()]);
+    response
+      .set({ "Content-Security-Policy": homePage.contentSecurityPolicy, "Cache-Control": "no-store" })
+      .set({ "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" })
+      .type("html")
+      .send(homePage.render({ origin: originOf(request), gatewayUrl, demoToken, records, byStatus }));
+  });
+  router.get("/healthz", (_request, response) => {
+    response.json({ status: "ok" });
+  });
+  router.get("/readyz", async (_request, response) => {
+    const health = await ichido.health();
+    response.status(health.ok ? 200 : 503).json({ status: health.ok ? "ready" : "not-ready", ...health });
+  });
+  router.get("/metrics", async (_request, response) => {
+    response.type("text/plain; version=0.0.4; charset=utf-8").send(await metrics.text());
+  });
+  router.get("/openapi.json", (_request, response) => {
+    response.json(openapi);
+  });
+  router.get("/.well-known/idempotency", (_request, response) => {
+    response.set("Cache-Control", "public, max-age=300").json(published);
+  });
+  router.all(
+    ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/.well-known/idempotency"],
+    allow("GET", "HEAD"),
+  );
+  return router;
+}
+
+/** The address the reader used, when it is one; the page prints it in commands. */
+function originOf(request: Request): string {
+  const host = request.headers.host ?? "";
+  const port = request.socket.localPort ?? 0;
+  return /^[A-Za-z0-9.-]+(:\d+)?$|^\[[0-9A-Fa-f:]+\](:\d+)?$/.test(host)
+    ? `http://${host}`
+    : `http://127.0.0.1:${port}`;
+}

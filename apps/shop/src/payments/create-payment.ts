@@ -1,0 +1,43 @@
+/** Paying: the one place where a payment is charged. */
+import type { ChargeOutcome, PaymentGateway } from "../gateway/payment-gateway.ts";
+import { isOpen, type Payment, type PaymentRequest } from "./payment.ts";
+import type { Attempt, PaymentRepository } from "./payment-repository.ts";
+
+export interface PaymentPorts {
+  readonly payments: PaymentRepository;
+  readonly gateway: PaymentGateway;
+}
+
+export type CreatePaymentResult =
+  | { readonly outcome: ChargeOutcome["outcome"]; readonly payment: Payment }
+  | { readonly outcome: "overtaken" };
+
+/**
+ * The row is written before the gateway is asked, so that a charge without a row cannot exist, and the gateway is asked
+ * under a reference that is the same on every attempt, so that it charges once.
+ */
+export async function createPayment(
+  { payments, gateway }: PaymentPorts,
+  request: PaymentRequest,
+  attempt: Attempt,
+): Promise<CreatePaymentResult> {
+  const payment = await payments.open(request, attempt);
+  if (payment === "overtaken") return { outcome: "overtaken" };
+  if (!isOpen(payment)) return { outcome: payment.status === "declined" ? "declined" : "captured", payment };
+
+  const { reference, signal } = attempt;
+  const charge = await gateway.charge({ reference, amount: payment.amount, currency: payment.currency }, signal);
+  switch (charge.outcome) {
+    case "captured":
+      return {
+        outcome: "captured",
+        payment: await payments.settle(payment, { status: "captured", chargeId: charge.chargeId }),
+      };
+    case "declined":
+      return { outcome: "declined", payment: await payments.settle(payment, { status: "declined" }) };
+    case "unknown":
+      return { outcome: "unknown", payment: await payments.settle(payment, { status: "unknown" }) };
+    case "unreachable":
+      return { outcome: "unreachable", payment };
+  }
+}

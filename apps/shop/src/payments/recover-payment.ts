@@ -1,0 +1,35 @@
+/** What became of a payment whose attempt vanished: our own row first, then the gateway, by reference. */
+import type { PaymentPorts } from "./create-payment.ts";
+import { isOpen, type Payment } from "./payment.ts";
+
+export type RecoverPaymentResult =
+  | { readonly outcome: "settled"; readonly payment: Payment }
+  /** The gateway was never asked, or does not know the reference: the payment may be attempted again. */
+  | { readonly outcome: "absent" }
+  | { readonly outcome: "not-visible-yet" };
+
+export async function recoverPayment(
+  { payments, gateway }: PaymentPorts,
+  reference: string,
+  signal: AbortSignal,
+): Promise<RecoverPaymentResult> {
+  const payment = await payments.findByReference(reference);
+  // The row is written before the charge, so without a row there is no charge.
+  if (payment === undefined) return { outcome: "absent" };
+  if (!isOpen(payment)) return { outcome: "settled", payment };
+
+  const found = await gateway.find(reference, signal);
+  switch (found.outcome) {
+    case "captured":
+      return {
+        outcome: "settled",
+        payment: await payments.settle(payment, { status: "captured", chargeId: found.chargeId }),
+      };
+    case "declined":
+      return { outcome: "settled", payment: await payments.settle(payment, { status: "declined" }) };
+    case "absent":
+      return { outcome: "absent" };
+    case "unreachable":
+      return { outcome: "not-visible-yet" };
+  }
+}

@@ -1,0 +1,128 @@
+/** Payments in SQLite. */
+import type { DatabaseSync } from "node:sqlite";
+import { inTransaction, patiently } from "../database.ts";
+import { newPaymentId } from "./payment-id.ts";
+import {
+  IllegalTransitionError,
+  isOpen,
+  predecessorsOf,
+  type Payment,
+  type PaymentRequest,
+  type PaymentStatus,
+} from "./payment.ts";
+import type { Attempt, PaymentRepository, Settlement } from "./payment-repository.ts";
+
+/** `fence` is that of the latest attempt: an overtaken one can no longer open a row. */
+export const paymentMigrations: readonly string[] = [
+  `CREATE TABLE payments (
+     payment_id TEXT PRIMARY KEY,
+     tenant     TEXT NOT NULL,
+     user       TEXT NOT NULL,
+     booking_id TEXT NOT NULL,
+     amount     INTEGER NOT NULL CHECK (amount > 0),
+     currency   TEXT NOT NULL,
+     status     TEXT NOT NULL CHECK (status IN ('requested', 'unknown', 'captured', 'declined', 'refunded')),
+     reference  TEXT NOT NULL,
+     fence      INTEGER NOT NULL,
+     charge_id  TEXT,
+     created_at TEXT NOT NULL,
+     CHECK ((charge_id IS NOT NULL) = (status IN ('captured', 'refunded')))
+   ) STRICT;
+   CREATE INDEX payments_by_reference ON payments (reference, fence);
+   CREATE UNIQUE INDEX one_open_payment_per_reference ON payments (reference) WHERE status IN ('requested', 'unknown');
+   CREATE INDEX payments_by_status ON payments (status);`,
+];
+
+interface Row {
+  readonly payment_id: string;
+  readonly tenant: string;
+  readonly user: string;
+  readonly booking_id: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly status: PaymentStatus;
+  readonly reference: string;
+  readonly fence: number;
+  readonly charge_id: string | null;
+  readonly created_at: string;
+}
+
+export function sqlitePaymentRepository(database: DatabaseSync): PaymentRepository {
+  const newestByReference = database.prepare("SELECT * FROM payments WHERE reference = ? ORDER BY fence DESC LIMIT 1");
+  const byId = database.prepare("SELECT * FROM payments WHERE payment_id = ?");
+  const insert = database.prepare(
+    `INSERT INTO payments (payment_id, tenant, user, booking_id, amount, currency, status, reference, fence, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, 'requested', ?, ?, ?)`,
+  );
+  const adopt = database.prepare("UPDATE payments SET fence = ? WHERE payment_id = ?");
+  const move = database.prepare(
+    `UPDATE payments SET status = ?, charge_id = ?
+     WHERE payment_id = ? AND status IN (SELECT value FROM json_each(?))`,
+  );
+  const counts = database.prepare("SELECT status, count(*) AS count FROM payments GROUP BY status");
+
+  const rowOf = (paymentId: string) => byId.get(paymentId) as Row | undefined;
+
+  function open(request: PaymentRequest, attempt: Attempt): Payment | "overtaken" {
+    const newest = newestByReference.get(attempt.reference) as Row | undefined;
+    if (newest !== undefined) {
+      if (newest.fence > attempt.fence) return "overtaken";
+      const payment = paymentOf(newest);
+      if (attempt.number > 1 || isOpen(payment)) {
+        adopt.run(attempt.fence, payment.paymentId);
+        return payment;
+      }
+    }
+    const { tenant, user, bookingId, amount, currency } = request;
+    const now = new Date();
+    const paymentId = newPaymentId(now.getTime());
+    const { reference, fence } = attempt;
+    insert.run(paymentId, tenant, user, bookingId, amount, currency, reference, fence, now.toISOString());
+    return paymentOf(rowOf(paymentId) as Row);
+  }
+
+  function settle(payment: Payment, settlement: Settlement): Payment {
+    const { status } = settlement;
+    const chargeId = settlement.status === "captured" ? settlement.chargeId : null;
+    const moved = move.run(status, chargeId, payment.paymentId, JSON.stringify(predecessorsOf(status)));
+    const row = rowOf(payment.paymentId) as Row;
+    const settledAlike = row.status === status && row.charge_id === chargeId;
+    if (moved.changes === 0 && !settledAlike) throw new IllegalTransitionError(payment.paymentId, row.status, status);
+    return paymentOf(row);
+  }
+
+  return {
+    open: (request, attempt) => inTransaction(database, () => open(request, attempt)),
+    settle: (payment, settlement) => inTransaction(database, () => settle(payment, settlement)),
+    find: (tenant, paymentId) =>
+      patiently(() => {
+        const row = rowOf(paymentId);
+        return row?.tenant === tenant ? paymentOf(row) : undefined;
+      }),
+    findByReference: (reference) =>
+      patiently(() => {
+        const row = newestByReference.get(reference) as Row | undefined;
+        return row === undefined ? undefined : paymentOf(row);
+      }),
+    countByStatus: () =>
+      patiently(() => {
+        const rows = counts.all() as unknown as { readonly status: string; readonly count: number }[];
+        return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+      }),
+  };
+}
+
+function paymentOf(row: Row): Payment {
+  return {
+    paymentId: row.payment_id,
+    tenant: row.tenant,
+    user: row.user,
+    bookingId: row.booking_id,
+    amount: row.amount,
+    currency: row.currency,
+    status: row.status,
+    reference: row.reference,
+    chargeId: row.charge_id ?? undefined,
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,89 @@
+import { spawnSync } from "node:child_process";
+import { beforeAll, describe, expect, it } from "vitest";
+import { newFolder } from "./support/program.ts";
+import { bankOf, LedgerWatch, pay, send, startShop, type Shop } from "./support/shop.ts";
+
+describe("what needs no token", () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await startShop({ SHOP_DATA: newFolder() });
+  });
+  const get = (path: string) => send(`${shop.url}${path}`, { token: "" });
+
+  it("tells that it lives and that keys can be claimed", async () => {
+    expect((await get("/healthz")).status).toBe(200);
+    expect(await get("/readyz")).toMatchObject({ status: 200, body: { status: "ready", store: { reachable: true } } });
+  });
+
+  it("counts stored records in Prometheus text whose labels come from fixed sets", async () => {
+    await pay(shop);
+    const { text, headers } = await get("/metrics");
+    expect(headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text).toContain('idempotency_store_record_count{state="completed"} ');
+    expect(text).toContain('idempotency_requests_total{operation="payment.create",outcome="executed"} 1\n');
+    expect(text).toContain('shop_payments{status="captured"} 1\n');
+    expect(text).not.toMatch(/acme|user-1|booking-1/);
+    for (const line of text.trimEnd().split("\n")) {
+      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+)$/);
+    }
+  });
+
+  it("T-05 publishes the policy: header, operations, key, scope, comparison, retention, statuses, marker, errors", async () => {
+    const { body } = await get("/.well-known/idempotency");
+    expect(body).toMatchObject({
+      header: "Idempotency-Key",
+      operations: [{ operation: "payment.create", method: "POST", path: "/payments", required: true }],
+      key: { length: { min: 36, max: 36 } },
+      scope: ["tenant", "user", "operation", "key"],
+      retention: { duration: "P1D" },
+      marker: { header: "Idempotency-Replayed", value: "true" },
+    });
+    const reused = await pay(shop, { key: "x" });
+    expect((body.errors as { type: string }[]).map(({ type }) => type)).toContain(reused.body.type);
+  });
+
+  it("describes the API", async () => {
+    const { body } = await get("/openapi.json");
+    expect(body).toMatchObject({
+      openapi: "3.1.0",
+      paths: { "/payments": { post: {} }, "/payments/{paymentId}": { get: {} } },
+    });
+  });
+
+  it("shows a page without scripts or foreign assets whose commands work as pasted", async () => {
+    const ledger = new LedgerWatch(await bankOf(shop));
+    await ledger.mark();
+    const { text, headers } = await get("/");
+    expect(headers.get("content-type")).toMatch(/^text\/html/);
+    expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(text).not.toMatch(/<script|<img|<link|url\(/);
+    const escaped = /<pre><code>([^]*?)<\/code><\/pre>/.exec(text)?.[1] ?? "";
+    const commands = escaped.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+    const { stdout, status } = spawnSync("bash", ["-c", commands], { encoding: "utf8" });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/HTTP\/1.1 201 Created[^]*HTTP\/1.1 200 OK[^]*idempotency-replayed: true/i);
+    expect(await ledger.charges()).toHaveLength(1);
+    const captured = (page: string) => Number(/<dt>payments captured<\/dt><dd>(\d+)<\/dd>/.exec(page)?.[1]);
+    expect(captured((await get("/")).text)).toBe(captured(text) + 1);
+  });
+
+  it("answers 404 to an unknown route and 405 with Allow to an unknown method", async () => {
+    const missing = await get("/nothing");
+    expect(missing).toMatchObject({ status: 404, body: { code: "not-found" } });
+    for (const [method, path, allowed] of [
+      ["DELETE", "/payments", "POST"],
+      ["PUT", "/payments/x", "GET, HEAD"],
+      ["POST", "/healthz", "GET, HEAD"],
+    ] as const) {
+      const reply = await send(`${shop.url}${path}`, { method });
+      expect(reply).toMatchObject({ status: 405, body: { code: "method-not-allowed" } });
+      expect(reply.headers.get("allow")).toBe(allowed);
+    }
+  });
+
+  it("says nothing of what it is made of", async () => {
+    const { headers } = await get("/healthz");
+    expect(headers.get("x-powered-by")).toBeNull();
+    expect(headers.get("server")).toBeNull();
+  });
+});
