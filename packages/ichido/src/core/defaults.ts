@@ -33,6 +33,8 @@ export const limits = {
   stepNameLengthMax: 100,
   stepBytesMax: 65_536,
   waitersPerKeyMax: 100,
+  /** In transaction mode, how long a duplicate waits where `inFlight` does not say. */
+  lockMsDefault: 2_000,
   replayCacheRecords: 10_000,
   replayCacheBytes: 64 * 1_048_576,
   sweepBatch: 1_000,

@@ -17,9 +17,10 @@ import { replayOf } from "./recorder.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import { createRefusals } from "./refusals.ts";
 import { checkScope, identityOf, keyHashOf, operationIdOf, sharedScope } from "./scope.ts";
-import type { ClaimResult, SweepResult } from "./store.ts";
+import type { ClaimRequest, ClaimResult, SweepResult } from "./store.ts";
 import { createStoreCalls, failureDetail } from "./store-calls.ts";
-import { resolveRoute, type ResolvedEngine } from "./validate-options.ts";
+import { createTransactionMode, type InsideTransaction } from "./transaction-mode.ts";
+import { optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
 import { createWaiting } from "./waiting.ts";
 import { sleep, withDeadline } from "./deadline.ts";
 
@@ -96,6 +97,20 @@ export function createEngine<Native>(
   }
   noteRetention(engineRoute.retentionMs);
 
+  function checkMode(mode: "lease" | "transaction"): void {
+    if (mode === "lease") return;
+    if (settings.transactions === undefined) {
+      throw optionInvalid("mode", '"transaction" only beside the engine\'s option transactions', mode);
+    }
+    if (store.capabilities.transactionMode !== true) {
+      throw optionInvalid(
+        "mode",
+        `"lease" with the ${store.name} store, which cannot claim inside a transaction`,
+        mode,
+      );
+    }
+  }
+
   function newOwner(): OwnerToken {
     return Buffer.from(environment.randomBytes(16)).toString("hex") as OwnerToken;
   }
@@ -116,7 +131,7 @@ export function createEngine<Native>(
       }
       return refusals.unknown(route, identity, {});
     } catch (error) {
-      return refusals.refuse("store-unavailable", { detail: failureDetail(error), retryAfter: 1 });
+      return unavailable(error);
     }
   }
 
@@ -124,9 +139,9 @@ export function createEngine<Native>(
     return stored.kind === "tombstone" ? refusals.notStored(stored) : replayOf(stored, ask.route.profile);
   }
 
-  async function claimOnce(ask: Ask<Native>, owner: OwnerToken): Promise<ClaimResult> {
+  async function claimOnce(ask: Ask<Native>, owner: OwnerToken, inside?: InsideTransaction): Promise<ClaimResult> {
     const { route } = ask;
-    return calls.claim({
+    const request: ClaimRequest = {
       identity: ask.identity,
       owner,
       fingerprint: ask.fingerprint,
@@ -134,7 +149,9 @@ export function createEngine<Native>(
       retentionMs: route.retentionMs,
       takeover: route.onUnknown === "hold" ? "none" : "lapsed",
       ...(ask.labels === undefined ? {} : { labels: ask.labels }),
-    });
+      ...(inside === undefined ? {} : { waitMs: inside.waitMs }),
+    };
+    return calls.claim(request, inside?.handle);
   }
 
   function executionFor(ask: Ask<Native>, owner: OwnerToken, grant: Grant): LiveExecution {
@@ -222,6 +239,7 @@ export function createEngine<Native>(
   async function rule(ask: Ask<Native>): Promise<Ruling> {
     const cached = cache?.get(operationIdOf(ask.identity), ask.fingerprint);
     if (cached !== undefined) return { kind: "replay", stored: cached, waited: false };
+    if (ask.route.mode === "transaction" && transactionMode !== undefined) return transactionMode.rule(ask);
     const owner = newOwner();
     let result = await claimOnce(ask, owner);
     let waited = false;
@@ -238,12 +256,16 @@ export function createEngine<Native>(
       if (answer !== "crowded") result = answer;
       waited = true;
     }
+    if (result.outcome === "granted") return granted(ask, owner, result);
+    const ruling = rulingOf(ask, result);
+    return ruling.kind === "replay" ? { ...ruling, waited } : ruling;
+  }
+
+  function rulingOf(ask: Ask<Native>, result: Exclude<ClaimResult, { outcome: "granted" }>): Ruling {
     switch (result.outcome) {
-      case "granted":
-        return granted(ask, owner, result);
       case "completed":
         remember(ask, result.response, result.expiresInMs);
-        return { kind: "replay", stored: result.response, waited };
+        return { kind: "replay", stored: result.response, waited: false };
       case "processing":
         return { kind: "in-flight", leaseLeftMs: result.leaseLeftMs };
       case "unknown":
@@ -254,6 +276,10 @@ export function createEngine<Native>(
       case "full":
         return { kind: "full" };
     }
+  }
+
+  function unavailable(error: unknown): NeutralResponse {
+    return refusals.refuse("store-unavailable", { detail: failureDetail(error), retryAfter: 1 });
   }
 
   function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome {
@@ -360,7 +386,7 @@ export function createEngine<Native>(
     try {
       ruling = await rule(ask);
     } catch (error) {
-      const response = refusals.refuse("store-unavailable", { detail: failureDetail(error), retryAfter: 1 });
+      const response = unavailable(error);
       const decision = refused("store_error", response, keyHash);
       return route.dangerouslyRunWithoutStore ? { kind: "pass" } : decision;
     }
@@ -391,6 +417,23 @@ export function createEngine<Native>(
     return { identity: identityOf(scope, route.operation, key, profile), fingerprint, route, labels, startedMs };
   }
 
+  const transactionMode =
+    settings.transactions === undefined
+      ? undefined
+      : createTransactionMode<Native>({
+          runner: settings.transactions,
+          calls,
+          environment,
+          emit,
+          faults,
+          executionMs: settings.executionMs,
+          newOwner,
+          claim: claimOnce,
+          truth: truthOf,
+          unavailable: () => unavailable(undefined),
+          rulingOf,
+        });
+
   async function close(): Promise<void> {
     if (closing) return;
     closing = true;
@@ -402,6 +445,7 @@ export function createEngine<Native>(
     };
     await withDeadline(environment, settings.closeMs, quiet).catch(() => undefined);
     const left = [...executions.values()];
+    await withDeadline(environment, settings.closeMs, async () => transactionMode?.idle()).catch(() => undefined);
     await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
     heartbeat.stop();
     housekeeping.stop();
@@ -412,6 +456,7 @@ export function createEngine<Native>(
     rule,
     route(options) {
       const route = resolveRoute(settings.shared, options);
+      checkMode(route.mode);
       noteRetention(route.retentionMs);
       return route;
     },
@@ -430,7 +475,7 @@ export function createEngine<Native>(
       return {
         ok: reachable && !closing,
         store: { name: store.name, reachable, promise: store.capabilities.promise },
-        running: executions.size,
+        running: executions.size + (transactionMode?.running ?? 0),
         waiting: waiting.size,
         clockTrusted: housekeeping.clockTrusted,
         closing,

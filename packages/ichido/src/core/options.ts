@@ -147,6 +147,11 @@ export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
   readonly required?: boolean;
   /** Methods that are protected. Default POST and PATCH; all others pass untouched. */
   readonly methods?: readonly string[];
+  /**
+   * `lease` (default): claim, run, complete; for handlers that call out. `transaction`: record and business writes in one
+   * transaction from the start; for handlers whose effects are in the store's database alone. Needs `transactions`.
+   */
+  readonly mode?: "lease" | "transaction";
   /** Runs the handler unprotected while the store is down: duplicates then take effect twice. */
   readonly dangerouslyRunWithoutStore?: boolean;
 }
@@ -175,5 +180,6 @@ export interface ResolvedRoute<Native> {
   readonly keep: (answer: { readonly status: number }) => boolean;
   readonly enforce: boolean;
   readonly statusUrl: ((operationId: string) => string) | undefined;
+  readonly mode: "lease" | "transaction";
   readonly dangerouslyRunWithoutStore: boolean;
 }

@@ -37,7 +37,7 @@ export class StoreFailure extends Error {
 }
 
 export interface StoreCalls {
-  claim(request: ClaimRequest): Promise<ClaimResult>;
+  claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
   release(claim: Claim): Promise<Fenced>;
@@ -96,11 +96,12 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   }
 
   return {
-    claim: (request) =>
+    claim: (request, transaction) =>
       around("before-claim", "after-claim", () =>
-        call("claim", () => store.claim(request), {
+        call("claim", () => store.claim(request, transaction), {
+          timeoutMs: parts.timeoutMs + (request.waitMs ?? 0),
           onLate: (result) => {
-            if (result.outcome !== "granted") return;
+            if (result.outcome !== "granted" || transaction !== undefined) return;
             const claim = { identity: request.identity, owner: request.owner, fence: result.fence };
             call("release", () => store.release(claim)).catch(() => undefined);
           },

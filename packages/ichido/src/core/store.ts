@@ -54,6 +54,8 @@ export interface StoreCapabilities {
   readonly shared: boolean;
   /** `complete` can join the user's transaction. */
   readonly transactions: "postgres" | "mysql" | "sqlite" | false;
+  /** `claim` can join it too, so that record and business writes are one transaction from the start. */
+  readonly transactionMode?: boolean;
   /** What an acknowledged write survives, in one sentence, for docs and `health()`. */
   readonly promise: string;
 }
@@ -68,6 +70,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly takeover: Takeover;
+  /** Inside a transaction: how long the claim may wait for another one's uncommitted record. Then `processing`. */
+  readonly waitMs?: number;
   /** What the person on call searches by. Stored at first sight. */
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -264,7 +268,11 @@ export interface Store {
   readonly name: string;
   readonly capabilities: StoreCapabilities;
 
-  claim(request: ClaimRequest): Promise<ClaimResult>;
+  /**
+   * On a transaction handle the record stays uncommitted with the caller's writes: a duplicate waits for it, at most
+   * `waitMs`. Only where `capabilities.transactionMode` says so.
+   */
+  claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   /** All live claims of a process in one call; answers in the order asked. */
   renew(requests: readonly RenewRequest[]): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;

@@ -167,6 +167,7 @@ export function resolveRoute<Native>(
     keep: set.keep ?? (({ status }) => keepsByDefault(status, profile)),
     enforce: boolean("enforce", set.enforce ?? defaults.enforce),
     statusUrl: set.statusUrl,
+    mode: oneOf("mode", route.mode ?? "lease", ["lease", "transaction"]),
     dangerouslyRunWithoutStore: boolean("dangerouslyRunWithoutStore", route.dangerouslyRunWithoutStore ?? false),
   };
 }

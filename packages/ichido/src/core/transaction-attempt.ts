@@ -1,0 +1,160 @@
+/** One attempt in transaction mode: the handler runs inside the open transaction and its end decides over it. */
+import { answerOf } from "./answer.ts";
+import type { Context } from "./context.ts";
+import type { HandlerOutcome, Settled } from "./decision.ts";
+import type { Ask } from "./engine.ts";
+import type { Environment } from "./environment.ts";
+import { IchidoError } from "./errors.ts";
+import type { IchidoListener } from "./events.ts";
+import type { Grant, LiveExecution } from "./execution.ts";
+import type { FaultPoint } from "./faults.ts";
+import type { NeutralResponse } from "./message.ts";
+import type { AnswerLike } from "./options.ts";
+import type { OwnerToken, StoredResponse } from "./record.ts";
+import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
+import { referenceOf } from "./reference.ts";
+import { keyHashOf } from "./scope.ts";
+import type { Claim } from "./store.ts";
+import type { TransactionHandle } from "./transaction.ts";
+
+/** What the handler's end means for the open transaction. */
+export type Conclusion = { readonly kind: "commit"; readonly response: StoredResponse } | { readonly kind: "rollback" };
+
+export interface AttemptParts {
+  readonly ask: Ask<never>;
+  readonly tx: never;
+  readonly handle: TransactionHandle;
+  readonly grant: Grant;
+  readonly owner: OwnerToken;
+  readonly environment: Environment;
+  readonly emit: IchidoListener;
+  readonly faults: FaultPoint | undefined;
+  readonly truth: () => Promise<NeutralResponse>;
+  readonly unavailable: () => NeutralResponse;
+}
+
+export interface OpenAttempt {
+  readonly claim: Claim;
+  readonly execution: LiveExecution;
+  readonly concluded: Promise<Conclusion>;
+  finish(fate: "committed" | "rolled-back" | "lost" | "failed" | "unknown", error?: unknown): void;
+}
+
+export function createAttempt(parts: AttemptParts): OpenAttempt {
+  const { ask, grant, handle, environment, emit, faults } = parts;
+  const { identity, route } = ask;
+  const { operation } = identity;
+  const keyHash = keyHashOf(identity);
+  const claim: Claim = { identity, owner: parts.owner, fence: grant.fence };
+  const abort = new AbortController();
+  const concluded = Promise.withResolvers<Conclusion>();
+  const done = Promise.withResolvers<void>();
+  const provided = Promise.withResolvers<NeutralResponse>();
+  const settled = Promise.withResolvers<Settled>();
+  let releasing = false;
+  let answer: NeutralResponse | undefined;
+
+  function conclude(conclusion: Conclusion): Promise<Settled> {
+    concluded.resolve(conclusion);
+    return settled.promise;
+  }
+
+  function keptOf(response: NeutralResponse): StoredResponse {
+    return response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
+  }
+
+  function settle(outcome: HandlerOutcome): Promise<Settled> {
+    const keeps =
+      !releasing && outcome.kind === "answered" && verdictOn(outcome.response.status, route.keep) === "keep";
+    return conclude(keeps ? { kind: "commit", response: keptOf(outcome.response) } : { kind: "rollback" });
+  }
+
+  function leaseOnly(what: string): IchidoError {
+    return new IchidoError(
+      "option-invalid",
+      `${what} belongs to lease mode: in transaction mode nothing of this attempt is visible before its commit, so an ` +
+        'outside call could not be recorded. Set mode: "lease" on the route',
+    );
+  }
+
+  const context: Context = {
+    key: identity.key,
+    attempt: grant.attempt,
+    fence: grant.fence,
+    signal: abort.signal,
+    reference: (name) => referenceOf(identity, grant.canonical, name),
+    step: () => Promise.reject(leaseOnly("ctx.step")),
+    complete: () => Promise.reject(leaseOnly("ctx.complete")),
+    unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
+    async transaction(...rest: readonly unknown[]) {
+      const fn = rest.at(-1) as (tx: never, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
+      const made = await fn(parts.tx, handle);
+      const response = answerOf(made);
+      answer = response;
+      const result = await conclude({ kind: "commit", response: keptOf(response) });
+      provided.resolve(result.kind === "replace" ? result.response : response);
+      return made;
+    },
+    release() {
+      releasing = true;
+    },
+  };
+
+  const execution: LiveExecution = {
+    context,
+    bodyBytesMax: route.bodyBytesMax,
+    started: false,
+    done: done.promise,
+    provided: provided.promise,
+    get answer() {
+      return answer === undefined ? undefined : ({ kind: "own", response: answer } as const);
+    },
+    settle: async (outcome) => {
+      await faults?.("after-handler");
+      const result = await settle(outcome);
+      return answer === undefined || result.kind === "replace" ? result : { kind: "replace", response: answer };
+    },
+    beginStream: (head) => {
+      const keeps = !releasing && verdictOn(head.status, route.keep) === "keep";
+      return conclude(keeps ? { kind: "commit", response: tombstoneOf(head) } : { kind: "rollback" });
+    },
+    adopt: async () => "stale",
+    handOver: async () => void conclude({ kind: "rollback" }),
+    giveBack: async () => void conclude({ kind: "rollback" }),
+  };
+
+  function settledBy(fate: "committed" | "rolled-back" | "failed" | "unknown"): Settled {
+    if (fate === "committed" || fate === "rolled-back") return { kind: "send", addHeaders: [] };
+    // What the handler answered speaks of writes that are gone, or may be: it must not be sent.
+    return { kind: "replace", response: parts.unavailable() };
+  }
+
+  return {
+    claim,
+    execution,
+    concluded: concluded.promise,
+    finish(fate, error) {
+      if (error !== undefined) emit({ type: "not-stored", operation, keyHash, error });
+      if (fate === "lost") {
+        emit({ type: "fence-rejected", operation, keyHash, verb: "complete" });
+        void parts.truth().then((response) => settled.resolve({ kind: "replace", response }));
+      } else {
+        settled.resolve(settledBy(fate));
+      }
+      abort.abort(new Error("the transaction of this attempt is over"));
+      done.resolve();
+      const durationMs = environment.monotonicMs() - ask.startedMs;
+      const { attempt } = grant;
+      emit({
+        type: "request",
+        operation,
+        outcome: "executed",
+        observed: false,
+        status: undefined,
+        durationMs,
+        keyHash,
+        attempt,
+      });
+    },
+  };
+}

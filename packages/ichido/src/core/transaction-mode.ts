@@ -1,0 +1,149 @@
+/**
+ * Transaction mode: the record, the business writes and whatever else the handler writes on the transaction commit
+ * together or not at all. There is no lease: while the handler runs, its record is an uncommitted row, duplicates wait
+ * for it, and a crash leaves nothing to recover. For handlers whose effects are in that database alone.
+ */
+import { withDeadline } from "./deadline.ts";
+import { limits } from "./defaults.ts";
+import type { Ask, Ruling } from "./engine.ts";
+import type { Environment } from "./environment.ts";
+import type { IchidoListener } from "./events.ts";
+import type { FaultPoint } from "./faults.ts";
+import type { NeutralResponse } from "./message.ts";
+import type { OwnerToken } from "./record.ts";
+import { operationIdOf } from "./scope.ts";
+import { FenceLost } from "./steps.ts";
+import type { Claim, ClaimResult } from "./store.ts";
+import type { StoreCalls } from "./store-calls.ts";
+import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
+import { createAttempt, type OpenAttempt } from "./transaction-attempt.ts";
+
+/** Rolls back by leaving the runner's function; not a failure. */
+class RolledBack extends Error {}
+
+export interface TransactionMode<Native> {
+  rule(ask: Ask<Native>): Promise<Ruling>;
+  /** Transactions that are open in this process. */
+  readonly running: number;
+  /** Resolves when none is open. */
+  idle(): Promise<void>;
+}
+
+export interface TransactionModeParts<Native> {
+  readonly runner: TransactionRunner<never>;
+  readonly calls: StoreCalls;
+  readonly environment: Environment;
+  readonly emit: IchidoListener;
+  readonly faults: FaultPoint | undefined;
+  readonly executionMs: number;
+  readonly newOwner: () => OwnerToken;
+  readonly claim: (ask: Ask<Native>, owner: OwnerToken, inside?: InsideTransaction) => Promise<ClaimResult>;
+  readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
+  readonly unavailable: () => NeutralResponse;
+  readonly rulingOf: (ask: Ask<Native>, result: Exclude<ClaimResult, { outcome: "granted" }>) => Ruling;
+}
+
+export interface InsideTransaction {
+  readonly handle: TransactionHandle;
+  /** How long the claim may wait for the row. */
+  readonly waitMs: number;
+}
+
+export function createTransactionMode<Native>(parts: TransactionModeParts<Native>): TransactionMode<Native> {
+  const { calls, environment, faults } = parts;
+  /** One waiting connection per key and process: the others join its turn. */
+  const turns = new Map<string, Promise<void>>();
+
+  /** The commit's answer was lost: a claim with the same owner waits for the row and tells. */
+  async function committed(ask: Ask<Native>, claim: Claim): Promise<boolean> {
+    const result = await parts.claim(ask, claim.owner);
+    if (result.outcome === "completed") return result.fence === claim.fence;
+    if (result.outcome === "granted") await calls.release({ ...claim, fence: result.fence });
+    return false;
+  }
+
+  function open(ask: Ask<Native>): Promise<Ruling> {
+    const ruled = Promise.withResolvers<Ruling>();
+    const id = operationIdOf(ask.identity);
+    const work = transact(ask, ruled)
+      .catch((error: unknown) => ruled.reject(error as Error))
+      .finally(() => turns.delete(id));
+    turns.set(id, work);
+    return ruled.promise;
+  }
+
+  async function transact(ask: Ask<Native>, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
+    const owner = parts.newOwner();
+    let attempt: OpenAttempt | undefined;
+    const inside = { waitMs: waitMsOf(ask) };
+    try {
+      await parts.runner.run(async (tx, handle) => {
+        const result = await parts.claim(ask, owner, { ...inside, handle });
+        if (result.outcome !== "granted") {
+          ruled.resolve(parts.rulingOf(ask, result));
+          return;
+        }
+        attempt = createAttempt({ ...parts, ask, tx, handle, grant: result, owner, truth: () => parts.truth(ask) });
+        await faults?.("before-handler");
+        attempt.execution.started = true;
+        ruled.resolve({ kind: "execute", execution: attempt.execution });
+        const { concluded } = attempt;
+        // A handler that never ends must not hold its connection and its row for ever.
+        const conclusion = await withDeadline(environment, parts.executionMs, () => concluded);
+        if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
+        const fenced = await calls.complete({ ...attempt.claim, response: conclusion.response }, handle);
+        if (fenced === "stale") throw new FenceLost("another attempt owns this key");
+        await faults?.("before-commit");
+      });
+      await faults?.("after-commit");
+      attempt?.finish("committed");
+    } catch (error) {
+      if (attempt === undefined) throw error;
+      if (!attempt.execution.started) ruled.reject(error as Error);
+      await ended(ask, attempt, error);
+    }
+  }
+
+  async function ended(ask: Ask<Native>, attempt: OpenAttempt, error: unknown): Promise<void> {
+    if (error instanceof RolledBack) {
+      attempt.finish("rolled-back");
+      return;
+    }
+    try {
+      const fate = error instanceof FenceLost ? "lost" : (await committed(ask, attempt.claim)) ? "committed" : "failed";
+      attempt.finish(fate, error);
+    } catch {
+      attempt.finish("unknown", error);
+    }
+  }
+
+  return {
+    async rule(ask) {
+      const id = operationIdOf(ask.identity);
+      const endMs = environment.monotonicMs() + waitMsOf(ask);
+      for (let turn = turns.get(id); turn !== undefined; turn = turns.get(id)) {
+        const leftMs = endMs - environment.monotonicMs();
+        const mine = turn;
+        const waited =
+          leftMs > 0 &&
+          (await withDeadline(environment, leftMs, () => mine).then(
+            () => true,
+            () => false,
+          ));
+        if (!waited) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
+      }
+      return open(ask);
+    },
+    get running() {
+      return turns.size;
+    },
+    async idle() {
+      await Promise.allSettled(turns.values());
+    },
+  };
+
+  function waitMsOf(ask: Ask<Native>): number {
+    const { inFlight } = ask.route;
+    return typeof inFlight === "object" ? inFlight.waitMs : limits.lockMsDefault;
+  }
+}
