@@ -1,0 +1,87 @@
+/**
+ * The user's own client, by shape: a `Pool` or `Client` of `pg`, or the `sql` of `postgres` (postgres.js). Only what the
+ * store calls is named, so that any version with these members fits and none is imported.
+ */
+import { IchidoError } from "../../core/errors.ts";
+
+export interface PgQuery {
+  readonly text: string;
+  values?: unknown[];
+  readonly rowMode: "array";
+  readonly query_timeout?: number;
+  readonly name?: string;
+}
+
+export interface PgResult {
+  readonly rows: readonly unknown[];
+}
+
+export interface PgQueryable {
+  // A method, so that the overloads of `pg` fit.
+  query(query: PgQuery): Promise<PgResult>;
+}
+
+export interface PgEmitter {
+  on(event: string, listener: (...values: never[]) => void): unknown;
+  removeListener(event: string, listener: (...values: never[]) => void): unknown;
+}
+
+export interface PgPoolClient extends PgQueryable, PgEmitter {
+  release(destroy?: Error | boolean): void;
+}
+
+/** `Pool` of `pg`. */
+export interface PgPool {
+  connect(): Promise<PgPoolClient>;
+  readonly totalCount: number;
+  readonly idleCount: number;
+}
+
+/** A connected `Client` of `pg` that is used for nothing else, least of all for transactions. */
+export interface PgClient extends PgQueryable {
+  connect(): Promise<unknown>;
+  end(): Promise<void>;
+  /** Several queries under way on one connection. */
+  readonly pipeline?: boolean;
+}
+
+export interface PostgresJsQuery {
+  values(): PromiseLike<unknown>;
+  simple(): PromiseLike<unknown>;
+  cancel(): unknown;
+}
+
+/** `sql` of `postgres` (postgres.js). */
+export interface PostgresJsSql {
+  // Methods are compared loosely, so that the driver's own parameter types fit.
+  unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PostgresJsQuery;
+}
+
+export type PostgresClient = PgPool | PgClient | PostgresJsSql;
+
+export type ClientKind =
+  | { readonly kind: "pg-pool"; readonly pool: PgPool }
+  | { readonly kind: "pg-client"; readonly client: PgClient }
+  | { readonly kind: "postgres-js"; readonly sql: PostgresJsSql };
+
+export function kindOf(client: PostgresClient): ClientKind {
+  if (isPostgresJs(client)) return { kind: "postgres-js", sql: client };
+  if (isPool(client)) return { kind: "pg-pool", pool: client };
+  if (isClient(client)) return { kind: "pg-client", client };
+  throw new IchidoError(
+    "option-invalid",
+    "client: expected a Pool or Client of pg, or the sql function of postgres (postgres.js)",
+  );
+}
+
+function isPostgresJs(client: PostgresClient): client is PostgresJsSql {
+  return typeof client === "function" && "unsafe" in client;
+}
+
+function isPool(client: PostgresClient): client is PgPool {
+  return typeof client === "object" && client !== null && "idleCount" in client && "connect" in client;
+}
+
+function isClient(client: PostgresClient): client is PgClient {
+  return typeof client === "object" && client !== null && "query" in client && "connect" in client;
+}

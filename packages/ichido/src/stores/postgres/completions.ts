@@ -1,0 +1,103 @@
+/** `complete`: alone, in a group, or on the caller's own transaction. */
+import { IchidoError } from "../../core/errors.ts";
+import type { CompleteRequest, Fenced } from "../../core/store.ts";
+import type { TransactionHandle } from "../../core/transaction.ts";
+import { encodeHeaders } from "../shared/header-lines.ts";
+import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
+import { idOf, splits } from "./claims.ts";
+import type { Workshop } from "./claims.ts";
+import { toIchidoError } from "./failures.ts";
+import { createGroup } from "./group.ts";
+import { numberOf } from "./row.ts";
+import { encodeText } from "./text.ts";
+
+export function createCompletions(
+  workshop: Workshop,
+): (request: CompleteRequest, transaction?: TransactionHandle) => Promise<Fenced> {
+  const { connection, statements, options, persevere, channel } = workshop;
+
+  async function sendMany(requests: readonly CompleteRequest[]): Promise<readonly Fenced[]> {
+    const [only] = requests;
+    if (requests.length === 1 && only !== undefined) return [await sendOne(only)];
+    const values = valuesOfMany(requests, channel);
+    const rows = await persevere("always", (leftMs) => connection.run(statements.completeBatch, values, leftMs));
+    const held = new Set(rows.map((row) => numberOf(row[0])));
+    return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
+  }
+
+  async function sendOne(request: CompleteRequest): Promise<Fenced> {
+    const values = valuesOf(request, channel);
+    const rows = await persevere("always", (leftMs) => connection.run(statements.complete, values, leftMs));
+    return rows.length === 1 ? "ok" : "stale";
+  }
+
+  /** One attempt, and errors as they are: only the caller can roll back and begin again. */
+  async function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
+    if (transaction.dialect !== "postgres") {
+      throw new IchidoError(
+        "option-invalid",
+        `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business ` +
+          "writes must be in one database",
+      );
+    }
+    const { rows } = await transaction.execute(statements.complete.text, valuesOf(request, channel));
+    return rows.length === 1 ? "ok" : "stale";
+  }
+
+  const group = createGroup<CompleteRequest, Fenced>({
+    sizeMax: options.groupSizeMax,
+    waitMs: options.callTimeoutMs,
+    idOf: (request) => idOf(request.identity),
+    weightOf: (request) => request.response.body.byteLength,
+    sendMany,
+    sendOne,
+    splits,
+  });
+
+  const send = options.group ? group : sendOne;
+  return async (request, transaction) => {
+    if (transaction !== undefined) return join(request, transaction);
+    try {
+      return await send(request);
+    } catch (error) {
+      throw toIchidoError(error, "complete");
+    }
+  };
+}
+
+function valuesOf({ identity, owner, fence, response }: CompleteRequest, channel: string): unknown[] {
+  return [
+    encodeText(identity.key),
+    bufferOf(identity.scopeHash),
+    owner,
+    String(fence),
+    response.kind,
+    String(response.status),
+    encodeHeaders(response.headers),
+    bufferOf(response.body),
+    channel,
+  ];
+}
+
+function valuesOfMany(requests: readonly CompleteRequest[], channel: string): unknown[] {
+  const bodies = requests.map(({ response }) => response.body);
+  let next = 1;
+  const firsts = bodies.map((body) => {
+    const first = next;
+    next += body.byteLength;
+    return first;
+  });
+  return [
+    textArray(requests.map(({ identity }) => encodeText(identity.key))),
+    bytesArray(requests.map(({ identity }) => identity.scopeHash)),
+    textArray(requests.map(({ owner }) => owner)),
+    numberArray(requests.map(({ fence }) => fence)),
+    textArray(requests.map(({ response }) => response.kind)),
+    numberArray(requests.map(({ response }) => response.status)),
+    textArray(requests.map(({ response }) => encodeHeaders(response.headers))),
+    numberArray(firsts),
+    numberArray(bodies.map((body) => body.byteLength)),
+    Buffer.concat(bodies),
+    channel,
+  ];
+}

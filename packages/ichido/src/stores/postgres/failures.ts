@@ -1,0 +1,85 @@
+/** What a driver threw, by SQLSTATE or its absence, never by its message. */
+import { IchidoError, isIchidoError } from "../../core/errors.ts";
+
+export type FailureKind =
+  /** Nothing took effect, and the same statement may well succeed now: serialization failure, deadlock. */
+  | "conflict"
+  /** The row is locked by someone else for longer than the store waits. */
+  | "locked"
+  /** The connection was lost or could not be had: whether the statement took effect is not known. */
+  | "lost"
+  /** No answer in time: whether the statement took effect is not known. */
+  | "timeout"
+  | "read-only"
+  | "schema"
+  /** The server refused for another reason (disk full, out of memory, privileges). */
+  | "refused";
+
+/** The deadline of a call passed before the server answered. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+}
+
+const byState: Readonly<Record<string, FailureKind>> = {
+  "40001": "conflict",
+  "40P01": "conflict",
+  "55P03": "locked",
+  "57014": "timeout",
+  "25006": "read-only",
+  // Undefined table, column, function, schema; an insufficient list of columns after a rollback of the schema.
+  "42P01": "schema",
+  "42703": "schema",
+  "42883": "schema",
+  "3F000": "schema",
+};
+
+/** Classes of SQLSTATE that end the session: connection exception, shutdown and crash of the server. */
+const lostStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
+
+export function sqlStateOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string")
+    return undefined;
+  // A server's error has a severity; EPIPE would look like a SQLSTATE without this.
+  if (!("severity" in error) && !("severity_local" in error)) return undefined;
+  return /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined;
+}
+
+export function failureKind(error: unknown): FailureKind {
+  if (error instanceof DeadlineError) return "timeout";
+  const state = sqlStateOf(error);
+  if (state === undefined) return "lost";
+  if (lostStates.has(state) || state.startsWith("08")) return "lost";
+  return byState[state] ?? "refused";
+}
+
+/** Whether the connection that met this error may serve others. */
+export function keepsConnection(error: unknown): boolean {
+  const kind = failureKind(error);
+  return kind !== "lost" && kind !== "timeout";
+}
+
+const advice: Readonly<Record<FailureKind, string>> = {
+  conflict: "kept colliding with other transactions; raise callTimeoutMs or look for long transactions on its tables",
+  locked: "the record is locked by a transaction that does not end; look at pg_locks",
+  lost: "the connection was lost or refused; check that the server is up and reachable",
+  timeout: "did not answer in time; check its load, the size of the connection pool, or raise callTimeoutMs",
+  "read-only": "it is a hot standby or the session is read-only; connect to the primary",
+  schema: "the tables are missing or outdated; run `npx ichido migrate` or `await store.migrate()`",
+  refused: "refused the statement",
+};
+
+export function toIchidoError(error: unknown, verb: string): IchidoError {
+  if (isIchidoError(error)) return error;
+  const kind = failureKind(error);
+  const state = sqlStateOf(error) ?? codeOf(error);
+  return new IchidoError(
+    kind === "schema" ? "schema-missing" : "store-unavailable",
+    `PostgreSQL, ${verb}${state === undefined ? "" : ` (${state})`}: ${advice[kind]}`,
+    { cause: error },
+  );
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,138 @@
+-- The claim as a function, because its plans are then kept by the server's own sessions: sent as plain text through a
+-- transaction pooler the same logic costs several times its own run in parsing and planning. A changed claim gets a new
+-- name in a new migration, so that two releases can serve side by side while a deploy rolls.
+
+-- Claims identities one after the other, in the order given; callers sort, so that no two ever wait in a circle.
+-- Rows: one per identity, `place` counting from 1. Guarantees S1 to S4, S6, S9, S10.
+-- A first look without a lock answers replays and refusals and writes nothing. What may be taken is judged again on the
+-- newest version under its row lock. Each statement has a fresh snapshot (READ COMMITTED), so a row that appeared
+-- meanwhile is seen by the next look.
+create function {prefix}claim(
+  keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[],
+  versions integer[], raws bytea[], canonicals bytea[], formers bytea[],
+  owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], label_sets text[], lock_ms integer
+) returns table (
+  place integer, outcome text, held_fence bigint, attempt integer, held_origin text, steps integer, canonical bytea,
+  created_ms bigint, expires_ms bigint, expires_in_ms bigint, lease_left_ms bigint,
+  held_reason text, kind text, status integer, headers text, body bytea
+) language plpgsql volatile
+-- Small tables tempt the planner to scan them, and a kept plan would go on doing so when they have grown. Nothing here is
+-- worth compiling either, whatever a disabled scan seems to cost.
+set enable_seqscan = off
+set jit = off
+as $claim$
+declare
+  r {prefix}records%rowtype;
+  locked boolean;
+  moment timestamptz;
+  live boolean;
+  doubtful boolean;
+  trusted boolean;
+  taken text;
+begin
+  -- For this transaction alone: nothing of it stays on a pooled session.
+  perform set_config('lock_timeout', lock_ms::text, true);
+  for i in 1 .. cardinality(keys) loop
+    locked := false;
+    loop
+      if locked then
+        select * into r from {prefix}records s
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] for no key update;
+      else
+        select * into r from {prefix}records s where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      end if;
+      moment := clock_timestamp();
+      if not found then
+        -- Waits for whoever is inserting the same identity at this moment.
+        insert into {prefix}records as s (
+          key, scope_hash, tenant, principal, operation,
+          fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+          state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at
+        ) values (
+          keys[i], scope_hashes[i], tenants[i], principals[i], operations[i],
+          versions[i], raws[i], canonicals[i], formers[i],
+          'processing', 'new', owners[i], (extract(epoch from moment) * 1000000)::bigint,
+          (extract(epoch from moment) * 1000000)::bigint, 1, moment + leases_ms[i] * interval '1 ms',
+          label_sets[i]::jsonb, moment, moment, moment + retentions_ms[i] * interval '1 ms'
+        ) on conflict do nothing returning s.* into r;
+        taken := 'new';
+        exit when found;
+        locked := true;
+        continue;
+      end if;
+
+      -- A lease further ahead than any lease may be was set by a clock that has since gone back.
+      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '60 s', false);
+      doubtful := r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null);
+      trusted := false;
+      if r.expires_at <= moment then
+        trusted := coalesce((
+          select moment - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
+            and moment - t.steady_since >= t.interval_ms * interval '3 ms'
+          from {prefix}clock t where t.id = 1), false);
+      end if;
+      taken := case
+        when trusted and (r.state = 'completed' or (r.steps_started = 0 and not doubtful and not live)) then 'new'
+        when not (r.fingerprint_raw = raws[i]
+          or r.fingerprint_canonical = canonicals[i]
+          or r.fingerprint_canonical = coalesce(formers[i], canonicals[i])
+          or coalesce(r.fingerprint_former = canonicals[i], false)) then 'mismatch'
+        when r.state = 'completed' then 'completed'
+        when r.state = 'failed' then 'failed'
+        -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
+        when r.owner = owners[i] and (live or not doubtful) then 'own'
+        when live then 'processing'
+        when doubtful then case when takeovers[i] = 'any' then 'suspended' else 'unknown' end
+        when takeovers[i] = 'none' then 'unknown'
+        else 'lapsed'
+      end;
+      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      if not locked then
+        locked := true;
+        continue;
+      end if;
+
+      if taken = 'own' then
+        update {prefix}records s
+          set origin = 'own', lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      elsif taken = 'new' then
+        r.fence := greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint);
+        update {prefix}records s
+          set fingerprint_version = versions[i], fingerprint_raw = raws[i], fingerprint_canonical = canonicals[i],
+            fingerprint_former = formers[i], state = 'processing', origin = 'new', owner = owners[i], fence = r.fence, life = r.fence, attempts = 1,
+            lease_until = moment + leases_ms[i] * interval '1 ms', steps_started = 0, hold_reason = null,
+            response_kind = null, response_status = null, response_headers = null, response_body = null,
+            labels = label_sets[i]::jsonb, watched = false,
+            created_at = moment, updated_at = moment, expires_at = moment + retentions_ms[i] * interval '1 ms'
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      else
+        update {prefix}records s
+          set state = 'processing', origin = taken, owner = owners[i],
+            fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint), attempts = r.attempts + 1,
+            lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      end if;
+      exit;
+    end loop;
+
+    place := i;
+    outcome := case when taken in ('mismatch', 'completed', 'processing', 'unknown') then taken else 'granted' end;
+    held_fence := r.fence;
+    attempt := r.attempts;
+    held_origin := r.origin;
+    steps := r.steps_started;
+    canonical := r.fingerprint_canonical;
+    created_ms := floor(extract(epoch from r.created_at) * 1000);
+    expires_ms := floor(extract(epoch from r.expires_at) * 1000);
+    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
+    held_reason := r.hold_reason;
+    kind := r.response_kind;
+    status := r.response_status;
+    headers := r.response_headers;
+    body := r.response_body;
+    return next;
+  end loop;
+end
+$claim$;

@@ -1,0 +1,81 @@
+/** Options of the PostgreSQL store, checked once. */
+import type { Environment } from "../../core/environment.ts";
+import { systemEnvironment } from "../../core/environment.ts";
+import { IchidoError } from "../../core/errors.ts";
+import type { ListenConnection } from "./listen.ts";
+
+export interface PostgresStoreOptions {
+  /** Schema of the tables. Default: whatever the session's `search_path` finds. */
+  readonly schema?: string;
+  /** Begins the name of every table. Default `ichido_`. */
+  readonly tablePrefix?: string;
+  /**
+   * Claims and completions that come while another is under way travel together in one statement, so that one commit
+   * serves many. A single request waits for nobody. Default on.
+   */
+  readonly group?: boolean;
+  /** How many travel together at most. Default 64. */
+  readonly groupSizeMax?: number;
+  /** How long a claim waits for a row that another transaction holds before it answers "in flight". Default 1 000. */
+  readonly lockTimeoutMs?: number;
+  /** Upper bound of every call, waiting for a connection and retries included. Default 5 000. */
+  readonly callTimeoutMs?: number;
+  /**
+   * Named prepared statements: less work for the server, but they stay on the session. Leave it off behind a pooler in
+   * transaction mode that does not track them (PgBouncer before 1.21). Default off.
+   */
+  readonly prepare?: boolean;
+  /**
+   * Wakes waiting duplicates by notification, over one connection of its own, opened when the first one waits. `true`
+   * makes it from the client given; through a transaction pooler give `connect` a direct one. Default off: waiting
+   * duplicates are found by polling alone, all of a process in one statement.
+   */
+  readonly listen?: boolean | { connect(): Promise<ListenConnection> };
+  readonly environment?: Environment;
+}
+
+export interface ResolvedOptions {
+  readonly schema: string | undefined;
+  readonly tablePrefix: string;
+  readonly group: boolean;
+  readonly groupSizeMax: number;
+  readonly lockTimeoutMs: number;
+  readonly callTimeoutMs: number;
+  readonly prepare: boolean;
+  readonly listen: boolean | { connect(): Promise<ListenConnection> };
+  readonly environment: Environment;
+}
+
+/** 63 bytes for an identifier, less the longest name that follows the prefix (`records_fingerprint…` and the like). */
+const prefixLengthMax = 30;
+const identifierLengthMax = 63;
+const groupSizeLimit = 500;
+
+export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
+  return {
+    schema: options.schema === undefined ? undefined : identifier("schema", options.schema, identifierLengthMax),
+    tablePrefix: identifier("tablePrefix", options.tablePrefix ?? "ichido_", prefixLengthMax),
+    group: options.group ?? true,
+    groupSizeMax: integer("groupSizeMax", options.groupSizeMax ?? 64, 1, groupSizeLimit),
+    lockTimeoutMs: integer("lockTimeoutMs", options.lockTimeoutMs ?? 1_000, 1, 60_000),
+    callTimeoutMs: integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 10, 600_000),
+    prepare: options.prepare ?? false,
+    listen: options.listen ?? false,
+    environment: options.environment ?? systemEnvironment,
+  };
+}
+
+/** Lower case only: what needs no quotes cannot be mistaken with and without them. */
+function identifier(name: string, value: unknown, lengthMax: number): string {
+  if (typeof value === "string" && value.length <= lengthMax && /^[a-z_][a-z0-9_]*$/.test(value)) return value;
+  throw new IchidoError(
+    "option-invalid",
+    `${name}: expected lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters; ` +
+      `got ${JSON.stringify(value)}`,
+  );
+}
+
+function integer(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new IchidoError("option-invalid", `${name}: expected an integer from ${min} to ${max}, got ${String(value)}`);
+}

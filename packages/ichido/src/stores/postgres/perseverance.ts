@@ -1,0 +1,38 @@
+/**
+ * Bounded repetition of one call. A claim repeats with the same owner and a completion with the same fence, so a
+ * statement whose answer was lost is recognised when it comes again; only such calls repeat after a lost connection.
+ */
+import { fraction } from "../../core/environment.ts";
+import type { Environment } from "../../core/environment.ts";
+import { failureKind } from "./failures.ts";
+
+/** `always`: doing it twice is doing it once. `conflicts`: only when it is certain that nothing took effect. */
+export type Repeatable = "always" | "conflicts";
+
+const triesMax = 6;
+const lostPauseMs = 25;
+const conflictPauseMs = 4;
+
+export interface Perseverance {
+  <Value>(repeatable: Repeatable, attempt: (timeoutMs: number) => Promise<Value>): Promise<Value>;
+}
+
+export function createPerseverance(environment: Environment, callTimeoutMs: number): Perseverance {
+  return async (repeatable, attempt) => {
+    const startedMs = environment.monotonicMs();
+    for (let tries = 1; ; tries += 1) {
+      const leftMs = Math.max(1, Math.ceil(callTimeoutMs - (environment.monotonicMs() - startedMs)));
+      try {
+        return await attempt(leftMs);
+      } catch (error) {
+        const kind = failureKind(error);
+        const again = kind === "conflict" || (kind === "lost" && repeatable === "always");
+        const base = kind === "conflict" ? conflictPauseMs : lostPauseMs;
+        const pauseMs = base * 2 ** (tries - 1) * (0.5 + fraction(environment));
+        const passedMs = environment.monotonicMs() - startedMs;
+        if (!again || tries >= triesMax || passedMs + pauseMs >= callTimeoutMs) throw error;
+        await new Promise<void>((resolve) => environment.after(pauseMs, resolve, { hold: true }));
+      }
+    }
+  };
+}

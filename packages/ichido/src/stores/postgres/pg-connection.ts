@@ -1,0 +1,108 @@
+/** A `Pool` or a `Client` of `pg`. */
+import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./client.ts";
+import { isRows } from "./connection.ts";
+import type { Connection, Row } from "./connection.ts";
+import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
+
+/** Lends a queryable for one piece of work, with what is left of the time. */
+type Lend = <Value>(
+  timeoutMs: number,
+  work: (queryable: PgQueryable, leftMs: number) => Promise<Value>,
+) => Promise<Value>;
+
+export function pgConnection(lend: Lend, prepare: boolean): Connection {
+  return {
+    run: (statement, values, timeoutMs) =>
+      lend(timeoutMs, (queryable, leftMs) =>
+        ask(queryable, {
+          text: statement.text,
+          values: [...values],
+          rowMode: "array",
+          query_timeout: leftMs,
+          ...(prepare && { name: statement.name }),
+        }),
+      ),
+    script: (text, timeoutMs) =>
+      lend(timeoutMs, async (queryable, leftMs) => {
+        await ask(queryable, { text, rowMode: "array", query_timeout: leftMs });
+      }),
+  };
+}
+
+async function ask(
+  queryable: PgQueryable,
+  query: PgQuery & { readonly query_timeout: number },
+): Promise<readonly Row[]> {
+  const startedMs = performance.now();
+  try {
+    const { rows } = await queryable.query(query);
+    return isRows(rows) ? rows : [];
+  } catch (error) {
+    // `pg` names its own timeout by a message only; the time that passed tells as well.
+    const passedMs = performance.now() - startedMs;
+    if (sqlStateOf(error) !== undefined || passedMs < query.query_timeout - timerSlackMs) throw error;
+    throw new DeadlineError(`no answer within ${query.query_timeout} ms`, { cause: error });
+  }
+}
+
+const timerSlackMs = 2;
+
+export function lendFromPool(pool: PgPool): Lend {
+  return async (timeoutMs, work) => {
+    const startedMs = performance.now();
+    const client = await checkOut(pool, timeoutMs);
+    // A connection that dies while it is lent emits as well, and without a listener that would end the process.
+    client.on("error", ignore);
+    let destroy = false;
+    try {
+      return await work(client, Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedMs))));
+    } catch (error) {
+      destroy = !keepsConnection(error);
+      throw error;
+    } finally {
+      client.removeListener("error", ignore);
+      client.release(destroy);
+    }
+  };
+}
+
+function ignore(): void {}
+
+/** A connection that comes after the deadline goes back unused: no claim may run for a caller that has left. */
+function checkOut(pool: PgPool, timeoutMs: number): Promise<PgPoolClient> {
+  return new Promise((resolve, reject) => {
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      reject(new DeadlineError(`no connection from the pool within ${timeoutMs} ms`));
+    }, timeoutMs);
+    pool.connect().then(
+      (client) => {
+        clearTimeout(timer);
+        if (late) client.release();
+        else resolve(client);
+        return undefined;
+      },
+      (error: Error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** A client without `pipeline` answers one query at a time, and warns when it is asked for more. */
+export function lendClient(client: PgClient): Lend {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (timeoutMs, work) => {
+    if (client.pipeline === true) return work(client, timeoutMs);
+    const startedMs = performance.now();
+    const mine = turn.then(() => {
+      const leftMs = Math.ceil(timeoutMs - (performance.now() - startedMs));
+      if (leftMs <= 0) throw new DeadlineError(`the client was busy for ${timeoutMs} ms`);
+      return work(client, leftMs);
+    });
+    turn = mine.catch(ignore);
+    return mine;
+  };
+}

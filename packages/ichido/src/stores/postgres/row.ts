@@ -1,0 +1,170 @@
+/**
+ * Positional rows to values. Numbers are converted here and not trusted to the driver: a program may have told it to
+ * read `bigint` as it likes.
+ */
+import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
+import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/store.ts";
+import { decodeHeaders } from "../shared/header-lines.ts";
+import { decodeLabels } from "../shared/labels.ts";
+import type { Row } from "./connection.ts";
+import { decodeMembers, decodeText } from "./text.ts";
+
+export function numberOf(value: unknown): number {
+  const number = typeof value === "number" ? value : Number(value);
+  return value === null || Number.isNaN(number) ? damaged() : number;
+}
+
+function optionalNumber(value: unknown): number | undefined {
+  return value === null ? undefined : numberOf(value);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : damaged();
+}
+
+function optionalText(value: unknown): string | undefined {
+  return value === null ? undefined : decodeText(textOf(value));
+}
+
+/** Without a copy. A driver's own Buffer becomes the plain array that the contract names. */
+function bytesOf(value: unknown): Uint8Array {
+  if (!(value instanceof Uint8Array)) return damaged();
+  return value.constructor === Uint8Array ? value : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+export function flagOf(value: unknown): boolean {
+  return value === true || value === "t" || value === "true" || value === 1 || value === "1";
+}
+
+function damaged(): never {
+  throw new TypeError("a row does not hold what ichido wrote");
+}
+
+/** Kind, status, headers, body, as they stand in four columns; undefined when there is no answer. */
+function responseOf(kind: unknown, status: unknown, headers: unknown, body: unknown): StoredResponse | undefined {
+  if (kind === null) return undefined;
+  return {
+    kind: kind === "tombstone" ? "tombstone" : "full",
+    status: numberOf(status),
+    headers: decodeHeaders(textOf(headers)),
+    body: body === null ? new Uint8Array() : bytesOf(body),
+  };
+}
+
+/** A row of `claim.sql`. */
+export function claimResultOf(row: Row): ClaimResult {
+  const [, outcome, fence, attempt, origin, steps, canonical, createdMs, expiresMs, expiresInMs, leaseLeftMs] = row;
+  const [holdReason, kind, status, headers, body] = row.slice(11);
+  switch (outcome) {
+    case "granted":
+      return {
+        outcome,
+        fence: numberOf(fence),
+        attempt: numberOf(attempt),
+        origin: originOf(origin),
+        stepsStarted: numberOf(steps),
+        canonical: bytesOf(canonical),
+        createdAtMs: numberOf(createdMs),
+        expiresAtMs: numberOf(expiresMs),
+      };
+    case "completed":
+      return {
+        outcome,
+        response: responseOf(kind, status, headers, body) ?? damaged(),
+        fence: numberOf(fence),
+        attempts: numberOf(attempt),
+        createdAtMs: numberOf(createdMs),
+        expiresAtMs: numberOf(expiresMs),
+        expiresInMs: Math.max(0, numberOf(expiresInMs)),
+      };
+    case "processing":
+      return { outcome, leaseLeftMs: Math.max(0, numberOf(leaseLeftMs)), attempts: numberOf(attempt) };
+    case "unknown": {
+      const interim = responseOf(kind, status, headers, body);
+      const reason = optionalText(holdReason);
+      return {
+        outcome,
+        ...(interim !== undefined && { interim }),
+        ...(reason !== undefined && { holdReason: reason }),
+        fence: numberOf(fence),
+        attempts: numberOf(attempt),
+      };
+    }
+    case "mismatch":
+      return { outcome };
+    default:
+      return damaged();
+  }
+}
+
+const origins = ["new", "own", "failed", "lapsed", "suspended"] as const;
+
+function originOf(value: unknown): (typeof origins)[number] {
+  return origins.find((origin) => origin === value) ?? damaged();
+}
+
+const states: readonly RecordState[] = ["processing", "completed", "failed"];
+
+/** The columns of a record in `find.sql` and `list.sql`; the first says whether the server is a standby. */
+export function recordOf(row: Row): StoredRecord {
+  const [, key, scopeHash, tenant, principal, operation, version, raw, canonical, former, state] = row;
+  const [owner, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers, body] = row.slice(11);
+  const [labels, createdMs, updatedMs, expiresMs] = row.slice(21);
+  const known = states.find((each) => each === state) ?? damaged();
+  const response = responseOf(kind, status, headers, body);
+  const reason = optionalText(holdReason);
+  return {
+    identity: {
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- it was validated when it was claimed
+      key: decodeText(textOf(key)) as Key,
+      scopeHash: bytesOf(scopeHash),
+      tenant: optionalText(tenant),
+      principal: optionalText(principal),
+      operation: decodeText(textOf(operation)),
+    },
+    fingerprint: {
+      version: numberOf(version),
+      raw: bytesOf(raw),
+      canonical: bytesOf(canonical),
+      ...(former !== null && { former: bytesOf(former) }),
+    },
+    state: known,
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+    owner: textOf(owner) as OwnerToken,
+    fence: numberOf(fence),
+    attempts: numberOf(attempts),
+    ...(known === "processing" && { leaseLeftMs: optionalNumber(leaseLeftMs) ?? 0 }),
+    stepsStarted: numberOf(steps),
+    ...(known === "processing" && response !== undefined && { interim: response }),
+    ...(reason !== undefined && { holdReason: reason }),
+    ...(known === "completed" && response !== undefined && { response }),
+    labels: decodeMembers(decodeLabels(labels === null ? null : textOf(labels))),
+    createdAtMs: numberOf(createdMs),
+    updatedAtMs: numberOf(updatedMs),
+    expiresAtMs: numberOf(expiresMs),
+  };
+}
+
+/** A row of `steps.sql`. */
+export function stepOf([, name, attempt, result, finished, startedMs, ageMs, finishedMs]: Row): Step {
+  const done = flagOf(finished);
+  return {
+    name: decodeText(textOf(name)),
+    state: done ? "finished" : "started",
+    ...(done && { result: bytesOf(result), finishedAtMs: numberOf(finishedMs) }),
+    attempt: numberOf(attempt),
+    startedAtMs: numberOf(startedMs),
+    ageMs: Math.max(0, numberOf(ageMs)),
+  };
+}
+
+/** A row of `audit.sql`. */
+export function auditEntryOf([atMs, actor, action, reason, fence]: Row): AuditEntry {
+  return {
+    atMs: numberOf(atMs),
+    actor: decodeText(textOf(actor)),
+    action: textOf(action),
+    reason: decodeText(textOf(reason)),
+    fence: numberOf(fence),
+  };
+}

@@ -1,0 +1,8 @@
+-- Claims one or many identities, each of which appears once, in key order; the work is in `0002_create_claim.sql`.
+-- Parameters: arrays of key, scope hash, tenant, principal, operation, fingerprint version, raw, canonical and former
+-- hash, owner, lease ms, retention ms, takeover, labels; then the lock timeout in ms.
+-- Rows: one per identity, `place` counting from 1.
+select * from {prefix}claim(
+  $1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::bytea[], $8::bytea[], $9::bytea[],
+  $10::uuid[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::integer
+)

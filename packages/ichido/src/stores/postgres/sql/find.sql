@@ -1,0 +1,16 @@
+-- One record, as it is.
+-- Parameters: key, scope hash.
+-- Rows: exactly one: whether this server is a standby, then the columns of a record (`record-row.ts`), null when absent.
+select
+  pg_is_in_recovery(),
+  r.key, r.scope_hash, r.tenant, r.principal, r.operation,
+  r.fingerprint_version, r.fingerprint_raw, r.fingerprint_canonical, r.fingerprint_former,
+  r.state, replace(r.owner::text, '-', ''), r.fence, r.attempts,
+  ceil(extract(epoch from r.lease_until - clock_timestamp()) * 1000)::bigint,
+  r.steps_started, r.hold_reason, r.response_kind, r.response_status, r.response_headers, r.response_body,
+  r.labels::text,
+  floor(extract(epoch from r.created_at) * 1000)::bigint,
+  floor(extract(epoch from r.updated_at) * 1000)::bigint,
+  floor(extract(epoch from r.expires_at) * 1000)::bigint
+from (select) as always
+left join {prefix}records r on r.key = $1::text and r.scope_hash = $2::bytea

@@ -1,0 +1,22 @@
+-- Counts and ages over all records. Reads the whole table: for dashboards, not for requests.
+-- Rows: one: records, processing, completed, failed, unknown, body bytes, sweep lag ms, oldest unknown ms.
+select
+  count(*),
+  count(*) filter (where state = 'processing'),
+  count(*) filter (where state = 'completed'),
+  count(*) filter (where state = 'failed'),
+  count(*) filter (where unknown),
+  coalesce(sum(octet_length(response_body)), 0),
+  coalesce(floor(extract(epoch from max(now - expires_at) filter (where expires_at <= now
+    and (state = 'completed' or (steps_started = 0 and not live
+      and hold_reason is null and response_kind is null)))) * 1000), 0)::bigint,
+  coalesce(floor(extract(epoch from max(now - created_at) filter (where unknown)) * 1000), 0)::bigint
+from (
+  select r.*, n.now, l.live,
+    r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null or not l.live) as unknown
+  from (select clock_timestamp() as now offset 0) n
+  cross join {prefix}records r
+  cross join lateral (
+    select coalesce(r.lease_until > n.now and r.lease_until <= n.now + interval '60 s', false) as live
+  ) l
+) s

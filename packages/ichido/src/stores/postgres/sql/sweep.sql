@@ -1,0 +1,39 @@
+-- Removes a small batch of expired records with their steps and audit rows.
+-- Parameters: how many.
+-- Rows: one: whether the clock is trusted, how many went, whether more could go. Guarantees S10, S11, S12: rows that
+-- others hold are passed over, and each is judged again under its lock.
+with moment as materialized (
+  select m.now, coalesce((
+    select m.now - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
+      and m.now - t.steady_since >= t.interval_ms * interval '3 ms'
+    from {prefix}clock t where t.id = 1), false) as trusted
+  from (select clock_timestamp() as now offset 0) m
+),
+due as materialized (
+  select r.key, r.scope_hash
+  from {prefix}records r
+  where (select trusted from moment)
+    and r.expires_at <= (select now from moment)
+    and (r.state = 'completed' or (
+      r.steps_started = 0 and r.hold_reason is null and r.response_kind is null
+      and not coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '60 s', false)
+    ))
+  order by r.expires_at
+  limit $1::integer + 1
+  for update skip locked
+),
+gone as (
+  delete from {prefix}records r using (select * from due limit $1::integer) d
+  where r.key = d.key and r.scope_hash = d.scope_hash
+  returning r.key, r.scope_hash
+),
+steps_gone as (
+  delete from {prefix}steps s using gone g where s.key = g.key and s.scope_hash = g.scope_hash
+),
+audit_gone as (
+  delete from {prefix}audit a using gone g where a.key = g.key and a.scope_hash = g.scope_hash
+)
+select
+  (select trusted from moment)::integer,
+  (select count(*) from gone),
+  ((select count(*) from due) > $1::integer)::integer

@@ -1,0 +1,43 @@
+/** The statements with this store's table names in them, made once at construction. */
+import { createHash } from "node:crypto";
+import type { Statement } from "./connection.ts";
+import type { Migration } from "../shared/migration.ts";
+import type { ResolvedOptions } from "./options.ts";
+import { migrations, statements } from "./statements.generated.ts";
+
+export type StatementName = keyof typeof statements;
+export type Statements = Readonly<Record<StatementName, Statement>>;
+
+type Names = Pick<ResolvedOptions, "schema" | "tablePrefix">;
+
+export function nameTables({ schema, tablePrefix }: Names, text: string): string {
+  const qualified = schema === undefined ? tablePrefix : `"${schema}".${tablePrefix}`;
+  return text.replaceAll("{prefix}", qualified).replaceAll("{bare}", tablePrefix);
+}
+
+export function statementsFor(names: Names): Statements {
+  const entries = Object.entries(statements).map(([verb, text]) => {
+    const named = nameTables(names, withoutComments(text));
+    const digest = createHash("sha256").update(named).digest("hex").slice(0, 12);
+    return [verb, { name: `ichido_${verb}_${digest}`, text: named }];
+  });
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same keys, mapped
+  return Object.fromEntries(entries) as Statements;
+}
+
+/** Comments would travel with every call. The files have none inside a literal. */
+function withoutComments(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => !line.trimStart().startsWith("--"))
+    .join("\n")
+    .trim();
+}
+
+export const knownMigrations: readonly Migration[] = migrations;
+
+/** Where notifications about records of these tables go: one channel, so that one LISTEN serves all. */
+export function channelFor({ schema, tablePrefix }: Names): string {
+  const name = `${schema ?? ""}.${tablePrefix}`;
+  return `ichido_${createHash("sha256").update(name).digest("hex").slice(0, 16)}`;
+}

@@ -1,0 +1,311 @@
+/**
+ * The PostgreSQL store.
+ *
+ * Promised: every verb is one statement in a transaction of its own, decided by the server under the record's row lock
+ * and by the server's clock. A claim is one round trip whatever its outcome; replays and refusals write nothing. Nothing
+ * is left on a session, so a pooler in transaction mode may stand between. Calls are bounded by `callTimeoutMs`; a claim
+ * or completion whose answer was lost is sent again and recognises itself.
+ *
+ * Left out: what an asynchronous replica has not received when the primary dies is lost, records and business writes
+ * alike. Two databases never commit together; `complete` joins a transaction only in the database of the records.
+ */
+import { IchidoError } from "../../core/errors.ts";
+import type { Identity } from "../../core/record.ts";
+import type { Claim, Fenced, SettleResult, Store } from "../../core/store.ts";
+import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
+import { encodeHeaders } from "../shared/header-lines.ts";
+import { encodeLabels } from "../shared/labels.ts";
+import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
+import { createClaims } from "./claims.ts";
+import type { Workshop } from "./claims.ts";
+import { kindOf } from "./client.ts";
+import type { ClientKind, PostgresClient } from "./client.ts";
+import { createCompletions } from "./completions.ts";
+import type { Connection, Row } from "./connection.ts";
+import { toIchidoError } from "./failures.ts";
+import { createListener, subscriptionFor } from "./listen.ts";
+import type { Listener } from "./listen.ts";
+import { createMigrator } from "./migrate.ts";
+import type { Migrator } from "./migrate.ts";
+import { resolveOptions } from "./options.ts";
+import type { PostgresStoreOptions } from "./options.ts";
+import { createPerseverance } from "./perseverance.ts";
+import type { Repeatable } from "./perseverance.ts";
+import { lendClient, lendFromPool, pgConnection } from "./pg-connection.ts";
+import { postgresJsConnection } from "./postgres-js-connection.ts";
+import { auditEntryOf, flagOf, numberOf, recordOf, stepOf, textOf } from "./row.ts";
+import { channelFor, knownMigrations, statementsFor } from "./statements.ts";
+import type { StatementName } from "./statements.ts";
+import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
+import { createWatcher } from "./watch.ts";
+
+export interface PostgresStore extends Store, Migrator {
+  watch(identity: Identity, timeoutMs: number): Promise<void>;
+}
+
+/** One transaction of a sweep. Small, so that it never holds many rows, nor for long. */
+const sweepBatch = 200;
+const listLimitMax = 1_000;
+
+export function postgresStore(client: PostgresClient, given: PostgresStoreOptions = {}): PostgresStore {
+  const options = resolveOptions(given);
+  const { environment } = options;
+  const kind = kindOf(client);
+  const connection = connectionFor(kind, options.prepare);
+  const statements = statementsFor(options);
+  const persevere = createPerseverance(environment, options.callTimeoutMs);
+  const channel = channelFor(options);
+  const workshop: Workshop = { connection, statements, options, persevere, channel };
+
+  async function run(verb: StatementName, repeatable: Repeatable, values: readonly unknown[]): Promise<readonly Row[]> {
+    try {
+      return await persevere(repeatable, (leftMs) => connection.run(statements[verb], values, leftMs));
+    } catch (error) {
+      throw toIchidoError(error, verb);
+    }
+  }
+
+  let listener: Listener | undefined;
+  const watcher = createWatcher({
+    environment,
+    async poll(identities) {
+      const rows = await run("watch", "always", identityArrays(identities));
+      return rows.map((row) => numberOf(row[0]) - 1);
+    },
+    async mark(identities) {
+      await run("markWatched", "always", identityArrays(identities));
+    },
+    listener: () => listener,
+  });
+  if (options.listen !== false) {
+    listener = createListener(subscriptionFor(kind, options.listen, channel), (digest) => watcher.wakeByDigest(digest));
+  }
+
+  const claim = createClaims(workshop);
+  const complete = createCompletions(workshop);
+
+  async function fenced(verb: StatementName, request: Claim, ...more: readonly unknown[]): Promise<Fenced> {
+    const rows = await run(verb, "always", [...claimValues(request), ...more]);
+    return rows.length === 1 ? "ok" : "stale";
+  }
+
+  const store: PostgresStore = {
+    name: "postgres",
+    capabilities: {
+      durable: true,
+      shared: true,
+      transactions: "postgres",
+      promise:
+        "An acknowledged write survives a crash of the server while fsync and synchronous_commit are on, and a failover " +
+        "only to a synchronous standby.",
+    },
+
+    claim,
+    async renew(requests) {
+      if (requests.length === 0) return [];
+      const rows = await run("renew", "always", [
+        textArray(requests.map(({ identity }) => encodeText(identity.key))),
+        bytesArray(requests.map(({ identity }) => identity.scopeHash)),
+        textArray(requests.map(({ owner }) => owner)),
+        numberArray(requests.map(({ fence }) => fence)),
+        numberArray(requests.map(({ leaseMs }) => leaseMs)),
+      ]);
+      const held = new Set(rows.map((row) => numberOf(row[0])));
+      return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
+    },
+    async complete(request, transaction) {
+      const answer = await complete(request, transaction);
+      // On the caller's transaction nothing has changed yet for others.
+      if (transaction === undefined) watcher.wake(request.identity);
+      return answer;
+    },
+    async release(request) {
+      const answer = await fenced("release", request, channel);
+      watcher.wake(request.identity);
+      return answer;
+    },
+    async suspend(request) {
+      const { interim, holdReason } = request;
+      const answer = await fenced(
+        "suspend",
+        request,
+        interim?.kind ?? null,
+        interim === undefined ? null : String(interim.status),
+        interim === undefined ? null : encodeHeaders(interim.headers),
+        interim === undefined ? null : bufferOf(interim.body),
+        encodeOptional(holdReason),
+        channel,
+      );
+      watcher.wake(request.identity);
+      return answer;
+    },
+
+    startStep: (request) => fenced("startStep", request, encodeText(request.name), String(request.leaseMs)),
+    finishStep: (request) =>
+      fenced("finishStep", request, encodeText(request.name), String(request.leaseMs), bufferOf(request.result)),
+    async steps(identity) {
+      const rows = await run("steps", "always", identityValues(identity));
+      refuseStandby(rows);
+      return rows.filter((row) => row[1] !== null).map(stepOf);
+    },
+
+    async settle({ identity, fence, decision, actor, reason }) {
+      const response = decision.kind === "adopt" ? decision.response : undefined;
+      const rows = await run("settle", "conflicts", [
+        ...identityValues(identity),
+        String(fence),
+        decision.kind,
+        response?.kind ?? null,
+        response === undefined ? null : String(response.status),
+        response === undefined ? null : encodeHeaders(response.headers),
+        response === undefined ? null : bufferOf(response.body),
+        encodeText(actor),
+        encodeText(reason),
+        channel,
+      ]);
+      watcher.wake(identity);
+      return settleResultOf(rows[0]?.[0]);
+    },
+    async audit(identity) {
+      return (await run("audit", "always", identityValues(identity))).map(auditEntryOf);
+    },
+
+    async find(identity) {
+      const rows = await run("find", "always", identityValues(identity));
+      refuseStandby(rows);
+      const [row] = rows;
+      return row === undefined || row[1] === null ? undefined : recordOf(row);
+    },
+    async list(query) {
+      if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > listLimitMax) {
+        throw new IchidoError(
+          "option-invalid",
+          `limit: expected an integer from 1 to ${listLimitMax}, got ${query.limit}`,
+        );
+      }
+      const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+      const label = query.label && encodeMembers(Object.fromEntries([[query.label.name, query.label.value]]));
+      const rows = await run("list", "always", [
+        encodeOptional(query.tenant),
+        encodeOptional(query.principal),
+        encodeOptional(query.operation),
+        encodeOptional(query.key),
+        query.state ?? null,
+        encodeLabels(label),
+        after === undefined ? null : encodeText(after.key),
+        after === undefined ? null : bufferOf(after.scopeHash),
+        String(query.limit + 1),
+      ]);
+      const records = rows.slice(0, query.limit).map(recordOf);
+      const last = records.at(-1);
+      return {
+        records,
+        ...(rows.length > query.limit && last !== undefined && { cursor: encodeCursor(last.identity) }),
+      };
+    },
+    async stats() {
+      const [row = []] = await run("stats", "always", []);
+      const [records, processing, completed, failed, unknown, bodyBytes, sweepLagMs, oldestUnknownMs] =
+        row.map(numberOf);
+      return {
+        records: records ?? 0,
+        processing: processing ?? 0,
+        completed: completed ?? 0,
+        failed: failed ?? 0,
+        unknown: unknown ?? 0,
+        bodyBytes: bodyBytes ?? 0,
+        sweepLagMs: sweepLagMs ?? 0,
+        oldestUnknownMs: oldestUnknownMs ?? 0,
+      };
+    },
+    async sweep({ limit, budgetMs }) {
+      const startedMs = environment.monotonicMs();
+      let deleted = 0;
+      for (;;) {
+        const size = Math.min(sweepBatch, limit - deleted);
+        const [[trusted, gone, more] = []] = await run("sweep", "conflicts", [String(size)]);
+        if (!flagOf(trusted)) return { deleted, more: false, guarded: true };
+        deleted += numberOf(gone);
+        if (!flagOf(more) || deleted >= limit || environment.monotonicMs() - startedMs >= budgetMs) {
+          return { deleted, more: flagOf(more), guarded: false };
+        }
+      }
+    },
+
+    async tick({ intervalMs }) {
+      const [row] = await run("tick", "always", [String(intervalMs)]);
+      return { trusted: flagOf(row?.[0]) };
+    },
+    async ping() {
+      const [[version, standby, readOnly, commit] = []] = await run("ping", "always", []);
+      if (flagOf(standby) || flagOf(readOnly)) throw refusal();
+      const newest = Math.max(...knownMigrations.map((step) => step.version));
+      if (version === null || numberOf(version) < newest) {
+        throw new IchidoError(
+          "schema-missing",
+          `the tables are at migration ${String(version)}, this version needs ${newest}; run \`npx ichido migrate\``,
+        );
+      }
+      if (commit === "off") {
+        throw new IchidoError(
+          "store-unavailable",
+          "synchronous_commit is off: a crash of the server would forget keys that were already granted; turn it on for " +
+            "this role or database",
+        );
+      }
+    },
+    watch: (identity, timeoutMs) => watcher.watch(identity, timeoutMs),
+    async close() {
+      watcher.close();
+      await listener?.close();
+    },
+
+    ...createMigrator(connection, options),
+  };
+  return store;
+}
+
+function connectionFor(client: ClientKind, prepare: boolean): Connection {
+  switch (client.kind) {
+    case "pg-pool":
+      return pgConnection(lendFromPool(client.pool), prepare);
+    case "pg-client":
+      return pgConnection(lendClient(client.client), prepare);
+    case "postgres-js":
+      return postgresJsConnection(client.sql, prepare);
+  }
+}
+
+function identityValues(identity: Identity): [string, Buffer] {
+  return [encodeText(identity.key), bufferOf(identity.scopeHash)];
+}
+
+function claimValues({ identity, owner, fence }: Claim): unknown[] {
+  return [...identityValues(identity), owner, String(fence)];
+}
+
+function identityArrays(identities: readonly Identity[]): [string, string] {
+  return [
+    textArray(identities.map(({ key }) => encodeText(key))),
+    bytesArray(identities.map(({ scopeHash }) => scopeHash)),
+  ];
+}
+
+/** A standby lags: what it does not show may exist. Statements that write are refused by the server itself. */
+function refuseStandby(rows: readonly Row[]): void {
+  if (flagOf(rows[0]?.[0])) throw refusal();
+}
+
+function refusal(): IchidoError {
+  return new IchidoError(
+    "store-unavailable",
+    "this PostgreSQL server is a hot standby or the session is read-only; connect to the primary",
+  );
+}
+
+const settleResults: readonly SettleResult[] = ["ok", "stale", "absent", "live", "completed"];
+
+function settleResultOf(value: unknown): SettleResult {
+  const verdict = textOf(value);
+  return settleResults.find((each) => each === verdict) ?? "stale";
+}

@@ -1,0 +1,137 @@
+/**
+ * Waiting duplicates. All waiters of a process share one poll, which asks for all their records in one statement, and one
+ * LISTEN connection where that was asked for; a hundred waiters never take more than one connection of the pool.
+ *
+ * A completion notifies only when the record is marked as watched, which a listening process does once per record: NOTIFY
+ * serialises commits across the whole database, so the hot path stays free of it. Records that this process itself
+ * completes wake their waiters at once, without the server.
+ */
+import { createHash } from "node:crypto";
+import { fraction } from "../../core/environment.ts";
+import type { Environment, Timer } from "../../core/environment.ts";
+import type { Identity } from "../../core/record.ts";
+import { idOf } from "./claims.ts";
+import type { Listener } from "./listen.ts";
+import { encodeText } from "./text.ts";
+
+/** Between two polls, times a random factor from 0.5 to 1.5. */
+const pollMs = 60;
+/** The net below notifications. */
+const listeningPollMs = 1_000;
+const pollFailedMs = 500;
+const identitiesPerPoll = 500;
+
+interface Watched {
+  readonly identity: Identity;
+  readonly wakes: Set<() => void>;
+  marked: boolean;
+}
+
+export interface Watcher {
+  watch(identity: Identity, timeoutMs: number): Promise<void>;
+  /** This process changed the record itself. */
+  wake(identity: Identity): void;
+  /** A notification came. */
+  wakeByDigest(digest: string): void;
+  close(): void;
+}
+
+export interface WatcherOptions {
+  readonly environment: Environment;
+  /** The indexes of those that may have changed. */
+  poll(identities: readonly Identity[]): Promise<readonly number[]>;
+  mark(identities: readonly Identity[]): Promise<void>;
+  listener(): Listener | undefined;
+}
+
+/** What `pg_notify` carries: never the key in clear. */
+export function digestOf(identity: Identity): string {
+  return createHash("sha256").update(encodeText(identity.key), "utf8").update(identity.scopeHash).digest("hex");
+}
+
+export function createWatcher(options: WatcherOptions): Watcher {
+  const { environment } = options;
+  const watched = new Map<string, Watched>();
+  const idsByDigest = new Map<string, string>();
+  let timer: Timer | undefined;
+  let polling = false;
+  let closed = false;
+
+  function wakeId(id: string): void {
+    for (const wake of watched.get(id)?.wakes ?? []) wake();
+  }
+
+  function schedule(delayMs: number): void {
+    timer?.cancel();
+    timer = environment.after(delayMs * (0.5 + fraction(environment)), () => void look());
+  }
+
+  /** One look at all records. While it runs no other starts; what comes meanwhile is looked at next. */
+  async function look(): Promise<void> {
+    if (polling || closed || watched.size === 0) return;
+    polling = true;
+    let nextMs = pollMs;
+    try {
+      const listener = options.listener();
+      await listener?.open();
+      const entries = [...watched.entries()].slice(0, identitiesPerPoll);
+      if (listener?.healthy === true) {
+        nextMs = listeningPollMs;
+        const unmarked = entries.map(([, each]) => each).filter((each) => !each.marked);
+        // Marked before the look: a change after it notifies, a change before it is seen.
+        if (unmarked.length > 0) await options.mark(unmarked.map((each) => each.identity));
+        for (const each of unmarked) each.marked = true;
+      }
+      const changed = await options.poll(entries.map(([, each]) => each.identity));
+      for (const index of changed) wakeId(entries[index]?.[0] ?? "");
+      // Those beyond the bound come first next time.
+      for (const [id, each] of entries) {
+        if (watched.size <= identitiesPerPoll || !watched.delete(id)) break;
+        watched.set(id, each);
+      }
+      if ([...watched.values()].some((each) => !each.marked)) nextMs = pollMs;
+    } catch {
+      nextMs = pollFailedMs;
+    } finally {
+      polling = false;
+      if (watched.size > 0) schedule(nextMs);
+    }
+  }
+
+  function watch(identity: Identity, timeoutMs: number): Promise<void> {
+    if (closed || timeoutMs <= 0) return Promise.resolve();
+    const id = idOf(identity);
+    const known = watched.get(id) ?? { identity, wakes: new Set(), marked: false };
+    if (known.wakes.size === 0) {
+      watched.set(id, known);
+      idsByDigest.set(digestOf(identity), id);
+    }
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        deadline.cancel();
+        known.wakes.delete(wake);
+        if (known.wakes.size === 0) {
+          watched.delete(id);
+          idsByDigest.delete(digestOf(identity));
+        }
+        resolve();
+      };
+      const deadline = environment.after(timeoutMs, wake, { hold: true });
+      known.wakes.add(wake);
+      if (!polling) schedule(pollMs / 2);
+    });
+  }
+
+  return {
+    watch,
+    wake: (identity) => {
+      if (watched.size > 0) wakeId(idOf(identity));
+    },
+    wakeByDigest: (digest) => wakeId(idsByDigest.get(digest) ?? ""),
+    close() {
+      closed = true;
+      timer?.cancel();
+      for (const { wakes } of watched.values()) for (const wake of wakes) wake();
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** PostgreSQL stores for the store suite: one database for a file, emptied before each case, with a clock that can move. */
+import pg from "pg";
+import postgres from "postgres";
+import { afterAll, describe, it } from "vitest";
+import { postgresStore } from "ichido/postgres";
+import type { PostgresClient, PostgresStoreOptions } from "ichido/postgres";
+import { storeSuite } from "ichido/testing";
+import type { StoreSubject } from "ichido/testing";
+import { freshDatabase } from "../support/services.ts";
+
+/** A client of the user's, and how the user would end it. */
+export interface OwnedClient {
+  readonly client: PostgresClient;
+  end(): Promise<unknown>;
+}
+
+export type MakeClient = (url: string) => Promise<OwnedClient>;
+
+const connectionsMax = 6;
+
+export const makePool: MakeClient = async (url) => {
+  const pool = new pg.Pool({ connectionString: url, max: connectionsMax });
+  pool.on("error", () => {});
+  return { client: pool, end: () => pool.end() };
+};
+
+export const makePipelinePool: MakeClient = async (url) => {
+  const pool = new pg.Pool({ connectionString: url, max: connectionsMax, pipeline: true });
+  return { client: pool, end: () => pool.end() };
+};
+
+export const makeClient: MakeClient = async (url) => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return { client, end: () => client.end() };
+};
+
+export const makePipelineClient: MakeClient = async (url) => {
+  const client = new pg.Client({ connectionString: url, pipeline: true });
+  await client.connect();
+  return { client, end: () => client.end() };
+};
+
+export const makePostgresJs: MakeClient = async (url) => {
+  const sql = postgres(url, { max: connectionsMax });
+  return { client: sql, end: () => sql.end() };
+};
+
+/**
+ * A `clock_timestamp()` that is found before the server's own and adds what the test put into a table. Statements that
+ * name the function plainly, as all of the store's do, see a server whose clock jumps.
+ */
+const movableClock = `
+  create schema test_clock;
+  create table test_clock.shift (ms bigint not null);
+  insert into test_clock.shift values (0);
+  create function test_clock.clock_timestamp() returns timestamptz volatile language sql as
+    'select pg_catalog.clock_timestamp() + (select ms from test_clock.shift) * interval ''1 ms''';
+`;
+
+export interface SubjectOptions {
+  readonly name: string;
+  readonly serverUrl: string;
+  readonly make: MakeClient;
+  readonly options?: PostgresStoreOptions;
+  /** By default the clock of the store moves and nothing waits; `false` lets real time pass. */
+  readonly movesClock?: boolean;
+  /** The address through which the store connects, given that of the database. */
+  readonly through?: (url: string) => string;
+}
+
+export interface PreparedSubject extends StoreSubject {
+  drop(): Promise<void>;
+}
+
+export async function prepareSubject(given: SubjectOptions): Promise<PreparedSubject> {
+  const movesClock = given.movesClock ?? true;
+  const database = await freshDatabase(given.serverUrl);
+  const admin = new pg.Client({ connectionString: database.url });
+  admin.on("error", () => {});
+  await admin.connect();
+  if (movesClock) {
+    await admin.query(movableClock);
+    await admin.query(`alter database ${database.name} set search_path = public, test_clock, pg_catalog`);
+  }
+  const url = given.through?.(database.url) ?? database.url;
+  const first = await given.make(url);
+  const second = await given.make(url);
+  const store = postgresStore(first.client, given.options);
+  await store.migrate();
+  return {
+    name: given.name,
+    movesClock,
+    watches: true,
+    async open() {
+      await admin.query("truncate ichido_records, ichido_steps, ichido_audit, ichido_clock");
+      if (movesClock) await admin.query("update test_clock.shift set ms = 0");
+      return {
+        store,
+        second: postgresStore(second.client, given.options),
+        ...(movesClock && {
+          clock: {
+            advanceMs: async (ms: number) => {
+              await admin.query("update test_clock.shift set ms = ms + $1", [Math.round(ms)]);
+            },
+          },
+        }),
+        close: async () => {},
+      };
+    },
+    async drop() {
+      await store.close();
+      await Promise.all([first.end(), second.end()]);
+      await admin.end();
+      await database.drop();
+    },
+  };
+}
+
+/** The store suite for each variant, one after the other. */
+export async function describeStores(
+  serverUrl: string,
+  variants: readonly Omit<SubjectOptions, "serverUrl">[],
+): Promise<void> {
+  for (const variant of variants) {
+    const subject = await prepareSubject({ ...variant, serverUrl });
+    describe(variant.name, () => {
+      storeSuite({ describe, it }, subject);
+      afterAll(() => subject.drop());
+    });
+  }
+}
