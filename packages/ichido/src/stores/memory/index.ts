@@ -7,11 +7,12 @@
 import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Fenced, Store } from "../../core/store.ts";
+import type { TransactionHandle } from "../../core/transaction.ts";
 import { warnUnlessAlone } from "./alone.ts";
 import { list, stats } from "./listing.ts";
 import { boundOf, checkNames, clockOf, timersOf, type MemoryStoreOptions } from "./options.ts";
 import { copyBytes, toRecord, type Row } from "./row.ts";
-import { createShelf, idOf } from "./shelf.ts";
+import { createShelf, idOf, idOfRow } from "./shelf.ts";
 import { isTrusted, ticked, type Ticks } from "./ticks.ts";
 import * as transitions from "./transitions.ts";
 import type { Answered, Moment } from "./transitions.ts";
@@ -43,7 +44,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (after === undefined || after === before) return;
     shelf.put(after);
     // A renewed lease is no news to those who wait for an answer.
-    if (after.state !== "processing" || after.leaseEndMs <= after.updatedAtMs) watchers.wake(idOf(after.identity));
+    if (after.state !== "processing" || after.leaseEndMs <= after.updatedAtMs) watchers.wake(idOfRow(after));
   }
 
   function apply<Request extends { readonly identity: Identity }>(
@@ -65,7 +66,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       promise: "an acknowledged write lives as long as this process and is seen by this process alone",
     },
 
-    async claim(request) {
+    async claim(request, transaction) {
+      if (transaction !== undefined) throw cannotJoin(transaction);
       const at = moment();
       const before = shelf.get(request.identity);
       if (before === undefined && !shelf.hasRoom(at.nowMs, at.trusted)) return { outcome: "full" };
@@ -75,13 +77,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     renew: async (requests) => requests.map((request) => apply(transitions.renew, request)),
     async complete(request, transaction) {
-      if (transaction !== undefined) {
-        const advice = "complete without the handle, or use a store in the database of the transaction";
-        throw new IchidoError(
-          "option-invalid",
-          `memoryStore cannot join a ${transaction.dialect} transaction: ${advice}`,
-        );
-      }
+      if (transaction !== undefined) throw cannotJoin(transaction);
       return apply(transitions.complete, request);
     },
     release: async (claim) => apply(transitions.release, claim),
@@ -139,4 +135,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       watchers.wakeAll();
     },
   };
+}
+
+function cannotJoin({ dialect }: TransactionHandle): IchidoError {
+  const advice = "leave the handle out, or use a store in the database of the transaction";
+  return new IchidoError("option-invalid", `memoryStore cannot join a ${dialect} transaction: ${advice}`);
 }

@@ -1,39 +1,44 @@
-import { Buffer } from "node:buffer";
 import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
-import { dueMs, isExpired, isUnknown, toRecord, type Row } from "./row.ts";
+import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
+import { bytesOf, dueMs, isExpired, isUnknown, textOf, toRecord, type HashText, type Row } from "./row.ts";
 
 const listLimitMax = 1_000;
 
 /** A cursor is the place of the last record given: the next page begins after it, whatever was added meanwhile. */
 interface Place {
   readonly key: string;
-  readonly scopeHash: Uint8Array;
+  readonly scopeHash: HashText;
 }
 
 export function list(rows: Iterable<Row>, query: ListQuery, nowMs: number): ListPage {
-  const after = query.cursor === undefined ? undefined : placeOf(query.cursor);
+  const after = query.cursor === undefined ? undefined : afterCursor(query.cursor);
   const found: Row[] = [];
   for (const row of rows) {
-    if (matches(row, query, nowMs) && (after === undefined || comparePlaces(row.identity, after) > 0)) found.push(row);
+    if (matches(row, query, nowMs) && (after === undefined || comparePlaces(row, after) > 0)) found.push(row);
   }
-  found.sort((a, b) => comparePlaces(a.identity, b.identity));
+  found.sort((a, b) => comparePlaces(a, b));
   const page = found.slice(0, Math.max(0, Math.min(query.limit, listLimitMax)));
   const last = page.at(-1);
   return {
     records: page.map((row) => toRecord(row, nowMs, "without bodies")),
-    ...(last === undefined || page.length === found.length ? {} : { cursor: cursorOf(last.identity) }),
+    ...(last === undefined || page.length === found.length
+      ? {}
+      : { cursor: encodeCursor({ key: last.key, scopeHash: bytesOf(last.scopeHash) }) }),
   };
 }
 
+function afterCursor(cursor: string): Place {
+  const { key, scopeHash } = decodeCursor(cursor);
+  return { key, scopeHash: textOf(scopeHash) };
+}
+
 function matches(row: Row, query: ListQuery, nowMs: number): boolean {
-  const { identity } = row;
   return (
-    (query.tenant === undefined || query.tenant === identity.tenant) &&
-    (query.principal === undefined || query.principal === identity.principal) &&
-    (query.operation === undefined || query.operation === identity.operation) &&
-    (query.key === undefined || query.key === identity.key) &&
-    (query.label === undefined ||
-      (Object.hasOwn(row.labels, query.label.name) && row.labels[query.label.name] === query.label.value)) &&
+    (query.tenant === undefined || query.tenant === row.tenant) &&
+    (query.principal === undefined || query.principal === row.principal) &&
+    (query.operation === undefined || query.operation === row.operation) &&
+    (query.key === undefined || query.key === row.key) &&
+    (query.label === undefined || row.labels[query.label.name] === query.label.value) &&
     (query.state === undefined || (query.state === "unknown" ? isUnknown(row, nowMs) : query.state === row.state))
   );
 }
@@ -56,7 +61,7 @@ export function stats(rows: Iterable<Row>, nowMs: number): StoreStats {
 }
 
 function comparePlaces(a: Place, b: Place): number {
-  return compareAsUtf8(a.key, b.key) || Buffer.compare(a.scopeHash, b.scopeHash);
+  return compareAsUtf8(a.key, b.key) || compareAsUtf8(a.scopeHash, b.scopeHash);
 }
 
 /** The order of the UTF-8 bytes, without encoding: only surrogates (above U+FFFF) sort differently as UTF-16. */
@@ -73,13 +78,4 @@ function compareAsUtf8(a: string, b: string): number {
 function aboveSurrogates(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
-}
-
-function cursorOf({ key, scopeHash }: Place): string {
-  return `${Buffer.from(scopeHash).toString("hex")}.${Buffer.from(key).toString("base64url")}`;
-}
-
-function placeOf(cursor: string): Place {
-  const [hash = "", key = ""] = cursor.split(".");
-  return { key: Buffer.from(key, "base64url").toString(), scopeHash: Buffer.from(hash, "hex") };
 }

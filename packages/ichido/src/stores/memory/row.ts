@@ -1,4 +1,5 @@
 /** A record as the memory store keeps it, and what can be read off it at a given moment. Rows are never changed. */
+import { Buffer } from "node:buffer";
 import { limits } from "../../core/defaults.ts";
 import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, StoredRecord } from "../../core/store.ts";
@@ -11,9 +12,22 @@ export interface StepRow {
   readonly result: Uint8Array | undefined;
 }
 
-export interface Row {
-  readonly identity: Identity;
-  readonly fingerprint: Fingerprint;
+/**
+ * Hashes are kept as text of one character a byte: a fifth of the memory of a byte array, compared by `===` and ordered
+ * as bytes are, and no window on a buffer that somebody else may change.
+ */
+export type HashText = string;
+
+export interface FingerprintRow {
+  readonly version: number;
+  readonly raw: HashText;
+  readonly canonical: HashText;
+  readonly former: HashText | undefined;
+}
+
+export interface Row extends Omit<Identity, "scopeHash"> {
+  readonly scopeHash: HashText;
+  readonly fingerprint: FingerprintRow;
   readonly labels: Readonly<Record<string, string>>;
   readonly state: RecordState;
   readonly owner: OwnerToken;
@@ -62,24 +76,39 @@ export function dueMs(row: Row): number | undefined {
   return row.state === "processing" ? Math.max(row.expiresAtMs, row.leaseEndMs) : row.expiresAtMs;
 }
 
-export function isSameRequest(stored: Fingerprint, asked: Fingerprint): boolean {
+export function isSameRequest(stored: FingerprintRow, asked: FingerprintRow): boolean {
   return (
-    equalBytes(stored.raw, asked.raw) ||
-    equalBytes(stored.canonical, asked.canonical) ||
-    equalBytes(stored.canonical, asked.former) ||
-    equalBytes(stored.former, asked.canonical)
+    stored.raw === asked.raw ||
+    stored.canonical === asked.canonical ||
+    stored.canonical === asked.former ||
+    stored.former === asked.canonical
   );
 }
 
-function equalBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
-  return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
+export function textOf(hash: Uint8Array): HashText {
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("latin1");
+}
+
+export function bytesOf(hash: HashText): Uint8Array {
+  return new Uint8Array(Buffer.from(hash, "latin1"));
+}
+
+export function fingerprintRowOf({ version, raw, canonical, former }: Fingerprint): FingerprintRow {
+  const formerText = former === undefined ? undefined : textOf(former);
+  return { version, raw: textOf(raw), canonical: textOf(canonical), former: formerText };
+}
+
+function fingerprintOf({ version, raw, canonical, former }: FingerprintRow): Fingerprint {
+  const kept = former === undefined ? {} : { former: bytesOf(former) };
+  return { version, raw: bytesOf(raw), canonical: bytesOf(canonical), ...kept };
 }
 
 export function toRecord(row: Row, nowMs: number, bodies: "with bodies" | "without bodies"): StoredRecord {
   const give = bodies === "with bodies" ? copyOut : withoutBody;
+  const { key, tenant, principal, operation } = row;
   return {
-    identity: row.identity,
-    fingerprint: row.fingerprint,
+    identity: { key, scopeHash: bytesOf(row.scopeHash), tenant, principal, operation },
+    fingerprint: fingerprintOf(row.fingerprint),
     state: row.state,
     owner: row.owner,
     fence: row.fence,

@@ -1,7 +1,7 @@
 /** The rows of a memory store: looked up by identity, bounded in number and bytes, ordered by when they may go. */
 import type { Identity, StoredResponse } from "../../core/record.ts";
 import { createDueQueue, type Queued } from "./due-queue.ts";
-import { dueMs, isExpired, type Row } from "./row.ts";
+import { dueMs, textOf, type Row } from "./row.ts";
 
 interface Slot extends Queued {
   readonly id: string;
@@ -15,7 +15,7 @@ export interface ShelfLimits {
 }
 
 /** What a record costs besides its texts and bodies: objects, map entry, queue entry, hashes. Measured on Node 24. */
-const recordBytes = 1_200;
+const recordBytes = 1_000;
 const stepBytes = 150;
 const headerBytes = 80;
 
@@ -45,7 +45,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
 
   function firstExpired(nowMs: number): Slot | undefined {
     const slot = queue.first();
-    return slot !== undefined && slot.dueMs <= nowMs && isExpired(slot.row, nowMs) ? slot : undefined;
+    return slot !== undefined && slot.dueMs <= nowMs ? slot : undefined;
   }
 
   function removeExpired(nowMs: number): boolean {
@@ -69,7 +69,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
     },
     get: (identity) => slots.get(idOf(identity))?.row,
     put(row) {
-      const id = idOf(row.identity);
+      const id = idOfRow(row);
       let slot = slots.get(id);
       if (slot === undefined) {
         slot = { id, row, bytes: 0, dueMs: 0, place: -1 };
@@ -77,7 +77,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
       }
       slot.row = row;
       bytes -= slot.bytes;
-      slot.bytes = bytesOf(row);
+      slot.bytes = sizeOf(row);
       bytes += slot.bytes;
       queue.put(slot, dueMs(row));
     },
@@ -97,15 +97,14 @@ export function createShelf(limits: ShelfLimits): Shelf {
 
 /** 32 characters of hash, then the key: no delimiter that a key could imitate. */
 export function idOf(identity: Identity): string {
-  return (
-    Buffer.from(identity.scopeHash.buffer, identity.scopeHash.byteOffset, identity.scopeHash.byteLength).toString(
-      "latin1",
-    ) + identity.key
-  );
+  return textOf(identity.scopeHash) + identity.key;
 }
 
-function bytesOf(row: Row): number {
-  let sum = recordBytes + 2 * row.identity.key.length + (row.holdReason?.length ?? 0);
+export const idOfRow = (row: Row): string => row.scopeHash + row.key;
+
+function sizeOf(row: Row): number {
+  let sum = recordBytes + 2 * row.key.length;
+  for (const text of [row.tenant, row.principal, row.holdReason]) sum += text?.length ?? 0;
   for (const name in row.labels) sum += name.length + (row.labels[name]?.length ?? 0) + headerBytes;
   for (const step of row.steps) sum += stepBytes + step.name.length + (step.result?.length ?? 0);
   for (const entry of row.audit) sum += stepBytes + entry.actor.length + entry.reason.length;

@@ -24,13 +24,16 @@ import type {
   SuspendRequest,
 } from "../../core/store.ts";
 import {
+  bytesOf,
   copyBytes,
   copyIn,
   copyOut,
+  fingerprintRowOf,
   isExpired,
   isLive,
   isSameRequest,
   isSealed,
+  textOf,
   type Row,
   type StepRow,
 } from "./row.ts";
@@ -54,11 +57,16 @@ export function claim(stored: Row | undefined, request: ClaimRequest, moment: Mo
     return granted(firstRow(request, fence, moment.nowMs), "new");
   }
   const row = stored;
-  if (!isSameRequest(row.fingerprint, request.fingerprint)) return { row, result: { outcome: "mismatch" } };
+  if (!isSameRequest(row.fingerprint, fingerprintRowOf(request.fingerprint)))
+    return { row, result: { outcome: "mismatch" } };
   if (row.state === "completed") return { row, result: completed(row, moment.nowMs) };
   if (row.state === "failed") return granted(takenOver(row, request, moment), "failed");
-  if (row.owner === request.owner) return granted(withLease(row, request.leaseMs, moment), "own");
-  if (isLive(row, moment.nowMs)) {
+  const live = isLive(row, moment.nowMs);
+  // An owner that left its record in doubt does not get it back by a copy of its claim that was under way meanwhile.
+  if (row.owner === request.owner && (live || !isSealed(row))) {
+    return granted(withLease(row, request.leaseMs, moment), "own");
+  }
+  if (live) {
     const leaseLeftMs = row.leaseEndMs - moment.nowMs;
     return { row, result: { outcome: "processing", leaseLeftMs, attempts: row.attempts } };
   }
@@ -153,9 +161,14 @@ function nextFence(row: Row | undefined, moment: Moment): number {
 }
 
 function firstRow(request: ClaimRequest, fence: number, nowMs: number): Row {
+  const { key, scopeHash, tenant, principal, operation } = request.identity;
   return {
-    identity: request.identity,
-    fingerprint: request.fingerprint,
+    key,
+    scopeHash: textOf(scopeHash),
+    tenant,
+    principal,
+    operation,
+    fingerprint: fingerprintRowOf(request.fingerprint),
     labels: Object.freeze({ ...request.labels }),
     state: "processing",
     owner: request.owner,
@@ -199,7 +212,7 @@ function failed(row: Row, { nowMs }: Moment): Row {
 
 function granted(row: Row, origin: Extract<ClaimResult, { outcome: "granted" }>["origin"]): Claimed {
   const { fence, attempts, createdAtMs, expiresAtMs } = row;
-  const canonical = copyBytes(row.fingerprint.canonical);
+  const canonical = bytesOf(row.fingerprint.canonical);
   const stepsStarted = row.steps.length;
   const times = { createdAtMs, expiresAtMs };
   return { row, result: { outcome: "granted", fence, attempt: attempts, origin, stepsStarted, canonical, ...times } };

@@ -11,6 +11,7 @@ import { claimCases } from "./claim-cases.ts";
 import { completionCases } from "./completion-cases.ts";
 import { expiryCases } from "./expiry-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
+import { historyCases } from "./history-cases.ts";
 import { listingCases } from "./listing-cases.ts";
 import { mismatchCases } from "./mismatch-cases.ts";
 import { withRig } from "./rig.ts";
@@ -31,6 +32,7 @@ export const storeCases: readonly StoreCase[] = [
   ...stepCases,
   ...settleCases,
   ...listingCases,
+  ...historyCases,
 ];
 
 /** Registers one test for every case. Unknown ids in `subject.skip` are an error: a skip must not outlive its case. */

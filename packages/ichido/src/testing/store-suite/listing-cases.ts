@@ -56,6 +56,28 @@ export const listingCases: readonly StoreCase[] = [
     },
   },
   {
+    id: "S17-doubt",
+    title: "S17 a record in doubt counts as unknown also while someone is finding out",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask" }), "ok");
+      await rig.grant(identity, "b", { takeover: "any" });
+      assert.equal((await rig.claim(identity, "c")).outcome, "processing");
+      assert.equal((await rig.store.list({ state: "unknown", limit: 10 })).records.length, 1);
+      const { processing, unknown } = await rig.store.stats();
+      assert.deepEqual({ processing, unknown }, { processing: 1, unknown: 1 });
+    },
+  },
+  {
+    id: "S17-cursor",
+    title: "S17 a cursor that no page gave is refused",
+    async run(rig) {
+      await rig.grant(sampleIdentity("key"), "a");
+      await assert.rejects(rig.store.list({ limit: 1, cursor: "!" }));
+    },
+  },
+  {
     id: "S17-fields",
     title: "S17 a listed record has its fields and no body",
     async run(rig) {

@@ -6,29 +6,39 @@ import { asGranted, assertSame, type Rig } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";
 
 /** Each state that a record can be met in, and how it gets there. */
-const states: Readonly<Record<string, (rig: Rig, identity: Identity) => Promise<void>>> = {
-  processing: async (rig, identity) => {
-    await rig.grant(identity, "a");
+const states: readonly {
+  readonly id: string;
+  readonly what: string;
+  readonly reach: (rig: Rig, identity: Identity) => Promise<unknown>;
+}[] = [
+  { id: "processing", what: "in flight", reach: (rig, identity) => rig.grant(identity, "a") },
+  { id: "lapsed", what: "lapsed", reach: (rig, identity) => rig.lapsed(identity, "a") },
+  { id: "completed", what: "completed", reach: (rig, identity) => rig.completed(identity, "a") },
+  {
+    id: "failed",
+    what: "failed",
+    async reach(rig, identity) {
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.release(claim), "ok");
+    },
   },
-  lapsed: async (rig, identity) => {
-    await rig.lapsed(identity, "a");
+  {
+    id: "interim",
+    what: "suspended with an interim answer",
+    async reach(rig, identity) {
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
+    },
   },
-  failed: async (rig, identity) => {
-    const { claim } = await rig.grant(identity, "a");
-    assert.equal(await rig.store.release(claim), "ok");
+  {
+    id: "hold",
+    what: "on hold",
+    async reach(rig, identity) {
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask the bank" }), "ok");
+    },
   },
-  completed: async (rig, identity) => {
-    await rig.completed(identity, "a");
-  },
-  "suspended with an interim answer": async (rig, identity) => {
-    const { claim } = await rig.grant(identity, "a");
-    assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
-  },
-  "on hold": async (rig, identity) => {
-    const { claim } = await rig.grant(identity, "a");
-    assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask the bank" }), "ok");
-  },
-};
+];
 
 const stored = sampleFingerprint("stored");
 const other = sampleFingerprint("other");
@@ -45,9 +55,9 @@ const equals: readonly { readonly id: string; readonly what: string; readonly fi
 ];
 
 export const mismatchCases: readonly StoreCase[] = [
-  ...Object.entries(states).map(([state, reach]): StoreCase => ({
-    id: `S3-${state.split(" ")[0]}`,
-    title: `S3 another fingerprint is a mismatch when the record is ${state}, and alters nothing`,
+  ...states.map(({ id, what, reach }): StoreCase => ({
+    id: `S3-${id}`,
+    title: `S3 another fingerprint is a mismatch when the record is ${what}, and alters nothing`,
     async run(rig) {
       const identity = sampleIdentity("key");
       await reach(rig, identity);

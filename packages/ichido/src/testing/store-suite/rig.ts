@@ -17,6 +17,8 @@ export const tickMs = 150;
 export const retentionMsShort = 4 * tickMs;
 export const retentionMsLong = 86_400_000;
 const deadlineMs = 20_000;
+/** Where time need not be waited for, a wait in vain ends by its turns. */
+const turnsMax = 3_000;
 
 export type Granted = Extract<ClaimResult, { outcome: "granted" }>;
 export type Completed = Extract<ClaimResult, { outcome: "completed" }>;
@@ -96,7 +98,8 @@ function createRig(store: Store, second: Store, clock: StoreClock | undefined): 
 
   async function eventually(what: string, check: () => Promise<boolean>): Promise<void> {
     const untilMs = performance.now() + deadlineMs;
-    while (!(await check())) {
+    for (let turn = 0; !(await check()); turn += 1) {
+      assert.ok(clock === undefined || turn < turnsMax, `${what}: not within ${turnsMax} turns of the store's clock`);
       assert.ok(performance.now() < untilMs, `${what}: not within ${deadlineMs} ms`);
       await pass(tickMs / 5);
     }

@@ -149,6 +149,19 @@ export const takeoverCases: readonly StoreCase[] = [
     },
   },
   {
+    id: "S4-own-doubt",
+    title: "S4 an owner that left its record in doubt does not get it back by a copy of its claim",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim, granted } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.suspend({ ...claim, interim }), "ok");
+      const before = await rig.snapshot(identity);
+      const copy = await rig.claim(identity, "a");
+      assertSame(copy, { outcome: "unknown", interim, fence: granted.fence, attempts: 1 });
+      assert.deepEqual(await rig.snapshot(identity), before);
+    },
+  },
+  {
     id: "S4-suspended-owner",
     title: "S4 an owner that suspended its record and was not overtaken may still complete it",
     async run(rig) {

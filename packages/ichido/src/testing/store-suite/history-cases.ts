@@ -1,0 +1,180 @@
+/**
+ * Long random histories, tried on the store and on the reference model (the memory store) side by side: every answer
+ * must be the same, and so must everything that can be read at the end. What single cases do not think of, these meet.
+ */
+import assert from "node:assert/strict";
+import type { Identity, OwnerToken } from "../../core/record.ts";
+import type { ClaimResult, Store, Takeover } from "../../core/store.ts";
+import { memoryStore } from "../../stores/memory/index.ts";
+import { fakeClock, type FakeClock } from "../clock.ts";
+import type { StoreCase } from "./case.ts";
+import { plain, type Rig } from "./rig.ts";
+import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";
+
+/** Sums of these never meet a lease, a retention or a tick gap exactly, so a clock that creeps decides nothing. */
+const passesMs = [7_000, 41_000] as const;
+const leasesMs = [10_000, 30_000] as const;
+const retentionMs = 60_000;
+const intervalMs = 15_000;
+
+interface Side {
+  readonly store: Store;
+  /** The fences that this side gave, by identity and owner: fences differ between the sides, their order does not. */
+  readonly fences: Map<string, number>;
+}
+
+type Pick = <Item>(items: readonly Item[]) => Item;
+type Verb = (pick: Pick, identity: Identity, owner: OwnerToken) => (side: Side) => Promise<unknown>;
+
+const slot = (identity: Identity, owner: OwnerToken): string => `${identity.key}/${owner}`;
+const fenceOf = (side: Side, identity: Identity, owner: OwnerToken): number =>
+  side.fences.get(slot(identity, owner)) ?? 1;
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** Every verb with arguments drawn at random; `complete` with a fence that the side itself gave. */
+const verbs: Readonly<Record<string, Verb>> = {
+  claim(pick, identity, owner) {
+    const fingerprint = sampleFingerprint(pick(["same", "same", "same", "same", "other"]));
+    const takeover = pick<Takeover>(["none", "lapsed", "lapsed", "any"]);
+    const leaseMs = pick(leasesMs);
+    return async (side) => {
+      const result = await side.store.claim({ identity, owner, fingerprint, takeover, leaseMs, retentionMs });
+      if (result.outcome === "granted") side.fences.set(slot(identity, owner), result.fence);
+      return timeless(result);
+    };
+  },
+  renew(pick, identity, owner) {
+    const leaseMs = pick(leasesMs);
+    return (side) => side.store.renew([{ identity, owner, fence: fenceOf(side, identity, owner), leaseMs }]);
+  },
+  complete(pick, identity, owner) {
+    const response = sampleResponse({ body: pick(["one", "two", "three"]), kind: pick(["full", "tombstone"]) });
+    return (side) => side.store.complete({ identity, owner, fence: fenceOf(side, identity, owner), response });
+  },
+  release: (_pick, identity, owner) => async (side) => {
+    // Whether an owner that releases twice hears `ok` or `stale` is not promised; nothing changes either way.
+    if ((await side.store.find(identity))?.state === "failed") return "failed";
+    return side.store.release({ identity, owner, fence: fenceOf(side, identity, owner) });
+  },
+  suspend(pick, identity, owner) {
+    const interim = pick([undefined, undefined, sampleResponse({ status: 202, body: "wait" })]);
+    const holdReason = pick([undefined, undefined, "ask the bank"]);
+    const parts = {
+      ...(interim === undefined ? {} : { interim }),
+      ...(holdReason === undefined ? {} : { holdReason }),
+    };
+    return (side) => side.store.suspend({ identity, owner, fence: fenceOf(side, identity, owner), ...parts });
+  },
+  startStep(pick, identity, owner) {
+    const step = { name: pick(["reserve", "charge"]), leaseMs: pick(leasesMs) };
+    return (side) => side.store.startStep({ identity, owner, fence: fenceOf(side, identity, owner), ...step });
+  },
+  finishStep(pick, identity, owner) {
+    const step = { name: pick(["reserve", "charge"]), leaseMs: pick(leasesMs), result: bytes(pick(["r1", "r2"])) };
+    return async (side) => {
+      // Only a step that was started can be finished; what a store makes of any other is not promised.
+      const started = (await side.store.steps(identity)).some((each) => each.name === step.name);
+      if (!started) return "not started";
+      return side.store.finishStep({ identity, owner, fence: fenceOf(side, identity, owner), ...step });
+    };
+  },
+  settle(pick, identity, owner) {
+    const response = sampleResponse({ body: "found" });
+    const decision = pick([{ kind: "adopt", response }, { kind: "release" }, { kind: "hold" }] as const);
+    return async (side) => {
+      const record = await side.store.find(identity);
+      // A failed record is free already; what holding or adopting it means is not promised.
+      if (record?.state === "failed") return "failed";
+      const fence = fenceOf(side, identity, owner);
+      if (record?.state === "completed" && record.fence !== fence) return "completed or stale";
+      return side.store.settle({ identity, fence, decision, actor: "on-call", reason: "asked" });
+    };
+  },
+};
+const names = ["claim", "claim", "claim", "claim", ...Object.keys(verbs)];
+
+function timeless(result: ClaimResult): unknown {
+  const kept: Record<string, unknown> = { ...result };
+  for (const name of ["fence", "createdAtMs", "expiresAtMs", "expiresInMs", "leaseLeftMs"]) delete kept[name];
+  return plain(kept);
+}
+
+/** Everything that can be read of an identity, without times and fences. */
+async function readOut(store: Store, identity: Identity): Promise<unknown> {
+  const record = await store.find(identity);
+  if (record === undefined) return undefined;
+  const {
+    fence: _fence,
+    leaseLeftMs: _left,
+    createdAtMs: _created,
+    updatedAtMs: _updated,
+    expiresAtMs: _expires,
+    ...rest
+  } = record;
+  // After a settlement nobody owns the record; whose token stands there then is the store's own affair.
+  const { owner: _owner, ...kept } = rest;
+  const steps = (await store.steps(identity)).map(({ name, state, attempt, result }) => ({
+    name,
+    state,
+    attempt,
+    result,
+  }));
+  return plain({ ...kept, steps });
+}
+
+function pickerOf(clock: FakeClock): Pick {
+  return (items) => {
+    const [high = 0, low = 0] = clock.environment.randomBytes(2);
+    const item = items[(high * 256 + low) % items.length];
+    return item as (typeof items)[number];
+  };
+}
+
+async function live(rig: Rig, seed: number, verbsTotal: number): Promise<void> {
+  const clock = fakeClock({ seed });
+  const pick = pickerOf(clock);
+  const model: Side = { store: memoryStore({ nowMs: clock.nowMs }), fences: new Map() };
+  const sides = [{ store: rig.store, fences: new Map() }, model] as const;
+  const identities = ["one", "two", "three"].map((key) => sampleIdentity(`${key}-${seed}`));
+  const owners = ["a", "b", "c"].map((name) => sampleOwner(`${name}-${seed}`));
+  const told: string[] = [];
+
+  for (let index = 0; index < verbsTotal; index += 1) {
+    const passMs = rig.clock === undefined ? 0 : pick([0, 0, 0, ...passesMs]);
+    if (passMs > 0) {
+      await rig.clock?.advanceMs(passMs);
+      clock.stepWall(passMs);
+      const ticks = pick([true, true, false]);
+      if (ticks) for (const side of sides) await side.store.tick({ intervalMs });
+      told.push(`${passMs} ms pass${ticks ? ", tick" : ""}`);
+    }
+    const name = pick(names);
+    const [identity, owner] = [pick(identities), pick(owners)];
+    const use = (verbs[name] ?? assert.fail())(pick, identity, owner);
+    const [answer, expected] = [await use(sides[0]), await use(model)];
+    told.push(`${name} ${identity.key} by ${owner.slice(0, 4)}: ${JSON.stringify(plain(expected))}`);
+    const history = `seed ${seed}, after:\n${told.slice(-25).join("\n")}`;
+    assert.deepEqual(plain(answer), plain(expected), history);
+    assert.deepEqual(await readOut(rig.store, identity), await readOut(model.store, identity), history);
+  }
+}
+
+const seeds = [1, 2, 3, 4];
+
+export const historyCases: readonly StoreCase[] = [
+  {
+    id: "S5-history",
+    title: "S5 random histories of all verbs give the same answers and records as the reference model",
+    async run(rig) {
+      for (const seed of seeds) await live({ ...rig, clock: undefined }, seed, 80);
+    },
+  },
+  {
+    id: "S8-history",
+    title: "S8 random histories in which leases lapse and answers expire agree with the reference model",
+    needs: "clock",
+    async run(rig) {
+      for (const seed of seeds) await live(rig, seed, 80);
+    },
+  },
+];
