@@ -8,7 +8,7 @@ import { bankFile, databaseFile, isLoopback, readConfig, type ShopConfig } from 
 import { openDatabase } from "./database.ts";
 import { bankGateway } from "./gateway/bank-gateway.ts";
 import { caller } from "./http/authentication.ts";
-import { drain, listen } from "./listen.ts";
+import { listen } from "./listen.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
 import { paymentMigrations, sqlitePaymentRepository } from "./payments/sqlite-payment-repository.ts";
 import { exitWithReason, textOf } from "./errors.ts";
@@ -57,16 +57,17 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       payments: sqlitePaymentRepository(database),
       gateway: bankGateway({ url: gatewayUrl, timeoutMs: config.gatewayTimeoutMs }),
     };
-    const { server, url } = await listen(shopApp({ config, ichido, ports, gatewayUrl, log }), config.host, config.port);
+    const app = shopApp({ config, ichido, ports, gatewayUrl, log });
+    const listening = await listen(app, config.host, config.port);
     // Both at once: a handler whose client has gone is known to the keys only, an answer on its way to the server only.
-    undo.push(() => Promise.all([drain(server, DRAIN_MS), ichido.close()]));
+    undo.push(() => Promise.all([listening.drain(DRAIN_MS), ichido.close()]));
 
     if (config.usesDefaultTokens && !isLoopback(config.host)) {
       log(
         `warning: ${config.host} is not a loopback address and the tokens are the published defaults; set SHOP_TOKENS`,
       );
     }
-    console.log(`shop ready ${url}`);
+    console.log(`shop ready ${listening.url}`);
     return stop;
   } catch (error) {
     await stop();

@@ -86,7 +86,7 @@ describe("two shops on one folder", () => {
     expect([...events.keys()].filter((event) => event !== "409 idempotency-in-flight")).toEqual([]);
     await expectOneChargeEach(answers, await bankOf(shops[0]));
     await expectPaymentRows(shops[1], KEYS);
-  }, 60_000);
+  }, 120_000);
 
   it(`A04 E-07 E-08 charge each key once while one shop after the other is killed by SIGKILL`, async () => {
     const settings = { SHOP_DATA: newFolder(), IDEMPOTENCY_LEASE_MS: "800", SHOP_HANDLER_DELAY_MS: "100" };
@@ -95,7 +95,7 @@ describe("two shops on one folder", () => {
     const events = new Map<string, number>();
     const note = (event: string) => void events.set(event, (events.get(event) ?? 0) + 1);
 
-    const KILLS = 6;
+    const KILLS = 5;
     let kills = 0;
     let ended = false;
     const killer = (async () => {
@@ -110,7 +110,7 @@ describe("two shops on one folder", () => {
       }
     })();
 
-    const deadline = Date.now() + 60_000;
+    const deadline = Date.now() + 120_000;
     const worker = async (): Promise<void> => {
       while ((answers.size < KEYS || kills < KILLS) && Date.now() < deadline) {
         const key = randomUUID();
@@ -130,7 +130,7 @@ describe("two shops on one folder", () => {
     expect(events.get("interrupted"), "a storm that interrupts nobody proves nothing").toBeGreaterThan(0);
     await expectOneChargeEach(answers, await bankOf(shops[0] as Shop));
     await expectPaymentRows(shops[1] as Shop, answers.size);
-  }, 90_000);
+  }, 180_000);
 
   it("E-07 kill -9 inside a payment: 409 with Retry-After until the lease ends, then one answer and one charge", async () => {
     const settings = { SHOP_DATA: newFolder(), IDEMPOTENCY_LEASE_MS: "2000" };

@@ -295,7 +295,7 @@ describe("POST /payments", () => {
   });
 
   it("T-01 an expired key that the bank still remembers is a new payment, but never a second charge", async () => {
-    await open({ IDEMPOTENCY_RETENTION_MS: "400" });
+    await open({ IDEMPOTENCY_RETENTION_MS: "400", IDEMPOTENCY_SWEEP_MS: "200" });
     const key = randomUUID();
     const first = await pay(shop, { key });
     const second = await until("expired", async () => {
@@ -304,6 +304,9 @@ describe("POST /payments", () => {
     });
     expect(second.body.paymentId).not.toBe(first.body.paymentId);
     expect(await ledger.charges()).toHaveLength(1);
+    await until("the sweep removes the key", async () =>
+      (await send(`${shop.url}/metrics`)).text.includes('idempotency_store_record_count{state="completed"} 0\n'),
+    );
   });
 
   it("E-01 answers 503 while the bank cannot be reached, charges nothing, and pays when it is back", async () => {
@@ -355,6 +358,7 @@ describe("GET /payments/:paymentId", () => {
     const foreign = await send(url, { token: "demo-3" });
     const absent = await send(`${shop.url}/payments/${randomUUID()}`, { token: "demo-3" });
     expectProblem(foreign, 404, "not-found");
+    expectProblem(await send(`${shop.url}/payments/%zz`), 400, "validation");
     expect(foreign.text).toBe(absent.text);
   });
 

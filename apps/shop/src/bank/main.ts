@@ -1,7 +1,7 @@
 /** The bank simulator as a process: alone (`npm run bank`), or as the child of a shop. */
 import { resolve } from "node:path";
 import { SettingsReader, type Variables } from "../environment.ts";
-import { drain, listen } from "../listen.ts";
+import { listen } from "../listen.ts";
 import { exitWithReason } from "../errors.ts";
 import { whenNpmIsGone } from "../parent-watch.ts";
 import { openLedger } from "./ledger.ts";
@@ -23,11 +23,11 @@ function readConfig(variables: Variables) {
 async function main(): Promise<void> {
   const { port, file, retentionMs } = readConfig(process.env);
   const ledger = await openLedger(file, retentionMs);
-  const { server, url, port: bound } = await listen(bankApp(ledger), "127.0.0.1", port);
+  const listening = await listen(bankApp(ledger), "127.0.0.1", port);
 
   if (process.send === undefined) {
     const end = (): void => {
-      void drain(server, DRAIN_MS).then(() => {
+      void listening.drain(DRAIN_MS).then(() => {
         ledger.close();
         process.exit(0);
       });
@@ -40,9 +40,9 @@ async function main(): Promise<void> {
     const wait = (): void => undefined;
     process.on("SIGINT", wait).on("SIGTERM", wait);
     process.once("disconnect", () => process.exit(0));
-    process.send({ port: bound });
+    process.send({ port: listening.port });
   }
-  console.log(`bank ready ${url}`);
+  console.log(`bank ready ${listening.url}`);
 }
 
 try {
