@@ -5,3 +5,5 @@ export * from "./crash-points.ts";
 export * from "./fake-provider.ts";
 export * from "./fault-proxy.ts";
 export * from "./faults.ts";
+export * from "./adapter-suite/index.ts";
+export { reapAfterDeath } from "./reaper.ts";

@@ -1,0 +1,106 @@
+/**
+ * Where keys come from. A key stands for one intent: made when the person decides, not when the program sends.
+ *
+ * | source | right when | wrong when |
+ * |---|---|---|
+ * | `uuidV7`, `uuidV4` | nearly always: random, nothing to guess, nothing to leak | never by itself; the attempt must be kept across retries |
+ * | `contentKey` | the content alone is the intent, such as importing a file | two intents can have equal content: a second, wanted order of the same thing would be swallowed |
+ * | `compositeKey` | several programs must agree on the key without talking | the time part is taken at every try: each try is then another intent |
+ *
+ * Never put an e-mail address, a name or a card number into a key: keys are stored, logged and compared in clear by others.
+ */
+import { ClientError } from "./errors.ts";
+
+export type KeySource = (payload: unknown) => string | Promise<string>;
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function formatted(bytes: Uint8Array, version: number): string {
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length));
+
+/** Not `crypto.randomUUID`: that exists in secure contexts only. */
+export function uuidV4(): string {
+  return formatted(randomBytes(16), 4);
+}
+
+/** Sorts by the time of its making, which databases like. */
+export function uuidV7(nowMs: number = Date.now()): string {
+  const bytes = randomBytes(16);
+  let rest = nowMs;
+  for (let at = 5; at >= 0; at -= 1) {
+    bytes[at] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  return formatted(bytes, 7);
+}
+
+/** JSON with members sorted, so that equal contents have equal texts. */
+export function stableJson(value: unknown): string {
+  const seen = new Set<object>();
+  const write = (each: unknown): string => {
+    if (each === undefined || typeof each === "function" || typeof each === "symbol") return "null";
+    if (typeof each !== "object" || each === null)
+      return typeof each === "bigint" ? String(each) : JSON.stringify(each);
+    if (typeof (each as { toJSON?: unknown }).toJSON === "function")
+      return write((each as { toJSON(): unknown }).toJSON());
+    if (seen.has(each)) throw new ClientError("payload-unhashable", "the payload refers to itself; pass plain JSON");
+    seen.add(each);
+    const text = Array.isArray(each)
+      ? `[${each.map(write).join(",")}]`
+      : `{${Object.entries(each)
+          .filter(([, member]) => member !== undefined)
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, member]) => `${JSON.stringify(name)}:${write(member)}`)
+          .join(",")}}`;
+    seen.delete(each);
+    return text;
+  };
+  return write(value);
+}
+
+/** FNV-1a over two lanes where Web Crypto is missing (plain http): enough to notice a change, never used as a key. */
+function weakHash(text: string): string {
+  let a = 0x811c9dc5;
+  let b = 0x01000193;
+  for (let at = 0; at < text.length; at += 1) {
+    a = Math.imul(a ^ text.charCodeAt(at), 0x01000193);
+    b = Math.imul(b ^ text.charCodeAt(text.length - 1 - at), 0x85ebca6b);
+  }
+  return `w${(a >>> 0).toString(16)}${(b >>> 0).toString(16)}`;
+}
+
+async function sha256(text: string): Promise<string | undefined> {
+  const subtle = globalThis.crypto?.subtle;
+  if (subtle === undefined) return undefined;
+  return hex(new Uint8Array(await subtle.digest("SHA-256", new TextEncoder().encode(text))));
+}
+
+/** Binds an attempt to its payload. */
+export async function payloadHash(payload: unknown): Promise<string> {
+  const text = stableJson(payload);
+  return (await sha256(text)) ?? weakHash(text);
+}
+
+/** The same content gives the same key, for ever. Needs a secure context (https or localhost). */
+export async function contentKey(payload: unknown, prefix = ""): Promise<string> {
+  const hash = await sha256(stableJson([prefix, payload]));
+  if (hash === undefined)
+    throw new ClientError("payload-unhashable", "contentKey needs Web Crypto: serve the page over https");
+  return hash;
+}
+
+/** Whose, when, and a random part: `composite({ principal: account.id })`. The principal is hashed into the key. */
+export async function compositeKey(parts: {
+  readonly principal: string;
+  readonly atMs?: number;
+  readonly random?: string;
+}): Promise<string> {
+  const { principal, atMs = Date.now(), random = hex(randomBytes(8)) } = parts;
+  const who = (await sha256(principal))?.slice(0, 16) ?? weakHash(principal);
+  return `${who}-${atMs.toString(36)}-${random}`;
+}

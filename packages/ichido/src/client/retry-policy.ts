@@ -1,0 +1,98 @@
+/** What an answer means for the intent, and when to ask again. */
+
+export interface ProblemDocument {
+  readonly type?: string;
+  readonly code?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly status?: number;
+  readonly retryable?: boolean;
+}
+
+export interface RetryOptions {
+  /** Tries in all. Default 8. */
+  readonly tries?: number;
+  /** From the first try to the last answer. Default 60 000. */
+  readonly deadlineMs?: number;
+  /** One try, answer read to the end. Default 15 000. */
+  readonly timeoutMs?: number;
+  /** Pause before the second try, before jitter; doubles. Default 250, at most `pauseMsMax` (8 000). */
+  readonly pauseMs?: number;
+  readonly pauseMsMax?: number;
+  /** Retries that may be taken out at once, over all requests of a client; refilled by successes. Default 20. */
+  readonly budget?: number;
+}
+
+export const retryDefaults: Required<RetryOptions> = {
+  tries: 8,
+  deadlineMs: 60_000,
+  timeoutMs: 15_000,
+  pauseMs: 250,
+  pauseMsMax: 8_000,
+  budget: 20,
+};
+
+/**
+ * `done` and `declined` are definitive. `refused`: definitive for this request, but the key was not used up (log in,
+ * correct, and send again with the same key). `again`: ask again with the same key. `open`: nobody knows, and asking again
+ * by itself will not help.
+ */
+export type Meaning = "done" | "declined" | "refused" | "again" | "open";
+
+const again = new Set([408, 425, 429]);
+const keyNotUsed = new Set([400, 401, 403, 412, 413, 415, 428]);
+const layerRefusals = new Set(["idempotency-key-required", "idempotency-key-invalid", "idempotency-key-reused"]);
+
+export function meaningOf(status: number, headers: Headers, problem: ProblemDocument | undefined): Meaning {
+  const mayRetry = problem?.retryable;
+  if (status === 202 && headers.has("retry-after")) return "again";
+  if (status < 400) return "done";
+  if (problem?.code === "outcome-unknown") return mayRetry === true ? "again" : "open";
+  if (status >= 500) return mayRetry === false ? "open" : "again";
+  if (mayRetry === true || (mayRetry === undefined && again.has(status))) return "again";
+  if (status === 409 && mayRetry === undefined && headers.has("retry-after")) return "again";
+  if (layerRefusals.has(problem?.code ?? "")) return "refused";
+  return status !== 400 && keyNotUsed.has(status) ? "refused" : "declined";
+}
+
+/** Seconds or a date; the date is read against the server's own clock, so that ours may be wrong. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const value = headers.get("retry-after")?.trim();
+  if (value === undefined || value === "") return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const dueMs = Date.parse(value);
+  if (Number.isNaN(dueMs)) return undefined;
+  const serverMs = Date.parse(headers.get("date") ?? "");
+  return Math.max(0, dueMs - (Number.isNaN(serverMs) ? nowMs : serverMs));
+}
+
+/** Full jitter: the pause is anywhere up to the doubled bound, but never shorter than the server asked for. */
+export function pauseMs(
+  options: Required<RetryOptions>,
+  tries: number,
+  askedMs: number | undefined,
+  random: number,
+): number {
+  const boundMs = Math.min(options.pauseMsMax, options.pauseMs * 2 ** (tries - 1));
+  return askedMs === undefined ? boundMs * random : askedMs + Math.min(boundMs, 1_000) * random;
+}
+
+/** A bucket of retries, so that a broken server is not met by a storm. */
+export interface RetryBudget {
+  take(): boolean;
+  refill(): void;
+}
+
+export function createRetryBudget(size: number): RetryBudget {
+  let left = size;
+  return {
+    take() {
+      if (left < 1) return false;
+      left -= 1;
+      return true;
+    },
+    refill() {
+      left = Math.min(size, left + 0.5);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** Where attempts outlive a reload. Anything with `getItem` and `setItem` will do: Web Storage, a file, a cache. */
+export interface AttemptStorage {
+  getItem(name: string): string | null | undefined | Promise<string | null | undefined>;
+  setItem(name: string, value: string): unknown;
+  removeItem(name: string): unknown;
+}
+
+export function memoryStorage(): AttemptStorage {
+  const items = new Map<string, string>();
+  return {
+    getItem: (name) => items.get(name),
+    setItem: (name, value) => items.set(name, value),
+    removeItem: (name) => items.delete(name),
+  };
+}
+
+function works(storage: Storage | undefined): storage is Storage {
+  if (storage === undefined) return false;
+  try {
+    storage.setItem("ichido:probe", "1");
+    storage.removeItem("ichido:probe");
+    return true;
+  } catch {
+    // Private windows and full storages refuse; the attempt then lives as long as the page.
+    return false;
+  }
+}
+
+function webStorage(name: "sessionStorage" | "localStorage"): Storage | undefined {
+  try {
+    return (globalThis as { [Name in typeof name]?: Storage })[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** One tab, across reloads. Memory where there is none. */
+export function tabStorage(): AttemptStorage {
+  const storage = webStorage("sessionStorage");
+  return works(storage) ? storage : memoryStorage();
+}
+
+/** All tabs of the origin, across restarts of the browser. Making an attempt is then guarded by a Web Lock. */
+export function browserStorage(): AttemptStorage {
+  const storage = webStorage("localStorage");
+  return works(storage) ? storage : memoryStorage();
+}
+
+interface LockManagerLike {
+  request<T>(name: string, callback: () => Promise<T>): Promise<T>;
+}
+
+const queues = new Map<string, Promise<unknown>>();
+
+/** Between tabs where the browser has Web Locks, within the page always. */
+export function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const locks = (globalThis as { navigator?: { locks?: LockManagerLike } }).navigator?.locks;
+  const guarded = (): Promise<T> => (locks === undefined ? work() : locks.request(name, work));
+  const turn = (queues.get(name) ?? Promise.resolve()).then(guarded, guarded);
+  const settled = turn.then(
+    () => undefined,
+    () => undefined,
+  );
+  queues.set(name, settled);
+  void settled.then(() => {
+    if (queues.get(name) === settled) queues.delete(name);
+  });
+  return turn;
+}
