@@ -46,7 +46,7 @@ function joined(fault: { commit?: "lost-after" | "lost-before" }): {
 
 function transactional(fault: { commit?: "lost-after" | "lost-before" } = {}, options = {}): Bed {
   const { store, runner } = joined(fault);
-  return bed({ transactions: runner as never, leaseMs: 1_000, ...options }, (clock) =>
+  return bed({ transactions: runner, leaseMs: 1_000, ...options }, (clock) =>
     store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
   );
 }

@@ -12,7 +12,7 @@ import type { Claim, ClaimResult } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
-type Body = (tx: never, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
+type Body = (tx: unknown, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
 
 /** How the context itself answered, if it did. */
 export type Provided =
@@ -38,7 +38,7 @@ const askPauseMs = 100;
 export function createCommit(parts: {
   readonly claim: Claim;
   readonly calls: Pick<StoreCalls, "complete">;
-  readonly transactions: TransactionRunner<never> | undefined;
+  readonly transactions: TransactionRunner<unknown> | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
   readonly bodyBytesMax: number;
@@ -94,7 +94,7 @@ export function createCommit(parts: {
 
   return {
     async transaction(rest) {
-      const [runner, fn] = (rest.length > 1 ? rest : [parts.transactions, rest[0]]) as [TransactionRunner<never>, Body];
+      const [runner, fn] = (rest.length > 1 ? rest : [parts.transactions, rest[0]]) as [TransactionRunner<unknown>, Body];
       if (runner === undefined) {
         throw new IchidoError(
           "option-invalid",

@@ -32,7 +32,7 @@ export interface ExecutionParts {
   readonly environment: Environment;
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
-  readonly transactions: TransactionRunner<never> | undefined;
+  readonly transactions: TransactionRunner<unknown> | undefined;
   /** What callers are told when the fence was lost: the record is the truth. */
   readonly truth: () => Promise<NeutralResponse>;
   /** What callers are told when a step's outcome is open. */

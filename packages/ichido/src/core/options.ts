@@ -105,7 +105,7 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   /** Sent as `Link: <…>; rel="describedby"` with every problem. */
   readonly docsUrl?: string;
   /** Opens transactions of your own database for `ctx.transaction`. */
-  readonly transactions?: TransactionRunner<never>;
+  readonly transactions?: TransactionRunner<unknown>;
   /** Another envelope for the layer's own errors. */
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
   /** The deadline of every store call. */

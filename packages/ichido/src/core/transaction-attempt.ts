@@ -22,7 +22,7 @@ export type Conclusion = { readonly kind: "commit"; readonly response: StoredRes
 
 export interface AttemptParts {
   readonly ask: Ask<never>;
-  readonly tx: never;
+  readonly tx: unknown;
   readonly handle: TransactionHandle;
   readonly grant: Grant;
   readonly owner: OwnerToken;
@@ -87,7 +87,7 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     complete: () => Promise.reject(leaseOnly("ctx.complete")),
     unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
     async transaction(...rest: readonly unknown[]) {
-      const fn = rest.at(-1) as (tx: never, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
+      const fn = rest.at(-1) as (tx: unknown, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
       const made = await fn(parts.tx, handle);
       const response = answerOf(made);
       answer = response;

@@ -30,7 +30,7 @@ export interface TransactionMode<Native> {
 }
 
 export interface TransactionModeParts<Native> {
-  readonly runner: TransactionRunner<never>;
+  readonly runner: TransactionRunner<unknown>;
   readonly calls: StoreCalls;
   readonly environment: Environment;
   readonly emit: IchidoListener;

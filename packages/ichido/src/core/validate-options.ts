@@ -179,7 +179,7 @@ export interface ResolvedEngine<Native> {
   readonly scope: ((request: Native) => Scope) | undefined;
   readonly shared: SharedOptions<Native>;
   readonly format: ProblemFormat;
-  readonly transactions: TransactionRunner<never> | undefined;
+  readonly transactions: TransactionRunner<unknown> | undefined;
   readonly storeTimeoutMs: number;
   readonly executionMs: number;
   readonly verifyMs: number;
@@ -211,9 +211,9 @@ function replayCacheOf(value: IchidoOptions<never>["replayCache"]): ResolvedEngi
 }
 
 function transactionsOf(
-  value: TransactionRunner<never> | undefined,
+  value: TransactionRunner<unknown> | undefined,
   store: Store,
-): TransactionRunner<never> | undefined {
+): TransactionRunner<unknown> | undefined {
   if (value === undefined) return undefined;
   if (typeof value.run !== "function")
     throw optionInvalid("transactions", "a runner such as pgTransactions(pool)", value);
