@@ -38,6 +38,7 @@ describe("canonicalNumber", () => {
   it("never expands an exponent, and gives up on one that is too long", () => {
     expect(canonicalNumber("1e999999999")).toBe("1e+999999999");
     expect(canonicalNumber("1e-000999999999")).toBe("1e-999999999");
+    expect(canonicalNumber(`1e${"9".repeat(15)}`)).toBe(`1e+${"9".repeat(15)}`);
     expect(canonicalNumber(`1e${"9".repeat(16)}`)).toBeUndefined();
     expect(canonicalNumber(`1e${"0".repeat(100_000)}2`)).toBe("100");
   });

@@ -101,9 +101,20 @@ describe("canonicalMultipart", () => {
     expect(read(`${named("a", "1\r\n--BX")}--B--`)).not.toBe(read(`${named("a", "1")}--B--`));
   });
 
+  it.each(["--B-", "--B-x", "--Bx-", "--B x", "--B\rx", "--Bx\n", "x--B", "--B-\r\n--B"])(
+    "A28 takes %j for content, since it is no delimiter",
+    (content) => {
+      const body = (boundary: string): string =>
+        `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n${content}x\r\n2\r\n--${boundary}--`;
+      expect(read(body("B"))).toBeDefined();
+      expect(read(body("B"))).toBe(read(body("another"), "another"));
+    },
+  );
+
   it("A28 ignores preamble, epilogue, padding and other headers", () => {
     const plain = read(`${named("a", "1")}--B--`);
     expect(plain).toBeDefined();
+    expect(read(`\r\n${named("a", "1")}--B--`)).toBe(plain);
     expect(read(`preamble\r\n${named("a", "1")}--B--\r\nepilogue\r\n--B\r\n`)).toBe(plain);
     expect(read(`--BX\r\n${named("a", "1")}--B--`)).toBe(plain);
     expect(read(`--B \t\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--B-- `)).toBe(plain);
@@ -159,6 +170,7 @@ describe("canonicalMultipart", () => {
     expect(read(`${named("a", "1").repeat(multipartPartsMax)}--B--`)).toBeDefined();
     expect(read(`${named("a", "1").repeat(multipartPartsMax + 1)}--B--`)).toBeUndefined();
     expect(read("----", "")).toBeUndefined();
+    expect(read(`--${"x".repeat(200)}--`, "x".repeat(200))).toBe("");
     expect(read(`--${"x".repeat(201)}--`, "x".repeat(201))).toBeUndefined();
   });
 
