@@ -2,8 +2,8 @@
 import mariadb from "mariadb";
 import type { PoolConfig as MariadbPoolConfig } from "mariadb";
 import mysql2 from "mysql2/promise";
-import { mysqlStore } from "../../packages/ichido/src/stores/mysql/index.ts";
-import type { MysqlPool, MysqlStore } from "../../packages/ichido/src/stores/mysql/index.ts";
+import { mysqlStore } from "ichido/mysql";
+import type { MysqlPool, MysqlStore } from "ichido/mysql";
 
 export interface Client {
   readonly pool: MysqlPool;
@@ -83,7 +83,8 @@ export function counted(pool: MysqlPool, sent: string[]): MysqlPool {
 }
 
 export async function emptyTables(client: Client, prefix = "ichido_"): Promise<void> {
-  for (const table of ["records", "steps", "audit", "clock"]) await client.rows(`delete from ${prefix}${table}`);
+  for (const table of ["records", "labels", "steps", "audit", "clock"])
+    await client.rows(`delete from ${prefix}${table}`);
 }
 
 export async function migrated(client: Client): Promise<MysqlStore> {

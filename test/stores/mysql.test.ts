@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { mysqlStore } from "../../packages/ichido/src/stores/mysql/index.ts";
-import { storeSuite } from "../../packages/ichido/src/testing/store-suite/index.ts";
+import { mysqlStore } from "ichido/mysql";
+import { storeSuite } from "ichido/testing";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
 import { drivers, emptyTables, migrated, openClient, withMovedClock } from "./mysql-clients.ts";

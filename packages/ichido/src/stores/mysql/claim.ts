@@ -1,60 +1,57 @@
 /**
- * The claim. One statement decides, under the lock of the one row it meets; everything after it only explains.
+ * The claim. A new record takes one round trip: the insert decides, and the fence comes back as its insertId. Whoever
+ * meets a record reads it (a second round trip, and the last one for replays and refusals), judges it by the rules that
+ * all stores share, and takes it, if it may, by a statement that names the fence it saw: of any number that saw the same
+ * record, one succeeds and the others look again.
  *
- * A new record takes one round trip: the fence comes back as the statement's insertId. A refused claim and a takeover take
- * a second one that reads the record. A record past its retention takes a third: the ticks are read beside the record,
- * never inside the claim, so that no claim ever waits for the tick row.
- *
- * Claims are not grouped: a multi-row upsert has one insertId and cannot tell each claim its own outcome.
+ * Deciding a takeover inside the insert itself would save that claim a round trip and cost every claim a statement
+ * several times as long to parse. Claims are not grouped: a multi-row insert has one insertId and cannot tell each claim
+ * its own outcome.
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import { isTrusted, judgeClaim } from "../shared/claim-rules.ts";
-import type { ClaimVariant, Dialect, Values } from "./dialect.ts";
+import { judgeClaim, mayExpire } from "../shared/claim-rules.ts";
+import type { ClaimVerdict } from "../shared/claim-rules.ts";
+import { integerOf } from "./client.ts";
+import type { Dialect, Values } from "./dialect.ts";
+import { readClock } from "./housekeeping.ts";
+import { addLabels, forgetLabels } from "./labels.ts";
 import { seenOf, toMs } from "./rows.ts";
 import type { Seen } from "./rows.ts";
 import type { Run } from "./session.ts";
-import { fingerprintValues, identityValues, labelValue, microseconds, ownerValue, scopeValues } from "./values.ts";
+import {
+  fingerprintValues,
+  identityValues,
+  labelValue,
+  microseconds,
+  ownerValue,
+  scopeValues,
+  text,
+} from "./values.ts";
 
 type Granted = Extract<ClaimResult, { readonly outcome: "granted" }>;
 
-/** What `claim.sql` says of an existing record, by insertId. */
-const origins: readonly (Granted["origin"] | undefined)[] = [undefined, "own", "failed", "lapsed", "suspended"];
+type Refusal = Extract<ClaimVerdict, "mismatch" | "completed" | "processing" | "unknown">;
 
-/** The record may move between the claim and the look at it, and then the claim is made again; no more often than this. */
-const roundsMax = 16;
+/** The record may move between the look and the hold on it, and then the claim begins anew; no more often than this. */
+const roundsMax = 32;
 
 export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): Promise<ClaimResult> {
   const values = valuesOf(request);
-  let expiry: ClaimVariant["expiry"] = "heeded";
+  const insert = dialect.statement("claim");
   for (let round = 0; round < roundsMax; round += 1) {
-    const statement = dialect.claim({ takeover: request.takeover, expiry });
-    const { insertId } = await run(statement.sql, statement.bind(values));
-    if (insertId >= origins.length) return grantedNew(request, insertId);
-
+    const { insertId } = await run(insert.sql, insert.bind(values));
+    if (insertId > 0) {
+      await addLabels(run, dialect, request.identity, request.labels);
+      return grantedNew(request, insertId);
+    }
     const seen = await look(run, dialect, values);
     if (seen === undefined) continue;
-    const trusted = (): boolean => isTrusted(seen.tick, seen.nowUs);
-    const verdict = judgeClaim(seen, request, seen.nowUs, trusted);
-    switch (verdict) {
-      case "expired": {
-        const restart = dialect.statement("restart");
-        const restarted = await run(restart.sql, restart.bind({ ...values, fence: seen.fence }));
-        const fresh = restarted.insertId > 0 ? await look(run, dialect, values) : undefined;
-        if (fresh?.fence === restarted.insertId) return granted(fresh, "new");
-        break;
-      }
-      case "own":
-        return granted(seen, origins[insertId] ?? "own");
-      case "take-failed":
-      case "take-lapsed":
-      case "take-suspended":
-        // It was not takeable a moment ago; or it is past a retention that the uneven ticks forbid to heed.
-        expiry = "ignored";
-        break;
-      default:
-        return refused(seen, verdict);
-    }
+    const past = seen.expiresUs <= seen.nowUs && mayExpire(seen, seen.nowUs);
+    const trusted = past && (await readClock(run, dialect)).trusted;
+    const verdict = judgeClaim(seen, request, seen.nowUs, () => trusted);
+    const result = isRefusal(verdict) ? refused(seen, verdict) : await hold(run, dialect, request, seen, verdict);
+    if (result !== undefined) return result;
   }
   throw new IchidoError(
     "store-unavailable",
@@ -62,10 +59,56 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
   );
 }
 
+const isRefusal = (verdict: ClaimVerdict): verdict is Refusal =>
+  verdict === "mismatch" || verdict === "completed" || verdict === "processing" || verdict === "unknown";
+
+/** Makes a record that was judged to be free, or one's own, one's own; nothing when it moved meanwhile. */
+async function hold(
+  run: Run,
+  dialect: Dialect,
+  request: ClaimRequest,
+  seen: Seen,
+  verdict: Exclude<ClaimVerdict, Refusal>,
+): Promise<ClaimResult | undefined> {
+  const values = valuesOf(request);
+  const { fence } = seen;
+  if (verdict === "own") {
+    const own = dialect.statement("claimOwn");
+    const { insertId } = await run(own.sql, own.bind({ ...values, fence }));
+    return insertId > 0 ? granted(await withSteps(run, dialect, values, seen), "own") : undefined;
+  }
+  if (verdict === "expired") {
+    const restart = dialect.statement("claimRestart");
+    const { insertId } = await run(restart.sql, restart.bind({ ...values, fence }));
+    if (insertId === 0) return undefined;
+    const { identity, labels } = request;
+    await forgetLabels(run, dialect, [{ identity, labels: seen.labels }]);
+    await addLabels(run, dialect, identity, labels);
+    const fresh = await look(run, dialect, values);
+    return fresh?.fence === insertId ? granted(fresh, "new") : undefined;
+  }
+  const origin = origins[verdict];
+  const take = dialect.statement("claimTake");
+  const bound = take.bind({ ...values, fence, state: text("state", seen.state), any: origin === "suspended" ? 1 : 0 });
+  const { insertId } = await run(take.sql, bound);
+  if (insertId === 0) return undefined;
+  const taken = { ...seen, fence: insertId, attempts: seen.attempts + 1 };
+  return granted(await withSteps(run, dialect, values, taken), origin);
+}
+
+const origins = { "take-failed": "failed", "take-lapsed": "lapsed", "take-suspended": "suspended" } as const;
+
 async function look(run: Run, dialect: Dialect, values: Values): Promise<Seen | undefined> {
-  const statement = dialect.statement("find");
+  const statement = dialect.statement("look");
   const [row] = (await run(statement.sql, statement.bind(values))).rows;
   return row === undefined ? undefined : seenOf(row);
+}
+
+async function withSteps(run: Run, dialect: Dialect, values: Values, seen: Seen): Promise<Seen> {
+  if (seen.stepsStarted === 0) return seen;
+  const statement = dialect.statement("countSteps");
+  const [row] = (await run(statement.sql, statement.bind(values))).rows;
+  return { ...seen, stepsStarted: integerOf(row?.["started"] ?? 0) };
 }
 
 function valuesOf(request: ClaimRequest): Values {
@@ -107,7 +150,7 @@ function granted(seen: Seen, origin: Granted["origin"]): Granted {
   };
 }
 
-function refused(seen: Seen, verdict: "mismatch" | "completed" | "processing" | "unknown"): ClaimResult {
+function refused(seen: Seen, verdict: Refusal): ClaimResult {
   const { fence, attempts } = seen;
   if (verdict === "mismatch") return { outcome: "mismatch" };
   if (verdict === "processing") {

@@ -1,5 +1,4 @@
 /** The `.sql` files as statements ready to send: macros written out, comments gone, named parameters in their order. */
-import type { Takeover } from "../../core/store.ts";
 import { leaseMaxUs } from "../shared/claim-rules.ts";
 import { statements } from "./statements.generated.ts";
 
@@ -23,41 +22,14 @@ export const leaseAheadUs = leaseMaxUs + lockWaitUs;
 /** How much a tick may begin before the last one without meaning that the clock went back. */
 export const tickPatienceUs = 1_000_000;
 
-const clockUs = "timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(6))";
-
-/** A rule written once for both clocks: the statement's own, and the same moment as the row of a claim carries it. */
+/** What several statements say alike, written once. */
 const rules: Readonly<Record<string, string>> = {
-  now: clockUs,
+  now: "timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(6))",
   live: `(lease_us between {now} + 1 and {now} + ${leaseAheadUs})`,
   doubtful: "(response_status is not null or hold_reason is not null)",
   own: "`key` = :key and scope_hash = :scopeHash and state = 'processing' and owner = :owner and fence = :fence",
   patience: String(tickPatienceUs),
 };
-
-const takeable: Readonly<Record<Takeover, string>> = {
-  none: "state = 'failed'",
-  lapsed: "(state = 'failed' or (state = 'processing' and not {live} and not {doubtful}))",
-  any: "(state = 'failed' or (state = 'processing' and not {live}))",
-};
-
-const claimRules: Readonly<Record<string, string>> = {
-  ...rules,
-  moment: clockUs,
-  now: "values(created_us)",
-  same:
-    "(fingerprint_raw = values(fingerprint_raw) or fingerprint_canonical = values(fingerprint_canonical)" +
-    " or fingerprint_canonical <=> values(fingerprint_former) or fingerprint_former <=> values(fingerprint_canonical))",
-  mine: "(state = 'processing' and owner = values(owner) and {same} and ({live} or not {doubtful}))",
-  take: "({takeable} and {unexpired} and {same} and not {mine})",
-};
-
-/** `ignored` once the ticks were found uneven: the record is then judged as if it had not expired. */
-const unexpired = { heeded: "coalesce(sweep_us > {now}, true)", ignored: "true" } as const;
-
-export interface ClaimVariant {
-  readonly takeover: Takeover;
-  readonly expiry: keyof typeof unexpired;
-}
 
 const nestingMax = 8;
 
@@ -86,50 +58,66 @@ function prepare(text: string): Statement {
   };
 }
 
-/** One row of `renew` and `held`; the first names the columns. */
-const claimRow = "select ? as p, ? as k, ? as s, ? as o, ? as f, ? as l";
+const claimRow = "(`key` = ? and scope_hash = ? and owner = ? and fence = ?)";
 const identityRow = "(r.`key` = ? and r.scope_hash = ?)";
+const labelRow = "(label_hash = ? and `key` = ? and scope_hash = ?)";
+
+/** Records that a label may belong to: completed ones by the index of labels, open ones by the index of states. */
+const labelled =
+  "(select l.`key`, l.scope_hash from {labels} l where l.label_hash = :labelHash" +
+  " union select o.`key`, o.scope_hash from {records} o where o.state in ('processing', 'failed') and o.labels is not null)" +
+  " i straight_join {records} r on r.`key` = i.`key` and r.scope_hash = i.scope_hash";
+
+/** What a listing may ask for. The state stands in the text: as bytes it would not be compared by the index. */
+const filters = {
+  after: "(r.`key` > :afterKey or (r.`key` = :afterKey and r.scope_hash > :afterHash))",
+  key: "r.`key` = :key",
+  tenant: "r.tenant = :tenant",
+  principal: "r.principal = :principal",
+  operation: "r.operation = :operation",
+  processing: "r.state = 'processing'",
+  completed: "r.state = 'completed'",
+  failed: "r.state = 'failed'",
+  unknown: "r.state = 'processing' and ({doubtful} or not {live})",
+  label: "(locate(:labelFirst, r.labels) = 1 or locate(:labelNext, r.labels) > 1)",
+} as const;
+
+export type ListFilter = keyof typeof filters;
 
 export type StatementName = keyof typeof statements;
+/** Statements with as many rows as there are things to do. */
+type ManyRows = "renew" | "held" | "sweep" | "sweepSteps" | "addLabels" | "forgetLabels";
 export type Dialect = ReturnType<typeof createDialect>;
 
 export function createDialect(prefix: string) {
   const tables: Record<string, string> = { prefix };
-  for (const table of ["records", "steps", "audit", "clock"]) tables[table] = `${prefix}${table}`;
+  for (const table of ["records", "labels", "steps", "audit", "clock"]) tables[table] = `${prefix}${table}`;
   const cache = new Map<StatementName, Statement>();
-  const claims = new Map<string, Statement>();
 
   const text = (name: StatementName): string => expand(statements[name], { ...rules, ...tables });
-  const manyRows = (name: StatementName, row: string, separator: string) => {
+  const manyRows = (name: ManyRows, row: string, separator: string) => {
     const [head = "", tail = ""] = text(name).split("{rows}");
     return (count: number): string => head + Array.from({ length: count }, () => row).join(separator) + tail;
   };
 
   return {
     prefix,
-    statement(name: Exclude<StatementName, "claim" | "renew" | "held" | "sweep" | "sweepSteps">): Statement {
+    statement(name: Exclude<StatementName, ManyRows | "list">): Statement {
       let statement = cache.get(name);
       if (statement === undefined) cache.set(name, (statement = prepare(text(name))));
       return statement;
     },
-    claim(variant: ClaimVariant): Statement {
-      const id = `${variant.takeover} ${variant.expiry}`;
-      let statement = claims.get(id);
-      if (statement === undefined) {
-        const sql = expand(statements.claim, {
-          ...claimRules,
-          records: `${prefix}records`,
-          takeable: takeable[variant.takeover],
-          unexpired: unexpired[variant.expiry],
-        });
-        claims.set(id, (statement = prepare(sql)));
-      }
-      return statement;
-    },
-    renew: manyRows("renew", claimRow, " union all "),
-    held: manyRows("held", claimRow, " union all "),
+    renew: manyRows("renew", claimRow, " or "),
+    held: manyRows("held", claimRow, " or "),
     sweep: manyRows("sweep", identityRow, " or "),
     sweepSteps: manyRows("sweepSteps", identityRow, " or "),
+    addLabels: manyRows("addLabels", "(?, ?, ?)", ", "),
+    forgetLabels: manyRows("forgetLabels", labelRow, " or "),
+    list(wanted: readonly ListFilter[]): Statement {
+      const source = wanted.includes("label") ? labelled : "{records} r";
+      const where = wanted.map((name) => filters[name]).join(" and ");
+      return prepare(expand(statements.list, { ...rules, ...tables, source, filters: where === "" ? "true" : where }));
+    },
     /** A migration as single statements: `multipleStatements` is off in most pools, as it should be. */
     split(migration: string): readonly string[] {
       return expand(migration.replace(/;[ \t]*$/gm, "\u0000"), { prefix })
@@ -137,6 +125,5 @@ export function createDialect(prefix: string) {
         .map((part) => part.trim())
         .filter((part) => part !== "");
     },
-    tables,
   };
 }

@@ -10,33 +10,43 @@ import type {
   SuspendRequest,
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
-import { integerOf } from "./client.ts";
 import type { Dialect, Value } from "./dialect.ts";
+import { claimOf } from "./rows.ts";
 import type { Run } from "./session.ts";
+import type { ClaimValues } from "./values.ts";
 import { binaryValue, claimValues, longText, microseconds, responseValues, stepName } from "./values.ts";
 
-/** Claims in one statement of `renew`. */
-const renewMax = 500;
+/** Claims in one statement of `renew`: what the optimizer still looks up one by one without a second thought. */
+const renewMax = 200;
 
+/** One statement for all claims with the same duration, which are nearly always all of them. */
 export async function renew(run: Run, dialect: Dialect, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
-  const answers: Fenced[] = [];
-  for (let start = 0; start < requests.length; start += renewMax) {
-    answers.push(...(await renewSome(run, dialect, requests.slice(start, start + renewMax))));
+  const held = new Set<string>();
+  for (const [leaseMs, group] of Map.groupBy(requests, (request) => request.leaseMs)) {
+    for (let start = 0; start < group.length; start += renewMax) {
+      await renewSome(run, dialect, group.slice(start, start + renewMax), leaseMs, held);
+    }
   }
-  return answers;
+  return requests.map((request) => (held.has(idOf(claimValues(request))) ? "ok" : "stale"));
 }
 
-async function renewSome(run: Run, dialect: Dialect, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
-  const values = requests.flatMap((request, place): Value[] => {
-    const { key, scopeHash, owner } = claimValues(request);
-    return [place, key, scopeHash, owner, request.fence, microseconds(request.leaseMs)];
-  });
-  const { affected } = await run(dialect.renew(requests.length), values);
+async function renewSome(
+  run: Run,
+  dialect: Dialect,
+  claims: readonly Claim[],
+  leaseMs: number,
+  held: Set<string>,
+): Promise<void> {
+  const values = claims.map(claimValues);
+  const rows = values.flatMap(({ key, scopeHash, owner, fence }): Value[] => [key, scopeHash, owner, fence]);
+  const { affected } = await run(dialect.renew(claims.length), [microseconds(leaseMs), ...rows]);
   // Whether it counts matched or changed rows, there can be as many as were asked for only if each was renewed.
-  if (affected === requests.length) return requests.map(() => "ok");
-  const { rows } = await run(dialect.held(requests.length), values);
-  const held = new Set(rows.map((row) => integerOf(row["place"])));
-  return requests.map((_, place) => (held.has(place) ? "ok" : "stale"));
+  if (affected === claims.length) for (const each of values) held.add(idOf(each));
+  else for (const row of (await run(dialect.held(claims.length), rows)).rows) held.add(idOf(claimOf(row)));
+}
+
+function idOf(claim: ClaimValues): string {
+  return `${claim.key.toString("hex")} ${claim.scopeHash.toString("hex")} ${claim.owner.toString("hex")} ${claim.fence}`;
 }
 
 /** On the user's transaction nothing is repeated and no error is translated: the transaction is theirs. */

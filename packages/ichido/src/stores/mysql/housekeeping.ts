@@ -4,14 +4,18 @@ import { isTrusted } from "../shared/claim-rules.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
 import type { Dialect, Value } from "./dialect.ts";
-import { binaryOf, tickOf } from "./rows.ts";
+import { binaryOf, labelledOf, tickOf } from "./rows.ts";
+import { forgetLabels } from "./labels.ts";
 import type { Run } from "./session.ts";
 import { binaryValue, microseconds } from "./values.ts";
 
 /** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
 const sweepMax = 100;
 
-async function clock(run: Run, dialect: Dialect): Promise<{ readonly nowUs: number; readonly trusted: boolean }> {
+export async function readClock(
+  run: Run,
+  dialect: Dialect,
+): Promise<{ readonly nowUs: number; readonly trusted: boolean }> {
   const statement = dialect.statement("clock");
   const [row = {} as Row] = (await run(statement.sql, [])).rows;
   const nowUs = integerOf(row["now_us"]);
@@ -21,11 +25,11 @@ async function clock(run: Run, dialect: Dialect): Promise<{ readonly nowUs: numb
 export async function tick(run: Run, dialect: Dialect, request: TickRequest): Promise<TickResult> {
   const statement = dialect.statement("tick");
   await run(statement.sql, statement.bind({ intervalUs: microseconds(request.intervalMs) }));
-  return { trusted: (await clock(run, dialect)).trusted };
+  return { trusted: (await readClock(run, dialect)).trusted };
 }
 
 export async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise<SweepResult> {
-  const start = await clock(run, dialect);
+  const start = await readClock(run, dialect);
   if (!start.trusted) return { deleted: 0, more: false, guarded: true };
   const pick = dialect.statement("sweepPick");
   let deleted = 0;
@@ -38,7 +42,7 @@ export async function sweep(run: Run, dialect: Dialect, request: SweepRequest): 
     deleted += await remove(run, dialect, rows);
     if (rows.length < limit) return { deleted, more: false, guarded: false };
     // By the store's clock, as everything here; one that jumps ends a sweep early, and the next one begins with the guard.
-    const now = await clock(run, dialect);
+    const now = await readClock(run, dialect);
     if (!now.trusted || now.nowUs - start.nowUs >= microseconds(request.budgetMs)) break;
   }
   return { deleted, more: true, guarded: false };
@@ -49,5 +53,8 @@ async function remove(run: Run, dialect: Dialect, rows: readonly Row[]): Promise
     some.flatMap((row) => [binaryValue(binaryOf(row["key"])), binaryValue(binaryOf(row["scope_hash"]))]);
   const stepped = rows.filter((row) => integerOf(row["with_steps"]) === 1);
   if (stepped.length > 0) await run(dialect.sweepSteps(stepped.length), identities(stepped));
-  return (await run(dialect.sweep(rows.length), identities(rows))).affected;
+  const { affected } = await run(dialect.sweep(rows.length), identities(rows));
+  // Afterwards: a label without a record is only in the way, a record without its labels could not be found.
+  await forgetLabels(run, dialect, rows.map(labelledOf));
+  return affected;
 }

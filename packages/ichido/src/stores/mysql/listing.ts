@@ -1,12 +1,13 @@
-/** Pages and sizes. Both walk the primary key; neither reads a body. */
+/** Pages and sizes. Neither reads a body. */
 import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import { integerOf } from "./client.ts";
-import type { Dialect, Value } from "./dialect.ts";
+import type { Dialect, ListFilter, Values } from "./dialect.ts";
+import { labelHash } from "./labels.ts";
 import { recordOf, toMs } from "./rows.ts";
 import type { Run } from "./session.ts";
-import { binaryValue, optionalText, text } from "./values.ts";
+import { binaryValue } from "./values.ts";
 
 const limitMax = 1_000;
 
@@ -14,35 +15,41 @@ export async function list(run: Run, dialect: Dialect, query: ListQuery, timeout
   if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > limitMax) {
     throw new IchidoError("option-invalid", `limit: expected an integer from 1 to ${limitMax}, got ${query.limit}`);
   }
-  const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
-  const statement = dialect.statement("list");
-  const state = query.state === "unknown" ? undefined : query.state;
-  const values = statement.bind({
-    afterKey: after === undefined ? null : text("cursor", after.key),
-    afterHash: after === undefined ? null : binaryValue(after.scopeHash),
-    key: optionalText("key", query.key),
-    tenant: optionalText("tenant", query.tenant),
-    principal: optionalText("principal", query.principal),
-    operation: optionalText("operation", query.operation),
-    state: optionalText("state", state),
-    unknown: query.state === "unknown" ? 1 : 0,
-    ...labelValues(query.label),
-    limit: query.limit + 1,
-  });
-  const { rows } = await run(statement.sql, values, timeoutMs);
+  const wanted = Object.entries(wantedOf(query)).filter(([, values]) => values !== undefined);
+  const statement = dialect.list(wanted.map(([name]) => name as ListFilter));
+  const values = Object.assign({ limit: query.limit + 1 }, ...wanted.map(([, given]) => given)) as Values;
+  const { rows } = await run(statement.sql, statement.bind(values), timeoutMs);
   const records = rows.slice(0, query.limit).map(recordOf);
   const last = records.at(-1)?.identity;
   return { records, ...(rows.length > query.limit && last !== undefined ? { cursor: encodeCursor(last) } : {}) };
+}
+
+function wantedOf(query: ListQuery): Partial<Record<ListFilter, Values | undefined>> {
+  const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+  const part = (name: "key" | "tenant" | "principal" | "operation"): Values | undefined =>
+    query[name] === undefined ? undefined : { [name]: Buffer.from(query[name]) };
+  return {
+    after: after && { afterKey: Buffer.from(after.key), afterHash: binaryValue(after.scopeHash) },
+    key: part("key"),
+    tenant: part("tenant"),
+    principal: part("principal"),
+    operation: part("operation"),
+    ...(query.state === undefined ? {} : { [query.state]: {} }),
+    label: query.label && labelValues(query.label),
+  };
 }
 
 /**
  * Labels are kept as the text of a JSON object. A member begins after `{` or `,`, and inside a JSON string every quote has
  * a backslash before it, so this text cannot be met anywhere else.
  */
-function labelValues(label: ListQuery["label"]): { readonly labelFirst: Value; readonly labelNext: Value } {
-  if (label === undefined) return { labelFirst: null, labelNext: null };
-  const member = JSON.stringify({ [label.name]: label.value }).slice(1, -1);
-  return { labelFirst: Buffer.from(`{${member}`), labelNext: Buffer.from(`,${member}`) };
+function labelValues({ name, value }: NonNullable<ListQuery["label"]>): Values {
+  const member = JSON.stringify({ [name]: value }).slice(1, -1);
+  return {
+    labelHash: labelHash(name, value),
+    labelFirst: Buffer.from(`{${member}`),
+    labelNext: Buffer.from(`,${member}`),
+  };
 }
 
 export async function stats(run: Run, dialect: Dialect, timeoutMs: number): Promise<StoreStats> {

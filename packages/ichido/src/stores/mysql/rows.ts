@@ -8,6 +8,8 @@ import { decodeLabels } from "../shared/labels.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
 import { leaseAheadUs, tickPatienceUs } from "./dialect.ts";
+import { binaryValue } from "./values.ts";
+import type { ClaimValues } from "./values.ts";
 
 export function stringOf(value: unknown): string {
   if (typeof value === "string") return value;
@@ -25,17 +27,20 @@ export function binaryOf(value: unknown): Uint8Array {
   throw new TypeError(`expected bytes from the server, got ${typeof value}`);
 }
 
+/** For a column that was not asked for, and for MariaDB's mode EMPTY_STRING_IS_NULL, which keeps no bytes as NULL. */
+const empty = new Uint8Array(0);
+
 export const toMs = (us: number): number => Math.floor(us / 1_000);
 
+/** A record as `look` found it. `stepsStarted` is zero or not; how many there are is counted when it matters. */
 export interface Seen extends HeldRecord {
   readonly fence: number;
   readonly attempts: number;
   readonly createdUs: number;
-  /** Corrected for what a statement that waited would take for a clock that went back. */
   readonly nowUs: number;
-  readonly tick: TickRow | undefined;
   readonly answer: StoredResponse | undefined;
   readonly holdReason: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export function seenOf(row: Row): Seen {
@@ -50,17 +55,18 @@ export function seenOf(row: Row): Seen {
     raw: binaryOf(row["fingerprint_raw"]),
     canonical: binaryOf(row["fingerprint_canonical"]),
     former: row["fingerprint_former"] === null ? undefined : binaryOf(row["fingerprint_former"]),
+    // The rules take a lease far ahead for a clock that went back; here it must lie further ahead than a lock wait, too.
     leaseUs: leaseUs <= nowUs + leaseAheadUs ? Math.min(leaseUs, nowUs + leaseMaxUs) : leaseUs,
     expiresUs: integerOf(row["expires_us"]),
-    stepsStarted: integerOf(row["steps_started"]),
+    stepsStarted: integerOf(row["step_starts"]),
     doubtful: state === "processing" && (answer !== undefined || holdReason !== undefined),
     fence: integerOf(row["fence"]),
     attempts: integerOf(row["attempts"]),
     createdUs: integerOf(row["created_us"]),
     nowUs,
-    tick: tickOf(row),
     answer,
     holdReason,
+    labels: decodeLabels(optional(row["labels"]) ?? null),
   };
 }
 
@@ -86,7 +92,7 @@ function responseOf(row: Row): StoredResponse | undefined {
     kind: stringOf(row["response_kind"]) === "tombstone" ? "tombstone" : "full",
     status: integerOf(row["response_status"]),
     headers: decodeHeaders(stringOf(row["response_headers"])),
-    body: row["response_body"] === undefined ? new Uint8Array(0) : binaryOf(row["response_body"]),
+    body: binaryOf(row["response_body"] ?? empty),
   };
 }
 
@@ -131,13 +137,28 @@ function identityOfRow(row: Row): Identity {
   };
 }
 
+export function claimOf(row: Row): ClaimValues {
+  const bytes = (name: string): Buffer => binaryValue(binaryOf(row[name]));
+  return { key: bytes("key"), scopeHash: bytes("scope_hash"), owner: bytes("owner"), fence: integerOf(row["fence"]) };
+}
+
+export function labelledOf(row: Row): {
+  readonly identity: Pick<Identity, "key" | "scopeHash">;
+  readonly labels: Readonly<Record<string, string>>;
+} {
+  const identity = { key: stringOf(row["key"]) as Key, scopeHash: binaryOf(row["scope_hash"]) };
+  return { identity, labels: decodeLabels(optional(row["labels"]) ?? null) };
+}
+
 export function stepOf(row: Row): Step {
   const startedUs = integerOf(row["started_us"]);
   const finished = row["finished_us"] !== null;
   return {
     name: stringOf(row["name"]),
     state: finished ? "finished" : "started",
-    ...(finished ? { result: binaryOf(row["result"]), finishedAtMs: toMs(integerOf(row["finished_us"])) } : {}),
+    ...(finished
+      ? { result: binaryOf(row["result"] ?? empty), finishedAtMs: toMs(integerOf(row["finished_us"])) }
+      : {}),
     attempt: integerOf(row["attempt"]),
     startedAtMs: toMs(startedUs),
     ageMs: Math.max(0, toMs(integerOf(row["now_us"]) - startedUs)),

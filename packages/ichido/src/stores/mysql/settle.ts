@@ -48,12 +48,12 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
 }
 
 async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {
-  const statement = dialect.statement("find");
+  const statement = dialect.statement("look");
   const [row] = (await run(statement.sql, statement.bind(identityValues(request.identity)))).rows;
   if (row === undefined) return "absent";
   const seen = seenOf(row);
-  if (seen.fence !== request.fence) return "stale";
   if (seen.state === "completed") return "completed";
+  if (seen.fence !== request.fence) return "stale";
   return isLive(seen, seen.nowUs) ? "live" : undefined;
 }
 

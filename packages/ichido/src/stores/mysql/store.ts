@@ -117,7 +117,13 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
   return {
     name: "mysql",
     capabilities,
-    claim: (request) => claim(run, dialect, request),
+    async claim(request, transaction) {
+      if (transaction === undefined) return claim(run, dialect, request);
+      throw new IchidoError(
+        "option-invalid",
+        "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
+      );
+    },
     renew: (requests) => renew(run, dialect, requests),
     complete: (request, transaction) => complete(run, dialect, request, transaction),
     release: (held) => release(run, dialect, held),

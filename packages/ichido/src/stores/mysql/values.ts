@@ -43,7 +43,9 @@ export function microseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
-export function identityValues(identity: Identity): Values & { readonly key: Buffer; readonly scopeHash: Buffer } {
+export function identityValues(
+  identity: Pick<Identity, "key" | "scopeHash">,
+): Values & { readonly key: Buffer; readonly scopeHash: Buffer } {
   const scopeHash = binaryValue(identity.scopeHash);
   if (scopeHash.length !== widths.hash) {
     throw new IchidoError("option-invalid", `scopeHash: expected ${widths.hash} bytes, got ${scopeHash.length}`);
@@ -59,9 +61,15 @@ export function scopeValues(identity: Identity): Values {
   };
 }
 
-export function claimValues(
-  claim: Claim,
-): Values & { readonly key: Buffer; readonly scopeHash: Buffer; readonly owner: Buffer } {
+export interface ClaimValues {
+  readonly [name: string]: Value;
+  readonly key: Buffer;
+  readonly scopeHash: Buffer;
+  readonly owner: Buffer;
+  readonly fence: number;
+}
+
+export function claimValues(claim: Claim): ClaimValues {
   return { ...identityValues(claim.identity), owner: ownerValue(claim.owner), fence: integerOf(claim.fence) };
 }
 

@@ -1,5 +1,5 @@
 /** Waiting for a change by asking again: MySQL has no notifications. No connection is held between two questions. */
-import { sleep } from "../../core/deadline.ts";
+import { DeadlineExceeded, sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Dialect } from "./dialect.ts";
@@ -10,19 +10,29 @@ const pauseMsFirst = 25;
 const pauseMsMax = 500;
 
 export async function watch(run: Run, dialect: Dialect, identity: Identity, timeoutMs: number): Promise<void> {
-  const monotonicMs = (): number => systemEnvironment.monotonicMs();
+  const environment = systemEnvironment;
+  const endMs = environment.monotonicMs() + timeoutMs;
   const statement = dialect.statement("watch");
   const values = statement.bind(identityValues(identity));
   const look = async (): Promise<string> => {
-    const [row] = (await run(statement.sql, values, Math.max(1, endMs - monotonicMs()))).rows;
+    const [row] = (await run(statement.sql, values)).rows;
     return row === undefined ? "" : [row["state"], row["fence"], row["updated_us"], row["live"]].map(String).join(" ");
   };
-  const endMs = monotonicMs() + timeoutMs;
-  const first = await look();
+  let first: string | undefined;
   for (let pauseMs = pauseMsFirst; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
-    const leftMs = endMs - monotonicMs();
+    const leftMs = endMs - environment.monotonicMs();
     if (leftMs <= 0) return;
-    await sleep(systemEnvironment, Math.min(leftMs, pauseMs * (0.5 + fraction(systemEnvironment))));
-    if (monotonicMs() >= endMs || (await look()) !== first) return;
+    let seen: string;
+    try {
+      seen = await withDeadline(environment, leftMs, look);
+    } catch (error) {
+      // The time is up, and the question goes on by itself: its connection is sound.
+      if (error instanceof DeadlineExceeded) return;
+      throw error;
+    }
+    first ??= seen;
+    if (seen !== first) return;
+    const jitteredMs = pauseMs * (0.5 + fraction(environment));
+    await sleep(environment, Math.max(0, Math.min(endMs - environment.monotonicMs(), jitteredMs)));
   }
 }

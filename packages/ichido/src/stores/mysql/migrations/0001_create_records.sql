@@ -20,7 +20,7 @@ create table if not exists {prefix}records (
   -- The fence at first sight. Steps carry it: those of an expired life never show up in the next one.
   life bigint not null,
   attempts int not null,
-  -- Zero once ended: nobody renews it back to life.
+  -- Zero once ended.
   lease_us bigint not null,
   -- How often a step was started; the steps themselves say how many there are.
   step_starts int not null default 0,
@@ -40,9 +40,20 @@ create table if not exists {prefix}records (
   sweep_us bigint,
   primary key (`key`, scope_hash),
   key {prefix}records_sweep (sweep_us),
+  -- For the person on call, who looks for the few records that are open, and for stats, which need not read the rows.
+  key {prefix}records_state (state, `key`, scope_hash, response_bytes),
   constraint {prefix}records_state check (state in ('processing', 'completed', 'failed')),
   constraint {prefix}records_kind check (response_kind in ('full', 'tombstone')),
   constraint {prefix}records_answer check (state <> 'completed' or response_status is not null)
+) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
+
+-- Completed records by label: a SHA-256 of name and value. Open records are few and are looked through themselves, so a
+-- process that dies between the claim and this row hides nothing.
+create table if not exists {prefix}labels (
+  label_hash binary(32) not null,
+  `key` varbinary(1020) not null,
+  scope_hash binary(32) not null,
+  primary key (label_hash, `key`, scope_hash)
 ) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
 
 -- A row without a start is a proposal that nobody sees; the start itself is one atomic update of record and step.

@@ -1,4 +1,4 @@
--- One whole record, with the tick row and the time, so that one answer tells whether it is live, lapsed or expired.
+-- One whole record.
 -- Parameters: :key, :scopeHash.
 -- Rows: one or none.
 -- Guarantee: one consistent state; locks and writes nothing.
@@ -10,6 +10,6 @@ select
     select count(*) from {steps} s
     where s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life and s.started_us is not null
   )) as steps_started,
-  {now} as now_us, c.last_us, c.interval_us, c.steady_since_us
-from {records} r left join {clock} c on c.id = 1
+  {now} as now_us
+from {records} r
 where r.`key` = :key and r.scope_hash = :scopeHash

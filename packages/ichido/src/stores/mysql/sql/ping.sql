@@ -5,6 +5,7 @@
 select
   @@global.read_only as read_only, @@global.innodb_read_only as innodb_read_only, @@session.autocommit as autocommit,
   (select max(r.sweep_us) from {records} r where false) as records,
+  (select max(l.label_hash) from {labels} l where false) as labels,
   (select max(s.place) from {steps} s where false) as steps,
   (select max(a.at_us) from {audit} a where false) as audit,
   (select max(c.last_us) from {clock} c where false) as clock

@@ -3,5 +3,5 @@
 -- Result: nothing to decide by.
 -- Guarantee: changes nothing that anyone reads.
 insert into {steps} (`key`, scope_hash, life, name)
-select `key`, scope_hash, life, :name from {records} where {own} and lease_us > 0
+select `key`, scope_hash, life, :name from {records} where {own}
 on duplicate key update {steps}.life = {steps}.life

@@ -9,4 +9,4 @@ set
   s.started_us = coalesce(s.started_us, {now}),
   r.lease_us = {now} + :leaseUs, r.step_starts = r.step_starts + 1, r.updated_us = {now}, r.sweep_us = null
 where r.`key` = :key and r.scope_hash = :scopeHash and r.owner = :owner and r.fence = :fence
-  and r.state = 'processing' and r.lease_us > 0 and s.name = :name
+  and r.state = 'processing' and s.name = :name

@@ -3,7 +3,7 @@
 -- Rows: up to :limit, those longest past their retention first; `with_steps` is 1 where steps must go first.
 -- Guarantee: S11, S12. A plain read: it locks nothing, `sweep` judges each record again.
 select
-  r.`key`, r.scope_hash,
+  r.`key`, r.scope_hash, r.labels,
   exists (select 1 from {steps} s where s.`key` = r.`key` and s.scope_hash = r.scope_hash) as with_steps
 from {records} r
 where r.sweep_us <= {now} and (r.state <> 'processing' or not {live})

@@ -1,0 +1,86 @@
+CREATE TABLE `ichido_records` (
+  `key` varbinary(1020) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  `tenant` varbinary(1020) DEFAULT NULL,
+  `principal` varbinary(1020) DEFAULT NULL,
+  `operation` varbinary(1020) NOT NULL,
+  `fingerprint_version` int(11) NOT NULL,
+  `fingerprint_raw` varbinary(32) NOT NULL,
+  `fingerprint_canonical` varbinary(32) NOT NULL,
+  `fingerprint_former` varbinary(32) DEFAULT NULL,
+  `state` varchar(10) NOT NULL,
+  `owner` varbinary(32) NOT NULL,
+  `fence` bigint(20) NOT NULL,
+  `life` bigint(20) NOT NULL,
+  `attempts` int(11) NOT NULL,
+  `lease_us` bigint(20) NOT NULL,
+  `step_starts` int(11) NOT NULL DEFAULT 0,
+  `hold_reason` blob DEFAULT NULL,
+  `response_kind` varchar(9) DEFAULT NULL,
+  `response_status` smallint(6) DEFAULT NULL,
+  `response_bytes` bigint(20) NOT NULL DEFAULT 0,
+  `response_headers` mediumblob DEFAULT NULL,
+  `response_body` longblob DEFAULT NULL,
+  `labels` blob DEFAULT NULL,
+  `created_us` bigint(20) NOT NULL,
+  `updated_us` bigint(20) NOT NULL,
+  `expires_us` bigint(20) NOT NULL,
+  `sweep_us` bigint(20) DEFAULT NULL,
+  PRIMARY KEY (`key`,`scope_hash`),
+  KEY `ichido_records_sweep` (`sweep_us`),
+  KEY `ichido_records_state` (`state`,`key`,`scope_hash`,`response_bytes`),
+  CONSTRAINT `ichido_records_state` CHECK (`state` in ('processing','completed','failed')),
+  CONSTRAINT `ichido_records_kind` CHECK (`response_kind` in ('full','tombstone')),
+  CONSTRAINT `ichido_records_answer` CHECK (`state` <> 'completed' or `response_status` is not null)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_labels` (
+  `label_hash` binary(32) NOT NULL,
+  `key` varbinary(1020) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  PRIMARY KEY (`label_hash`,`key`,`scope_hash`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_steps` (
+  `key` varbinary(1020) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  `life` bigint(20) NOT NULL,
+  `name` varbinary(1020) NOT NULL,
+  `place` int(11) DEFAULT NULL,
+  `attempt` int(11) DEFAULT NULL,
+  `started_us` bigint(20) DEFAULT NULL,
+  `finished_us` bigint(20) DEFAULT NULL,
+  `result` longblob DEFAULT NULL,
+  PRIMARY KEY (`key`,`scope_hash`,`life`,`name`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_audit` (
+  `id` bigint(20) NOT NULL AUTO_INCREMENT,
+  `key` varbinary(1020) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  `fence` bigint(20) NOT NULL,
+  `actor` varbinary(1020) NOT NULL,
+  `action` varchar(16) NOT NULL,
+  `reason` blob NOT NULL,
+  `at_us` bigint(20) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  KEY `ichido_audit_identity` (`key`,`scope_hash`,`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_clock` (
+  `id` tinyint(4) NOT NULL,
+  `last_us` bigint(20) NOT NULL,
+  `interval_us` bigint(20) NOT NULL,
+  `steady_since_us` bigint(20) NOT NULL,
+  PRIMARY KEY (`id`),
+  CONSTRAINT `ichido_clock_one` CHECK (`id` = 1)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;
+
+CREATE TABLE `ichido_migrations` (
+  `part` varchar(64) NOT NULL,
+  `version` int(11) NOT NULL,
+  `name` varchar(200) NOT NULL,
+  `checksum` char(64) NOT NULL,
+  `applied_us` bigint(20) NOT NULL,
+  PRIMARY KEY (`part`,`version`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;

@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+import { mysqlStore } from "ichido/mysql";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith, freshDatabase } from "../support/services.ts";
+import type { FreshDatabase } from "../support/services.ts";
+import { openClient } from "./mysql-clients.ts";
+import type { Client } from "./mysql-clients.ts";
+import { liveOneLife, request } from "./mysql-life.ts";
+
+describeWith("mariadb", "schema of the mysql store", (url) => {
+  let database: FreshDatabase;
+  let client: Client;
+  beforeEach(async () => {
+    database = await freshDatabase(url);
+    client = openClient("mysql2", database.url, { connections: 8 });
+  });
+  afterEach(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  async function dump(prefix = "ichido_"): Promise<string> {
+    const tables = ["records", "labels", "steps", "audit", "clock", "migrations"];
+    const texts: string[] = [];
+    for (const table of tables) {
+      const [row] = await client.rows(`show create table ${prefix}${table}`);
+      texts.push(String(row?.["Create Table"]).replace(/ AUTO_INCREMENT=\d+/, ""));
+    }
+    return `${texts.join(";\n\n")};\n`;
+  }
+
+  test("the tables are those of the golden dump, to the letter", async () => {
+    await mysqlStore(client.pool).migrate();
+    const golden = new URL("./mysql-schema.golden.sql", import.meta.url);
+    expect(await dump()).toBe(readFileSync(golden, "utf8"));
+  });
+
+  test("plan shows what migrate will do, and nothing once it is done", async () => {
+    const store = mysqlStore(client.pool);
+    const planned = await store.plan();
+    expect(planned.map(({ version, name }) => [version, name])).toEqual([[1, "create_records"]]);
+    expect(planned[0]?.statements.every((sql) => sql.startsWith("create table if not exists ichido_"))).toBe(true);
+    expect(await client.rows("show tables")).toEqual([]);
+    expect(await store.migrate()).toEqual(planned);
+    expect(await store.plan()).toEqual([]);
+    expect(await store.migrate()).toEqual([]);
+  });
+
+  test("the statements of plan, run one by one by another tool, make the same tables", async () => {
+    const store = mysqlStore(client.pool, { tablePrefix: "other_" });
+    for (const { statements } of await store.plan()) for (const sql of statements) await client.rows(sql);
+    await liveOneLife(store, "life");
+  });
+
+  test("a migration that died half-way is run again to its end", async () => {
+    const store = mysqlStore(client.pool);
+    const [{ statements } = { statements: [] }] = await store.plan();
+    for (const sql of statements.slice(0, 2)) await client.rows(sql);
+    await store.migrate();
+    await liveOneLife(store, "life");
+  });
+
+  test("of eight processes that migrate at once one does it and all succeed", async () => {
+    const done = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const own = openClient(index % 2 === 0 ? "mysql2" : "mariadb", database.url, { connections: 1 });
+        try {
+          return (await mysqlStore(own.pool).migrate()).length;
+        } finally {
+          await own.end();
+        }
+      }),
+    );
+    expect(done.filter((count) => count === 1)).toHaveLength(1);
+    expect(done.filter((count) => count === 0)).toHaveLength(7);
+  });
+
+  test("two prefixes live side by side in one database", async () => {
+    for (const tablePrefix of ["one_", "two_"]) {
+      const store = mysqlStore(client.pool, { tablePrefix });
+      await store.migrate();
+      await liveOneLife(store, "life");
+    }
+  });
+
+  test("S18 without tables every verb and ping say schema-missing, and go on once they are there", async () => {
+    const store = mysqlStore(client.pool);
+    const missing = { code: "schema-missing", message: expect.stringContaining("migrate") };
+    await expect(store.ping()).rejects.toMatchObject(missing);
+    await expect(store.claim(request("key", "a"))).rejects.toMatchObject(missing);
+    await expect(store.sweep({ limit: 1, budgetMs: 1 })).rejects.toMatchObject(missing);
+    await store.migrate();
+    await store.ping();
+    expect((await store.claim(request("key", "a"))).outcome).toBe("granted");
+    await client.rows("alter table ichido_records drop column step_starts");
+    await expect(store.release({ ...request("key", "a"), fence: 1 })).rejects.toMatchObject(missing);
+  });
+
+  test("an altered migration in the ledger is refused, a newer one is not", async () => {
+    const store = mysqlStore(client.pool);
+    await store.migrate();
+    await client.rows("insert into ichido_migrations values ('records', 99, 'from_the_future', repeat('a', 64), 1)");
+    expect(await store.plan()).toEqual([]);
+    await client.rows("update ichido_migrations set checksum = repeat('b', 64) where version = 1");
+    await expect(store.migrate()).rejects.toMatchObject({ code: "schema-missing" });
+  });
+
+  test("the server keeps states, kinds and answers within what the contract allows", async () => {
+    const store = mysqlStore(client.pool);
+    await store.migrate();
+    await store.claim(request("key", "a"));
+    for (const change of ["state = 'done'", "response_kind = 'half'", "state = 'completed'"]) {
+      await expect(client.rows(`update ichido_records set ${change}`), change).rejects.toMatchObject({ errno: 4025 });
+    }
+  });
+
+  test("options are checked when the store is made", () => {
+    const bad = ["", "9a_", "a-b", "a.b", "a`b", `a${"b".repeat(31)}`, "drop table x; --"];
+    for (const tablePrefix of bad) expect(() => mysqlStore(client.pool, { tablePrefix })).toThrow(/tablePrefix/);
+    for (const statementTimeoutMs of [0, 1.5, Number.NaN, 1e9]) {
+      expect(() => mysqlStore(client.pool, { statementTimeoutMs })).toThrow(/statementTimeoutMs/);
+    }
+    for (const pool of [undefined, null, {}, "mysql://"]) {
+      // @ts-expect-error not a client
+      expect(() => mysqlStore(pool)).toThrow(/mysql2 or mariadb/);
+    }
+  });
+});
