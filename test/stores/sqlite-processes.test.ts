@@ -1,12 +1,12 @@
 /** Several processes on one file: one winner, one migration, and lock waits that leave the event loop alone. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { openSqliteStore } from "ichido/sqlite";
+import { openSqliteStore, sqliteStore } from "ichido/sqlite";
 import type { SqliteStore } from "ichido/sqlite";
 import { sampleFingerprint, sampleIdentity, sampleOwner, spawnChild } from "ichido/testing";
 import type { ClaimRequest } from "ichido";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { temporaryFile, type TemporaryFile } from "./sqlite-files.ts";
+import { drivers, temporaryFile, type OpenDatabase, type TemporaryFile } from "./sqlite-files.ts";
 
 let file: TemporaryFile;
 const stores: SqliteStore[] = [];
@@ -23,6 +23,13 @@ afterEach(async () => {
 async function open(options: { readonly busyMs?: number } = {}): Promise<SqliteStore> {
   const store = await openSqliteStore(file.path, { migrate: true, ...options });
   stores.push(store);
+  return store;
+}
+
+async function onHandle(database: OpenDatabase): Promise<SqliteStore> {
+  const store = sqliteStore(database);
+  await store.migrate();
+  stores.push({ ...store, close: async () => void database.close() });
   return store;
 }
 
@@ -82,8 +89,13 @@ describe("sqlite: several processes", () => {
     expect(await Promise.all(children.map((child) => child.exited))).toMatchObject([{ code: 0 }, { code: 0 }]);
   });
 
-  it("calls wait for a lock held elsewhere while timers of this process go on", async () => {
-    const store = await open();
+  const handles = {
+    "its own handle": () => open(),
+    "a node:sqlite handle": () => onHandle(drivers["node:sqlite"](file.path)),
+    "a better-sqlite3 handle, which would wait 5 s by itself": () => onHandle(drivers["better-sqlite3"](file.path)),
+  };
+  it.each(Object.entries(handles))("calls wait for a lock held elsewhere while timers go on: %s", async (_, opened) => {
+    const store = await opened();
     await store.ping();
     const holder = await start("hold");
     await holder.waitFor(/^ready$/);

@@ -9,6 +9,9 @@ import { statements } from "./statements.generated.ts";
 
 const pollMs = 25;
 
+// Taken once: a test that replaces the global timers must not stop the store it shares a process with.
+const { setInterval, setTimeout, clearInterval, clearTimeout } = globalThis;
+
 interface Watcher {
   readonly identity: Identity;
   /** What a waiter may be interested in; a renewed lease is not. */
