@@ -106,28 +106,31 @@ export function shieldConnection(response: ServerResponse, onClosed: () => void)
 
 interface Deferral {
   holders: number;
-  wanted: boolean;
+  /** Set once somebody asked for the end: the connection does not outlive this. */
+  limit: NodeJS.Timeout | undefined;
   readonly former: PropertyDescriptor | undefined;
 }
 
 const deferrals = new WeakMap<Socket, Deferral>();
+/** Longer than recording an answer may take by default. */
+const deferMsMax = 10_000;
 
 /**
  * Express's last error handler destroys the connection when an answer has been given already. Without the hold that
  * answer would have left by then; so the end of the connection waits until it has. An error of the connection itself
- * does not wait. Returns the release.
+ * does not wait, nor one on which nothing can be sent any more. Returns the release.
  */
 export function deferDestroy(request: IncomingMessage): () => void {
   const { socket } = request;
   const former = Object.getOwnPropertyDescriptor(socket, "destroy");
-  const entry: Deferral = deferrals.get(socket) ?? { holders: 0, wanted: false, former };
+  const entry: Deferral = deferrals.get(socket) ?? { holders: 0, limit: undefined, former };
   entry.holders += 1;
   if (entry.holders === 1) {
     deferrals.set(socket, entry);
     const destroy = socket.destroy.bind(socket);
     socket.destroy = (error?: Error): Socket => {
-      if (entry.holders === 0 || error !== undefined) return destroy(error);
-      entry.wanted = true;
+      if (entry.holders === 0 || error !== undefined || !socket.writable) return destroy(error);
+      entry.limit ??= setTimeout(destroy, deferMsMax).unref();
       return socket;
     };
   }
@@ -137,6 +140,7 @@ export function deferDestroy(request: IncomingMessage): () => void {
     deferrals.delete(socket);
     Reflect.deleteProperty(socket, "destroy");
     if (entry.former !== undefined) Object.defineProperty(socket, "destroy", entry.former);
-    if (entry.wanted) socket.destroySoon();
+    clearTimeout(entry.limit);
+    if (entry.limit !== undefined) socket.destroySoon();
   };
 }

@@ -1,0 +1,26 @@
+/** Where effects are counted: in this process, or in a file that outlives the processes of a case. */
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+
+export interface Effects {
+  /** One effect, with the attempt's fence. */
+  note(fence: number): void;
+  count(): number;
+}
+
+export function countedEffects(): Effects {
+  let count = 0;
+  return {
+    note() {
+      count += 1;
+    },
+    count: () => count,
+  };
+}
+
+/** One line for each effect: short appends are atomic, also among processes. */
+export function filedEffects(path: string): Effects {
+  return {
+    note: (fence) => appendFileSync(path, `${fence}\n`),
+    count: () => (existsSync(path) ? readFileSync(path, "utf8").split("\n").length - 1 : 0),
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * The conformance suite of adapters: the cases of HTTP behaviour, tried on a real framework over real sockets.
+ *
+ *     import { describe, it } from "vitest";
+ *     adapterSuite({ describe, it }, { name: "mine", ways: [], start, openStore });
+ *
+ * `start` builds the application that `harness.ts` describes. It needs nothing but `describe` and `it`, and asserts with
+ * `node:assert/strict`. Every case has its own store and servers, so cases may run at the same time.
+ */
+import type { SuiteRunner } from "../store-suite/subject.ts";
+import type { AdapterCase, Need } from "./case.ts";
+import { concurrencyCases } from "./concurrency-cases.ts";
+import { coreCases } from "./core-cases.ts";
+import { expiryCases } from "./expiry-cases.ts";
+import { failureCases } from "./failure-cases.ts";
+import { fingerprintCases } from "./fingerprint-cases.ts";
+import { fireCases } from "./fire-cases.ts";
+import { headerCases } from "./header-cases.ts";
+import { methodCases } from "./method-cases.ts";
+import { processCases } from "./process-cases.ts";
+import { replayCases } from "./replay-cases.ts";
+import { withRig } from "./rig.ts";
+import { scopeCases } from "./scope-cases.ts";
+import type { AdapterSubject } from "./subject.ts";
+
+export const adapterCases: readonly AdapterCase[] = [
+  ...coreCases,
+  ...headerCases,
+  ...scopeCases,
+  ...fingerprintCases,
+  ...replayCases,
+  ...failureCases,
+  ...concurrencyCases,
+  ...expiryCases,
+  ...methodCases,
+  ...fireCases,
+  ...processCases,
+];
+
+/** Cases of the table that no adapter can be tried on, with the reason. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "T-05 a machine-readable description states header, scope, retention and errors":
+    "nothing is published over HTTP yet",
+};
+
+/** Registers one test for every case. Unknown ids in `subject.skip` are an error: a skip must not outlive its case. */
+export function adapterSuite(runner: SuiteRunner, subject: AdapterSubject): void {
+  const ids = new Set(adapterCases.map((each) => each.id));
+  if (ids.size !== adapterCases.length) throw new Error("two cases have the same id");
+  const strange = Object.keys(subject.skip ?? {}).filter((id) => !ids.has(id));
+  if (strange.length > 0) throw new Error(`subject.skip names cases that do not exist: ${strange.join(", ")}`);
+
+  runner.describe(`adapter: ${subject.name}`, () => {
+    const register = (title: string, reason: string | undefined, body: () => Promise<void>): void => {
+      if (reason === undefined) runner.it(title, body);
+      else if (runner.it.skip === undefined) runner.it(`${title} [skipped: ${reason}]`, async () => undefined);
+      else runner.it.skip(`${title} [skipped: ${reason}]`, body);
+    };
+    for (const each of adapterCases) {
+      register(`${each.id} ${each.behaviour}`, reasonToSkip(each, subject), () => withRig(subject, each.run));
+    }
+    for (const [title, reason] of Object.entries(elsewhere)) register(title, reason, async () => undefined);
+  });
+}
+
+function lacks(need: Need, subject: AdapterSubject): string | undefined {
+  switch (need) {
+    case "processes":
+      return subject.openProcesses === undefined ? "this store is not seen by other processes" : undefined;
+    case "transactions":
+      return subject.transactions === true ? undefined : "this store cannot join a transaction";
+    case "parsed-bodies":
+      return subject.parsedBodies === true ? undefined : "this framework always gives the bytes";
+    default:
+      return subject.ways.includes(need.slice("way:".length))
+        ? undefined
+        : `this framework has no way ${need.slice(4)}`;
+  }
+}
+
+function reasonToSkip(each: AdapterCase, subject: AdapterSubject): string | undefined {
+  const given = subject.skip?.[each.id];
+  if (given !== undefined) return given;
+  for (const need of each.needs ?? []) {
+    const reason = lacks(need, subject);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+export type { AdapterCase } from "./case.ts";
+export { countedEffects, filedEffects, type Effects } from "./effects.ts";
+export { createHarness, type Harness, type HarnessOptions, type TransactionalEffects } from "./harness.ts";
+export { planHeader, writePlan, type HarnessAnswer, type HarnessCall, type Plan } from "./plan.ts";
+export { routePrefix, type HarnessRoute } from "./routes.ts";
+export type {
+  AdapterStore,
+  AdapterSubject,
+  ProcessOptions,
+  RunningApp,
+  ServerProcess,
+  ServerProcesses,
+} from "./subject.ts";

@@ -1,0 +1,62 @@
+/** What the suite is given: a framework with its adapter, and a store. */
+import type { Store } from "../../core/store.ts";
+import type { Effects } from "./effects.ts";
+import type { Harness, HarnessOptions, TransactionalEffects } from "./harness.ts";
+
+export interface RunningApp {
+  readonly port: number;
+  readonly harness: Harness<never>;
+  /** Ends the server with all its connections. */
+  close(): Promise<void>;
+}
+
+export interface AdapterStore {
+  readonly store: Store;
+  /** Another connection to the same data. Absent: the store itself serves a second server of the process. */
+  readonly second?: Store;
+  readonly transactional?: TransactionalEffects;
+  close(): Promise<void>;
+}
+
+/** A server in a process of its own, on a store that other processes see. */
+export interface ServerProcess {
+  readonly port: number;
+  /** No handler runs, no buffer is flushed. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ProcessOptions {
+  readonly leaseMs?: number;
+  readonly onUnknown?: "rerun" | "hold";
+  /** As `faultsFromEnv` reads it: `before-complete:kill`. */
+  readonly faults?: string;
+}
+
+export interface ServerProcesses {
+  start(options?: ProcessOptions): Promise<ServerProcess>;
+  /** Over all processes of the case. */
+  readonly effects: Effects;
+  /** Handlers that were started. */
+  readonly arrivals: Effects;
+  committedEffects(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface AdapterSubject {
+  readonly name: string;
+  /** Builds the application that `harness.ts` describes and listens on a free port of 127.0.0.1. */
+  start(options: HarnessOptions): Promise<RunningApp>;
+  /** An empty store, for one case. */
+  openStore(): Promise<AdapterStore>;
+  /** The framework's own ways of writing an answer, besides `send`. */
+  readonly ways: readonly string[];
+  /** `openStore` gives `transactional`. */
+  readonly transactions?: boolean;
+  /** The framework can leave the adapter with a parsed body alone. */
+  readonly parsedBodies?: boolean;
+  /** Absent where the store is not seen by other processes. */
+  readonly openProcesses?: () => Promise<ServerProcesses>;
+  /** Case ids that cannot be passed, each with the reason that its title will state. */
+  readonly skip?: Readonly<Record<string, string>>;
+}
