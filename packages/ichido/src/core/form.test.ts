@@ -28,6 +28,7 @@ describe("canonicalForm", () => {
     ["a=1&b=2", "a=1%26b%3D2"],
     ["a=1:b", "a=1&%3Ab"],
     ["a=é", "a=e%CC%81"],
+    ["=1", "%3D1"],
     ["", "a"],
   ])("A13 holds %s and %s apart", (a, b) => {
     expect(form(a)).not.toBe(form(b));

@@ -151,6 +151,7 @@ describe("canonicalMultipart", () => {
   it.each([
     ["no delimiter", "abc"],
     ["no end", named("a", "1")],
+    ["something behind the last delimiter", `${named("a", "1")}--B--x`],
     ["another boundary", "--C\r\n\r\n1\r\n--C--"],
     ["headers without an end", "--B\r\nContent-Type: text/plain\r\n--B--"],
     ["nothing between delimiters", "--B\r\n--B--"],
