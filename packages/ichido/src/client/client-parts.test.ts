@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { compositeKey, contentKey, payloadHash, stableJson, uuidV4, uuidV7 } from "./key-source.ts";
+import { durationMs, readPolicy } from "./policy.ts";
+import { createRetryBudget, meaningOf, pauseMs, retryAfterMs, retryDefaults } from "./retry-policy.ts";
+
+describe("key sources", () => {
+  it("UUIDs have their version and variant, and differ", () => {
+    expect(uuidV4()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(uuidV7()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(Array.from({ length: 1_000 }, uuidV4)).size).toBe(1_000);
+  });
+
+  it("version 7 sorts by time", () => {
+    const early = uuidV7(Date.UTC(2026, 0, 1));
+    expect(early < uuidV7(Date.UTC(2026, 0, 2))).toBe(true);
+    expect(Number.parseInt(early.replaceAll("-", "").slice(0, 12), 16)).toBe(Date.UTC(2026, 0, 1));
+  });
+
+  it("content keys are the content's alone; the prefix keeps uses apart", async () => {
+    expect(await contentKey({ a: 1, b: 2 })).toBe(await contentKey({ b: 2, a: 1 }));
+    expect(await contentKey({ a: 1 })).not.toBe(await contentKey({ a: 2 }));
+    expect(await contentKey({ a: 1 }, "import")).not.toBe(await contentKey({ a: 1 }));
+  });
+
+  it("composite keys hold no principal in clear, and are the same for the same parts", async () => {
+    const parts = { principal: "alice@example.com", atMs: 1, random: "r" };
+    expect(await compositeKey(parts)).toBe(await compositeKey(parts));
+    expect(await compositeKey(parts)).not.toContain("alice");
+    expect(await compositeKey({ principal: "a" })).not.toBe(await compositeKey({ principal: "a" }));
+  });
+
+  it("payloads are compared by meaning", async () => {
+    expect(stableJson({ b: [1, { d: 1, c: undefined }], a: new Date(0) })).toBe(
+      '{"a":"1970-01-01T00:00:00.000Z","b":[1,{"d":1}]}',
+    );
+    expect(stableJson([undefined, 1n, null])).toBe("[null,1,null]");
+    expect(await payloadHash({ a: 1 })).not.toBe(await payloadHash({ a: "1" }));
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    expect(() => stableJson(cycle)).toThrow("refers to itself");
+  });
+});
+
+describe("what an answer means", () => {
+  const headers = (more: Record<string, string> = {}): Headers => new Headers(more);
+  it.each([
+    [200, {}, undefined, "done"],
+    [201, {}, undefined, "done"],
+    [202, {}, undefined, "done"],
+    [202, { "retry-after": "1" }, undefined, "again"],
+    [303, {}, undefined, "done"],
+    [400, {}, undefined, "declined"],
+    [402, {}, undefined, "declined"],
+    [404, {}, undefined, "declined"],
+    [409, {}, undefined, "declined"],
+    [409, { "retry-after": "1" }, undefined, "again"],
+    [409, {}, { code: "idempotency-in-flight", retryable: true }, "again"],
+    [409, {}, { code: "outcome-unknown", retryable: false }, "open"],
+    [409, {}, { code: "outcome-unknown", retryable: true }, "again"],
+    [409, { "retry-after": "1" }, { code: "sold-out", retryable: false }, "declined"],
+    [400, {}, { code: "idempotency-key-invalid", retryable: false }, "refused"],
+    [422, {}, { code: "idempotency-key-reused", retryable: false }, "refused"],
+    [422, {}, { code: "validation", retryable: false }, "declined"],
+    [401, {}, undefined, "refused"],
+    [412, {}, undefined, "refused"],
+    [425, {}, undefined, "again"],
+    [429, {}, undefined, "again"],
+    [429, {}, { retryable: false }, "declined"],
+    [500, {}, undefined, "again"],
+    [503, {}, { code: "store-unavailable", retryable: true }, "again"],
+    [500, {}, { retryable: false }, "open"],
+  ] as const)("%i %o %o is %s", (status, lines, problem, meaning) => {
+    expect(meaningOf(status, headers(lines), problem)).toBe(meaning);
+  });
+
+  it("Retry-After is seconds or a date, the date by the server's clock", () => {
+    expect(retryAfterMs(headers({ "retry-after": "3" }), 0)).toBe(3_000);
+    const date = "Sun, 15 Nov 2026 06:00:00 GMT";
+    const due = "Sun, 15 Nov 2026 06:00:05 GMT";
+    expect(retryAfterMs(headers({ "retry-after": due, date }), 0)).toBe(5_000);
+    expect(retryAfterMs(headers({ "retry-after": due }), Date.parse(date))).toBe(5_000);
+    expect(retryAfterMs(headers({ "retry-after": date, date: due }), 0)).toBe(0);
+    expect(retryAfterMs(headers({ "retry-after": "soon" }), 0)).toBeUndefined();
+    expect(retryAfterMs(headers(), 0)).toBeUndefined();
+  });
+
+  it("pauses double up to a bound with full jitter, and never undercut the server", () => {
+    expect(pauseMs(retryDefaults, 1, undefined, 1)).toBe(250);
+    expect(pauseMs(retryDefaults, 3, undefined, 0.5)).toBe(500);
+    expect(pauseMs(retryDefaults, 20, undefined, 1)).toBe(8_000);
+    expect(pauseMs(retryDefaults, 1, 5_000, 0)).toBe(5_000);
+    expect(pauseMs(retryDefaults, 9, 5_000, 1)).toBe(6_000);
+  });
+
+  it("the budget runs out and is refilled by successes", () => {
+    const budget = createRetryBudget(1);
+    expect([budget.take(), budget.take()]).toEqual([true, false]);
+    budget.refill();
+    expect(budget.take()).toBe(false);
+    budget.refill();
+    expect(budget.take()).toBe(true);
+  });
+});
+
+describe("a server's policy", () => {
+  it.each([
+    ["P1D", 86_400_000],
+    ["PT30S", 30_000],
+    ["P1W", 604_800_000],
+    ["P1DT2H3M4.5S", 93_784_500],
+    ["P", undefined],
+    ["PT", undefined],
+    ["P1M", undefined],
+    [7, undefined],
+  ])("reads the duration %s", (text, ms) => {
+    expect(durationMs(text)).toBe(ms);
+  });
+
+  it("completes what is not said", () => {
+    expect(readPolicy(undefined)).toEqual({
+      header: "Idempotency-Key",
+      retentionMs: undefined,
+      quoted: false,
+      operations: [],
+    });
+    const operations = [{ method: "POST", path: "/p", required: true }];
+    expect(readPolicy({ header: "X-Key", operations }).operations).toEqual(operations);
+  });
+});
