@@ -126,6 +126,31 @@ describe("sqlite: grouping", () => {
     });
   }
 
+  it("calls fail instead of hanging when a commit fails and not even the rollback works", async () => {
+    const { path } = await open();
+    const inner = another(path);
+    let broken = false;
+    const store = sqliteStore({
+      ...listened(inner, []),
+      prepare(sql) {
+        const statement = inner.prepare(sql);
+        return {
+          get: (...values) => statement.get(...values),
+          all: (...values) => statement.all(...values),
+          run(...values) {
+            if (broken && ["COMMIT", "ROLLBACK"].includes(sql)) throw Object.assign(new Error("gone"), { errcode: 10 });
+            return statement.run(...values);
+          },
+        };
+      },
+    });
+    await store.ping();
+    broken = true;
+    const results = await Promise.allSettled(["a", "b"].map((key) => store.claim(request(key))));
+    const reason = { code: "store-unavailable", message: expect.stringContaining("SQLITE_IOERR") };
+    expect(results).toMatchObject([{ reason }, { reason }]);
+  });
+
   it("more calls than the queue holds are refused at once, and those in it are served", async () => {
     const { store } = await open("node:sqlite", { queueMax: 5 });
     await store.ping();

@@ -68,7 +68,8 @@ export function failureOf(error: unknown, file: string): IchidoError {
 export function lockedFor(busyMs: number, file: string, cause: unknown): IchidoError {
   return new IchidoError(
     "store-unavailable",
-    `the SQLite file ${file} stayed locked for more than ${busyMs} ms; end long write transactions or raise busyMs`,
+    `the SQLite file ${file} stayed locked for more than ${busyMs} ms, by another connection or by a transaction that is ` +
+      "open on the same handle; end write transactions sooner or raise busyMs",
     { cause },
   );
 }

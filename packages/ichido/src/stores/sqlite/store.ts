@@ -56,6 +56,11 @@ const records: MigrationPart = { part: "records", migrations: migrations satisfi
 
 const warned = new WeakSet<SqliteDatabase>();
 
+/**
+ * A store on the user's own handle. While a transaction of theirs is open on it, calls of the store wait for its end
+ * (up to `busyMs`), since they would otherwise be undone with it; `complete` with a transaction handle joins it instead.
+ * A handler that keeps transactions open for long should give the store a handle of its own.
+ */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   const { synchronous = "full", busyMs = turnDefaults.busyMs, queueMax = turnDefaults.queueMax, nowMs } = options;
   check(options);
@@ -84,7 +89,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       schema = true;
     },
     explain(error) {
-      if (resultOf(error) !== "SQLITE_ERROR" || connection.inTransaction) return error;
+      if (resultOf(error) !== "SQLITE_ERROR") return error;
       try {
         requireSchema(connection, records);
       } catch (better) {
