@@ -45,6 +45,7 @@ function libraryOr(context: TestContext): string {
   if ("library" in shim) return shim.library;
   const reason = `no simulated power cuts: ${shim.reason}`;
   if (process.env["CI"] === "true" || process.env["REQUIRE_SERVICES"] === "1") throw new Error(reason);
+  console.warn(`SKIPPED, ${reason}`);
   return context.skip(reason);
 }
 

@@ -154,6 +154,7 @@ function smallDisk(context: TestContext, megabytes: number): string {
     rmSync(folder, { recursive: true });
     const reason = `no small disk: mount needs root (${mounted.stderr?.toString().trim() ?? String(mounted.error)})`;
     if (process.env["CI"] === "true" || process.env["REQUIRE_SERVICES"] === "1") throw new Error(reason);
+    console.warn(`SKIPPED, ${reason}`);
     context.skip(reason);
   }
   const will = reapAfterDeath({ run: ["umount", folder], folder });
