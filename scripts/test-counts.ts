@@ -35,6 +35,14 @@ export function tally(report: RunnerReport | undefined, exitCode: number | null)
   return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed, skipped: skippedNames.length, skippedNames };
 }
 
+/** One line for every skipped test, but one for all that were skipped for the same stated reason. */
+export function skipNotes(names: readonly string[]): string[] {
+  const groups = Map.groupBy(names, (name) => /skipped: ?(.+?)\]?$/i.exec(name)?.[1] ?? name);
+  return [...groups].map(([reason, members]) =>
+    members.length === 1 ? `skipped: ${members[0]}` : `skipped: ${members.length} tests, ${reason}`,
+  );
+}
+
 export function sum(counts: readonly Counts[]): Counts {
   return counts.reduce(
     (total, next) => ({

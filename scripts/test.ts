@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { reapAfterDeath } from "../packages/ichido/src/testing/reaper.ts";
 import { install, installRefusal, isInstalled, serviceNames } from "./services/install.ts";
-import { sum, summaryLine, tally } from "./test-counts.ts";
+import { skipNotes, sum, summaryLine, tally } from "./test-counts.ts";
 import type { Counts, RunnerReport } from "./test-counts.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -78,10 +78,8 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
       const conditions = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
       const { code } = await node([...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args], false);
       const { skippedNames, ...counts } = tally(readReport(file), code);
-      return {
-        counts,
-        ...(skippedNames.length > 0 ? { note: skippedNames.map((name) => `    skipped: ${name}`).join("\n") } : {}),
-      };
+      const note = skipNotes(skippedNames).map((line) => `    ${line}`);
+      return { counts, ...(note.length > 0 ? { note: note.join("\n") } : {}) };
     } finally {
       rmSync(folder, { recursive: true, force: true });
       will.forget();

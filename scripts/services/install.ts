@@ -10,16 +10,28 @@ import { isRoot } from "./account.ts";
 import { findProgram } from "./binaries.ts";
 import { postgresPrograms } from "./postgres-binaries.ts";
 
-export const serviceNames = ["postgres", "mariadb", "redis", "pgbouncer", "nats", "rabbitmq"] as const;
+/** Servers, and the two tools that some tests use. */
+export const serviceNames = [
+  "postgres",
+  "mariadb",
+  "redis",
+  "pgbouncer",
+  "nats",
+  "rabbitmq",
+  "compiler",
+  "curl",
+] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-const packages: Readonly<Record<ServiceName, string>> = {
-  postgres: "postgresql",
-  mariadb: "mariadb-server",
-  redis: "redis-server",
-  pgbouncer: "pgbouncer",
-  nats: "nats-server",
-  rabbitmq: "rabbitmq-server",
+const packages: Readonly<Record<ServiceName, readonly string[]>> = {
+  postgres: ["postgresql"],
+  mariadb: ["mariadb-server"],
+  redis: ["redis-server"],
+  pgbouncer: ["pgbouncer"],
+  nats: ["nats-server"],
+  rabbitmq: ["rabbitmq-server"],
+  compiler: ["gcc", "libc6-dev"],
+  curl: ["curl"],
 };
 
 const policy = "/usr/sbin/policy-rc.d";
@@ -43,6 +55,8 @@ const installed: Readonly<Record<ServiceName, () => boolean>> = {
   pgbouncer: () => has("pgbouncer"),
   nats: () => has("nats-server"),
   rabbitmq: () => has("rabbitmq-server", "epmd"),
+  compiler: () => has("cc"),
+  curl: () => has("curl"),
 };
 
 export function isInstalled(service: ServiceName): boolean {
@@ -66,7 +80,7 @@ export async function install(services: readonly ServiceName[], say: (line: stri
   say(`installing ${missing.join(", ")} with apt-get (ICHIDO_NO_INSTALL=1 turns this off)`);
   await withoutStartingServices(async () => {
     await apt(["update", "-q"]);
-    await apt(["install", "-q", "-y", "--no-install-recommends", ...missing.map((service) => packages[service])]);
+    await apt(["install", "-q", "-y", "--no-install-recommends", ...missing.flatMap((service) => packages[service])]);
   });
   const still = missing.filter((service) => !isInstalled(service));
   if (still.length > 0) throw new Error(`apt-get succeeded, yet ${still.join(", ")} cannot be found`);
@@ -106,7 +120,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     const added = await install(serviceNames, (line) => console.log(line));
     console.log(
-      added.length === 0 ? "all servers are already installed" : `installed ${added.join(", ")}; none was started`,
+      added.length === 0 ? "everything is already installed" : `installed ${added.join(", ")}; none was started`,
     );
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);

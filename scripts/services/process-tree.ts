@@ -1,5 +1,5 @@
 /** A server is often a family: PostgreSQL's backends are children of the postmaster and outlive its SIGKILL for a moment. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The process and all its descendants, parents first. Only the process itself where there is no /proc. */
@@ -32,11 +32,14 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+  if (!existsSync("/proc/self/stat")) return true;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
+    if (stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z") return true;
+    // The first thread of a dying process is a zombie while the others still hold its sockets.
+    return readdirSync(`/proc/${pid}/task`).length > 1;
   } catch {
-    return true;
+    return false;
   }
 }
 

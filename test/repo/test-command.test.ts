@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sum, summaryLine, tally } from "../../scripts/test-counts.ts";
+import { skipNotes, sum, summaryLine, tally } from "../../scripts/test-counts.ts";
 import { root } from "./tracked.ts";
 
 interface Ended {
@@ -71,6 +71,11 @@ describe("counting", () => {
     expect(tally(report, 0)).toMatchObject({ passed: 1, failed: 0 });
     expect(tally(report, 1)).toMatchObject({ passed: 1, failed: 1 });
     expect(tally(undefined, null)).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  test("tells a reason that many skipped tests share once", () => {
+    const names = ["a [skipped: no clock]", "b [skipped: no clock]", "c SKIPPED: no server", "d"];
+    expect(skipNotes(names)).toEqual(["skipped: 2 tests, no clock", "skipped: c SKIPPED: no server", "skipped: d"]);
   });
 
   test("adds up", () => {
