@@ -186,6 +186,19 @@ describe("memory store at its bounds", () => {
   });
 });
 
+describe("memory store leases", () => {
+  it("S5 a heartbeat that was under way when its owner ended the lease does not revive it", async () => {
+    const store = memoryStore();
+    const granted = await claim(store, "a");
+    const fence = granted.outcome === "granted" ? granted.fence : 0;
+    const held = { identity: sampleIdentity("a"), owner: sampleOwner("a"), fence };
+    expect(await store.suspend(held)).toBe("ok");
+    expect(await store.renew([{ ...held, leaseMs: 30_000 }])).toEqual(["ok"]);
+    const next = await claim(store, "a", { owner: sampleOwner("b") });
+    expect(next).toMatchObject({ outcome: "granted", origin: "lapsed" });
+  });
+});
+
 describe("memory store options", () => {
   const wrong: readonly (readonly [string, unknown, RegExp])[] = [
     ["recordsMax", 0, /recordsMax must be a whole number of at least 1, got 0/],

@@ -44,7 +44,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (after === undefined || after === before) return;
     shelf.put(after);
     // A renewed lease is no news to those who wait for an answer.
-    if (after.state !== "processing" || after.leaseEndMs <= after.updatedAtMs) watchers.wake(idOfRow(after));
+    if (after.state !== "processing" || after.leaseEndMs === undefined) watchers.wake(idOfRow(after));
   }
 
   function apply<Request extends { readonly identity: Identity }>(

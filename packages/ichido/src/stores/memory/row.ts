@@ -33,8 +33,8 @@ export interface Row extends Omit<Identity, "scopeHash"> {
   readonly owner: OwnerToken;
   readonly fence: number;
   readonly attempts: number;
-  /** When the lease ends or was ended; meaningful while `processing`. */
-  readonly leaseEndMs: number;
+  /** When the lease ends, while `processing`; `undefined`: its owner or a person ended it. */
+  readonly leaseEndMs: number | undefined;
   readonly interim: StoredResponse | undefined;
   readonly holdReason: string | undefined;
   readonly response: StoredResponse | undefined;
@@ -47,7 +47,7 @@ export interface Row extends Omit<Identity, "scopeHash"> {
 
 /** A living owner. A lease further ahead than any lease can be was written by a clock that has gone back since. */
 export function isLive(row: Row, nowMs: number): boolean {
-  const leftMs = row.leaseEndMs - nowMs;
+  const leftMs = (row.leaseEndMs ?? nowMs) - nowMs;
   return row.state === "processing" && leftMs > 0 && leftMs <= limits.leaseMsMax;
 }
 
@@ -73,7 +73,7 @@ export function isExpired(row: Row, nowMs: number): boolean {
 /** The earliest moment at which a sweep may find the row expired; never, while it is needed. */
 export function dueMs(row: Row): number | undefined {
   if (isNeeded(row)) return undefined;
-  return row.state === "processing" ? Math.max(row.expiresAtMs, row.leaseEndMs) : row.expiresAtMs;
+  return row.state === "processing" ? Math.max(row.expiresAtMs, row.leaseEndMs ?? 0) : row.expiresAtMs;
 }
 
 export function isSameRequest(stored: FingerprintRow, asked: FingerprintRow): boolean {
@@ -113,7 +113,7 @@ export function toRecord(row: Row, nowMs: number, bodies: "with bodies" | "witho
     owner: row.owner,
     fence: row.fence,
     attempts: row.attempts,
-    ...(row.state === "processing" ? { leaseLeftMs: row.leaseEndMs - nowMs } : {}),
+    ...(row.state === "processing" ? { leaseLeftMs: (row.leaseEndMs ?? nowMs) - nowMs } : {}),
     stepsStarted: row.steps.length,
     ...(row.interim === undefined ? {} : { interim: give(row.interim) }),
     ...(row.holdReason === undefined ? {} : { holdReason: row.holdReason }),

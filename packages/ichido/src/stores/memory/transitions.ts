@@ -2,12 +2,13 @@
  * The state machine of a record, as pure functions: a row (or its absence), what is asked, and the moment give an answer
  * and, where something changes, the next row. The same object back means that nothing changed.
  *
- *              ┌────────────── claim (failed, lapsed, or by `any`) ◀──────┐
- *   absent ──claim──▶ processing ──complete, adopt──▶ completed           │
- *      ▲              │ ▲      │                          │               │
- *      │        renew,│ │      └─────release─────▶ failed ──────────────▶─┤
- *      │        steps └─┘ suspend, hold: lease ended                      │
- *      └──────── expiry: completed, failed, or lapsed and not needed ─────┘
+ *   absent      ── claim ──────────────────────▶ processing
+ *   processing  ── renew, startStep, finishStep ─▶ processing, lease longer
+ *   processing  ── suspend, settle(hold) ───────▶ processing, lease ended (with an interim answer or a hold: in doubt)
+ *   processing  ── complete, settle(adopt) ─────▶ completed
+ *   processing  ── release, settle(release) ────▶ failed
+ *   failed, or processing without a lease ── claim ──▶ processing, greater fence, next attempt
+ *   completed, failed, or processing without a lease ── expiry, unless still needed ──▶ absent
  */
 import type { OwnerToken } from "../../core/record.ts";
 import type {
@@ -57,8 +58,8 @@ export function claim(stored: Row | undefined, request: ClaimRequest, moment: Mo
     return granted(firstRow(request, fence, moment.nowMs), "new");
   }
   const row = stored;
-  if (!isSameRequest(row.fingerprint, fingerprintRowOf(request.fingerprint)))
-    return { row, result: { outcome: "mismatch" } };
+  const asked = fingerprintRowOf(request.fingerprint);
+  if (!isSameRequest(row.fingerprint, asked)) return { row, result: { outcome: "mismatch" } };
   if (row.state === "completed") return { row, result: completed(row, moment.nowMs) };
   if (row.state === "failed") return granted(takenOver(row, request, moment), "failed");
   const live = isLive(row, moment.nowMs);
@@ -67,7 +68,7 @@ export function claim(stored: Row | undefined, request: ClaimRequest, moment: Mo
     return granted(withLease(row, request.leaseMs, moment), "own");
   }
   if (live) {
-    const leaseLeftMs = row.leaseEndMs - moment.nowMs;
+    const leaseLeftMs = (row.leaseEndMs ?? moment.nowMs) - moment.nowMs;
     return { row, result: { outcome: "processing", leaseLeftMs, attempts: row.attempts } };
   }
   if (isSealed(row)) {
@@ -82,7 +83,11 @@ export interface Answered {
 }
 
 export function renew(row: Row | undefined, request: RenewRequest, moment: Moment): Answered {
-  return owned(row, request, (held) => withLease(held, request.leaseMs, moment));
+  return owned(row, request, (held) => {
+    // A heartbeat that was under way when its owner ended the lease must not keep others out.
+    const leaseEndMs = held.leaseEndMs === undefined ? undefined : moment.nowMs + request.leaseMs;
+    return { ...held, leaseEndMs };
+  });
 }
 
 export function complete(row: Row | undefined, request: CompleteRequest, moment: Moment): Answered {
@@ -100,7 +105,7 @@ export function release(row: Row | undefined, request: Claim, moment: Moment): A
 export function suspend(row: Row | undefined, request: SuspendRequest, moment: Moment): Answered {
   return owned(row, request, (held) => ({
     ...held,
-    leaseEndMs: moment.nowMs,
+    leaseEndMs: undefined,
     interim: request.interim === undefined ? held.interim : copyIn(request.interim),
     holdReason: request.holdReason ?? held.holdReason,
     updatedAtMs: moment.nowMs,
@@ -144,7 +149,7 @@ const nobody = "0".repeat(32) as OwnerToken;
 function decided(row: Row, request: SettleRequest, moment: Moment): Row {
   const { decision, reason } = request;
   if (decision.kind === "hold") {
-    return { ...row, state: "processing", leaseEndMs: moment.nowMs, holdReason: reason, updatedAtMs: moment.nowMs };
+    return { ...row, state: "processing", leaseEndMs: undefined, holdReason: reason, updatedAtMs: moment.nowMs };
   }
   const fenced: Row = { ...row, owner: nobody, fence: nextFence(row, moment) };
   return decision.kind === "adopt" ? answered(fenced, decision.response, moment) : failed(fenced, moment);
