@@ -1,6 +1,6 @@
 /** Builds the preloaded library with the system's C compiler; installs one where root may. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,6 +25,12 @@ function run(program: string, args: readonly string[]): { readonly ok: boolean; 
 export function buildShim(): Shim {
   if (process.platform !== "linux") return { reason: `the library is for Linux, this is ${process.platform}` };
   const folder = mkdtempSync(join(tmpdir(), "ichido-power-cut-"));
+  const shim = buildIn(folder);
+  if ("reason" in shim) rmSync(folder, { recursive: true });
+  return shim;
+}
+
+function buildIn(folder: string): Shim {
   const library = join(folder, "power-cut-shim.so");
   const source = fileURLToPath(new URL("power-cut-shim.c", import.meta.url));
   const compile = () => run("cc", ["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", library, source, "-lpthread"]);
