@@ -402,6 +402,26 @@ for (const [name, framework] of Object.entries(frameworks)) {
       expect([reply.status, isReplay(reply), bodies]).toEqual([201, false, [{ a: 1 }]]);
     });
 
+    it("C-02 the same operation mounted twice is an error that says so, not a conflict with itself", async () => {
+      const app = framework();
+      const ichido = engine();
+      const errors: string[] = [];
+      app.use(idempotency(ichido, { operation: "a" }));
+      app.post("/twice", idempotency(ichido, { operation: "a" }), (_request, response) => void response.send("ran"));
+      app.post("/both", idempotency(ichido, { operation: "b" }), (_request, response) => void response.send("ran"));
+      const middleware: express.ErrorRequestHandler = (error: Error, _request, response, _next) => {
+        errors.push(error.message);
+        response.sendStatus(500);
+      };
+      app.use(middleware);
+      const port = await listen(app);
+      expect((await post(port, { path: "/twice" })).status).toBe(500);
+      expect(errors).toEqual([expect.stringContaining("mounted twice")]);
+      const key = freshKey();
+      expect((await post(port, { key, path: "/both" })).body.toString()).toBe("ran");
+      expect(isReplay(await post(port, { key, path: "/both" }))).toBe(true);
+    });
+
     it("M-01 other methods go through untouched", async () => {
       const app = framework();
       app.all("/", idempotency(engine(), { operation: "a" }), (request, response) => {

@@ -1,15 +1,28 @@
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import type { RequestListener, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { NeutralResponse, Settled } from "ichido";
+import type { Execution, HandlerOutcome, NeutralResponse, Settled } from "ichido";
 import { afterEach, describe, expect, it } from "vitest";
-import onFinished from "on-finished";
-import send from "send";
-import { ask, connect, startWire, until, type Wire, type WireOptions } from "./wire.ts";
+import { captureResponse } from "../../packages/ichido/src/http/node-response.ts";
+import { sendAnswer } from "../../packages/ichido/src/http/send.ts";
+import { ask, connect, startWire, until, type Reply, type Wire, type WireOptions } from "./wire.ts";
+
+/** The very modules that Express and Fastify use. */
+const require = createRequire(import.meta.url);
+const ofExpress = createRequire(require.resolve("express"));
+const ofFastify = createRequire(require.resolve("fastify"));
+const onFinished = ofExpress("on-finished") as (response: ServerResponse, listener: () => void) => void;
+const send = ofExpress("send") as (request: IncomingMessage, path: string) => { pipe(response: ServerResponse): void };
+const inject = ofFastify("light-my-request") as (
+  listener: RequestListener,
+  request: { readonly method: string; readonly url: string },
+) => Promise<{ readonly statusCode: number; readonly payload: string }>;
 
 let wire: Wire | undefined;
 
@@ -149,6 +162,7 @@ describe("the handler sees a response as Node makes it", () => {
       for (const attempt of [
         () => response.writeHead(42),
         () => response.writeHead(200, { "x-a": "b\nc" }),
+        () => response.writeHead(200, "Two\nlines"),
         () => response.write(7 as unknown as string),
         () => response.write(null as unknown as string),
       ]) {
@@ -158,11 +172,13 @@ describe("the handler sees a response as Node makes it", () => {
           codes.push((error as { code: string }).code);
         }
       }
+      response.statusMessage = "Fine";
       response.end("fine");
     });
     expect((await ask(port)).body.toString()).toBe("fine");
     expect(codes).toEqual([
       "ERR_HTTP_INVALID_STATUS_CODE",
+      "ERR_INVALID_CHAR",
       "ERR_INVALID_CHAR",
       "ERR_INVALID_ARG_TYPE",
       "ERR_STREAM_NULL_VALUES",
@@ -623,4 +639,92 @@ describe("a server that shuts down", () => {
     expect((await reply).body.toString()).toBe("made");
     wire = undefined;
   });
+});
+
+describe("answers that the layer itself sends", () => {
+  async function sent(answer: NeutralResponse, outer?: (response: ServerResponse) => void): Promise<Reply> {
+    const server = createServer((_request, response) => {
+      outer?.(response);
+      sendAnswer(response, answer);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      return await ask((server.address() as AddressInfo).port);
+    } finally {
+      server.close();
+    }
+  }
+  const body = Buffer.from("body");
+
+  it("R-04 have their own length and a fresh date, and replace what they name alone", async () => {
+    const headers = [
+      ["content-length", "99"],
+      ["x-outer", "answer"],
+      ["link", "</a>"],
+      ["link", "</b>"],
+    ] as const;
+    const reply = await sent({ status: 201, headers, body }, (response) => {
+      response.setHeader("X-Outer", "outer");
+      response.setHeader("X-Kept", "outer");
+    });
+    expect([reply.status, reply.body.toString(), reply.headers["content-length"]]).toEqual([201, "body", "4"]);
+    expect([reply.headers["x-outer"], reply.headers["x-kept"], reply.headers.link]).toEqual([
+      "answer",
+      "outer",
+      "</a>, </b>",
+    ]);
+    expect(reply.headers.date).toBeDefined();
+  });
+
+  it("R-05 without content have no length", async () => {
+    const reply = await sent({ status: 204, headers: [], body });
+    expect([reply.status, reply.body.length, reply.headers["content-length"]]).toEqual([204, 0, undefined]);
+  });
+
+  it.each([
+    ["status 42", { status: 42, headers: [], body }],
+    ["status 101", { status: 101, headers: [], body }],
+    ["status NaN", { status: Number.NaN, headers: [], body }],
+    ["a line break", { status: 200, headers: [["x-a", "b\r\nc"]] as const, body }],
+    ["a bad name", { status: 200, headers: [["x a", "b"]] as const, body }],
+  ])("A29 from a row with %s become a problem, not a crash", async (_what, answer) => {
+    const reply = await sent(answer);
+    expect([reply.status, reply.headers["content-type"]]).toEqual([500, "application/problem+json"]);
+  });
+
+  it("A02 are not sent where somebody has answered already", async () => {
+    const reply = await sent(
+      { status: 201, headers: [], body },
+      (response) => void response.writeHead(503).end("busy"),
+    );
+    expect([reply.status, reply.body.toString()]).toEqual([503, "busy"]);
+  });
+});
+
+it("A21 an injected request without a connection is captured and answered", async () => {
+  const outcomes: HandlerOutcome[] = [];
+  const execution: Execution = {
+    context: {} as Execution["context"],
+    bodyBytesMax: 100,
+    provided: new Promise(() => undefined),
+    async settle(outcome) {
+      outcomes.push(outcome);
+      return { kind: "send", addHeaders: [] };
+    },
+    beginStream: async () => ({ kind: "send", addHeaders: [] }),
+  };
+  for (const [text, recorded] of [
+    ["small", 1],
+    ["x".repeat(1_000), 1],
+  ] as const) {
+    const listener: RequestListener = (request, response) => {
+      captureResponse(request, response, execution, { quietMs: 1_000 });
+      response.writeHead(201);
+      response.write(text.slice(0, 3));
+      response.end(text.slice(3));
+    };
+    const reply = await inject(listener, { method: "POST", url: "/" });
+    expect([reply.statusCode, reply.payload]).toEqual([201, text]);
+    expect(outcomes).toHaveLength(recorded);
+  }
 });

@@ -122,6 +122,8 @@ const deferMsMax = 10_000;
  */
 export function deferDestroy(request: IncomingMessage): () => void {
   const { socket } = request;
+  // Test doubles of requests have no connection to end.
+  if (typeof socket?.destroy !== "function") return () => undefined;
   const former = Object.getOwnPropertyDescriptor(socket, "destroy");
   const entry: Deferral = deferrals.get(socket) ?? { holders: 0, limit: undefined, former };
   entry.holders += 1;

@@ -53,6 +53,23 @@ function cannotRun(request: NodeRequest, response: ServerResponse): boolean {
   return response.headersSent || response.writableEnded || (hasUnreadBody && request.socket.destroyed);
 }
 
+/** Operations under whose claim a request runs already. */
+const underClaim = new WeakMap<NodeRequest, Set<string>>();
+
+/** The inner of two mounts would meet the claim of the outer one and answer "in flight" to itself. */
+function checkMountedOnce(request: NodeRequest, operation: string): void {
+  if (underClaim.get(request)?.has(operation) !== true) return;
+  throw new IchidoError(
+    "option-invalid",
+    `operation ${JSON.stringify(operation)} is mounted twice on the way to one handler. Mount it once.`,
+  );
+}
+
+function noteClaim(request: NodeRequest, operation: string): void {
+  const operations = underClaim.get(request) ?? new Set();
+  underClaim.set(request, operations.add(operation));
+}
+
 function giveBack(execution: Execution): void {
   execution.context.release();
   void execution.settle({ kind: "threw", error: new Error("the handler was not called") });
@@ -71,6 +88,7 @@ export function createNodeGuard<Native>(
     route,
     async guard({ request, response, native, answer, prepare }) {
       const neutral: NeutralRequest<Native> = { ...neutralRequest(request, { requestBytesMax }), native };
+      checkMountedOnce(request, route.operation);
       const decision = await ichido.decide(neutral, route);
       switch (decision.kind) {
         case "pass":
@@ -85,6 +103,7 @@ export function createNodeGuard<Native>(
             giveBack(decision.execution);
             return "answered";
           }
+          noteClaim(request, route.operation);
           prepare?.(decision.execution);
           captureResponse(request, response, decision.execution, { quietMs });
           return "run";

@@ -6,20 +6,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Execution, HandlerOutcome, Settled } from "../core/decision.ts";
 import type { NeutralResponse } from "../core/message.ts";
-import type { HeaderLine } from "../core/record.ts";
 import { AnswerBuffer } from "./answer-buffer.ts";
-import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
+import { writeHeadLines } from "./header-lines.ts";
+import { ResponseHold, type Head } from "./response-hold.ts";
+import { hasContent } from "./send.ts";
 import {
-  headerLinesBeyond,
-  replaceHeaders,
-  restoreHeaders,
-  setContentLength,
-  snapshotHeaders,
-  writeHeadLines,
-  type HeaderSnapshot,
-} from "./header-lines.ts";
-import { hasContent, outletOf, sendAnswer, type Outlet } from "./send.ts";
-import { callbackOf, chunkBytes, headersSent, invalidStatus, writeAfterEnd, type Callback } from "./write-arguments.ts";
+  callbackOf,
+  checkReason,
+  checkStatus,
+  chunkBytes,
+  headersSent,
+  writeAfterEnd,
+  type Callback,
+} from "./write-arguments.ts";
 
 export interface CaptureSettings {
   /** How long a half-written answer to a client that went away may stay silent before it counts as broken off. */
@@ -28,39 +27,27 @@ export interface CaptureSettings {
 
 export const quietMsDefault = 30_000;
 
-/** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
-type Internals = ServerResponse & { _header: string | null; _trailer: string };
-
-interface Head {
-  readonly status: number;
-  readonly headers: readonly HeaderLine[];
-}
-
 /** `opening`: the tombstone is being stored, then bytes go live. `over`: what the handler still writes goes nowhere. */
 type Phase = "holding" | "settling" | "opening" | "live" | "over";
 
 class ResponseCapture {
   readonly #request: IncomingMessage;
-  readonly #response: Internals;
+  readonly #response: ServerResponse;
   readonly #execution: Execution;
   readonly #quietMs: number;
-  readonly #baseline: HeaderSnapshot;
-  readonly #shield: ConnectionShield;
-  readonly #outer: Outlet;
+  readonly #hold: ResponseHold;
+  readonly #buffer = new AnswerBuffer();
   #phase: Phase = "holding";
   #head: Head | undefined;
-  readonly #buffer = new AnswerBuffer();
   #ended = false;
   #quiet: NodeJS.Timeout | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, execution: Execution, settings: CaptureSettings) {
     this.#request = request;
-    this.#response = response as Internals;
+    this.#response = response;
     this.#execution = execution;
     this.#quietMs = settings.quietMs;
-    this.#baseline = snapshotHeaders(response);
-    this.#shield = shieldConnection(response, () => this.#watchQuiet());
-    this.#outer = outletOf(response);
+    this.#hold = new ResponseHold(request, response, () => this.#watchQuiet());
     const wrapped = response as unknown as Record<string, unknown>;
     wrapped["write"] = (...values: unknown[]) => this.#write(values);
     wrapped["end"] = (...values: unknown[]) => this.#end(values);
@@ -73,40 +60,38 @@ class ResponseCapture {
 
   #writeHead(values: readonly unknown[]): ServerResponse {
     const response = this.#response;
-    if (this.#phase === "live") return this.#outer.writeHead(...values);
+    if (this.#phase === "live") return this.#hold.outer.writeHead(...values);
     if (this.#phase === "over") return response;
     if (this.#head !== undefined) throw headersSent();
     const [given, reason, headers] = values;
-    const status = Number(given) | 0;
-    if (status < 100 || status > 999) throw invalidStatus(given);
+    const status = checkStatus(given);
     if (typeof reason === "string") response.statusMessage = reason;
     const lines = writeHeadLines(typeof reason === "string" ? headers : (headers ?? reason));
     // What is named here replaces what was set before, but may itself be named several times.
     for (const [name] of lines) if (response.hasHeader(name)) response.removeHeader(name);
     for (const [name, value] of lines) response.appendHeader(name, value as string);
+    checkReason(response.statusMessage);
     response.statusCode = status;
-    this.#head = { status, headers: headerLinesBeyond(response, this.#baseline) };
-    // Makes `headersSent` true and every later change of headers an error, as it would be without the hold.
-    response._header = "held";
+    this.#head = this.#hold.closeHead();
     this.#watchQuiet();
     return response;
   }
 
   /** By the outermost `writeHead`, so that layers mounted after this one add their headers before they are captured. */
-  #commitHead(): Head {
+  #closeHead(): Head {
     if (this.#head === undefined) this.#response.writeHead(this.#response.statusCode);
     if (this.#head === undefined) this.#writeHead([this.#response.statusCode]);
     return this.#head as unknown as Head;
   }
 
   #write(values: readonly unknown[]): boolean {
-    if (this.#phase === "live") return this.#outer.write(...values);
+    if (this.#phase === "live") return this.#hold.outer.write(...values);
     const callback = callbackOf(values);
     const bytes = chunkBytes(values[0], values[1], "copy");
     if (this.#phase === "over") return done(callback);
     if (this.#ended) return this.#failAfterEnd(callback);
     if (this.#phase === "opening") return this.#wait(bytes, callback);
-    const { status } = this.#commitHead();
+    const { status } = this.#closeHead();
     if (!hasContent(this.#response, status)) return done(callback);
     this.#watchQuiet();
     if (this.#cannotHold(bytes.length)) {
@@ -120,7 +105,7 @@ class ResponseCapture {
 
   #end(values: readonly unknown[]): ServerResponse {
     const response = this.#response;
-    if (this.#phase === "live") return this.#outer.end(...values);
+    if (this.#phase === "live") return this.#hold.outer.end(...values);
     const callback = callbackOf(values);
     const hasChunk = values[0] !== undefined && values[0] !== null && typeof values[0] !== "function";
     const bytes = hasChunk ? chunkBytes(values[0], values[1], "keep") : undefined;
@@ -134,9 +119,11 @@ class ResponseCapture {
       return response;
     }
     const opening = this.#phase === "opening";
-    const { status } = opening ? (this.#head as Head) : this.#commitHead();
+    const { status } = this.#closeHead();
     if (callback !== undefined) response.once("finish", callback);
-    this.#markEnded();
+    this.#ended = true;
+    clearTimeout(this.#quiet);
+    this.#hold.closeBody();
     const content = bytes !== undefined && bytes.length > 0 && hasContent(response, status) ? bytes : undefined;
     const fits = this.#buffer.bytes + (content?.length ?? 0) <= this.#execution.bodyBytesMax;
     if (opening || !fits) {
@@ -151,31 +138,36 @@ class ResponseCapture {
 
   #flushHeaders(): void {
     if (this.#phase === "live") {
-      this.#outer.flushHeaders();
+      this.#hold.outer.flushHeaders();
     } else if (this.#phase === "holding") {
-      this.#commitHead();
+      this.#closeHead();
       this.#openStream();
     }
   }
 
   #destroy(error: Error | undefined): ServerResponse {
     const response = this.#response;
-    const { _httpMessage: current } = this.#request.socket as { _httpMessage?: ServerResponse | null };
-    if (current !== response && (error as NodeJS.ErrnoException | undefined)?.code === "ECONNRESET") {
-      // Node gives up a pipelined answer whose connection closed before its turn came.
-      this.#shield.noteClosed();
+    if (this.#isGivenUp(error)) {
+      this.#hold.noteClosed();
     } else if (this.#phase === "holding") {
       const reason = error ?? new Error("the response was destroyed before an answer was given");
       this.#phase = "over";
       void this.#settle({ kind: "threw", error: reason }).then(() => this.#abandon(error));
     } else if (this.#ended) {
-      response.once("finish", () => this.#outer.destroy(error));
+      response.once("finish", () => this.#hold.outer.destroy(error));
     } else if (this.#phase === "opening") {
       this.#phase = "over";
     } else {
-      this.#outer.destroy(error);
+      this.#hold.outer.destroy(error);
     }
     return response;
+  }
+
+  /** Node gives up a pipelined answer whose connection closed before its turn came. */
+  #isGivenUp(error: Error | undefined): boolean {
+    const socket = this.#request.socket as { _httpMessage?: ServerResponse | null } | undefined;
+    const isWaiting = socket?._httpMessage !== undefined && socket._httpMessage !== this.#response;
+    return isWaiting && (error as NodeJS.ErrnoException | undefined)?.code === "ECONNRESET";
   }
 
   #failAfterEnd(callback: Callback | undefined): false {
@@ -186,14 +178,6 @@ class ResponseCapture {
       if (this.#response.listenerCount("error") > 0) this.#response.emit("error", error);
     });
     return false;
-  }
-
-  #markEnded(): void {
-    this.#ended = true;
-    clearTimeout(this.#quiet);
-    const response = this.#response;
-    // `finished` stays false: Node closes connections whose message is finished when the server shuts down.
-    Object.defineProperty(response, "writableEnded", { configurable: true, get: () => true });
   }
 
   #cannotHold(length: number): boolean {
@@ -214,15 +198,14 @@ class ResponseCapture {
   }
 
   #settleAnswer(): void {
-    const { status, headers } = this.#head as Head;
+    const head = this.#closeHead();
     const body = this.#buffer.take();
     this.#phase = "settling";
-    this.#keepConnection();
-    void this.#settle({ kind: "answered", response: { status, headers, body } }).then((settled) => {
-      this.#finish(() => {
-        if (settled.kind === "replace") this.#sendReplacement(settled.response);
-        else this.#sendHeld(settled.addHeaders, body);
-      });
+    this.#hold.keepConnection();
+    void this.#settle({ kind: "answered", response: { ...head, body } }).then((settled) => {
+      if (settled.kind === "replace") return this.#sendInstead(settled.response);
+      this.#phase = "live";
+      return this.#hold.sendHeld(head, settled.addHeaders, body);
     });
   }
 
@@ -230,118 +213,42 @@ class ResponseCapture {
   #sendProvided(answer: NeutralResponse): void {
     if (this.#phase !== "holding") return;
     clearTimeout(this.#quiet);
-    this.#keepConnection();
-    this.#finish(() => this.#sendReplacement(answer));
+    this.#hold.keepConnection();
+    this.#sendInstead(answer);
   }
 
-  /** Until the answer has left, or cannot leave any more. */
-  #keepConnection(): void {
-    const release = deferDestroy(this.#request);
-    let isHeld = true;
-    const once = (): void => {
-      if (isHeld) release();
-      isHeld = false;
-    };
-    this.#response.once("finish", once);
-    this.#response.once("close", once);
-  }
-
-  /** From here on the response is Node's again; the head is written anew by the real methods. */
-  #unhold(phase: "live" | "over"): void {
-    this.#phase = phase;
-    this.#response._header = null;
-    this.#shield.lift();
-    Reflect.deleteProperty(this.#response, "writableEnded");
-  }
-
-  /** Sends, then tells the handler what the connection has become meanwhile. A dead connection is no error here. */
-  #finish(send: () => void): void {
-    const response = this.#response;
-    const isDead = this.#shield.closed || this.#request.socket.destroyed || !this.#request.socket.writable;
-    let finished = false;
-    response.once("finish", () => {
-      finished = true;
-    });
-    try {
-      send();
-    } catch (error) {
-      // An outer layer failed on the answer. Its effect is recorded, so a retry gets it; this caller gets a cut.
-      this.#outer.destroy(error as Error);
-    }
-    if (!isDead) return;
-    process.nextTick(() => {
-      // Node never finishes an answer to a dead connection: whoever awaits `finish` would wait for ever.
-      if (!finished && response.socket !== null) response.emit("finish");
-      this.#shield.tellClosed();
-    });
-  }
-
-  #sendHeld(addHeaders: readonly HeaderLine[], body: Uint8Array): void {
-    const response = this.#response;
-    const { status } = this.#head as Head;
-    this.#unhold("live");
-    replaceHeaders(response, addHeaders);
-    // Trailers need chunked framing; so does whoever chose it.
-    const isFramed =
-      response.hasHeader("transfer-encoding") || response.hasHeader("trailer") || response._trailer !== "";
-    const content = hasContent(response, status);
-    if (content && !isFramed) setContentLength(response, body.length);
-    this.#outer.writeHead(status);
-    this.#outer.end(content && body.length > 0 ? body : undefined);
-  }
-
-  #sendReplacement(answer: NeutralResponse): void {
-    const response = this.#response;
-    this.#unhold("over");
+  #sendInstead(answer: NeutralResponse): void {
+    this.#phase = "over";
     this.#buffer.drop();
-    restoreHeaders(response, this.#baseline);
-    sendAnswer(response, answer, this.#outer);
+    this.#hold.sendInstead(answer);
   }
 
   #openStream(): void {
+    const head = this.#closeHead();
     this.#phase = "opening";
     clearTimeout(this.#quiet);
-    void this.#execution.beginStream(this.#head as Head).then((settled) => {
-      if (this.#phase === "over") this.#abandon(undefined);
-      else if (settled.kind === "replace") this.#finish(() => this.#sendReplacement(settled.response));
-      else this.#goLive(settled.addHeaders);
+    void this.#execution.beginStream(head).then((settled) => {
+      if (this.#phase === "over") return this.#abandon(undefined);
+      if (settled.kind === "replace") return this.#sendInstead(settled.response);
+      this.#phase = "live";
+      return this.#hold.goLive(head, settled.addHeaders, this.#buffer, this.#ended);
     });
-  }
-
-  #goLive(addHeaders: readonly HeaderLine[]): void {
-    const response = this.#response;
-    this.#unhold("live");
-    try {
-      replaceHeaders(response, addHeaders);
-      this.#outer.writeHead((this.#head as Head).status);
-      const isEmpty = this.#buffer.bytes === 0;
-      const wantsMore = this.#buffer.pour(this.#outer);
-      if (this.#ended) this.#outer.end();
-      else if (isEmpty) this.#outer.flushHeaders();
-      else if (wantsMore && this.#buffer.owesDrain) process.nextTick(() => response.emit("drain"));
-    } catch (error) {
-      this.#outer.destroy(error as Error);
-    }
-    this.#shield.tellClosed();
   }
 
   /** Runs only while the client is gone, the answer is begun and nothing more is written. */
   #watchQuiet(): void {
-    if (!this.#shield.closed || this.#head === undefined || this.#phase !== "holding") return;
+    if (!this.#hold.isAbandoned || this.#head === undefined || this.#phase !== "holding") return;
     clearTimeout(this.#quiet);
     this.#quiet = setTimeout(() => {
       if (this.#phase !== "holding") return;
       this.#phase = "over";
       void this.#settle({ kind: "interrupted" }).then(() => this.#abandon(undefined));
-    }, this.#quietMs);
-    this.#quiet.unref();
+    }, this.#quietMs).unref();
   }
 
   #abandon(error: Error | undefined): void {
-    this.#unhold("over");
     this.#buffer.drop();
-    this.#outer.destroy(error);
-    this.#shield.tellClosed();
+    this.#hold.abandon(error);
   }
 }
 

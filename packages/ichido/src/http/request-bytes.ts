@@ -110,7 +110,9 @@ export function captureBytes(request: IncomingMessage, bytesMax: number): Reques
       wake = resolve;
       if (request.readableFlowing !== true) {
         pulling = true;
-        request._read(0);
+        // Past the high water mark `read` would leave the connection paused.
+        if (request.readableLength < request.readableHighWaterMark) request.read(0);
+        else request._read(0);
       }
     });
     pulling = false;

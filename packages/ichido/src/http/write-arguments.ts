@@ -26,8 +26,18 @@ export function headersSent(): Error {
   return coded(new Error("Cannot write headers after they are sent to the client"), "ERR_HTTP_HEADERS_SENT");
 }
 
-export function invalidStatus(status: unknown): Error {
-  return coded(new RangeError(`Invalid status code: ${String(status)}`), "ERR_HTTP_INVALID_STATUS_CODE");
+export function checkStatus(given: unknown): number {
+  const status = Number(given) | 0;
+  if (status >= 100 && status <= 999) return status;
+  throw coded(new RangeError(`Invalid status code: ${String(given)}`), "ERR_HTTP_INVALID_STATUS_CODE");
+}
+
+// oxlint-disable-next-line no-control-regex -- controls are exactly what is excluded
+const reasonForm = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+export function checkReason(reason: string | undefined): void {
+  if (reason === undefined || reasonForm.test(reason)) return;
+  throw coded(new TypeError("Invalid character in statusMessage"), "ERR_INVALID_CHAR");
 }
 
 export function writeAfterEnd(): Error {

@@ -1,0 +1,155 @@
+/**
+ * A response whose answer is held back: to its handler it looks as if the answer were on its way, to the outer layers as
+ * if nothing had been written. And the ways in which the answer leaves in the end.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { NeutralResponse } from "../core/message.ts";
+import type { HeaderLine } from "../core/record.ts";
+import type { AnswerBuffer } from "./answer-buffer.ts";
+import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
+import {
+  headerLinesBeyond,
+  replaceHeaders,
+  restoreHeaders,
+  setContentLength,
+  snapshotHeaders,
+  type HeaderSnapshot,
+} from "./header-lines.ts";
+import { hasContent, outletOf, sendAnswer, type Outlet } from "./send.ts";
+
+/** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
+type Internals = ServerResponse & { _header: string | null; _trailer: string };
+
+export interface Head {
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+}
+
+export class ResponseHold {
+  /** The methods as the outer layers left them. */
+  readonly outer: Outlet;
+  readonly #request: IncomingMessage;
+  readonly #response: Internals;
+  readonly #baseline: HeaderSnapshot;
+  readonly #shield: ConnectionShield;
+
+  constructor(request: IncomingMessage, response: ServerResponse, onClosed: () => void) {
+    this.#request = request;
+    this.#response = response as Internals;
+    this.#baseline = snapshotHeaders(response);
+    this.#shield = shieldConnection(response, onClosed);
+    this.outer = outletOf(response);
+  }
+
+  /** The client has gone; the handler does not know. */
+  get isAbandoned(): boolean {
+    return this.#shield.closed;
+  }
+
+  noteClosed(): void {
+    this.#shield.noteClosed();
+  }
+
+  /** Makes `headersSent` true and every later change of headers an error, as it would be without the hold. */
+  closeHead(): Head {
+    const response = this.#response;
+    const head = { status: response.statusCode, headers: headerLinesBeyond(response, this.#baseline) };
+    response._header = "held";
+    return head;
+  }
+
+  /** `finished` stays false: Node closes connections whose message is finished when the server shuts down. */
+  closeBody(): void {
+    Object.defineProperty(this.#response, "writableEnded", { configurable: true, get: () => true });
+  }
+
+  /** Somebody may ask for the end of the connection; it waits until the answer has left or cannot leave any more. */
+  keepConnection(): void {
+    const release = deferDestroy(this.#request);
+    let isKept = true;
+    const once = (): void => {
+      if (isKept) release();
+      isKept = false;
+    };
+    this.#response.once("finish", once);
+    this.#response.once("close", once);
+  }
+
+  /** From here on the response is Node's again; the head is written anew by the real methods. */
+  #lift(): void {
+    this.#response._header = null;
+    this.#shield.lift();
+    Reflect.deleteProperty(this.#response, "writableEnded");
+  }
+
+  sendHeld(head: Head, addHeaders: readonly HeaderLine[], body: Uint8Array): void {
+    this.#finish(() => {
+      const response = this.#response;
+      replaceHeaders(response, addHeaders);
+      // Trailers need chunked framing; so does whoever chose it.
+      const isFramed =
+        response.hasHeader("transfer-encoding") || response.hasHeader("trailer") || response._trailer !== "";
+      const content = hasContent(response, head.status);
+      if (content && !isFramed) setContentLength(response, body.length);
+      this.outer.writeHead(head.status);
+      this.outer.end(content && body.length > 0 ? body : undefined);
+    });
+  }
+
+  /** Nothing of what the handler set goes with it. */
+  sendInstead(answer: NeutralResponse): void {
+    this.#finish(() => {
+      restoreHeaders(this.#response, this.#baseline);
+      sendAnswer(this.#response, answer, this.outer);
+    });
+  }
+
+  /** Sends, then tells the handler what the connection has become meanwhile. A dead connection is no error here. */
+  #finish(send: () => void): void {
+    const response = this.#response;
+    const { socket } = this.#request;
+    const isDead = this.#shield.closed || socket?.destroyed === true || socket?.writable === false;
+    let finished = false;
+    response.once("finish", () => {
+      finished = true;
+    });
+    this.#lift();
+    try {
+      send();
+    } catch (error) {
+      // An outer layer failed on the answer. Its effect is recorded, so a retry gets it; this caller gets a cut.
+      this.outer.destroy(error as Error);
+    }
+    if (!isDead) return;
+    process.nextTick(() => {
+      // Node never finishes an answer to a dead connection: whoever awaits `finish` would wait for ever.
+      if (!finished && response.socket !== null) response.emit("finish");
+      this.#shield.tellClosed();
+    });
+  }
+
+  /** What is there goes out, and from now on the handler writes to the connection itself. */
+  goLive(head: Head, addHeaders: readonly HeaderLine[], buffer: AnswerBuffer, isEnded: boolean): void {
+    const response = this.#response;
+    this.#lift();
+    try {
+      replaceHeaders(response, addHeaders);
+      this.outer.writeHead(head.status);
+      const isEmpty = buffer.bytes === 0;
+      const wantsMore = buffer.pour(this.outer);
+      if (isEnded) this.outer.end();
+      else if (isEmpty) this.outer.flushHeaders();
+      else if (wantsMore && buffer.owesDrain) process.nextTick(() => response.emit("drain"));
+    } catch (error) {
+      this.outer.destroy(error as Error);
+    }
+    this.#shield.tellClosed();
+  }
+
+  /** No answer: the connection ends. */
+  abandon(error: Error | undefined): void {
+    this.#lift();
+    this.outer.destroy(error);
+    this.#shield.tellClosed();
+  }
+}
