@@ -1,0 +1,116 @@
+/** One way to speak to either driver, on one server or a cluster. Replies hold bytes as Buffers. */
+import type {
+  ClientKind,
+  IoredisClient,
+  IoredisSubscriber,
+  NodeRedisClient,
+  NodeRedisOptions,
+  NodeRedisSubscriber,
+  RedisArgument,
+} from "./client.ts";
+
+/** A server that owns keys: the only one, or a master of the cluster. */
+export interface ServerLink {
+  send(args: readonly RedisArgument[]): Promise<unknown>;
+}
+
+export interface Link extends ServerLink {
+  readonly cluster: boolean;
+  /** The driver puts this before every key; what SCAN gives has it already. */
+  readonly keyPrefix: string;
+  /** To whichever server owns the key, redirections followed. The key must be in `args`, too. */
+  sendTo(key: string, args: readonly RedisArgument[]): Promise<unknown>;
+  servers(): Promise<readonly ServerLink[]>;
+  /** A connection of the store's own, opened now. */
+  subscriber(onMessage: (channel: string) => void): Promise<SubscriberLink>;
+}
+
+export interface SubscriberLink {
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  close(): void;
+}
+
+/** `$` of the protocol: strings of any bytes. */
+const blobString = 36;
+const asBuffers: NodeRedisOptions = { typeMapping: { [blobString]: Buffer } };
+
+export function linkOf(client: ClientKind): Link {
+  switch (client.kind) {
+    case "ioredis":
+    case "ioredis-cluster": {
+      const one = ioredisServer(client.client);
+      return {
+        cluster: client.kind === "ioredis-cluster",
+        keyPrefix: client.client.options.keyPrefix ?? "",
+        send: (args) => one.send(args),
+        sendTo: (_key, args) => one.send(args),
+        servers: async () => (client.kind === "ioredis" ? [one] : client.client.nodes("master").map(ioredisServer)),
+        subscriber: async (onMessage) => ioredisSubscriber(client.client.duplicate(), onMessage),
+      };
+    }
+    case "node-redis": {
+      const one = nodeRedisServer(client.client);
+      return {
+        cluster: false,
+        keyPrefix: "",
+        send: (args) => one.send(args),
+        sendTo: (_key, args) => one.send(args),
+        servers: async () => [one],
+        subscriber: (onMessage) => nodeRedisSubscriber(client.client.duplicate(), onMessage),
+      };
+    }
+    case "node-redis-cluster": {
+      const { client: cluster } = client;
+      return {
+        cluster: true,
+        keyPrefix: "",
+        send: (args) => cluster.sendCommand(undefined, false, [...args], asBuffers),
+        sendTo: (key, args) => cluster.sendCommand(key, false, [...args], asBuffers),
+        async servers() {
+          const nodes = await Promise.all(cluster.masters.map((node) => cluster.nodeClient(node as never)));
+          return nodes.map((node) => nodeRedisServer(node as NodeRedisClient));
+        },
+        subscriber: (onMessage) => nodeRedisSubscriber(cluster.duplicate(), onMessage),
+      };
+    }
+  }
+}
+
+function ioredisServer(client: IoredisClient): ServerLink {
+  return {
+    send([command = "", ...args]) {
+      return client.callBuffer(String(command), args);
+    },
+  };
+}
+
+function nodeRedisServer(client: NodeRedisClient): ServerLink {
+  return { send: (args) => client.sendCommand([...args], asBuffers) };
+}
+
+/** Errors of a connection that only carries hints are nobody's business: polling goes on without it. */
+const ignore = (): void => undefined;
+
+function ioredisSubscriber(connection: IoredisSubscriber, onMessage: (channel: string) => void): SubscriberLink {
+  connection.on("error", ignore);
+  connection.on("message", (channel) => onMessage(String(channel)));
+  return {
+    subscribe: (channel) => connection.subscribe(channel),
+    unsubscribe: (channel) => connection.unsubscribe(channel),
+    close: () => connection.disconnect(),
+  };
+}
+
+async function nodeRedisSubscriber(
+  connection: NodeRedisSubscriber,
+  onMessage: (channel: string) => void,
+): Promise<SubscriberLink> {
+  connection.on("error", ignore);
+  await connection.connect();
+  return {
+    subscribe: (channel) => connection.subscribe(channel, (_message, from) => onMessage(from)),
+    unsubscribe: (channel) => connection.unsubscribe(channel),
+    close: () => void connection.destroy(),
+  };
+}

@@ -1,0 +1,112 @@
+/** Listing and counting, each by a walk over all records: for people and dashboards, not for requests. */
+import type { Environment } from "../../core/environment.ts";
+import { IchidoError } from "../../core/errors.ts";
+import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
+import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
+import type { Position } from "../shared/cursor.ts";
+import { isExpired, isUnknown, recordOf } from "./row.ts";
+import type { Row } from "./row.ts";
+import { start } from "./walk.ts";
+import type { Page, Place } from "./walk.ts";
+
+export interface Walk {
+  readonly environment: Environment;
+  readonly timeoutMs: number;
+  page(place: Place): Promise<Page>;
+}
+
+const listLimitMax = 1_000;
+
+async function forEachRow(walk: Walk, visit: (name: string, row: Row, nowUs: number) => void): Promise<void> {
+  const untilMs = walk.environment.monotonicMs() + walk.timeoutMs;
+  for (let place: Place | undefined = start; place !== undefined;) {
+    if (walk.environment.monotonicMs() >= untilMs) {
+      throw new IchidoError(
+        "store-unavailable",
+        `Redis: the walk over all keys took more than scanTimeoutMs (${walk.timeoutMs}); raise it or keep fewer keys`,
+      );
+    }
+    const page: Page = await walk.page(place);
+    for (const { name, row } of page.rows) visit(name, row, page.nowUs);
+    place = page.next;
+  }
+}
+
+/** Holds no more than a few pages of records at any time. */
+export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
+  const { limit } = query;
+  if (!Number.isInteger(limit) || limit < 1 || limit > listLimitMax) {
+    throw new IchidoError("option-invalid", `limit: expected an integer from 1 to ${listLimitMax}, got ${limit}`);
+  }
+  const after = query.cursor === undefined ? undefined : sortable(decodeCursor(query.cursor));
+  const found = new Map<string, { readonly row: Row; readonly place: Sortable }>();
+  const least = () => [...found].toSorted(([, one], [, other]) => compare(one.place, other.place)).slice(0, limit + 1);
+  await forEachRow(walk, (name, row) => {
+    if (!matches(row, query)) return;
+    const place = sortable(row.identity);
+    if (after !== undefined && compare(place, after) <= 0) return;
+    found.set(name, { row, place });
+    if (found.size < 4 * (limit + 1)) return;
+    const kept = least();
+    found.clear();
+    for (const [each, value] of kept) found.set(each, value);
+  });
+  const kept = least().map(([, { row }]) => row);
+  const records = kept.slice(0, limit).map(recordOf);
+  const last = records.at(-1);
+  return { records, ...(kept.length > limit && last !== undefined ? { cursor: encodeCursor(last.identity) } : {}) };
+}
+
+export async function stats(walk: Walk): Promise<StoreStats> {
+  const count = { records: 0, processing: 0, completed: 0, failed: 0, unknown: 0, bodyBytes: 0 };
+  let sweepLagMs = 0;
+  let oldestUnknownMs = 0;
+  const seen = new Set<number>();
+  await forEachRow(walk, (name, row, nowUs) => {
+    const mark = markOf(name);
+    if (seen.has(mark)) return;
+    seen.add(mark);
+    count.records += 1;
+    count[row.state] += 1;
+    count.bodyBytes += row.bodyBytes;
+    if (isUnknown(row)) {
+      count.unknown += 1;
+      oldestUnknownMs = Math.max(oldestUnknownMs, nowUs / 1_000 - row.createdAtMs);
+    }
+    if (isExpired(row, nowUs)) {
+      const dueUs = row.state === "processing" ? Math.max(row.expiresUs, row.leaseEndUs) : row.expiresUs;
+      sweepLagMs = Math.max(sweepLagMs, (nowUs - dueUs) / 1_000);
+    }
+  });
+  return { ...count, sweepLagMs: Math.ceil(sweepLagMs), oldestUnknownMs: Math.ceil(oldestUnknownMs) };
+}
+
+/** 48 bits of the digest: SCAN may give a key twice, and whole names of a million records would fill the heap. */
+function markOf(name: string): number {
+  return Buffer.from(name.slice(name.indexOf("{") + 1, -1), "base64url").readUIntBE(0, 6);
+}
+
+function matches(row: Row, query: ListQuery): boolean {
+  const { identity, labels } = row;
+  return (
+    (query.tenant === undefined || query.tenant === identity.tenant) &&
+    (query.principal === undefined || query.principal === identity.principal) &&
+    (query.operation === undefined || query.operation === identity.operation) &&
+    (query.key === undefined || query.key === identity.key) &&
+    (query.label === undefined || labels[query.label.name] === query.label.value) &&
+    (query.state === undefined || (query.state === "unknown" ? isUnknown(row) : query.state === row.state))
+  );
+}
+
+interface Sortable {
+  readonly key: Buffer;
+  readonly scopeHash: Uint8Array;
+}
+
+function sortable({ key, scopeHash }: Position): Sortable {
+  return { key: Buffer.from(key, "utf8"), scopeHash };
+}
+
+function compare(one: Sortable, other: Sortable): number {
+  return Buffer.compare(one.key, other.key) || Buffer.compare(one.scopeHash, other.scopeHash);
+}

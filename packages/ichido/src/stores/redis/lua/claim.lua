@@ -1,0 +1,76 @@
+-- Claims a record: one script, one key, one answer, by the server's clock.
+-- KEYS[1]  the record
+-- ARGV     1 owner, 2 raw hash, 3 canonical hash, 4 former hash or '', 5 lease in us, 6 retention in us, 7 takeover,
+--          8 identity, fingerprint version and labels as JSON, 9 last tick, 10 tick interval, 11 steady since (us, '' when
+--          no tick is known), 12 '1' when that tick was read for this very claim, 13 ms that a key outlives its record
+-- Result   {'granted', origin, fence, attempt, steps started, canonical hash, created, expires}
+--          {'completed', fence, attempts, created, expires, now, answer head, body}
+--          {'processing', lease left in us, attempts}, {'unknown', fence, attempts, answer head, body, hold reason},
+--          {'mismatch'}, or {'clock'}: past its retention, but the tick given does not prove that the clock ran evenly
+-- Promise  S1 to S4, S6, S9, S10. All values are read before the first write, and nothing after it can fail.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local owner, takeover = ARGV[1], ARGV[7]
+local lease, retention, margin = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[13])
+local function whole(number) return string.format('%.0f', number) end
+
+local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r')
+local state, print, fence = row[1], row[2], row[4]
+
+local function first()
+  local former = fence and tonumber(fence) + 1 or 0
+  local expires = whole(now + retention)
+  local created = whole(now)
+  local mine = former > now and whole(former) or created
+  if state then redis.call('DEL', KEYS[1]) end
+  redis.call('HSET', KEYS[1], 's', 'p', 'f', ARGV[2] .. ARGV[3] .. ARGV[4], 'o', owner, 't', mine, 'n', '1',
+    'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8])
+  redis.call('PEXPIRE', KEYS[1], whole(math.ceil(math.max(retention, lease) / 1000) + margin))
+  return { 'granted', 'new', mine, '1', '0', ARGV[3], created, expires }
+end
+
+if not state then return first() end
+
+local leaseEnd, expires, steps = tonumber(row[6]), tonumber(row[7]), tonumber(row[9])
+-- No lease is longer than 60 s: one further ahead was written by a clock that has gone back since.
+local live = state == 'p' and leaseEnd > now and leaseEnd <= now + 60000000
+local doubtful = state == 'p' and (row[10] or row[11])
+
+if expires <= now and (state == 'c' or (steps == 0 and not doubtful and not live)) then
+  local last, gap, steady = tonumber(ARGV[9]), 3 * (tonumber(ARGV[10]) or 0), tonumber(ARGV[11])
+  if last and now >= last and now - last <= gap and now - steady >= gap then return first() end
+  if ARGV[12] ~= '1' then return { 'clock' } end
+end
+
+local former = string.sub(print, 65)
+local canonical = string.sub(print, 33, 64)
+local same = string.sub(print, 1, 32) == ARGV[2] or canonical == ARGV[3] or canonical == ARGV[4] or former == ARGV[3]
+if not same then return { 'mismatch' } end
+
+if state == 'c' then
+  return { 'completed', fence, row[5], row[8], row[7], whole(now), row[11], redis.call('HGET', KEYS[1], 'b') }
+end
+
+local function grant(origin)
+  local attempt, finish = row[5], now + lease
+  local write = { 'l', whole(finish), 'u', whole(now) }
+  if origin ~= 'own' then
+    fence = whole(math.max(tonumber(fence) + 1, now))
+    attempt = whole(tonumber(attempt) + 1)
+    write = { 'l', whole(finish), 'u', whole(now), 's', 'p', 'o', owner, 't', fence, 'n', attempt }
+  end
+  redis.call('HSET', KEYS[1], unpack(write))
+  -- A record never vanishes under its owner; one with a step or in doubt has no time to live at all.
+  if finish > expires and steps == 0 and not doubtful then
+    redis.call('PEXPIRE', KEYS[1], whole(math.ceil(lease / 1000) + margin))
+  end
+  return { 'granted', origin, fence, attempt, row[9], canonical, row[8], row[7] }
+end
+
+if state == 'f' then return grant('failed') end
+-- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
+if row[3] == owner and (live or not doubtful) then return grant('own') end
+if live then return { 'processing', whole(leaseEnd - now), row[5] } end
+if doubtful and takeover == 'any' then return grant('suspended') end
+if not doubtful and takeover ~= 'none' then return grant('lapsed') end
+return { 'unknown', fence, row[5], row[11], row[11] and redis.call('HGET', KEYS[1], 'b'), row[10] }

@@ -1,0 +1,22 @@
+-- Records the result of an external call and renews the lease.
+-- KEYS[1]  the record
+-- ARGV     1 owner, 2 fence, 3 lease in us, 4 name of the step, 5 result
+-- Result   1, or 0 when someone else holds the record
+-- Promise  S5, S11, S15. The first result stays; a step that was not started counts as started now.
+local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'x', 'n', 'N' .. ARGV[4])
+if row[1] ~= 'p' or row[2] ~= ARGV[1] or row[3] ~= ARGV[2] then return 0 end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000000 + time[2])
+local write = { 'l', string.format('%.0f', tonumber(now) + tonumber(ARGV[3])), 'u', now }
+local place = row[6]
+if not place then
+  place = string.format('%.0f', tonumber(row[4]) + 1)
+  local start = row[5] .. ' ' .. now .. ' ' .. ARGV[4]
+  for _, value in ipairs({ 'x', place, 'N' .. ARGV[4], place, 'S' .. place, start }) do write[#write + 1] = value end
+end
+if redis.call('HEXISTS', KEYS[1], 'F' .. place) == 0 then
+  for _, value in ipairs({ 'F' .. place, now, 'R' .. place, ARGV[5] }) do write[#write + 1] = value end
+end
+redis.call('HSET', KEYS[1], unpack(write))
+redis.call('PERSIST', KEYS[1])
+return 1

@@ -1,0 +1,44 @@
+/**
+ * Names of keys and channels. A record is `<prefix>{<digest>}`: the digest of key and scope, so that no byte of a user's
+ * key is ever part of a name, a pattern or a hash tag, and 43 characters stand for any identity.
+ */
+import { createHash } from "node:crypto";
+import type { Identity } from "../../core/record.ts";
+
+export interface Names {
+  record(identity: Pick<Identity, "key" | "scopeHash">): string;
+  /** Where the end of a record is told. Channels are not keys: they have the prefix, but never the driver's own. */
+  channel(recordName: string): string;
+  readonly clock: string;
+  readonly probe: string;
+  /** The glob that SCAN matches record names by. */
+  readonly pattern: string;
+  /** The name as verbs use it, of one that SCAN gave. */
+  fromScan(name: string): string;
+}
+
+const digestLength = 43;
+
+export function namesFor(prefix: string, keyPrefix: string): Names {
+  return {
+    record: (identity) => `${prefix}{${digestOf(identity)}}`,
+    channel: (recordName) => `${recordName}:end`,
+    clock: `${prefix}{clock}`,
+    probe: `${prefix}{probe}`,
+    pattern: `${escapeGlob(keyPrefix + prefix)}{${"?".repeat(digestLength)}}`,
+    fromScan: (name) => name.slice(keyPrefix.length),
+  };
+}
+
+/** The scope hash has a fixed length and comes last, so no two identities give the same bytes. */
+function digestOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
+  const hash = createHash("sha256");
+  // Half a surrogate pair has no UTF-8: such a key is hashed by its code units, after a byte that UTF-8 never has.
+  if (key.isWellFormed()) hash.update(key, "utf8");
+  else hash.update(Buffer.from([0xff])).update(Buffer.from(key, "utf16le"));
+  return hash.update(scopeHash).digest("base64url");
+}
+
+function escapeGlob(text: string): string {
+  return text.replaceAll(/[*?[\]^\\-]/g, String.raw`\$&`);
+}

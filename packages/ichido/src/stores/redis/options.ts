@@ -1,0 +1,85 @@
+/** Options of the Redis store, checked once. */
+import { systemEnvironment } from "../../core/environment.ts";
+import type { Environment } from "../../core/environment.ts";
+import { IchidoError } from "../../core/errors.ts";
+
+export interface RedisStoreOptions {
+  /** Begins the name of every key: 1 to 64 letters, digits and `_ - . : /`. Default `ichido:`. */
+  readonly prefix?: string;
+  /** Upper bound of every call, repetitions included. Default 10 000: longer than the engine waits, so that a late grant is given back. */
+  readonly callTimeoutMs?: number;
+  /** The same for `list`, `stats` and `sweep`, which walk over all keys. Default 60 000. */
+  readonly scanTimeoutMs?: number;
+  /**
+   * How long a key outlives its record's retention before Redis removes it by itself. Redis counts this by its wall clock
+   * alone: a clock that jumps ahead by more than this loses records. Sweeps remove them in time. Default 7 days.
+   */
+  readonly marginMs?: number;
+  /**
+   * A claim and a completion count only when so many replicas have them, within the time. It blocks the client's
+   * connection meanwhile. Not with a cluster client. Default: no waiting.
+   */
+  readonly wait?: { readonly replicas: number; readonly timeoutMs: number };
+  /** Wakes waiting duplicates by publication, over one connection made by `client.duplicate()`. Default on. */
+  readonly notify?: boolean;
+  /** Runs on a server that may drop keys when it is full, and so may run an operation twice. Default off. */
+  readonly dangerouslyAllowEviction?: boolean;
+  readonly environment?: Environment;
+}
+
+export type ResolvedOptions = Required<Omit<RedisStoreOptions, "wait">> & {
+  readonly wait: RedisStoreOptions["wait"];
+};
+
+const known: ReadonlySet<string> = new Set([
+  "prefix",
+  "callTimeoutMs",
+  "scanTimeoutMs",
+  "marginMs",
+  "wait",
+  "notify",
+  "dangerouslyAllowEviction",
+  "environment",
+]);
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const replicasMax = 100;
+
+export function resolveOptions(options: RedisStoreOptions, cluster: boolean): ResolvedOptions {
+  for (const name of Object.keys(options)) if (!known.has(name)) throw invalid(name, `one of ${[...known].join(", ")}`);
+  const callTimeoutMs = integer("callTimeoutMs", options.callTimeoutMs ?? 10_000, 100, 600_000);
+  return {
+    prefix: prefixOf(options.prefix ?? "ichido:"),
+    callTimeoutMs,
+    scanTimeoutMs: integer("scanTimeoutMs", options.scanTimeoutMs ?? 60_000, 100, hourMs),
+    marginMs: integer("marginMs", options.marginMs ?? 7 * dayMs, hourMs, 3_650 * dayMs),
+    wait: options.wait === undefined ? undefined : waitOf(options.wait, callTimeoutMs, cluster),
+    notify: options.notify ?? true,
+    dangerouslyAllowEviction: options.dangerouslyAllowEviction ?? false,
+    environment: options.environment ?? systemEnvironment,
+  };
+}
+
+function waitOf(wait: NonNullable<RedisStoreOptions["wait"]>, callTimeoutMs: number, cluster: boolean) {
+  if (cluster)
+    throw invalid("wait", "left out with a cluster client: WAIT cannot be sent to the node that took the write");
+  return {
+    replicas: integer("wait.replicas", wait.replicas, 1, replicasMax),
+    timeoutMs: integer("wait.timeoutMs", wait.timeoutMs, 1, callTimeoutMs - 1),
+  };
+}
+
+function prefixOf(value: unknown): string {
+  if (typeof value === "string" && /^[A-Za-z0-9_\-.:/]{1,64}$/.test(value)) return value;
+  throw invalid("prefix", "1 to 64 letters, digits and _ - . : /", value);
+}
+
+function integer(name: string, value: unknown, min: number, max: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw invalid(name, `an integer from ${min} to ${max}`, value);
+}
+
+function invalid(name: string, expectation: string, value?: unknown): IchidoError {
+  const got = value === undefined ? "" : `, got ${typeof value === "object" ? "an object" : JSON.stringify(value)}`;
+  return new IchidoError("option-invalid", `redisStore: ${name} must be ${expectation}${got}`);
+}

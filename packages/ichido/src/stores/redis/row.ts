@@ -1,0 +1,187 @@
+/**
+ * A record as the fields of one hash:
+ *
+ *   s state (p, c, f)   o owner   t fence   n attempts   l end of lease   c created   u updated   e expires   (microseconds)
+ *   f raw, canonical and former hash, 32 bytes each   i identity, fingerprint version and labels as JSON
+ *   r head of the answer (final or interim) as JSON   b its body   z the body's length   h reason of a hold
+ *   x steps started; N<name> place, S<place> start, F<place> finished, R<place> result
+ *   y audit rows; A<place> one of them   w somebody waits for the end
+ */
+import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
+import type { AuditEntry, ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
+import { leaseMaxUs } from "../shared/claim-rules.ts";
+import { decodeHeaders } from "../shared/header-lines.ts";
+import { bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
+
+export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z"] as const;
+const bodyField = fields.length;
+
+const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "completed", f: "failed" };
+const hashBytes = 32;
+
+export const toMs = (us: number): number => Math.floor(us / 1_000);
+
+/** Labels as pairs: one may be called `__proto__`. */
+type Sight = [
+  key: string,
+  scopeHash: string,
+  tenant: string | null,
+  principal: string | null,
+  operation: string,
+  version: number,
+  labels: [name: string, value: string][],
+];
+
+export function encodeSight({ identity, fingerprint, labels }: ClaimRequest): string {
+  const sight: Sight = [
+    identity.key,
+    Buffer.from(identity.scopeHash).toString("base64url"),
+    identity.tenant ?? null,
+    identity.principal ?? null,
+    identity.operation,
+    fingerprint.version,
+    labels === undefined ? [] : Object.entries(labels),
+  ];
+  return JSON.stringify(sight);
+}
+
+export function encodeHead({ kind, status, headers }: Omit<StoredResponse, "body">): string {
+  return JSON.stringify([kind, status, headers]);
+}
+
+export function decodeResponse(head: unknown, body: unknown): StoredResponse {
+  const [kind, status, headers] = listOf(JSON.parse(textOf(head)));
+  return {
+    kind: kind === "tombstone" ? "tombstone" : "full",
+    status: numberOf(status),
+    headers: decodeHeaders(JSON.stringify(headers)),
+    body: bytesOf(body),
+  };
+}
+
+export interface Row extends StoredRecord {
+  readonly expiresUs: number;
+  readonly leaseEndUs: number;
+  readonly live: boolean;
+  readonly bodyBytes: number;
+}
+
+/** `values` are those of `fields`, and the body where it was asked for. Nothing when there is no such record. */
+export function rowOf(values: readonly unknown[], nowUs: number): Row | undefined {
+  const [s, o, t, n, l, c, u, e, f, i, r, h, x, z] = values;
+  const state = states[optionalTextOf(s) ?? ""];
+  if (state === undefined) return undefined;
+  const sight = decodeSight(i);
+  const leaseEndUs = numberOf(l);
+  const live = state === "processing" && leaseEndUs > nowUs && leaseEndUs <= nowUs + leaseMaxUs;
+  const leaseLeftMs = leaseEndUs > nowUs && !live ? 0 : Math.ceil((leaseEndUs - nowUs) / 1_000);
+  const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
+  const holdReason = optionalTextOf(h);
+  return {
+    identity: sight.identity,
+    fingerprint: fingerprintOf(f, sight.version),
+    state,
+    owner: textOf(o) as OwnerToken,
+    fence: numberOf(t),
+    attempts: numberOf(n),
+    ...(state === "processing" ? { leaseLeftMs } : {}),
+    stepsStarted: numberOf(x),
+    ...(state === "processing" && answer !== undefined ? { interim: answer } : {}),
+    ...(holdReason === undefined ? {} : { holdReason }),
+    ...(state === "completed" && answer !== undefined ? { response: answer } : {}),
+    labels: sight.labels,
+    createdAtMs: toMs(numberOf(c)),
+    updatedAtMs: toMs(numberOf(u)),
+    expiresAtMs: toMs(numberOf(e)),
+    expiresUs: numberOf(e),
+    leaseEndUs,
+    live,
+    bodyBytes: z === null || z === undefined ? 0 : numberOf(z),
+  };
+}
+
+export function recordOf({ expiresUs: _e, leaseEndUs: _l, live: _live, bodyBytes: _b, ...record }: Row): StoredRecord {
+  return record;
+}
+
+/** Processing that nobody works at, or in doubt. */
+export function isUnknown(row: Row): boolean {
+  return row.state === "processing" && (!row.live || isDoubtful(row));
+}
+
+export function isDoubtful(row: Row): boolean {
+  return row.state === "processing" && (row.interim !== undefined || row.holdReason !== undefined);
+}
+
+/** Past its retention and allowed to go, if the clock is trusted. */
+export function isExpired(row: Row, nowUs: number): boolean {
+  if (row.expiresUs > nowUs) return false;
+  return row.state === "completed" || (row.stepsStarted === 0 && !isDoubtful(row) && !row.live);
+}
+
+function decodeSight(value: unknown): {
+  identity: Identity;
+  version: number;
+  labels: Readonly<Record<string, string>>;
+} {
+  const [key, scopeHash, tenant, principal, operation, version, labels] = JSON.parse(textOf(value)) as Sight;
+  return {
+    identity: {
+      key: key as Key,
+      scopeHash: new Uint8Array(Buffer.from(scopeHash, "base64url")),
+      tenant: tenant ?? undefined,
+      principal: principal ?? undefined,
+      operation,
+    },
+    version,
+    labels: Object.fromEntries(labels),
+  };
+}
+
+function fingerprintOf(value: unknown, version: number): Fingerprint {
+  const bytes = bytesOf(value);
+  const former = bytes.slice(2 * hashBytes);
+  return {
+    version,
+    raw: bytes.slice(0, hashBytes),
+    canonical: bytes.slice(hashBytes, 2 * hashBytes),
+    ...(former.length === 0 ? {} : { former }),
+  };
+}
+
+export function stepsOf(reply: unknown): readonly Step[] {
+  const [now, ...parts] = listOf(reply);
+  const nowUs = numberOf(now);
+  const steps: Step[] = [];
+  for (let at = 0; at < parts.length; at += 3) {
+    const [, attempt, started, name = ""] = /^(\d+) (\d+) ([\s\S]*)$/.exec(textOf(parts[at])) ?? [];
+    const startedUs = numberOf(started);
+    const finished = parts[at + 1] !== null;
+    steps.push({
+      name,
+      state: finished ? "finished" : "started",
+      ...(finished ? { result: bytesOf(parts[at + 2]), finishedAtMs: toMs(numberOf(parts[at + 1])) } : {}),
+      attempt: numberOf(attempt),
+      startedAtMs: toMs(startedUs),
+      ageMs: Math.max(0, toMs(nowUs - startedUs)),
+    });
+  }
+  return steps;
+}
+
+export function encodeAudit(entry: Omit<AuditEntry, "atMs">): string {
+  return JSON.stringify([entry.actor, entry.action, entry.reason, entry.fence]);
+}
+
+export function auditOf(value: unknown): AuditEntry {
+  const text = textOf(value);
+  const space = text.indexOf(" ");
+  const [actor, action, reason, fence] = listOf(JSON.parse(text.slice(space + 1)));
+  return {
+    atMs: toMs(numberOf(text.slice(0, space))),
+    actor: textOf(actor),
+    action: textOf(action),
+    reason: textOf(reason),
+    fence: numberOf(fence),
+  };
+}

@@ -1,0 +1,255 @@
+/**
+ * The Redis store: at most once while Redis remembers.
+ *
+ * Promised: every verb is one script on one key, decided by the server that owns it and by its clock, in one round trip;
+ * CROSSSLOT cannot happen. A script writes nothing before it knows that it will write everything, so a server that is
+ * full or a replica refuses whole. A record never vanishes under its owner, and has no time to live at all once a step
+ * was started, an interim answer kept or a hold put on it.
+ *
+ * Left out: what Redis forgets (a failover to a replica that lagged, a flush, an eviction, a restart without a log that
+ * is synced) runs again when it is asked for again. Fences go on growing, because the clock seeds them, so a zombie of
+ * the forgotten life is still stopped; its effect is not undone. Only a row in the business database closes that gap.
+ *
+ * Redis has no index over records: `list` and `stats` walk over all keys, and `sweep` does so in bites.
+ *
+ * A connection that is dead without saying so keeps a call waiting until `callTimeoutMs`, and the client goes on using
+ * it. Let the client notice: `socketTimeout` of ioredis, `socket.socketTimeout` with `pingInterval` of redis.
+ */
+import { IchidoError } from "../../core/errors.ts";
+import type { Claim, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
+import type { Identity } from "../../core/record.ts";
+import { claim, grantedFence, microseconds } from "./claim.ts";
+import { kindOf } from "./client.ts";
+import type { RedisArgument, RedisClient } from "./client.ts";
+import { toIchidoError } from "./failures.ts";
+import { createHealth } from "./health.ts";
+import { linkOf } from "./link.ts";
+import { list, stats } from "./listing.ts";
+import type { Walk } from "./listing.ts";
+import { namesFor } from "./names.ts";
+import { resolveOptions } from "./options.ts";
+import type { RedisStoreOptions } from "./options.ts";
+import { runReplicated, tooFewReplicas } from "./replicas.ts";
+import { bufferOf, listOf, numberOf, textOf } from "./reply.ts";
+import { auditOf, encodeAudit, encodeHead, fields, recordOf, rowOf, stepsOf } from "./row.ts";
+import { createScripts } from "./scripts.ts";
+import type { Call, Verb } from "./scripts.ts";
+import { createSweep } from "./sweep.ts";
+import { createTicks } from "./ticks.ts";
+import { readPage } from "./walk.ts";
+import { createWatcher } from "./watch.ts";
+
+export interface RedisStore extends Store {
+  watch(identity: Identity, timeoutMs: number): Promise<void>;
+}
+
+/** Audit rows kept of one record; settlements are made by people. */
+const auditMax = 1_000;
+/** Nobody's token: no attempt can present it, so an owner that comes back after `adopt` or `release` is stale. */
+const nobody = "0".repeat(32);
+
+const capabilities: StoreCapabilities = {
+  durable: true,
+  shared: true,
+  transactions: false,
+  promise:
+    "At most once while Redis remembers: an acknowledged write survives a crash of the server with appendonly and " +
+    "appendfsync always, and a failover only where the promoted replica had received it.",
+};
+
+export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): RedisStore {
+  const link = linkOf(kindOf(client));
+  const options = resolveOptions(given, link.cluster);
+  const { environment, marginMs } = options;
+  const margin = String(marginMs);
+  const names = namesFor(options.prefix, link.keyPrefix);
+  const scripts = createScripts(link, environment, options.callTimeoutMs);
+  const health = createHealth(link, options.dangerouslyAllowEviction);
+  let checked: Promise<void> | undefined;
+
+  /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
+  async function ready(): Promise<void> {
+    checked ??= scripts.repeat("check", true, {}, () => health.check());
+    try {
+      await checked;
+    } catch (error) {
+      checked = undefined;
+      throw error;
+    }
+  }
+
+  async function guarded<Value>(work: () => Promise<Value>): Promise<Value> {
+    await ready();
+    try {
+      return await work();
+    } catch (error) {
+      checked = undefined;
+      throw error;
+    }
+  }
+
+  function run(verb: Verb, key: string, args: readonly RedisArgument[], call?: Call): Promise<unknown> {
+    return guarded(() => scripts.run(verb, key, args, call));
+  }
+
+  const ticks = createTicks({ run }, names.clock);
+  const walk: Walk = {
+    environment,
+    timeoutMs: options.scanTimeoutMs,
+    page: (place) => guarded(() => scripts.repeat("scan", true, {}, () => readPage(link, names, place))),
+  };
+  const sweep = createSweep(walk, ticks, { run });
+  const watcher = createWatcher({
+    link,
+    names,
+    environment,
+    notify: options.notify,
+    look: async (name) => textOf(await run("watch", name, [])),
+  });
+
+  async function fenced(verb: Verb, name: string, held: Claim, args: readonly RedisArgument[]): Promise<Fenced> {
+    const proof = [held.owner, String(held.fence)];
+    return fencedOf(await run(verb, name, [...proof, ...args]));
+  }
+
+  /** Gives back what nobody waits for, or what too few replicas have. */
+  function giveBack(name: string, owner: string, fence: number): void {
+    const proof = [owner, String(fence), margin, names.channel(name)];
+    scripts.run("release", name, proof).catch(() => undefined);
+  }
+
+  async function runClaim(name: string, owner: string, args: readonly RedisArgument[]): Promise<unknown> {
+    if (options.wait === undefined) {
+      const onLate = (reply: unknown): void => {
+        const fence = grantedFence(reply);
+        if (fence !== undefined) giveBack(name, owner, fence);
+      };
+      return run("claim", name, args, { onLate });
+    }
+    const { wait } = options;
+    const { reply, safe } = await guarded(() => runReplicated(link, scripts, wait, "claim", name, args));
+    const fence = grantedFence(reply);
+    if (fence === undefined || safe) return reply;
+    giveBack(name, owner, fence);
+    throw tooFewReplicas("claim", wait);
+  }
+
+  async function runComplete(name: string, args: readonly RedisArgument[]): Promise<Fenced> {
+    if (options.wait === undefined) return fencedOf(await run("complete", name, [...args, ""]));
+    const { wait } = options;
+    const { reply, safe } = await guarded(() => runReplicated(link, scripts, wait, "complete", name, [...args, "1"]));
+    if (fencedOf(reply) === "ok" && !safe) throw tooFewReplicas("complete", wait);
+    return fencedOf(reply);
+  }
+
+  return {
+    name: "redis",
+    capabilities,
+
+    async claim(request, transaction) {
+      if (transaction !== undefined) throw cannotJoin("claim");
+      const name = names.record(request.identity);
+      return claim(request, ticks, marginMs, (args) => runClaim(name, request.owner, args));
+    },
+    renew: (requests) =>
+      Promise.all(
+        requests.map((each) =>
+          fenced("renew", names.record(each.identity), each, [microseconds(each.leaseMs), margin]),
+        ),
+      ),
+    async complete({ identity, owner, fence, response }, transaction) {
+      if (transaction !== undefined) throw cannotJoin("complete");
+      const name = names.record(identity);
+      const answer = [encodeHead(response), bufferOf(response.body)];
+      const result = await runComplete(name, [owner, String(fence), ...answer, margin, names.channel(name)]);
+      watcher.wake(name);
+      return result;
+    },
+    async release(held) {
+      const name = names.record(held.identity);
+      const result = await fenced("release", name, held, [margin, names.channel(name)]);
+      watcher.wake(name);
+      return result;
+    },
+    async suspend(request) {
+      const { interim, holdReason } = request;
+      const name = names.record(request.identity);
+      const result = await fenced("suspend", name, request, [
+        interim === undefined ? "" : encodeHead(interim),
+        interim === undefined ? "" : bufferOf(interim.body),
+        holdReason === undefined ? "" : "1",
+        holdReason ?? "",
+        names.channel(name),
+      ]);
+      watcher.wake(name);
+      return result;
+    },
+
+    startStep: (request) =>
+      fenced("startStep", names.record(request.identity), request, [microseconds(request.leaseMs), request.name]),
+    finishStep: (request) =>
+      fenced("finishStep", names.record(request.identity), request, [
+        microseconds(request.leaseMs),
+        request.name,
+        bufferOf(request.result),
+      ]),
+    steps: async (identity) => stepsOf(await run("steps", names.record(identity), [])),
+
+    async settle({ identity, fence, decision, actor, reason }) {
+      const name = names.record(identity);
+      const response = decision.kind === "adopt" ? decision.response : undefined;
+      const reply = await run("settle", name, [
+        String(fence),
+        decision.kind,
+        response === undefined ? "" : encodeHead(response),
+        response === undefined ? "" : bufferOf(response.body),
+        reason,
+        encodeAudit({ actor, action: decision.kind, reason, fence }),
+        nobody,
+        margin,
+        names.channel(name),
+        String(auditMax),
+      ]);
+      watcher.wake(name);
+      return settleResultOf(reply);
+    },
+    audit: async (identity) => listOf(await run("audit", names.record(identity), [String(auditMax)])).map(auditOf),
+
+    async find(identity) {
+      const [now, values] = listOf(await run("find", names.record(identity), [...fields, "b"]));
+      const row = rowOf(listOf(values), numberOf(now));
+      return row === undefined ? undefined : recordOf(row);
+    },
+    list: (query) => list(walk, query),
+    stats: () => stats(walk),
+    sweep,
+
+    tick: (request) => ticks.tick(request),
+    async ping() {
+      checked = scripts.repeat("check", true, {}, () => health.check());
+      const [probe] = await Promise.allSettled([scripts.run("ping", names.probe, []), ready()]);
+      await ready();
+      if (probe.status === "rejected") throw toIchidoError(probe.reason, "ping");
+    },
+    watch: (identity, timeoutMs) => watcher.watch(names.record(identity), timeoutMs),
+    close: async () => watcher.close(),
+  };
+}
+
+function fencedOf(reply: unknown): Fenced {
+  return numberOf(reply) === 1 ? "ok" : "stale";
+}
+
+const settleResults: readonly SettleResult[] = ["ok", "stale", "absent", "live", "completed"];
+
+function settleResultOf(reply: unknown): SettleResult {
+  const verdict = textOf(reply);
+  return settleResults.find((each) => each === verdict) ?? "stale";
+}
+
+function cannotJoin(verb: string): IchidoError {
+  return new IchidoError(
+    "option-invalid",
+    `${verb}: the redis store cannot join a transaction of another database; keep keys in that database for that`,
+  );
+}

@@ -1,0 +1,47 @@
+/**
+ * Sweeps go over all keys in bites: a call goes on where the last one of this process stopped, and `more` says that the
+ * walk has not come to its end. What a walk passes before it expires is met by the next one, or goes by its time to live.
+ */
+import type { SweepRequest, SweepResult } from "../../core/store.ts";
+import type { Walk } from "./listing.ts";
+import { numberOf } from "./reply.ts";
+import { isExpired } from "./row.ts";
+import type { Scripts } from "./scripts.ts";
+import type { Ticks } from "./ticks.ts";
+import { start } from "./walk.ts";
+import type { Place } from "./walk.ts";
+
+export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">) {
+  let place: Place | undefined;
+  /** Found expired on a page that was cut short by a limit. */
+  let left: string[] = [];
+
+  /** How many went; nothing when a server's clock turned out not to be trusted. */
+  async function remove(names: readonly string[]): Promise<number | undefined> {
+    const replies = await Promise.all(names.map((name) => scripts.run("sweep", name, [...ticks.known()])));
+    const results = replies.map(numberOf);
+    return results.includes(-1) ? undefined : results.filter((result) => result === 1).length;
+  }
+
+  return async ({ limit, budgetMs }: SweepRequest): Promise<SweepResult> => {
+    const untilMs = walk.environment.monotonicMs() + Math.min(budgetMs, walk.timeoutMs);
+    if (!(await ticks.read()).trusted) return { deleted: 0, more: false, guarded: true };
+    let deleted = 0;
+    let asked = 0;
+    if (left.length === 0) place ??= start;
+    for (;;) {
+      const some = left.splice(0, limit - asked);
+      asked += some.length;
+      const gone = await remove(some);
+      if (gone === undefined) return { deleted, more: false, guarded: true };
+      deleted += gone;
+      if (asked >= limit || (place === undefined && left.length === 0)) break;
+      if (walk.environment.monotonicMs() >= untilMs) break;
+      if (place === undefined) continue;
+      const page = await walk.page(place);
+      left = page.rows.filter(({ row }) => isExpired(row, page.nowUs)).map(({ name }) => name);
+      place = page.next;
+    }
+    return { deleted, more: left.length > 0 || place !== undefined, guarded: false };
+  };
+}

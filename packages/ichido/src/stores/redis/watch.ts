@@ -1,0 +1,146 @@
+/**
+ * Waiting duplicates. All waiters of a process share one subscriber connection, opened when the first one waits, and one
+ * look per record at a time. A record is marked as watched by the look itself, so that completions nobody waits for
+ * publish nothing; publications are hints, looking again is the net.
+ */
+import { fraction } from "../../core/environment.ts";
+import type { Environment, Timer } from "../../core/environment.ts";
+import type { Link, SubscriberLink } from "./link.ts";
+import type { Names } from "./names.ts";
+
+/** Between two looks, times a random factor from 0.5 to 1.5. */
+const pauseMsFirst = 25;
+const pauseMsMax = 500;
+/** While publications come, a look is only the net below them. */
+const subscribedPauseMs = 1_000;
+const failedPauseMs = 500;
+
+export interface Watcher {
+  watch(recordName: string, timeoutMs: number): Promise<void>;
+  /** This process itself ended the record. */
+  wake(recordName: string): void;
+  close(): void;
+}
+
+interface Watched {
+  readonly wakes: Set<() => void>;
+  timer: Timer | undefined;
+  fence: string | undefined;
+  subscribed: boolean;
+  pauseMs: number;
+}
+
+export interface WatcherParts {
+  readonly link: Link;
+  readonly names: Names;
+  readonly environment: Environment;
+  readonly notify: boolean;
+  /** `state fence live`, or nothing without a record. */
+  readonly look: (recordName: string) => Promise<string>;
+}
+
+export function createWatcher({ link, names, environment, notify, look }: WatcherParts): Watcher {
+  const watched = new Map<string, Watched>();
+  const byChannel = new Map<string, string>();
+  let subscriber: Promise<SubscriberLink> | undefined;
+  let closed = false;
+
+  function wake(name: string): void {
+    for (const each of watched.get(name)?.wakes ?? []) each();
+  }
+
+  /** Subscribed before the look: an end after it is told, an end before it is seen. */
+  async function subscribe(name: string, entry: Watched): Promise<void> {
+    if (!notify || entry.subscribed) return;
+    const channel = names.channel(name);
+    byChannel.set(channel, name);
+    subscriber ??= link.subscriber((from) => wake(byChannel.get(from) ?? ""));
+    try {
+      await (await subscriber).subscribe(channel);
+      entry.subscribed = true;
+      if (watched.get(name) !== entry) await unsubscribe(name, entry);
+    } catch {
+      // Looking goes on without it; the next waiter tries again.
+      if (!closed) await subscriber?.then((each) => each.close()).catch(() => undefined);
+      subscriber = undefined;
+    }
+  }
+
+  async function unsubscribe(name: string, entry: Watched): Promise<void> {
+    const channel = names.channel(name);
+    // Somebody may have begun to wait for the same record meanwhile.
+    if (watched.has(name)) return;
+    byChannel.delete(channel);
+    if (entry.subscribed) await subscriber?.then((each) => each.unsubscribe(channel)).catch(() => undefined);
+  }
+
+  async function observe(name: string, entry: Watched): Promise<void> {
+    let nextMs = failedPauseMs;
+    try {
+      const [state, fence, live] = (await look(name)).split(" ");
+      entry.fence ??= fence;
+      if (state !== "p" || live !== "live" || fence !== entry.fence) return wake(name);
+      nextMs = entry.subscribed ? subscribedPauseMs : entry.pauseMs;
+      entry.pauseMs = Math.min(2 * entry.pauseMs, pauseMsMax);
+    } catch {
+      // A store that cannot be reached is met by the claim that follows the wait.
+    }
+    if (watched.get(name) !== entry) return undefined;
+    entry.timer = environment.after(nextMs * (0.5 + fraction(environment)), () => void observe(name, entry));
+    return undefined;
+  }
+
+  async function begin(name: string, entry: Watched): Promise<void> {
+    // A subscriber that does not come up must not keep the first look waiting.
+    void subscribe(name, entry).then(() => {
+      if (!entry.subscribed || watched.get(name) !== entry) return;
+      entry.timer?.cancel();
+      void observe(name, entry);
+    });
+    if (!notify) await observe(name, entry);
+    else entry.timer = environment.after(pauseMsFirst, () => void observe(name, entry));
+  }
+
+  function entryFor(name: string): Watched {
+    const known = watched.get(name);
+    if (known !== undefined) return known;
+    const entry: Watched = {
+      wakes: new Set(),
+      timer: undefined,
+      fence: undefined,
+      subscribed: false,
+      pauseMs: pauseMsFirst,
+    };
+    watched.set(name, entry);
+    void begin(name, entry);
+    return entry;
+  }
+
+  return {
+    watch(name, timeoutMs) {
+      if (closed || timeoutMs <= 0) return Promise.resolve();
+      const entry = entryFor(name);
+      return new Promise((resolve) => {
+        const done = (): void => {
+          deadline.cancel();
+          entry.wakes.delete(done);
+          if (entry.wakes.size === 0) {
+            entry.timer?.cancel();
+            watched.delete(name);
+            void unsubscribe(name, entry);
+          }
+          resolve();
+        };
+        const deadline = environment.after(timeoutMs, done, { hold: true });
+        entry.wakes.add(done);
+      });
+    },
+    wake,
+    close() {
+      closed = true;
+      for (const name of watched.keys()) wake(name);
+      void subscriber?.then((each) => each.close()).catch(() => undefined);
+      subscriber = undefined;
+    },
+  };
+}
