@@ -3,10 +3,14 @@
  * at the instant of that read, and `completed` stays true, so replays and conflicts write nothing and wait for nobody.
  * Everything else is decided again under the lock.
  */
+import type { StoredResponse } from "../../core/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
+import type { TransactionHandle } from "../../core/transaction.ts";
 import { isTrusted, judgeClaim, nextFence, type ClaimVerdict, type TickRow } from "../shared/claim-rules.ts";
 import { encodeLabels } from "../shared/labels.ts";
-import type { Connection, Row } from "./database.ts";
+import type { Connection, Row, SqliteValue } from "./database.ts";
+import { isBusy } from "./failure.ts";
+import { refuseOtherDialect } from "./ownership.ts";
 import {
   bytes,
   bytesOrNull,
@@ -15,6 +19,7 @@ import {
   isDoubtful,
   leaseLeftMs,
   orNull,
+  plainRow,
   responseOf,
   stateOf,
   text,
@@ -26,37 +31,94 @@ import { statements } from "./statements.generated.ts";
 
 type Granted = Extract<ClaimResult, { outcome: "granted" }>;
 
+/**
+ * A claim as the statements it asks for, one after the other, so that the same rules run on the store's own connection,
+ * which answers at once, and on the caller's transaction, which answers later. Each is answered with its first row.
+ */
+interface Wanted {
+  readonly sql: string;
+  readonly values: readonly SqliteValue[];
+  readonly returnsRows: boolean;
+}
+type Claiming<Result> = Generator<Wanted, Result, Row | undefined>;
+
 export async function claim(session: Session, request: ClaimRequest): Promise<ClaimResult> {
-  const seen = await session.turns.read(() => answerOf(session, request));
-  return seen ?? session.turns.write(() => claimLocked(session, request));
+  const seen = await session.turns.read(() => runOn(session.connection, answerOf(session, request)));
+  return seen ?? session.turns.write(() => runOn(session.connection, claimLocked(session, request)));
+}
+
+/** What a caller is told about a database that another connection is writing at this very moment: come back soon. */
+const lockedRetryMs = 1_000;
+
+/**
+ * On the caller's transaction: the record is theirs to commit or to roll back. The first statement writes, so that it is
+ * decided under the write lock; a transaction that cannot have the lock is told that somebody else is at work.
+ */
+export async function claimWithin(
+  session: Session,
+  request: ClaimRequest,
+  transaction: TransactionHandle,
+): Promise<ClaimResult> {
+  refuseOtherDialect(transaction);
+  const claiming = claimLocked(session, request);
+  try {
+    let next = claiming.next();
+    while (next.done !== true) {
+      const { rows } = await transaction.execute(next.value.sql, next.value.values);
+      next = claiming.next(plainRow(rows[0]));
+    }
+    return next.value;
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
+  }
+}
+
+function runOn<Result>(connection: Connection, claiming: Claiming<Result>): Result {
+  let next = claiming.next();
+  while (next.done !== true) {
+    const { sql, values, returnsRows } = next.value;
+    if (returnsRows) next = claiming.next(connection.get(sql, ...values));
+    else {
+      connection.run(sql, ...values);
+      next = claiming.next(undefined);
+    }
+  }
+  return next.value;
+}
+
+function* ask(sql: string, ...values: readonly SqliteValue[]): Claiming<Row | undefined> {
+  return yield { sql, values, returnsRows: true };
+}
+
+function* tell(sql: string, ...values: readonly SqliteValue[]): Claiming<void> {
+  yield { sql, values, returnsRows: false };
 }
 
 /** Undefined when the claim has something to write. */
-function answerOf(session: Session, request: ClaimRequest): ClaimResult | undefined {
-  const { connection } = session;
-  const row = connection.get(statements.look, ...identityValues(request.identity));
+function* answerOf(session: Session, request: ClaimRequest): Claiming<ClaimResult | undefined> {
+  const row = yield* ask(statements.look, ...identityValues(request.identity));
   if (row === undefined) return undefined;
   const nowUs = session.nowUs();
   // Whether a record past its retention is gone depends on the tick row too: two reads are one state only under the lock.
   if (integer(row, "expires_us") <= nowUs) return undefined;
-  return refusalOf(connection, row, request, verdictOf(connection, row, request, nowUs), nowUs);
+  return yield* refusalOf(row, request, yield* verdictOf(row, request, nowUs), nowUs);
 }
 
-function claimLocked(session: Session, request: ClaimRequest): ClaimResult {
-  const { connection } = session;
+function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimResult> {
   const nowUs = session.nowUs();
-  const fence = insert(connection, request, nowUs);
+  const fence = yield* insert(request, nowUs);
   if (fence !== undefined) return grantedNew(request, fence, nowUs);
-  const row = connection.get(statements.look, ...identityValues(request.identity));
+  const row = yield* ask(statements.look, ...identityValues(request.identity));
   if (row === undefined) throw new TypeError("a record that stopped an insert is not there");
-  const verdict = verdictOf(connection, row, request, nowUs);
-  const refusal = refusalOf(connection, row, request, verdict, nowUs);
+  const verdict = yield* verdictOf(row, request, nowUs);
+  const refusal = yield* refusalOf(row, request, verdict, nowUs);
   if (refusal !== undefined) return refusal;
-  if (verdict === "expired") return restart(connection, request, integer(row, "fence"), nowUs);
-  return take(connection, request, row, verdict, nowUs);
+  if (verdict === "expired") return yield* restart(request, integer(row, "fence"), nowUs);
+  return yield* take(request, row, verdict, nowUs);
 }
 
-function verdictOf(connection: Connection, row: Row, request: ClaimRequest, nowUs: number): ClaimVerdict {
+function* verdictOf(row: Row, request: ClaimRequest, nowUs: number): Claiming<ClaimVerdict> {
   const record = {
     state: stateOf(row),
     owner: text(row, "owner"),
@@ -68,11 +130,16 @@ function verdictOf(connection: Connection, row: Row, request: ClaimRequest, nowU
     stepsStarted: integer(row, "steps_started"),
     doubtful: isDoubtful(row),
   };
-  return judgeClaim(record, request, nowUs, () => isTrusted(readTick(connection), nowUs));
+  // Most claims never need the tick row: it is read only for a record past its retention.
+  const tick = record.expiresUs <= nowUs ? tickOf(yield* ask(statements.clock)) : undefined;
+  return judgeClaim(record, request, nowUs, () => isTrusted(tick, nowUs));
 }
 
 export function readTick(connection: Connection): TickRow | undefined {
-  const row = connection.get(statements.clock);
+  return tickOf(connection.get(statements.clock));
+}
+
+function tickOf(row: Row | undefined): TickRow | undefined {
   if (row === undefined) return undefined;
   return {
     lastUs: integer(row, "last_us"),
@@ -82,13 +149,12 @@ export function readTick(connection: Connection): TickRow | undefined {
 }
 
 /** The answers that change nothing. */
-function refusalOf(
-  connection: Connection,
+function* refusalOf(
   row: Row,
   request: ClaimRequest,
   verdict: ClaimVerdict,
   nowUs: number,
-): ClaimResult | undefined {
+): Claiming<ClaimResult | undefined> {
   const attempts = integer(row, "attempts");
   if (verdict === "mismatch") return { outcome: "mismatch" };
   if (verdict === "processing") {
@@ -108,7 +174,7 @@ function refusalOf(
   }
   if (verdict !== "unknown") return undefined;
   const holdReason = textOrNull(row, "hold_reason");
-  const interim = row["interim_status"] === null ? undefined : readInterim(connection, request);
+  const interim = row["interim_status"] === null ? undefined : yield* readInterim(request);
   return {
     outcome: "unknown",
     ...(interim !== undefined && { interim }),
@@ -118,15 +184,15 @@ function refusalOf(
   };
 }
 
-function readInterim(connection: Connection, request: ClaimRequest) {
-  const row = connection.get(statements.find, ...identityValues(request.identity));
+function* readInterim(request: ClaimRequest): Claiming<StoredResponse | undefined> {
+  const row = yield* ask(statements.find, ...identityValues(request.identity));
   return row === undefined || row["interim_status"] === null ? undefined : responseOf(row, "interim");
 }
 
 /** The fence of the new record; undefined when there was one. */
-function insert(connection: Connection, request: ClaimRequest, nowUs: number): number | undefined {
+function* insert(request: ClaimRequest, nowUs: number): Claiming<number | undefined> {
   const { identity, fingerprint } = request;
-  const row = connection.get(
+  const row = yield* ask(
     statements.claim,
     ...identityValues(identity),
     orNull(identity.tenant),
@@ -145,16 +211,16 @@ function insert(connection: Connection, request: ClaimRequest, nowUs: number): n
     nowUs + request.retentionMs * 1000,
   );
   if (row === undefined) return undefined;
-  addLabels(connection, request);
+  yield* addLabels(request);
   return integer(row, "fence");
 }
 
-function restart(connection: Connection, request: ClaimRequest, formerFence: number, nowUs: number): ClaimResult {
+function* restart(request: ClaimRequest, formerFence: number, nowUs: number): Claiming<ClaimResult> {
   const { identity, fingerprint } = request;
   const fence = nextFence(formerFence, nowUs);
-  connection.run(statements.forgetLabels, ...identityValues(identity));
-  connection.run(statements.forgetSteps, ...identityValues(identity));
-  connection.run(
+  yield* tell(statements.forgetLabels, ...identityValues(identity));
+  yield* tell(statements.forgetSteps, ...identityValues(identity));
+  yield* tell(
     statements.claimRestart,
     orNull(identity.tenant),
     orNull(identity.principal),
@@ -172,13 +238,13 @@ function restart(connection: Connection, request: ClaimRequest, formerFence: num
     nowUs + request.retentionMs * 1000,
     ...identityValues(identity),
   );
-  addLabels(connection, request);
+  yield* addLabels(request);
   return grantedNew(request, fence, nowUs);
 }
 
-function addLabels(connection: Connection, request: ClaimRequest): void {
+function* addLabels(request: ClaimRequest): Claiming<void> {
   for (const [name, value] of Object.entries(request.labels ?? {})) {
-    connection.run(statements.addLabel, name, value, ...identityValues(request.identity));
+    yield* tell(statements.addLabel, name, value, ...identityValues(request.identity));
   }
 }
 
@@ -189,20 +255,14 @@ const origins = {
   "take-suspended": "suspended",
 } as const satisfies Partial<Record<ClaimVerdict, Granted["origin"]>>;
 
-function take(
-  connection: Connection,
-  request: ClaimRequest,
-  row: Row,
-  verdict: ClaimVerdict,
-  nowUs: number,
-): ClaimResult {
+function* take(request: ClaimRequest, row: Row, verdict: ClaimVerdict, nowUs: number): Claiming<ClaimResult> {
   if (!(verdict in origins)) throw new TypeError(`a claim cannot end in ${verdict} here`);
   const origin = origins[verdict as keyof typeof origins];
   const leaseUs = nowUs + request.leaseMs * 1000;
   const fence = origin === "own" ? integer(row, "fence") : nextFence(integer(row, "fence"), nowUs);
   const where = identityValues(request.identity);
-  if (origin === "own") connection.run(statements.renew, leaseUs, ...where, request.owner, fence);
-  else connection.run(statements.claimTake, request.owner, fence, leaseUs, nowUs, ...where);
+  if (origin === "own") yield* tell(statements.renew, leaseUs, ...where, request.owner, fence);
+  else yield* tell(statements.claimTake, request.owner, fence, leaseUs, nowUs, ...where);
   return {
     outcome: "granted",
     fence,

@@ -47,18 +47,21 @@ export function complete(session: Session, request: CompleteRequest): Promise<Fe
   }, request.response.body.length);
 }
 
+export function refuseOtherDialect(transaction: TransactionHandle): void {
+  if (transaction.dialect === "sqlite") return;
+  throw new IchidoError(
+    "option-invalid",
+    `transaction: expected one of the SQLite database that holds the records, got one of ${transaction.dialect}`,
+  );
+}
+
 /** On the user's own transaction: nothing is grouped, and nothing is promised before they commit. */
 export async function completeWithin(
   session: Session,
   request: CompleteRequest,
   transaction: TransactionHandle,
 ): Promise<Fenced> {
-  if (transaction.dialect !== "sqlite") {
-    throw new IchidoError(
-      "option-invalid",
-      `transaction: expected one of the SQLite database that holds the records, got one of ${transaction.dialect}`,
-    );
-  }
+  refuseOtherDialect(transaction);
   const values = completeValues(request, session.nowUs());
   if ((await transaction.execute(statements.complete, values)).affected === 1) return "ok";
   const { rows } = await transaction.execute(statements.held, owned(request));

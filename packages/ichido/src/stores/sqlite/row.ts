@@ -11,6 +11,13 @@ export function integer(row: Row, column: string): number {
   return typeof value === "number" ? value : damaged(column);
 }
 
+/** A row from the caller's connection, which may be set to answer with bigints; every integer of ours fits a number. */
+export function plainRow(row: Row | undefined): Row | undefined {
+  if (row === undefined) return undefined;
+  const plain = Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]);
+  return Object.fromEntries(plain) as Row;
+}
+
 export function text(row: Row, column: string): string {
   const value = row[column];
   return typeof value === "string" ? value : damaged(column);

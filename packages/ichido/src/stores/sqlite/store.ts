@@ -15,7 +15,7 @@ import { IchidoError, isIchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Store } from "../../core/store.ts";
 import type { Migration } from "../shared/migration.ts";
-import { claim } from "./claim.ts";
+import { claim, claimWithin } from "./claim.ts";
 import { connect, type SqliteDatabase } from "./database.ts";
 import { ensureDurability, type Synchronous } from "./durability.ts";
 import { resultOf } from "./failure.ts";
@@ -58,7 +58,8 @@ const warned = new WeakSet<SqliteDatabase>();
 
 /**
  * A store on the user's own handle. While a transaction of theirs is open on it, calls of the store wait for its end
- * (up to `busyMs`), since they would otherwise be undone with it; `complete` with a transaction handle joins it instead.
+ * (up to `busyMs`), since they would otherwise be undone with it; `claim` and `complete` with a transaction handle join it
+ * instead, and are then as durable as that connection's own `synchronous`.
  * A handler that keeps transactions open for long should give the store a handle of its own.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
@@ -127,9 +128,13 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       durable: !inMemory,
       shared: !inMemory,
       transactions: "sqlite",
+      transactionMode: true,
       promise: inMemory ? promises.memory : promises[synchronous],
     },
-    claim: (request) => gate.pass(() => claim(session, request)),
+    claim: (request, transaction) =>
+      gate.pass(() =>
+        transaction === undefined ? claim(session, request) : claimWithin(session, request, transaction),
+      ),
     renew: (requests) => gate.pass(() => renew(session, requests)),
     complete: (request, transaction) =>
       gate.pass(() =>
