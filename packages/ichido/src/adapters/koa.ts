@@ -10,9 +10,14 @@ import { captureBytes } from "../http/request-bytes.ts";
 export interface KoaContext {
   readonly req: NodeRequest;
   readonly res: ServerResponse;
-  readonly request: { readonly body?: unknown };
-  respond?: boolean;
-  state: { idempotency?: Context };
+  readonly request: object;
+  respond?: boolean | undefined;
+  readonly state: object;
+}
+
+/** For `new Koa<IdempotencyState>()`. Present in the handler of a request that is protected. */
+export interface IdempotencyState {
+  idempotency?: Context;
 }
 
 export type KoaNext = () => Promise<unknown>;
@@ -35,13 +40,14 @@ export function idempotency<Ctx extends KoaContext>(
 ): KoaMiddleware<Ctx> {
   const { guard } = createNodeGuard(ichido, options, wire);
   return async (ctx, next) => {
-    if (ctx.request.body !== undefined) ctx.req.body ??= ctx.request.body;
+    const { body } = ctx.request as { readonly body?: unknown };
+    if (body !== undefined) ctx.req.body ??= body;
     const verdict = await guard({
       request: ctx.req,
       response: ctx.res,
       native: ctx,
       prepare: (execution) => {
-        ctx.state.idempotency = execution.context;
+        (ctx.state as IdempotencyState).idempotency = execution.context;
         void execution.provided.then(() => {
           ctx.respond = false;
         });

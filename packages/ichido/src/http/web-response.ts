@@ -16,9 +16,13 @@ function mayHaveContent(status: number): boolean {
 export function webResponseOf(answer: NeutralResponse): Response {
   const headers = new Headers();
   for (const line of answer.headers) if (isSendableHeader(line)) headers.append(...line);
-  const body =
-    mayHaveContent(answer.status) && answer.body.length > 0 ? (answer.body as Uint8Array<ArrayBuffer>) : null;
+  const body = mayHaveContent(answer.status) ? bodyOf(answer.body) : null;
   return new Response(body, { status: answer.status, headers });
+}
+
+/** No bytes are no body: a server would otherwise add a content type to one and not to the other. */
+function bodyOf(bytes: Uint8Array): BodyInit | null {
+  return bytes.length === 0 ? null : (bytes as Uint8Array<ArrayBuffer>);
 }
 
 function withHeaders(response: Response, body: BodyInit | null, addHeaders: readonly HeaderLine[]): Response {
@@ -99,8 +103,5 @@ export async function settleWebResponse(response: Response, execution: Execution
   }
   const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
   const settled = await execution.settle({ kind: "answered", response: { ...head, body } });
-  return (
-    replaced(settled) ??
-    withHeaders(response, body as Uint8Array<ArrayBuffer>, settled.kind === "send" ? settled.addHeaders : [])
-  );
+  return replaced(settled) ?? withHeaders(response, bodyOf(body), settled.kind === "send" ? settled.addHeaders : []);
 }
