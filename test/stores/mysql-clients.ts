@@ -65,14 +65,14 @@ export function withMovedClock(pool: MysqlPool, clock: { nowMs: number }): Mysql
   };
 }
 
-/** Every statement that a store sends through the pool. */
-export function counted(pool: MysqlPool, sent: string[]): MysqlPool {
+/** Does something before each statement that a store sends: counts it, or lets somebody else be faster. */
+export function intercepted(pool: MysqlPool, before: (sql: string) => Promise<void> | void): MysqlPool {
   return {
     async getConnection() {
       const connection = await pool.getConnection();
       return {
-        query(query, values) {
-          sent.push(query.sql);
+        async query(query, values) {
+          await before(query.sql);
           return connection.query(query, values);
         },
         release: () => connection.release(),
@@ -91,4 +91,10 @@ export async function migrated(client: Client): Promise<MysqlStore> {
   const store = mysqlStore(client.pool);
   await store.migrate();
   return store;
+}
+
+/** As if the clock had been seen to run evenly, every minute, for the last hour. */
+export async function trustClock(client: Client): Promise<void> {
+  const now = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))";
+  await client.rows(`replace into ichido_clock values (1, ${now}, 60000000, ${now} - 3600000000)`);
 }

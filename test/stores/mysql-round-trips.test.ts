@@ -4,7 +4,7 @@ import { sampleFingerprint, sampleResponse } from "ichido/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
-import { counted, emptyTables, migrated, openClient } from "./mysql-clients.ts";
+import { emptyTables, intercepted, migrated, openClient } from "./mysql-clients.ts";
 import type { Client } from "./mysql-clients.ts";
 import { granted, request } from "./mysql-life.ts";
 
@@ -24,7 +24,7 @@ describeWith("mariadb", "round trips of the mysql store", (url) => {
   });
   beforeEach(async () => {
     await emptyTables(client);
-    store = mysqlStore(counted(client.pool, sent));
+    store = mysqlStore(intercepted(client.pool, (sql) => void sent.push(sql)));
     await store.stats();
     sent.length = 0;
   });
@@ -50,7 +50,7 @@ describeWith("mariadb", "round trips of the mysql store", (url) => {
 
   test("S7 a replay, a refusal and a mismatch take two round trips and change no row", async () => {
     const single = openClient("mysql2", database.url, { connections: 1 });
-    store = mysqlStore(counted(single.pool, sent));
+    store = mysqlStore(intercepted(single.pool, (sql) => void sent.push(sql)));
     const claim = await granted(store, request("key", "a"));
     await single.rows("flush status");
     expect(await cost(() => store.claim(request("key", "b")))).toBe(2);

@@ -31,7 +31,7 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
 
   test("the tables are those of the golden dump, to the letter", async () => {
     await mysqlStore(client.pool).migrate();
-    const golden = new URL("./mysql-schema.golden.sql", import.meta.url);
+    const golden = new URL("./golden/mysql.sql", import.meta.url);
     expect(await dump()).toBe(readFileSync(golden, "utf8"));
   });
 

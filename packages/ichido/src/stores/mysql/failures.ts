@@ -4,6 +4,8 @@ import { DeadlineExceeded } from "../../core/deadline.ts";
 
 const deadlock = 1213;
 const lockWaitTimeout = 1205;
+/** The server hangs up: shutting down, or the connection was killed. */
+const hangUps: readonly number[] = [1053, 1927, 4031];
 const schemaErrors: readonly number[] = [1146, 1054, 1049, 1051];
 const readOnlyErrors: readonly number[] = [1290, 1792, 1836, 3100];
 
@@ -24,15 +26,19 @@ export function isRolledBack(error: unknown): boolean {
   return errno === deadlock || errno === lockWaitTimeout;
 }
 
-export function isMissingTable(error: unknown): boolean {
-  return partsOf(error).errno === 1146;
-}
-
 /** The connection must not be used again, or may carry a late answer. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof DeadlineExceeded) return true;
   const { fatal, errno, sqlState } = partsOf(error);
   return fatal === true || typeof sqlState !== "string" || typeof errno !== "number" || sqlState.startsWith("08");
+}
+
+/** The connection broke: whether the statement took effect is not known. */
+export function isLost(error: unknown): boolean {
+  const { code, errno, sqlState } = partsOf(error);
+  if (typeof errno === "number" && hangUps.includes(errno)) return true;
+  if (typeof sqlState === "string" && sqlState.startsWith("08")) return true;
+  return typeof code === "string" && /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code);
 }
 
 export function failureOf(error: unknown): IchidoError {

@@ -76,7 +76,10 @@ export async function complete(
 
 export async function release(run: Run, dialect: Dialect, claim: Claim): Promise<Fenced> {
   const statement = dialect.statement("release");
-  return (await run(statement.sql, statement.bind(claimValues(claim)))).affected > 0 ? "ok" : "stale";
+  const values = claimValues(claim);
+  if ((await run(statement.sql, statement.bind(values))).affected > 0) return "ok";
+  const before = dialect.statement("released");
+  return (await run(before.sql, before.bind(values))).rows.length > 0 ? "ok" : "stale";
 }
 
 export async function suspend(run: Run, dialect: Dialect, request: SuspendRequest): Promise<Fenced> {

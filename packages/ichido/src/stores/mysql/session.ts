@@ -1,48 +1,39 @@
-/** Runs statements on the user's pool or connection: bounded in time, repeated when the server undid them. */
-import { withDeadline } from "../../core/deadline.ts";
+/**
+ * Runs statements on the user's pool or connection: bounded in time, sent again when the server undid them or when the
+ * connection broke under them. The latter is safe because every statement of this store, sent twice, leaves what it
+ * leaves when it is sent once, and whoever sent it can tell from the record that it was there before.
+ */
+import { sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
-import { sleep } from "../../core/deadline.ts";
 import { isPool, promiseSide, queryOf, resultOf } from "./client.ts";
 import type { MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";
-import { failureOf, isBroken, isRolledBack } from "./failures.ts";
+import { failureOf, isBroken, isLost, isRolledBack } from "./failures.ts";
 
 /** A statement that was rolled back by a deadlock or a lock timeout is sent this often in all. */
 const attemptsMax = 5;
+/** A statement whose connection broke is sent this often in all: a pool may hold more than one dead connection. */
+const connectionsMax = 3;
 const pauseMsMax = 20;
 
 export type Run = (sql: string, values: readonly Value[], timeoutMs?: number) => Promise<Result>;
 
 export interface Session {
   run: Run;
+  /** For the look at the server itself, which needs no such look before it. */
+  probe: Run;
   /** Several statements on one connection. On a bare connection they run on that one. */
   onOneConnection<T>(work: (run: Run) => Promise<T>): Promise<T>;
 }
 
-export function createSession(given: MysqlClient, timeoutMs: number): Session {
-  const client = promiseSide(given);
+export interface SessionParts {
+  readonly timeoutMs: number;
+  /** Behind a new connection there may be another server: asked before anything is sent to it again. */
+  readonly beforeResend: () => Promise<void>;
+}
 
-  /**
-   * A connection whose statement outlived its deadline may still bring the answer: it is destroyed, never returned to
-   * the pool. One that comes too late goes straight back.
-   */
-  async function withPooled<T>(
-    pool: MysqlPool,
-    limitMs: number,
-    work: (c: MysqlPoolConnection) => Promise<T>,
-  ): Promise<T> {
-    const connection = await withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
-    let answer: T;
-    try {
-      answer = await work(connection);
-    } catch (error) {
-      if (isBroken(error)) connection.destroy();
-      else giveBack(connection);
-      throw error;
-    }
-    giveBack(connection);
-    return answer;
-  }
+export function createSession(given: MysqlClient, parts: SessionParts): Session {
+  const client = promiseSide(given);
 
   async function send(
     connection: MysqlConnection,
@@ -53,37 +44,71 @@ export function createSession(given: MysqlClient, timeoutMs: number): Session {
     return resultOf(await withDeadline(systemEnvironment, limitMs, () => connection.query(queryOf(sql), [...values])));
   }
 
-  async function persist(attempt: () => Promise<Result>): Promise<Result> {
-    for (let count = 1; ; count += 1) {
+  const once: Run = (sql, values, limitMs = parts.timeoutMs) =>
+    isPool(client)
+      ? withPooled(client, limitMs, (connection) => send(connection, sql, values, limitMs))
+      : send(client, sql, values, limitMs);
+
+  /** Without `beforeResend` nothing is sent again on another connection. */
+  async function persist(attempt: () => Promise<Result>, beforeResend?: () => Promise<void>): Promise<Result> {
+    let rolledBack = 0;
+    let lost = 0;
+    for (;;) {
       try {
         return await attempt();
       } catch (error) {
-        if (!isRolledBack(error) || count >= attemptsMax) throw failureOf(error);
-        await sleep(systemEnvironment, fraction(systemEnvironment) * pauseMsMax);
+        if (isRolledBack(error)) rolledBack += 1;
+        else if (beforeResend !== undefined && isLost(error)) lost += 1;
+        else throw failureOf(error);
+        if (rolledBack >= attemptsMax || lost >= connectionsMax) throw failureOf(error);
       }
+      await sleep(systemEnvironment, fraction(systemEnvironment) * pauseMsMax);
+      if (lost > 0) await beforeResend?.();
     }
   }
 
   return {
-    run: (sql, values, limitMs = timeoutMs) =>
-      persist(() =>
-        isPool(client)
-          ? withPooled(client, limitMs, (connection) => send(connection, sql, values, limitMs))
-          : send(client, sql, values, limitMs),
+    run: (sql, values, limitMs) => persist(() => once(sql, values, limitMs), parts.beforeResend),
+    probe: (sql, values, limitMs) =>
+      persist(
+        () => once(sql, values, limitMs),
+        async () => undefined,
       ),
-    onOneConnection: async (work) => {
+    async onOneConnection(work) {
       const on =
         (connection: MysqlConnection): Run =>
-        (sql, values, limitMs = timeoutMs) =>
+        (sql, values, limitMs = parts.timeoutMs) =>
           persist(() => send(connection, sql, values, limitMs));
       if (!isPool(client)) return work(on(client));
       try {
-        return await withPooled(client, timeoutMs, (connection) => work(on(connection)));
+        return await withPooled(client, parts.timeoutMs, (connection) => work(on(connection)));
       } catch (error) {
         throw failureOf(error);
       }
     },
   };
+}
+
+/**
+ * A connection whose statement outlived its deadline may still bring the answer: it is destroyed, never returned to the
+ * pool. One that the pool gave too late goes straight back.
+ */
+async function withPooled<T>(
+  pool: MysqlPool,
+  limitMs: number,
+  work: (connection: MysqlPoolConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
+  let answer: T;
+  try {
+    answer = await work(connection);
+  } catch (error) {
+    if (isBroken(error)) connection.destroy();
+    else giveBack(connection);
+    throw error;
+  }
+  giveBack(connection);
+  return answer;
 }
 
 function giveBack(connection: MysqlPoolConnection): void {

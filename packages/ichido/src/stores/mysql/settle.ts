@@ -35,6 +35,7 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
   for (let round = 0; round < roundsMax; round += 1) {
     const settled = await run(statement.sql, statement.bind({ ...values, id }));
     if (settled.insertId > 0) return "ok";
+    if (await isSettled(run, dialect, id)) return "ok";
     const reason = await refusal(run, dialect, request);
     if (reason === undefined) continue;
     const forget = dialect.statement("forgetAudit");
@@ -45,6 +46,12 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     "store-unavailable",
     `the record changed ${roundsMax} times while it was being settled; try again`,
   );
+}
+
+/** It took effect, and its reply was lost. */
+async function isSettled(run: Run, dialect: Dialect, id: number): Promise<boolean> {
+  const statement = dialect.statement("settled");
+  return (await run(statement.sql, statement.bind({ id }))).rows.length > 0;
 }
 
 async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {

@@ -71,9 +71,9 @@ const capabilities: StoreCapabilities = {
 
 export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): MysqlStore {
   const settings = validate(pool, options);
-  const session = createSession(pool, settings.statementTimeoutMs);
   const dialect = createDialect(settings.tablePrefix);
   let checked: Promise<void> | undefined;
+  const session = createSession(pool, { timeoutMs: settings.statementTimeoutMs, beforeResend: ping });
 
   /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
   async function ready(): Promise<void> {
@@ -98,7 +98,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
 
   async function ping(): Promise<void> {
     const statement = dialect.statement("ping");
-    const [row] = (await session.run(statement.sql, [])).rows;
+    const [row] = (await session.probe(statement.sql, [])).rows;
     const isOff = (name: string): boolean => ["0", "OFF"].includes(String(row?.[name]).toUpperCase());
     if (!isOff("read_only") || !isOff("innodb_read_only")) {
       throw new IchidoError(
