@@ -66,11 +66,13 @@ export function createCommit(parts: {
       try {
         const result = await parts.reclaim();
         if (result.outcome === "completed") return result.fence === claim.fence ? "committed" : "lost";
-        return result.outcome === "granted" ? "rolled-back" : "lost";
+        if (result.outcome === "granted") return result.fence === claim.fence ? "rolled-back" : "lost";
+        // Somebody holds the row: our own transaction, still ending, or a successor that answers the same again.
+        if (result.outcome !== "processing" || ask >= asksMax) return "lost";
       } catch (error) {
         if (ask >= asksMax) throw error;
-        await sleep(environment, askPauseMs * ask);
       }
+      await sleep(environment, askPauseMs * ask);
     }
   }
 
@@ -94,7 +96,10 @@ export function createCommit(parts: {
 
   return {
     async transaction(rest) {
-      const [runner, fn] = (rest.length > 1 ? rest : [parts.transactions, rest[0]]) as [TransactionRunner<unknown>, Body];
+      const [runner, fn] = (rest.length > 1 ? rest : [parts.transactions, rest[0]]) as [
+        TransactionRunner<unknown>,
+        Body,
+      ];
       if (runner === undefined) {
         throw new IchidoError(
           "option-invalid",

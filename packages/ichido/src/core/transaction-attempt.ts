@@ -18,7 +18,11 @@ import type { Claim } from "./store.ts";
 import type { TransactionHandle } from "./transaction.ts";
 
 /** What the handler's end means for the open transaction. */
-export type Conclusion = { readonly kind: "commit"; readonly response: StoredResponse } | { readonly kind: "rollback" };
+export type Conclusion =
+  | { readonly kind: "commit"; readonly response: StoredResponse }
+  /** A body of `ctx.transaction` threw: its writes go, the answer that the handler made of that stays. */
+  | { readonly kind: "apart"; readonly response: StoredResponse }
+  | { readonly kind: "rollback" };
 
 export interface AttemptParts {
   readonly ask: Ask<never>;
@@ -52,6 +56,7 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
   const provided = Promise.withResolvers<NeutralResponse>();
   const settled = Promise.withResolvers<Settled>();
   let releasing = false;
+  let spoilt = false;
   let answer: NeutralResponse | undefined;
 
   function conclude(conclusion: Conclusion): Promise<Settled> {
@@ -66,7 +71,8 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
   function settle(outcome: HandlerOutcome): Promise<Settled> {
     const keeps =
       !releasing && outcome.kind === "answered" && verdictOn(outcome.response.status, route.keep) === "keep";
-    return conclude(keeps ? { kind: "commit", response: keptOf(outcome.response) } : { kind: "rollback" });
+    if (!keeps) return conclude({ kind: "rollback" });
+    return conclude({ kind: spoilt ? "apart" : "commit", response: keptOf(outcome.response) });
   }
 
   function leaseOnly(what: string): IchidoError {
@@ -74,6 +80,13 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
       "option-invalid",
       `${what} belongs to lease mode: in transaction mode nothing of this attempt is visible before its commit, so an ` +
         'outside call could not be recorded. Set mode: "lease" on the route',
+    );
+  }
+
+  function oneBody(): IchidoError {
+    return new IchidoError(
+      "option-invalid",
+      "this attempt has run a body of ctx.transaction already, and there is one transaction: it is committed or undone as a whole",
     );
   }
 
@@ -88,8 +101,16 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
     async transaction(...rest: readonly unknown[]) {
       const fn = rest.at(-1) as (tx: unknown, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
-      const made = await fn(parts.tx, handle);
-      const response = answerOf(made);
+      if (spoilt || answer !== undefined) throw oneBody();
+      let made: AnswerLike;
+      let response: NeutralResponse;
+      try {
+        made = await fn(parts.tx, handle);
+        response = answerOf(made);
+      } catch (error) {
+        spoilt = true;
+        throw error;
+      }
       answer = response;
       const result = await conclude({ kind: "commit", response: keptOf(response) });
       provided.resolve(result.kind === "replace" ? result.response : response);
@@ -116,7 +137,8 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     },
     beginStream: (head) => {
       const keeps = !releasing && verdictOn(head.status, route.keep) === "keep";
-      return conclude(keeps ? { kind: "commit", response: tombstoneOf(head) } : { kind: "rollback" });
+      if (!keeps) return conclude({ kind: "rollback" });
+      return conclude({ kind: spoilt ? "apart" : "commit", response: tombstoneOf(head) });
     },
     adopt: async () => "stale",
     handOver: async () => void conclude({ kind: "rollback" }),

@@ -3,14 +3,14 @@
  * together or not at all. There is no lease: while the handler runs, its record is an uncommitted row, duplicates wait
  * for it, and a crash leaves nothing to recover. For handlers whose effects are in that database alone.
  */
-import { withDeadline } from "./deadline.ts";
+import { sleep, withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
 import type { Ask, Ruling } from "./engine.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
 import type { NeutralResponse } from "./message.ts";
-import type { OwnerToken } from "./record.ts";
+import type { OwnerToken, StoredResponse } from "./record.ts";
 import { operationIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, ClaimResult } from "./store.ts";
@@ -18,8 +18,16 @@ import type { StoreCalls } from "./store-calls.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 import { createAttempt, type OpenAttempt } from "./transaction-attempt.ts";
 
+type Fate = "committed" | "lost" | "failed" | "unknown";
+
+/** How often the record is asked before the outcome counts as open, with a pause in between. */
+const asksMax = 5;
+const askPauseMs = 100;
+
 /** Rolls back by leaving the runner's function; not a failure. */
 class RolledBack extends Error {}
+/** Rolls back likewise; the answer is stored by itself afterwards. */
+class Undone extends Error {}
 
 export interface TransactionMode<Native> {
   rule(ask: Ask<Native>): Promise<Ruling>;
@@ -54,12 +62,26 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   /** One waiting connection per key and process: the others join its turn. */
   const turns = new Map<string, Promise<void>>();
 
-  /** The commit's answer was lost: a claim with the same owner waits for the row and tells. */
-  async function committed(ask: Ask<Native>, claim: Claim): Promise<boolean> {
-    const result = await parts.claim(ask, claim.owner);
-    if (result.outcome === "completed") return result.fence === claim.fence;
-    if (result.outcome === "granted") await calls.release({ ...claim, fence: result.fence });
-    return false;
+  /**
+   * The commit's answer was lost, or the transaction broke: a claim with the same owner waits for the row and tells. A
+   * grant proves that nothing of the transaction is left, and never will be.
+   */
+  async function fateOf(ask: Ask<Native>, claim: Claim, refusal: StoredResponse | undefined): Promise<Fate> {
+    for (let asks = 1; ; asks += 1) {
+      const result = await parts.claim(ask, claim.owner);
+      if (result.outcome === "completed") return result.fence === claim.fence ? "committed" : "lost";
+      if (result.outcome === "granted") return undone({ ...claim, fence: result.fence }, refusal);
+      if (result.outcome !== "processing" || asks >= asksMax) return "unknown";
+      await sleep(environment, askPauseMs * asks);
+    }
+  }
+
+  async function undone(claim: Claim, refusal: StoredResponse | undefined): Promise<Fate> {
+    if (refusal !== undefined) {
+      return (await calls.complete({ ...claim, response: refusal })) === "ok" ? "committed" : "lost";
+    }
+    await calls.release(claim);
+    return "failed";
   }
 
   function open(ask: Ask<Native>): Promise<Ruling> {
@@ -75,6 +97,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   async function transact(ask: Ask<Native>, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
     const owner = parts.newOwner();
     let attempt: OpenAttempt | undefined;
+    let answer: StoredResponse | undefined;
     const inside = { waitMs: waitMsOf(ask) };
     try {
       await parts.runner.run(async (tx, handle) => {
@@ -91,6 +114,8 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         // A handler that never ends must not hold its connection and its row for ever.
         const conclusion = await withDeadline(environment, parts.executionMs, () => concluded);
         if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
+        answer = conclusion.response;
+        if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
         const fenced = await calls.complete({ ...attempt.claim, response: conclusion.response }, handle);
         if (fenced === "stale") throw new FenceLost("another attempt owns this key");
         await faults?.("before-commit");
@@ -100,18 +125,27 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     } catch (error) {
       if (attempt === undefined) throw error;
       if (!attempt.execution.started) ruled.reject(error as Error);
-      await ended(ask, attempt, error);
+      await ended(ask, attempt, error, answer);
     }
   }
 
-  async function ended(ask: Ask<Native>, attempt: OpenAttempt, error: unknown): Promise<void> {
+  async function ended(
+    ask: Ask<Native>,
+    attempt: OpenAttempt,
+    error: unknown,
+    answer: StoredResponse | undefined,
+  ): Promise<void> {
     if (error instanceof RolledBack) {
       attempt.finish("rolled-back");
       return;
     }
+    // A refusal speaks of no writes, so it stays true when they are gone: the usual way there is a statement that violated
+    // a constraint, for which PostgreSQL makes the whole transaction pay.
+    const speaksOfNoWrites = error instanceof Undone || (answer !== undefined && answer.status >= 400);
     try {
-      const fate = error instanceof FenceLost ? "lost" : (await committed(ask, attempt.claim)) ? "committed" : "failed";
-      attempt.finish(fate, error);
+      const fate =
+        error instanceof FenceLost ? "lost" : await fateOf(ask, attempt.claim, speaksOfNoWrites ? answer : undefined);
+      attempt.finish(fate, fate === "committed" ? undefined : error);
     } catch {
       attempt.finish("unknown", error);
     }

@@ -9,7 +9,7 @@ export interface MariadbPool<Connection extends MariadbConnection> {
   getConnection(): Promise<Connection & { release(): unknown; destroy(): void }>;
 }
 
-/** A connection after `begpooledTransactions()`. */
+/** A connection after `beginTransaction()`. */
 export function fromMariadb(connection: MariadbConnection): TransactionHandle {
   return handleOf({
     dialect: "mysql",
@@ -31,7 +31,11 @@ export function mariadbTransactions<Connection extends MariadbConnection>(
     dialect: "mysql",
     acquire: () => pool.getConnection(),
     statement: (connection, sql) => connection.query(sql),
-    giveBack: (connection, broken) => void (broken ? connection.destroy() : connection.release()),
+    giveBack(connection, broken) {
+      if (broken) connection.destroy();
+      // It has no more to say to us: what is wrong with it shows when it is lent again.
+      else Promise.resolve(connection.release()).catch(() => undefined);
+    },
     handle: fromMariadb,
   });
 }

@@ -9,7 +9,7 @@ export interface Mysql2Pool<Connection extends Mysql2Connection> {
   getConnection(): Promise<Connection & { release(): void; destroy(): void }>;
 }
 
-/** A connection after `begpooledTransactions()`. */
+/** A connection after `beginTransaction()`. */
 export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
   return handleOf({
     dialect: "mysql",

@@ -10,6 +10,16 @@ export interface PgClient {
   getTransactionStatus?(): string | null;
 }
 
+/** Lent by a pool, which does not listen to the errors of clients it has lent: without a listener they end the process. */
+interface LentPgClient extends PgClient {
+  release(destroy?: boolean | Error): void;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** The statement under way, or the next one, fails with the same news. */
+function heard(): void {}
+
 export interface PgPool<Client extends PgClient> {
   connect(): Promise<Client & { release(destroy?: boolean | Error): void }>;
 }
@@ -32,11 +42,18 @@ export function fromPg(client: PgClient): TransactionHandle {
 }
 
 export function pgTransactions<Client extends PgClient>(pool: PgPool<Client>): TransactionRunner<Client> {
-  return pooledTransactions<Client & { release(destroy?: boolean | Error): void }>({
+  return pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
-    acquire: () => pool.connect(),
+    async acquire() {
+      const client: Client & LentPgClient = await pool.connect();
+      client.on?.("error", heard);
+      return client;
+    },
     statement: (client, sql) => client.query(sql),
-    giveBack: (client, broken) => client.release(broken),
+    giveBack(client, broken) {
+      client.removeListener?.("error", heard);
+      client.release(broken);
+    },
     handle: fromPg,
   });
 }

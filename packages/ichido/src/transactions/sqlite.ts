@@ -58,15 +58,50 @@ export function fromBetterSqlite3(database: BetterSqlite3Database): TransactionH
 
 /** Longest queue of transactions that wait for the one connection. */
 const queueMax = 10_000;
+/** How long BEGIN waits while another connection holds the write lock. */
+const busyMsDefault = 5_000;
+const retryMs = 5;
+
+export interface SqliteTransactionsOptions {
+  /** How long a transaction waits for its turn at the file while another connection writes. Default 5000. */
+  readonly busyMs?: number;
+}
+
+/** Primary result codes 5 and 6; better-sqlite3 gives (extended) names instead of numbers. */
+function isBusy(error: unknown): boolean {
+  const { errcode, code } = Object(error) as { readonly errcode?: unknown; readonly code?: unknown };
+  if (typeof errcode === "number") return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
+  return typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code);
+}
+
+function isInside(database: NodeSqliteDatabase | BetterSqlite3Database): boolean {
+  return "inTransaction" in database ? database.inTransaction : (database.isTransaction ?? false);
+}
+
+/** From the event loop, so that heartbeats go on whatever busy timeout the connection has. */
+async function begin(database: NodeSqliteDatabase | BetterSqlite3Database, busyMs: number): Promise<void> {
+  const untilMs = performance.now() + busyMs;
+  for (;;) {
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= untilMs) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}
 
 /**
- * Transactions on one connection, one after the other. Give this connection to nothing else that writes: a statement
- * from elsewhere would land inside whichever transaction is open.
+ * Transactions on one connection, one after the other. Give this connection to nothing else that writes, except to the
+ * store, which knows to wait: a statement from elsewhere would land inside whichever transaction is open.
  */
 function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3Database>(
   database: Database,
   handle: (database: Database) => TransactionHandle,
+  options: SqliteTransactionsOptions,
 ): TransactionRunner<Database> {
+  const { busyMs = busyMsDefault } = options;
   let last: Promise<unknown> = Promise.resolve();
   let queued = 0;
   return {
@@ -78,8 +113,16 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
       const turn = last.then(() =>
         inTransaction(
           {
-            begin: async () => database.exec("BEGIN IMMEDIATE"),
-            commit: async () => database.exec("COMMIT"),
+            begin: () => begin(database, busyMs),
+            commit: async () => {
+              try {
+                database.exec("COMMIT");
+              } catch (error) {
+                // A commit that failed may leave the transaction open, and the next one must not begin inside it.
+                if (isInside(database)) database.exec("ROLLBACK");
+                throw error;
+              }
+            },
             rollback: async () => database.exec("ROLLBACK"),
           },
           () => fn(database, handle(database)),
@@ -98,12 +141,14 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
 
 export function nodeSqliteTransactions<Database extends NodeSqliteDatabase>(
   database: Database,
+  options: SqliteTransactionsOptions = {},
 ): TransactionRunner<Database> {
-  return sqliteTransactions(database, fromNodeSqlite);
+  return sqliteTransactions(database, fromNodeSqlite, options);
 }
 
 export function betterSqlite3Transactions<Database extends BetterSqlite3Database>(
   database: Database,
+  options: SqliteTransactionsOptions = {},
 ): TransactionRunner<Database> {
-  return sqliteTransactions(database, fromBetterSqlite3);
+  return sqliteTransactions(database, fromBetterSqlite3, options);
 }
