@@ -3,7 +3,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { openDatabase } from "../src/database.ts";
-import { isoDuration } from "../src/http/idempotency-policy.ts";
 import { isCurrency } from "../src/payments/currencies.ts";
 import { newPaymentId } from "../src/payments/payment-id.ts";
 import type { Attempt, PaymentRepository } from "../src/payments/payment-repository.ts";
@@ -120,17 +119,6 @@ describe("small parts", () => {
       expect(isCurrency(code), code).toBe(true);
     for (const code of ["DEM", "HRK", "ANG", "XAU", "XDR", "XTS", "XXX", "eur", "EURO", ""])
       expect(isCurrency(code), code).toBe(false);
-  });
-
-  it.each([
-    [86_400_000, "P1D"],
-    [30_000, "PT30S"],
-    [5_400_000, "PT1H30M"],
-    [90_061_500, "P1DT1H1M1.5S"],
-    [400, "PT0.4S"],
-    [0, "PT0S"],
-  ])("writes %i ms as %s", (milliseconds, text) => {
-    expect(isoDuration(milliseconds)).toBe(text);
   });
 
   it("has the defaults of the table in the README", () => {

@@ -1,7 +1,7 @@
 /** `/payments`: requests in, use cases called, answers out. */
 import { setTimeout as sleep } from "node:timers/promises";
 import express, { Router, type Request, type RequestHandler } from "express";
-import type { Context, Ichido, OnUnknown } from "ichido";
+import type { Context, Ichido, OnUnknown, RouteOptions } from "ichido";
 import { captureBody, idempotency } from "ichido/express";
 import { createPayment, type PaymentPorts } from "../payments/create-payment.ts";
 import { checkPaymentInput, type PaymentInput } from "../payments/payment-input.ts";
@@ -22,6 +22,14 @@ export interface PaymentRouteOptions {
   readonly handlerDelayMs: number;
 }
 
+/** Also what the published policy is made of. */
+export const paymentOperation: RouteOptions<Request> = {
+  operation: "payment.create",
+  profile: "adr-007",
+  fingerprint: { fields: ["bookingId", "amount", "currency"] },
+  labels: ({ body }) => ({ booking: (body as PaymentInput).bookingId }),
+};
+
 export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOptions): Router {
   const router = Router();
 
@@ -31,13 +39,7 @@ export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOpt
     express.json({ limit: BODY_BYTES_MAX }),
     // Before the key is looked at: a body that cannot be right must not use it up.
     validate,
-    idempotency(ichido, {
-      operation: "payment.create",
-      profile: "adr-007",
-      fingerprint: { fields: ["bookingId", "amount", "currency"] },
-      labels: ({ body }) => ({ booking: (body as PaymentInput).bookingId }),
-      onUnknown: askTheBank(ports),
-    }),
+    idempotency(ichido, { ...paymentOperation, onUnknown: askTheBank(ports) }),
     async (request, response) => {
       const key = contextOf(request);
       if (handlerDelayMs > 0) await sleep(handlerDelayMs);

@@ -19,7 +19,7 @@ export interface PublicRouteOptions {
 export function publicRoutes({ config, ichido, payments, gatewayUrl }: PublicRouteOptions): Router {
   const router = Router();
   const metrics = shopMetrics(ichido, () => payments.countByStatus());
-  const published = idempotencyPolicy(config);
+  const published = idempotencyPolicy(ichido);
   // A token of somebody's own is never printed.
   const demoToken = config.usesDefaultTokens ? "demo-1" : undefined;
 

@@ -10,6 +10,13 @@ import { resolveEngine } from "./validate-options.ts";
 
 export interface Ichido<Native = unknown> extends Decider<Native> {
   readonly store: Store;
+  /** What callers are told of refusals and of whose keys are held apart; the published policy repeats it. */
+  readonly published: {
+    readonly problemBase: string;
+    readonly docsUrl: string | undefined;
+    /** All callers share one key space (`dangerouslyShareKeys`). */
+    readonly sharedKeys: boolean;
+  };
   /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
   run<Value>(request: RunRequest, fn: (context: Context) => Value | Promise<Value>): Promise<RunResult<Value>>;
   /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
@@ -46,6 +53,11 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
   const parts: RunParts = { engine, environment, emit };
   return {
     store,
+    published: {
+      problemBase: settings.format.problemBase,
+      docsUrl: settings.format.docsUrl,
+      sharedKeys: settings.scope === undefined,
+    },
     decide: (request, route) => engine.decide(request, route),
     route: (routeOptions) => engine.route(routeOptions),
     run: (request, fn) => run(parts, request, fn),
