@@ -39,6 +39,8 @@ export type FailureKind = "no-script" | "passing" | "out-of-memory" | "refused" 
 
 export function failureKind(error: unknown): FailureKind {
   if (error instanceof DeadlineExceeded) return "timeout";
+  // Our own verdicts, and replies that make no sense: asking again would not change them.
+  if (isIchidoError(error) || error instanceof TypeError) return "refused";
   const code = replyCodeOf(error);
   if (code === undefined) return "lost";
   if (code === "NOSCRIPT") return "no-script";

@@ -13,7 +13,8 @@
  * Redis has no index over records: `list` and `stats` walk over all keys, and `sweep` does so in bites.
  *
  * A connection that is dead without saying so keeps a call waiting until `callTimeoutMs`, and the client goes on using
- * it. Let the client notice: `socketTimeout` of ioredis, `socket.socketTimeout` with `pingInterval` of redis.
+ * it. Let the client notice: `socketTimeout` of ioredis; `socket.socketTimeout` with `pingInterval` of redis, and a
+ * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { Claim, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
