@@ -106,7 +106,9 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
   const text = typeof request.key === "string" ? request.key : "";
   const quoted = `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
   const parsed = parseKey([quoted], { ...profiles.ietf, keyForm: "strict" });
-  if (!parsed.ok) throw new IchidoError("idempotency-key-invalid", `${operation}: ${parsed.detail}`);
+  if (!parsed.ok) {
+    throw new IchidoError("idempotency-key-invalid", `${operation}: key must be 1 to 255 printable ASCII characters`);
+  }
   return {
     identity: identityOf(checkScope(request.scope), operation, parsed.key, profiles.ietf),
     fingerprint: fingerprintOfInput(request.input),

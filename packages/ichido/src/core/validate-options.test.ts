@@ -40,6 +40,10 @@ describe("options are checked once, naming option, expectation and value", () =>
     [{ keyPolicy: { lowEntropy: "forbid" } }, "option keyPolicy.lowEntropy"],
     [{ fingerprint: { fields: [] } }, "option fingerprint.fields"],
     [{ fingerprint: { compare: "loose" } }, "option fingerprint.compare"],
+    [{ fingerprint: { compare: "bytes", fields: ["a"] } }, "option fingerprint.fields"],
+    [{ replayCache: true }, "option replayCache"],
+    [{ replayCache: { recordsMax: 0 } }, "option replayCache.recordsMax"],
+    [{ replayCache: { bytesMax: 1 } }, "option replayCache.bytesMax"],
     [{ labels: {} }, "option labels: expected a function, got an object"],
     [{ keep: [200] }, "option keep: expected a function, got an array"],
     [{ statusUrl: "/x" }, "option statusUrl"],
@@ -77,6 +81,8 @@ describe("options are checked once, naming option, expectation and value", () =>
     [{ dangerouslyRunWithoutStore: 1 }, "option dangerouslyRunWithoutStore"],
     [{ leaseMs: 61_000 }, "option leaseMs"],
     [{ labels: 1 }, "option labels"],
+    [{ mode: "saga" }, "option mode"],
+    [{ mode: "transaction" }, "option mode"],
   ])("refuses the route %o", (route, message) => {
     expect(refused({}, route).message).toContain(message);
   });

@@ -101,7 +101,15 @@ function fingerprintOptionsOf(value: SharedOptions<never>["fingerprint"]): Resol
       Array.isArray(fields) && fields.length > 0 && fields.every((each) => typeof each === "string" && each !== "");
     if (!sound) throw optionInvalid("fingerprint.fields", "a non-empty array of member names", fields);
   }
-  return { fields, compare: oneOf("fingerprint.compare", value?.compare ?? "semantic", ["semantic", "bytes"]) };
+  const compare = oneOf("fingerprint.compare", value?.compare ?? "semantic", ["semantic", "bytes"]);
+  if (fields !== undefined && compare === "bytes") {
+    throw optionInvalid(
+      "fingerprint.fields",
+      'not to be set beside compare: "bytes", which compares whole bodies',
+      fields,
+    );
+  }
+  return { fields, compare };
 }
 
 const protectedMethods = ["POST", "PATCH"];
