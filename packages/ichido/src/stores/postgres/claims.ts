@@ -1,6 +1,8 @@
 /** `claim`: alone or in a group, and what it answers when the row cannot be had. */
+import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
+import type { TransactionHandle } from "../../core/transaction.ts";
 import { encodeLabels } from "../shared/labels.ts";
 import { isSameRequest } from "../shared/claim-rules.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
@@ -26,7 +28,9 @@ export interface Workshop {
   readonly channel: string;
 }
 
-export function createClaims(workshop: Workshop): (request: ClaimRequest) => Promise<ClaimResult> {
+export function createClaims(
+  workshop: Workshop,
+): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
   const { connection, statements, options, persevere } = workshop;
 
   async function sendMany(requests: readonly ClaimRequest[], lockTimeoutMs: number): Promise<readonly ClaimResult[]> {
@@ -45,6 +49,23 @@ export function createClaims(workshop: Workshop): (request: ClaimRequest) => Pro
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
       return whileLocked(request);
+    }
+  }
+
+  /**
+   * Uncommitted until the caller commits: a duplicate waits for it. Errors come as they are, because only the caller can
+   * roll back; a row that did not come free in time has already spoilt the transaction, which was empty.
+   */
+  async function join(request: ClaimRequest, transaction: TransactionHandle): Promise<ClaimResult> {
+    refuseOtherDialect(transaction);
+    try {
+      const values = valuesOf([request], Math.max(1, request.waitMs ?? options.lockTimeoutMs));
+      const { rows } = await transaction.execute(statements.claim.text, values);
+      // By position: an ORM may rename columns, but keeps their order.
+      return claimResultOf(Object.values(rows[0] ?? {}));
+    } catch (error) {
+      if (failureKind(error) !== "locked") throw error;
+      return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
     }
   }
 
@@ -74,13 +95,23 @@ export function createClaims(workshop: Workshop): (request: ClaimRequest) => Pro
   });
 
   const send = options.group ? group : sendOne;
-  return async (request) => {
+  return async (request, transaction) => {
+    if (transaction !== undefined) return join(request, transaction);
     try {
       return await send(request);
     } catch (error) {
       throw toIchidoError(error, "claim");
     }
   };
+}
+
+export function refuseOtherDialect(transaction: TransactionHandle): void {
+  if (transaction.dialect === "postgres") return;
+  throw new IchidoError(
+    "option-invalid",
+    `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business writes ` +
+      "must be in one database",
+  );
 }
 
 /** Orders by key, then by scope, alike in every process. */

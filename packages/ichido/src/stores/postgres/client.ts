@@ -21,12 +21,9 @@ export interface PgQueryable {
   query(query: PgQuery): Promise<PgResult>;
 }
 
-export interface PgEmitter {
-  on(event: string, listener: (...values: never[]) => void): unknown;
-  removeListener(event: string, listener: (...values: never[]) => void): unknown;
-}
-
-export interface PgPoolClient extends PgQueryable, PgEmitter {
+export interface PgPoolClient extends PgQueryable {
+  on(event: "error", listener: () => void): unknown;
+  removeListener(event: "error", listener: () => void): unknown;
   release(destroy?: Error | boolean): void;
 }
 

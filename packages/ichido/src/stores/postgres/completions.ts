@@ -1,10 +1,9 @@
 /** `complete`: alone, in a group, or on the caller's own transaction. */
-import { IchidoError } from "../../core/errors.ts";
 import type { CompleteRequest, Fenced } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
-import { idOf, splits } from "./claims.ts";
+import { idOf, refuseOtherDialect, splits } from "./claims.ts";
 import type { Workshop } from "./claims.ts";
 import { toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
@@ -33,13 +32,7 @@ export function createCompletions(
 
   /** One attempt, and errors as they are: only the caller can roll back and begin again. */
   async function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
-    if (transaction.dialect !== "postgres") {
-      throw new IchidoError(
-        "option-invalid",
-        `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business ` +
-          "writes must be in one database",
-      );
-    }
+    refuseOtherDialect(transaction);
     const { rows } = await transaction.execute(statements.complete.text, valuesOf(request, channel));
     return rows.length === 1 ? "ok" : "stale";
   }

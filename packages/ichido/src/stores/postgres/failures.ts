@@ -36,7 +36,20 @@ const byState: Readonly<Record<string, FailureKind>> = {
 /** Classes of SQLSTATE that end the session: connection exception, shutdown and crash of the server. */
 const lostStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
 
+/** Looks through what ORMs wrap around the driver's error. */
 export function sqlStateOf(error: unknown): string | undefined {
+  let each = error;
+  for (let depth = 0; depth < wrapsMax && each !== undefined; depth += 1) {
+    const state = ownSqlState(each);
+    if (state !== undefined) return state;
+    each = each instanceof Error ? each.cause : undefined;
+  }
+  return undefined;
+}
+
+const wrapsMax = 4;
+
+function ownSqlState(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string")
     return undefined;
   // A server's error has a severity; EPIPE would look like a SQLSTATE without this.
@@ -46,6 +59,8 @@ export function sqlStateOf(error: unknown): string | undefined {
 
 export function failureKind(error: unknown): FailureKind {
   if (error instanceof DeadlineError) return "timeout";
+  // A mistake of ours or a damaged row, not a message from the server or the network.
+  if (isIchidoError(error) || error instanceof TypeError || error instanceof RangeError) return "refused";
   const state = sqlStateOf(error);
   if (state === undefined) return "lost";
   if (lostStates.has(state) || state.startsWith("08")) return "lost";
@@ -54,8 +69,7 @@ export function failureKind(error: unknown): FailureKind {
 
 /** Whether the connection that met this error may serve others. */
 export function keepsConnection(error: unknown): boolean {
-  const kind = failureKind(error);
-  return kind !== "lost" && kind !== "timeout";
+  return failureKind(error) !== "lost" && !(error instanceof DeadlineError);
 }
 
 const advice: Readonly<Record<FailureKind, string>> = {

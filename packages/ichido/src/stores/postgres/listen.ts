@@ -1,9 +1,10 @@
 /** One LISTEN connection for all waiters of a process. A hint only: polling finds what a lost notification missed. */
 import { IchidoError } from "../../core/errors.ts";
-import type { ClientKind, PgEmitter, PgPool, PostgresJsSql } from "./client.ts";
+import type { ClientKind, PgPool, PostgresJsSql } from "./client.ts";
 
 /** A connected `Client` of `pg` that nobody else uses. The store ends it. */
-export interface ListenConnection extends PgEmitter {
+export interface ListenConnection {
+  on(event: "error" | "end" | "notification", listener: (...values: never[]) => void): unknown;
   query(text: string): Promise<unknown>;
   end(): Promise<void>;
 }

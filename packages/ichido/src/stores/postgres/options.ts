@@ -52,13 +52,20 @@ const identifierLengthMax = 63;
 const groupSizeLimit = 500;
 
 export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
+  const callTimeoutMs = integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
   return {
     schema: options.schema === undefined ? undefined : identifier("schema", options.schema, identifierLengthMax),
     tablePrefix: identifier("tablePrefix", options.tablePrefix ?? "ichido_", prefixLengthMax),
     group: options.group ?? true,
     groupSizeMax: integer("groupSizeMax", options.groupSizeMax ?? 64, 1, groupSizeLimit),
-    lockTimeoutMs: integer("lockTimeoutMs", options.lockTimeoutMs ?? 1_000, 1, 60_000),
-    callTimeoutMs: integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 10, 600_000),
+    // Shorter than a try (half a call), or a claim would end without the answer that the row is locked.
+    lockTimeoutMs: integer(
+      "lockTimeoutMs",
+      options.lockTimeoutMs ?? Math.min(1_000, Math.floor(callTimeoutMs / 4)),
+      1,
+      callTimeoutMs / 2,
+    ),
+    callTimeoutMs,
     prepare: options.prepare ?? false,
     listen: options.listen ?? false,
     environment: options.environment ?? systemEnvironment,

@@ -10,6 +10,8 @@ import { failureKind } from "./failures.ts";
 export type Repeatable = "always" | "conflicts";
 
 const triesMax = 6;
+/** A try may take this part of the call's time, so that one on a dead connection leaves time for another. */
+const tryPart = 0.5;
 const lostPauseMs = 25;
 const conflictPauseMs = 4;
 
@@ -23,10 +25,11 @@ export function createPerseverance(environment: Environment, callTimeoutMs: numb
     for (let tries = 1; ; tries += 1) {
       const leftMs = Math.max(1, Math.ceil(callTimeoutMs - (environment.monotonicMs() - startedMs)));
       try {
-        return await attempt(leftMs);
+        return await attempt(repeatable === "always" ? Math.min(leftMs, Math.ceil(callTimeoutMs * tryPart)) : leftMs);
       } catch (error) {
         const kind = failureKind(error);
-        const again = kind === "conflict" || (kind === "lost" && repeatable === "always");
+        const uncertain = kind === "lost" || kind === "timeout";
+        const again = kind === "conflict" || (uncertain && repeatable === "always");
         const base = kind === "conflict" ? conflictPauseMs : lostPauseMs;
         const pauseMs = base * 2 ** (tries - 1) * (0.5 + fraction(environment));
         const passedMs = environment.monotonicMs() - startedMs;

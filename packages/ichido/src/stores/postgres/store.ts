@@ -95,6 +95,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       durable: true,
       shared: true,
       transactions: "postgres",
+      transactionMode: true,
       promise:
         "An acknowledged write survives a crash of the server while fsync and synchronous_commit are on, and a failover " +
         "only to a synchronous standby.",

@@ -2,8 +2,9 @@
 -- {prefix} is the schema and table prefix, {bare} the prefix alone (an index lives in the schema of its table).
 
 -- Text keys use the "C" collation: compared byte for byte, and not reordered by an upgrade of the system's locales.
--- Nothing that renew, complete or release change is indexed, so their updates stay on the page (HOT); the fill factor
--- leaves them room. Records live briefly and die in masses: vacuum comes early and does not dawdle.
+-- Nothing that renew, complete or release change is indexed, so their updates stay on the page (HOT) while there is room:
+-- a record is born small and grows by its answer, in a crowd many on one page at once. Records live briefly and die in
+-- masses: vacuum comes early and does not dawdle.
 create table {prefix}records (
   key text collate "C" not null,
   scope_hash bytea not null,
@@ -41,7 +42,7 @@ create table {prefix}records (
   primary key (key, scope_hash),
   check (state <> 'completed' or response_kind is not null)
 ) with (
-  fillfactor = 85,
+  fillfactor = 50,
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_insert_scale_factor = 0.05,
   autovacuum_analyze_scale_factor = 0.05,

@@ -29,8 +29,11 @@ declare
   doubtful boolean;
   trusted boolean;
   taken text;
+  former_timeout text;
 begin
-  -- For this transaction alone: nothing of it stays on a pooled session.
+  -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
+  -- the caller's.
+  former_timeout := current_setting('lock_timeout');
   perform set_config('lock_timeout', lock_ms::text, true);
   for i in 1 .. cardinality(keys) loop
     locked := false;
@@ -134,5 +137,6 @@ begin
     body := r.response_body;
     return next;
   end loop;
+  perform set_config('lock_timeout', former_timeout, true);
 end
 $claim$;

@@ -1,0 +1,197 @@
+-- table: ichido_audit
+-- table: ichido_clock with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=50)
+-- table: ichido_migrations
+-- table: ichido_records with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=1)
+-- table: ichido_steps with (fillfactor=85, autovacuum_vacuum_scale_factor=0.02)
+-- column: ichido_audit.place bigint not null generated always as identity
+-- column: ichido_audit.key text collate "C" not null
+-- column: ichido_audit.scope_hash bytea not null
+-- column: ichido_audit.fence bigint not null
+-- column: ichido_audit.actor text not null
+-- column: ichido_audit.action text collate "C" not null
+-- column: ichido_audit.reason text not null
+-- column: ichido_audit.at timestamp with time zone not null
+-- column: ichido_clock.id smallint not null
+-- column: ichido_clock.last_at timestamp with time zone not null
+-- column: ichido_clock.interval_ms bigint not null
+-- column: ichido_clock.steady_since timestamp with time zone not null
+-- column: ichido_migrations.part text collate "C" not null
+-- column: ichido_migrations.version integer not null
+-- column: ichido_migrations.name text not null
+-- column: ichido_migrations.checksum text not null
+-- column: ichido_migrations.applied_at timestamp with time zone not null default clock_timestamp()
+-- column: ichido_records.key text collate "C" not null
+-- column: ichido_records.scope_hash bytea not null
+-- column: ichido_records.tenant text collate "C"
+-- column: ichido_records.principal text collate "C"
+-- column: ichido_records.operation text collate "C" not null
+-- column: ichido_records.fingerprint_version integer not null
+-- column: ichido_records.fingerprint_raw bytea not null
+-- column: ichido_records.fingerprint_canonical bytea not null
+-- column: ichido_records.fingerprint_former bytea
+-- column: ichido_records.state text collate "C" not null
+-- column: ichido_records.origin text collate "C" not null
+-- column: ichido_records.owner uuid not null
+-- column: ichido_records.fence bigint not null
+-- column: ichido_records.life bigint not null
+-- column: ichido_records.attempts integer not null
+-- column: ichido_records.lease_until timestamp with time zone
+-- column: ichido_records.steps_started integer not null default 0
+-- column: ichido_records.hold_reason text
+-- column: ichido_records.response_kind text collate "C"
+-- column: ichido_records.response_status integer
+-- column: ichido_records.response_headers text
+-- column: ichido_records.response_body bytea
+-- column: ichido_records.labels jsonb
+-- column: ichido_records.watched boolean not null default false
+-- column: ichido_records.created_at timestamp with time zone not null
+-- column: ichido_records.updated_at timestamp with time zone not null
+-- column: ichido_records.expires_at timestamp with time zone not null
+-- column: ichido_steps.key text collate "C" not null
+-- column: ichido_steps.scope_hash bytea not null
+-- column: ichido_steps.life bigint not null
+-- column: ichido_steps.name text collate "C" not null
+-- column: ichido_steps.place bigint not null generated always as identity
+-- column: ichido_steps.attempt integer not null
+-- column: ichido_steps.result bytea
+-- column: ichido_steps.started_at timestamp with time zone not null
+-- column: ichido_steps.finished_at timestamp with time zone
+-- constraint: ichido_audit PRIMARY KEY (place)
+-- constraint: ichido_clock CHECK ((id = 1))
+-- constraint: ichido_clock PRIMARY KEY (id)
+-- constraint: ichido_migrations PRIMARY KEY (part, version)
+-- constraint: ichido_records CHECK (((state <> 'completed'::text) OR (response_kind IS NOT NULL)))
+-- constraint: ichido_records CHECK ((origin = ANY (ARRAY['new'::text, 'own'::text, 'failed'::text, 'lapsed'::text, 'suspended'::text])))
+-- constraint: ichido_records CHECK ((response_kind = ANY (ARRAY['full'::text, 'tombstone'::text])))
+-- constraint: ichido_records CHECK ((state = ANY (ARRAY['processing'::text, 'completed'::text, 'failed'::text])))
+-- constraint: ichido_records PRIMARY KEY (key, scope_hash)
+-- constraint: ichido_steps PRIMARY KEY (key, scope_hash, life, name)
+-- index: CREATE INDEX ichido_audit_identity ON public.ichido_audit USING btree (key, scope_hash, place)
+-- index: CREATE INDEX ichido_records_expires_at ON public.ichido_records USING btree (expires_at)
+-- index: CREATE INDEX ichido_records_labels ON public.ichido_records USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL)
+-- index: CREATE UNIQUE INDEX ichido_audit_pkey ON public.ichido_audit USING btree (place)
+-- index: CREATE UNIQUE INDEX ichido_clock_pkey ON public.ichido_clock USING btree (id)
+-- index: CREATE UNIQUE INDEX ichido_migrations_pkey ON public.ichido_migrations USING btree (part, version)
+-- index: CREATE UNIQUE INDEX ichido_records_pkey ON public.ichido_records USING btree (key, scope_hash)
+-- index: CREATE UNIQUE INDEX ichido_steps_pkey ON public.ichido_steps USING btree (key, scope_hash, life, name)
+-- function: ichido_claim(keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[], versions integer[], raws bytea[], canonicals bytea[], formers bytea[], owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], label_sets text[], lock_ms integer) with enable_seqscan=off, jit=off
+
+declare
+  r ichido_records%rowtype;
+  locked boolean;
+  moment timestamptz;
+  live boolean;
+  doubtful boolean;
+  trusted boolean;
+  taken text;
+  former_timeout text;
+begin
+  -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
+  -- the caller's.
+  former_timeout := current_setting('lock_timeout');
+  perform set_config('lock_timeout', lock_ms::text, true);
+  for i in 1 .. cardinality(keys) loop
+    locked := false;
+    loop
+      if locked then
+        select * into r from ichido_records s
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] for no key update;
+      else
+        select * into r from ichido_records s where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      end if;
+      moment := clock_timestamp();
+      if not found then
+        -- Waits for whoever is inserting the same identity at this moment.
+        insert into ichido_records as s (
+          key, scope_hash, tenant, principal, operation,
+          fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+          state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at
+        ) values (
+          keys[i], scope_hashes[i], tenants[i], principals[i], operations[i],
+          versions[i], raws[i], canonicals[i], formers[i],
+          'processing', 'new', owners[i], (extract(epoch from moment) * 1000000)::bigint,
+          (extract(epoch from moment) * 1000000)::bigint, 1, moment + leases_ms[i] * interval '1 ms',
+          label_sets[i]::jsonb, moment, moment, moment + retentions_ms[i] * interval '1 ms'
+        ) on conflict do nothing returning s.* into r;
+        taken := 'new';
+        exit when found;
+        locked := true;
+        continue;
+      end if;
+
+      -- A lease further ahead than any lease may be was set by a clock that has since gone back.
+      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '60 s', false);
+      doubtful := r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null);
+      trusted := false;
+      if r.expires_at <= moment then
+        trusted := coalesce((
+          select moment - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
+            and moment - t.steady_since >= t.interval_ms * interval '3 ms'
+          from ichido_clock t where t.id = 1), false);
+      end if;
+      taken := case
+        when trusted and (r.state = 'completed' or (r.steps_started = 0 and not doubtful and not live)) then 'new'
+        when not (r.fingerprint_raw = raws[i]
+          or r.fingerprint_canonical = canonicals[i]
+          or r.fingerprint_canonical = coalesce(formers[i], canonicals[i])
+          or coalesce(r.fingerprint_former = canonicals[i], false)) then 'mismatch'
+        when r.state = 'completed' then 'completed'
+        when r.state = 'failed' then 'failed'
+        -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
+        when r.owner = owners[i] and (live or not doubtful) then 'own'
+        when live then 'processing'
+        when doubtful then case when takeovers[i] = 'any' then 'suspended' else 'unknown' end
+        when takeovers[i] = 'none' then 'unknown'
+        else 'lapsed'
+      end;
+      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      if not locked then
+        locked := true;
+        continue;
+      end if;
+
+      if taken = 'own' then
+        update ichido_records s
+          set origin = 'own', lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      elsif taken = 'new' then
+        r.fence := greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint);
+        update ichido_records s
+          set fingerprint_version = versions[i], fingerprint_raw = raws[i], fingerprint_canonical = canonicals[i],
+            fingerprint_former = formers[i], state = 'processing', origin = 'new', owner = owners[i], fence = r.fence, life = r.fence, attempts = 1,
+            lease_until = moment + leases_ms[i] * interval '1 ms', steps_started = 0, hold_reason = null,
+            response_kind = null, response_status = null, response_headers = null, response_body = null,
+            labels = label_sets[i]::jsonb, watched = false,
+            created_at = moment, updated_at = moment, expires_at = moment + retentions_ms[i] * interval '1 ms'
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      else
+        update ichido_records s
+          set state = 'processing', origin = taken, owner = owners[i],
+            fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint), attempts = r.attempts + 1,
+            lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      end if;
+      exit;
+    end loop;
+
+    place := i;
+    outcome := case when taken in ('mismatch', 'completed', 'processing', 'unknown') then taken else 'granted' end;
+    held_fence := r.fence;
+    attempt := r.attempts;
+    held_origin := r.origin;
+    steps := r.steps_started;
+    canonical := r.fingerprint_canonical;
+    created_ms := floor(extract(epoch from r.created_at) * 1000);
+    expires_ms := floor(extract(epoch from r.expires_at) * 1000);
+    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
+    held_reason := r.hold_reason;
+    kind := r.response_kind;
+    status := r.response_status;
+    headers := r.response_headers;
+    body := r.response_body;
+    return next;
+  end loop;
+  perform set_config('lock_timeout', former_timeout, true);
+end
+

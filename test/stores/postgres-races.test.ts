@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresStore } from "ichido/postgres";
+import { sampleIdentity, spawnChild } from "ichido/testing";
+import { postgresUrl } from "../support/services.ts";
+import { openLife, request } from "./postgres-life.ts";
+import type { Life } from "./postgres-life.ts";
+
+const serverUrl = await postgresUrl();
+const keys = 200;
+const duplicates = 8;
+
+describe.each([true, false])("postgres, races, group %s", (group) => {
+  let life: Life;
+  beforeAll(async () => {
+    life = await openLife(serverUrl, { group });
+  });
+  afterAll(() => life.end());
+
+  it(`S1 two processes that claim ${keys} keys ${duplicates} times each have one grant per key between them`, async () => {
+    const program = new URL("postgres-process.child.ts", import.meta.url);
+    const args = (name: string): string[] => [life.url, name, `${keys}`, `${duplicates}`, `${group}`];
+    const options = { readyPattern: /^ready$/, readyMs: 60_000 };
+    const children = await Promise.all(
+      ["one", "two"].map((name) => spawnChild(program, { args: args(name), ...options })),
+    );
+    for (const child of children) child.write("go");
+    const reports = await Promise.all(
+      children.map(async (child) => {
+        const [line] = await child.waitFor(/^\{.*\}$/, 60_000);
+        return JSON.parse(line) as { granted: Record<string, number>; outcomes: Record<string, number> };
+      }),
+    );
+    for (let key = 0; key < keys; key += 1) {
+      const grants = reports.map(({ granted }) => granted[`key-${key}`] ?? 0);
+      expect(
+        grants.reduce((sum, each) => sum + each, 0),
+        `key-${key}`,
+      ).toBe(1);
+    }
+    // Not vacuous: both took part, and duplicates were refused or replayed.
+    for (const { granted, outcomes } of reports) {
+      expect(Object.keys(granted).length).toBeGreaterThan(0);
+      expect((outcomes["processing"] ?? 0) + (outcomes["completed"] ?? 0)).toBeGreaterThan(0);
+    }
+    expect(await life.ask<string>("select count(*) from ichido_records where state = 'completed'")).toBe(`${keys}`);
+  });
+
+  it("S1 16 connections racing for one key over 500 rounds have one grant a round, all others see it", async () => {
+    const connections = Array.from({ length: 16 }, () => postgresStore(life.newPool({ max: 1 }), { group }));
+    const wrong: string[] = [];
+    for (let round = 0; round < 500; round += 1) {
+      const results = await Promise.all(
+        connections.map((store, index) => store.claim(request(`round-${round}`, `${round}-${index}`))),
+      );
+      const granted = results.filter((result) => result.outcome === "granted").length;
+      const refused = results.filter((result) => result.outcome === "processing").length;
+      if (granted !== 1 || refused !== 15) wrong.push(`round ${round}: ${granted} granted, ${refused} refused`);
+    }
+    expect(wrong).toEqual([]);
+    expect(await life.ask<number>("select count(*)::int from ichido_records where key like 'round-%'")).toBe(500);
+  }, 120_000);
+
+  it("S4 16 connections racing for a lapsed key over 100 rounds have one takeover a round", async () => {
+    const connections = Array.from({ length: 16 }, () => postgresStore(life.newPool({ max: 1 }), { group }));
+    const identity = sampleIdentity("lapsing");
+    await life.store.claim(request("lapsing", "first"));
+    let lastFence = 0;
+    for (let round = 0; round < 100; round += 1) {
+      await life.ask(
+        "update ichido_records set lease_until = clock_timestamp() - interval '1 s' where key = $1 returning 1",
+        ["lapsing"],
+      );
+      const results = await Promise.all(
+        connections.map((store, index) => store.claim(request("lapsing", `${round}-${index}`, { identity }))),
+      );
+      const [winner, ...others] = results.filter((result) => result.outcome === "granted");
+      expect(others).toEqual([]);
+      expect(winner?.attempt).toBe(round + 2);
+      expect(winner?.fence).toBeGreaterThan(lastFence);
+      lastFence = winner?.fence ?? 0;
+    }
+  }, 120_000);
+});

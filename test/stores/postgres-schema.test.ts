@@ -1,0 +1,163 @@
+import { readFile } from "node:fs/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresStore } from "ichido/postgres";
+import { sampleResponse } from "ichido/testing";
+import { freshDatabase, postgresUrl } from "../support/services.ts";
+import type { FreshDatabase } from "../support/services.ts";
+import { grant, request } from "./postgres-life.ts";
+import { describeSchema } from "./postgres-introspection.ts";
+
+const serverUrl = await postgresUrl();
+
+describe("postgres, schema", () => {
+  let database: FreshDatabase;
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    database = await freshDatabase(serverUrl);
+    pool = new pg.Pool({ connectionString: database.url });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it("S18 without tables every verb says schema-missing and what to run, and ping does too", async () => {
+    const store = postgresStore(pool);
+    const asked = request("key", "a");
+    const claim = { ...asked, fence: 1 };
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      ping: () => store.ping(),
+      claim: () => store.claim(asked),
+      complete: () => store.complete({ ...claim, response: sampleResponse() }),
+      renew: () => store.renew([claim]),
+      release: () => store.release(claim),
+      find: () => store.find(asked.identity),
+      list: () => store.list({ limit: 1 }),
+      stats: () => store.stats(),
+      sweep: () => store.sweep({ limit: 1, budgetMs: 100 }),
+      tick: () => store.tick({ intervalMs: 1_000 }),
+    };
+    for (const [verb, call] of Object.entries(calls)) {
+      await expect(call(), verb).rejects.toMatchObject({ code: "schema-missing", message: /ichido migrate/ });
+    }
+  });
+
+  it("plan tells what migrate would run, and nothing once it ran", async () => {
+    const store = postgresStore(pool, { tablePrefix: "planned_" });
+    const plan = await store.plan();
+    expect(plan.map(({ version, name }) => [version, name])).toEqual([
+      [1, "create_records"],
+      [2, "create_claim"],
+    ]);
+    expect(await store.migrate()).toEqual([1, 2]);
+    expect(await store.plan()).toEqual([]);
+    expect(await store.migrate()).toEqual([]);
+    await store.ping();
+  });
+
+  it("what plan prints can be run by another tool, statement by statement, and migrate then finds it done", async () => {
+    const store = postgresStore(pool, { tablePrefix: "printed_" });
+    const client = await pool.connect();
+    for (const { sql } of await store.plan()) await client.query(sql);
+    client.release();
+    expect(await store.migrate()).toEqual([]);
+    await store.ping();
+    await grant(store, request("key", "a"));
+  });
+
+  it("ten processes that migrate at once do it once", async () => {
+    const stores = Array.from({ length: 10 }, () => postgresStore(pool, { tablePrefix: "crowd_" }));
+    await Promise.all(stores.map((store) => store.migrate()));
+    const { rows } = await pool.query("select version from crowd_migrations order by version");
+    expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
+    await Promise.all(stores.map((store) => store.ping()));
+  });
+
+  it("a migration that fails leaves nothing behind, and the connection usable", async () => {
+    await pool.query("create table broken_steps (already int)");
+    const store = postgresStore(pool, { tablePrefix: "broken_" });
+    await expect(store.migrate()).rejects.toMatchObject({ code: "store-unavailable", message: /42P07/ });
+    const { rows } = await pool.query(
+      "select to_regclass('broken_records') as records, to_regclass('broken_migrations') as ledger",
+    );
+    expect(rows).toEqual([{ records: null, ledger: null }]);
+  });
+
+  it("tables of another content than this version's are refused", async () => {
+    const store = postgresStore(pool, { tablePrefix: "altered_" });
+    await store.migrate();
+    await pool.query("update altered_migrations set checksum = 'other' where version = 1");
+    await expect(store.migrate()).rejects.toMatchObject({ code: "schema-missing", message: /other content/ });
+  });
+
+  it("S18 ping refuses tables that are older than this version needs", async () => {
+    const store = postgresStore(pool, { tablePrefix: "older_" });
+    await store.migrate();
+    await pool.query("delete from older_migrations where version = 2");
+    await expect(store.ping()).rejects.toMatchObject({ code: "schema-missing", message: /needs 2/ });
+  });
+
+  it("S18 ping refuses a session whose commits are not waited for", async () => {
+    const careless = new pg.Pool({ connectionString: database.url, options: "-c synchronous_commit=off", max: 1 });
+    const store = postgresStore(careless, { tablePrefix: "careless_" });
+    await store.migrate();
+    await expect(store.ping()).rejects.toMatchObject({ code: "store-unavailable", message: /synchronous_commit/ });
+    await careless.end();
+  });
+
+  it("a schema and a prefix of the user's own keep two stores of one database apart", async () => {
+    const stores = [
+      postgresStore(pool, { schema: "user", tablePrefix: "ichido_" }),
+      postgresStore(pool, { schema: "select", tablePrefix: "x_" }),
+      postgresStore(pool, { schema: "select", tablePrefix: "y_" }),
+    ];
+    for (const [index, store] of stores.entries()) {
+      await store.migrate();
+      const claim = await grant(store, request("key", `${index}`));
+      expect(await store.complete({ ...claim, response: sampleResponse({ body: `${index}` }) })).toBe("ok");
+    }
+    for (const [index, store] of stores.entries()) {
+      const answer = await store.claim(request("key", "late"));
+      expect(answer.outcome === "completed" && Buffer.from(answer.response.body).toString()).toBe(`${index}`);
+    }
+    const { rows } = await pool.query(
+      "select schemaname || '.' || tablename as t from pg_tables where tablename in ('ichido_records', 'x_records', 'y_records') order by 1",
+    );
+    expect(rows.map((row: { t: string }) => row.t)).toEqual([
+      "select.x_records",
+      "select.y_records",
+      "user.ichido_records",
+    ]);
+  });
+
+  it.each([
+    [{ schema: 'a"; drop table x; --' }, "schema"],
+    [{ schema: "Upper" }, "schema"],
+    [{ tablePrefix: "a b" }, "tablePrefix"],
+    [{ tablePrefix: "1a" }, "tablePrefix"],
+    [{ tablePrefix: "x".repeat(31) }, "tablePrefix"],
+    [{ groupSizeMax: 0 }, "groupSizeMax"],
+    [{ lockTimeoutMs: 0 }, "lockTimeoutMs"],
+    [{ lockTimeoutMs: 5_000, callTimeoutMs: 5_000 }, "lockTimeoutMs"],
+    [{ callTimeoutMs: 1.5 }, "callTimeoutMs"],
+  ])("refuses the options %j by name", (options, name) => {
+    expect(() => postgresStore(pool, options)).toThrow(new RegExp(`^${name}: expected`));
+  });
+
+  it("refuses what is no client of PostgreSQL", () => {
+    expect(() => postgresStore({} as pg.Pool)).toThrow(/Pool or Client of pg/);
+  });
+
+  it("the schema is the one on record", async () => {
+    const clean = await freshDatabase(serverUrl);
+    const client = new pg.Pool({ connectionString: clean.url, max: 1 });
+    await postgresStore(client).migrate();
+    const found = await describeSchema(client);
+    await client.end();
+    await clean.drop();
+    const path = new URL("golden/postgres.sql", import.meta.url);
+    if (process.env["UPDATE_GOLDEN"] === "1") await (await import("node:fs/promises")).writeFile(path, found);
+    expect(found).toBe(await readFile(path, "utf8"));
+  });
+});

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresStore } from "ichido/postgres";
+import { sampleIdentity, sampleResponse } from "ichido/testing";
+import { fromPg, fromPostgres, pgTransactions } from "ichido/transactions";
+import type { TransactionHandle } from "ichido/transactions";
+import { postgresUrl } from "../support/services.ts";
+import { grant, openLife, request } from "./postgres-life.ts";
+import type { Life } from "./postgres-life.ts";
+
+const serverUrl = await postgresUrl();
+
+describe("postgres, in the caller's transaction", () => {
+  let life: Life;
+  beforeAll(async () => {
+    life = await openLife(serverUrl);
+    await life.pool.query("create table payments (id text)");
+  });
+  afterAll(() => life.end());
+
+  async function inTransaction<Value>(
+    work: (handle: TransactionHandle, query: (sql: string) => Promise<unknown>) => Promise<Value>,
+    end: "commit" | "rollback" = "commit",
+  ): Promise<Value> {
+    const client = await life.pool.connect();
+    try {
+      await client.query("begin");
+      const value = await work(fromPg(client), (sql) => client.query(sql));
+      await client.query(end);
+      return value;
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  it("S7 a completion commits with the business write", async () => {
+    const claim = await grant(life.store, request("commit", "a"));
+    await inTransaction(async (handle, query) => {
+      await query("insert into payments values ('commit')");
+      expect(await life.store.complete({ ...claim, response: sampleResponse() }, handle)).toBe("ok");
+      expect((await life.store.find(claim.identity))?.state, "before the commit").toBe("processing");
+    });
+    expect((await life.store.claim(request("commit", "b"))).outcome).toBe("completed");
+    expect(await life.ask("select count(*)::int from payments where id = 'commit'")).toBe(1);
+  });
+
+  it("S7 a completion is gone with the transaction that was rolled back, and the owner still holds the record", async () => {
+    const claim = await grant(life.store, request("rollback", "a"));
+    await inTransaction(async (handle) => {
+      expect(await life.store.complete({ ...claim, response: sampleResponse() }, handle)).toBe("ok");
+    }, "rollback");
+    expect((await life.store.claim(request("rollback", "b"))).outcome).toBe("processing");
+    expect(await life.store.complete({ ...claim, response: sampleResponse() })).toBe("ok");
+  });
+
+  it("S5 a zombie's completion is stale in its transaction too, so that it can roll back", async () => {
+    const zombie = await grant(life.store, request("zombie", "a"));
+    await life.store.suspend(zombie);
+    await grant(life.store, request("zombie", "b"));
+    const answer = await inTransaction((handle) =>
+      life.store.complete({ ...zombie, response: sampleResponse() }, handle),
+    );
+    expect(answer).toBe("stale");
+  });
+
+  it("S5 while a completion is uncommitted a takeover waits, and then finds the answer", async () => {
+    const claim = await grant(life.store, request("late", "a"));
+    await life.ask(
+      "update ichido_records set lease_until = clock_timestamp() - interval '1 s' where key = 'late' returning 1",
+    );
+    let takeover: ReturnType<Life["store"]["claim"]> | undefined;
+    await inTransaction(async (handle) => {
+      expect(await life.store.complete({ ...claim, response: sampleResponse() }, handle)).toBe("ok");
+      takeover = life.store.claim(request("late", "b"));
+      await sleep(100);
+    });
+    expect((await takeover)?.outcome).toBe("completed");
+  });
+
+  it("postgres.js joins by the same statement", async () => {
+    const sql = postgres(life.url, { max: 2 });
+    const store = postgresStore(sql);
+    const claim = await grant(store, request("js", "a"));
+    const answer = await sql.begin((tx) => store.complete({ ...claim, response: sampleResponse() }, fromPostgres(tx)));
+    expect(answer).toBe("ok");
+    const joined = await sql.begin((tx) => store.claim(request("js", "b"), fromPostgres(tx)));
+    expect(joined.outcome).toBe("completed");
+    await sql.end();
+  });
+
+  it("a handle on another kind of database is refused before anything is written", async () => {
+    const claim = await grant(life.store, request("dialect", "a"));
+    const foreign: TransactionHandle = {
+      dialect: "sqlite",
+      execute: () => Promise.reject(new Error("must not be called")),
+    };
+    const message = /one database/;
+    await expect(life.store.complete({ ...claim, response: sampleResponse() }, foreign)).rejects.toThrow(message);
+    await expect(life.store.claim(request("dialect", "b"), foreign)).rejects.toThrow(message);
+  });
+
+  describe("claim and completion in one transaction", () => {
+    it("S1 a record claimed in a transaction that rolls back was never there", async () => {
+      await inTransaction(async (handle) => {
+        expect((await life.store.claim(request("never", "a"), handle)).outcome).toBe("granted");
+      }, "rollback");
+      expect(await life.store.find(sampleIdentity("never"))).toBeUndefined();
+    });
+
+    it("S1 a duplicate waits for the uncommitted record and then replays it", async () => {
+      let duplicate: ReturnType<Life["store"]["claim"]> | undefined;
+      await inTransaction(async (handle) => {
+        const claim = await grant(
+          { ...life.store, claim: (asked) => life.store.claim(asked, handle) },
+          request("wait", "a"),
+        );
+        duplicate = inTransaction((second) => life.store.claim(request("wait", "b", { waitMs: 10_000 }), second));
+        await sleep(100);
+        expect(await life.store.complete({ ...claim, response: sampleResponse() }, handle)).toBe("ok");
+      });
+      expect((await duplicate)?.outcome).toBe("completed");
+    });
+
+    it("S1 a duplicate of an attempt that rolls back gets its turn", async () => {
+      let duplicate: ReturnType<Life["store"]["claim"]> | undefined;
+      await inTransaction(async (handle) => {
+        await life.store.claim(request("turn", "a"), handle);
+        duplicate = inTransaction((second) => life.store.claim(request("turn", "b", { waitMs: 10_000 }), second));
+        await sleep(100);
+      }, "rollback");
+      expect((await duplicate)?.outcome).toBe("granted");
+    });
+
+    it("S1 a duplicate waits no longer than waitMs and then hears that it is in flight", async () => {
+      await inTransaction(async (handle) => {
+        await life.store.claim(request("bounded", "a"), handle);
+        const startMs = performance.now();
+        const waiting = inTransaction((second) => life.store.claim(request("bounded", "b", { waitMs: 200 }), second));
+        expect((await waiting).outcome).toBe("processing");
+        expect(performance.now() - startMs).toBeGreaterThanOrEqual(190);
+        // Outside a transaction as well, by the store's own bound.
+        expect((await life.store.claim(request("bounded", "c"))).outcome).toBe("processing");
+      });
+    });
+
+    it("leaves the caller's lock_timeout as it was", async () => {
+      await inTransaction(async (handle) => {
+        await handle.execute("select set_config('lock_timeout', '12345ms', true)", []);
+        await life.store.claim(request("timeout", "a", { waitMs: 77 }), handle);
+        const { rows } = await handle.execute("select current_setting('lock_timeout') as timeout", []);
+        expect(rows[0]?.["timeout"]).toBe("12345ms");
+      });
+      const { rows } = await life.pool.query("show lock_timeout");
+      expect(rows).toEqual([{ lock_timeout: "0" }]);
+    });
+
+    it("the store says that it can", () => {
+      expect(life.store.capabilities).toMatchObject({ transactions: "postgres", transactionMode: true });
+      expect(pgTransactions(life.pool).dialect).toBe("postgres");
+    });
+  });
+});
