@@ -7,6 +7,7 @@ import type { Store, TransactionHandle } from "ichido";
 import { mysqlStore } from "ichido/mysql";
 import { postgresStore } from "ichido/postgres";
 import { sqliteStore } from "ichido/sqlite";
+import type { SqliteDatabase } from "ichido/sqlite";
 import { mysql2Transactions, nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
 import type { TransactionRunner } from "ichido/transactions";
 import { createPool } from "mysql2/promise";
@@ -130,10 +131,16 @@ export async function mariadbBench(): Promise<Bench> {
   };
 }
 
-export async function sqliteBench(): Promise<Bench> {
+/**
+ * `open` must use the library that the test uses: two copies of SQLite in one process do not see each other's locks, and
+ * the one that closes first removes the log under the other.
+ */
+export async function sqliteBench(
+  open: (file: string) => SqliteDatabase & { close(): unknown } = (file) => new DatabaseSync(file, { timeout: 5_000 }),
+): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), "ichido-effects-"));
   const file = join(folder, "shop.db");
-  const outside = new DatabaseSync(file, { timeout: 5_000 });
+  const outside = open(file);
   outside.exec("PRAGMA journal_mode = WAL");
   outside.exec(create);
   await sqliteStore(outside).migrate();

@@ -12,7 +12,7 @@ type Dialect = TransactionHandle["dialect"];
 export interface HandleParts {
   readonly dialect: Dialect;
   readonly execute: (sql: string, values: readonly unknown[]) => Promise<TransactionResult>;
-  /** Whether the connection stands inside a transaction. Absent: asked of the server, once per handle. */
+  /** Whether the connection stands inside a transaction. Absent or undefined: asked of the server, once per handle. */
   readonly inside?: () => boolean | undefined;
 }
 
@@ -56,16 +56,17 @@ export function handleOf(parts: HandleParts): TransactionHandle {
   let poison: unknown;
 
   async function check(): Promise<void> {
-    const inside = parts.inside?.() ?? (await probe(parts));
-    if (!inside) throw outside();
+    if (!(await probe(parts))) throw outside();
   }
 
   return {
     dialect: parts.dialect,
     async execute(sql, values) {
       if (poison !== undefined) throw poison;
-      checked ??= check();
-      await checked;
+      // Where the client itself can tell, every time: the transaction may have ended since.
+      const inside = parts.inside?.();
+      if (inside === false) throw outside();
+      if (inside === undefined) await (checked ??= check());
       try {
         return await parts.execute(sql, values);
       } catch (error) {
@@ -75,6 +76,22 @@ export function handleOf(parts: HandleParts): TransactionHandle {
       }
     },
   };
+}
+
+/** A handle that ends with its function: later statements would run outside, or inside somebody else's transaction. */
+export async function whileOpen<Value>(
+  handle: TransactionHandle,
+  fn: (handle: TransactionHandle) => Promise<Value>,
+): Promise<Value> {
+  let over = false;
+  try {
+    return await fn({
+      dialect: handle.dialect,
+      execute: (sql, values) => (over ? Promise.reject(outside()) : handle.execute(sql, values)),
+    });
+  } finally {
+    over = true;
+  }
 }
 
 /** Runs `fn` between BEGIN and COMMIT on one connection; tells a failed commit from a failed body. */
@@ -122,7 +139,7 @@ export function pooledTransactions<Connection>(parts: {
       try {
         return await inTransaction(
           { begin: () => statement("BEGIN"), commit: () => statement("COMMIT"), rollback: () => statement("ROLLBACK") },
-          () => fn(connection, parts.handle(connection)),
+          () => whileOpen(parts.handle(connection), (handle) => fn(connection, handle)),
         );
       } finally {
         parts.giveBack(connection, broken);
@@ -132,14 +149,15 @@ export function pooledTransactions<Connection>(parts: {
 }
 
 /** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
-export async function aroundLibrary<Value>(
-  open: (body: () => Promise<void>) => Promise<unknown>,
-  fn: () => Promise<Value>,
+export async function aroundLibrary<Tx, Value>(
+  open: (body: (tx: Tx) => Promise<void>) => Promise<unknown>,
+  handleFor: (tx: Tx) => TransactionHandle,
+  fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
 ): Promise<Value> {
   let done: { readonly value: Value } | undefined;
   try {
-    await open(async () => {
-      done = { value: await fn() };
+    await open(async (tx) => {
+      done = { value: await whileOpen(handleFor(tx), (handle) => fn(tx, handle)) };
     });
   } catch (error) {
     if (done === undefined) throw error;

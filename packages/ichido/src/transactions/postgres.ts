@@ -23,16 +23,11 @@ export function fromPostgres(tx: PostgresTransaction): TransactionHandle {
 export function postgresTransactions<Tx extends PostgresTransaction>(sql: PostgresSql<Tx>): TransactionRunner<Tx> {
   return {
     dialect: "postgres",
-    run: (fn) => {
-      let tx: Tx;
-      return aroundLibrary(
-        (body) =>
-          sql.begin((opened) => {
-            tx = opened;
-            return body();
-          }),
-        () => fn(tx, fromPostgres(tx)),
-      );
-    },
+    run: (fn) =>
+      aroundLibrary(
+        (body) => sql.begin(body),
+        (tx) => fromPostgres(tx),
+        fn,
+      ),
   };
 }

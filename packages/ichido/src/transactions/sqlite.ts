@@ -1,5 +1,5 @@
 /** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it. */
-import { handleOf, inTransaction, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, inTransaction, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 
 interface SqliteStatement {
   all(...values: never[]): unknown[];
@@ -125,7 +125,7 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
             },
             rollback: async () => database.exec("ROLLBACK"),
           },
-          () => fn(database, handle(database)),
+          () => whileOpen(handle(database), (open) => fn(database, open)),
         ),
       );
       last = turn.then(

@@ -1,0 +1,50 @@
+/**
+ * Drizzle on PostgreSQL and MySQL. Its transactions on better-sqlite3 are synchronous, so no answer could be awaited in
+ * them: there, give the connection itself to `fromBetterSqlite3`.
+ */
+import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { fragmentsOf } from "./placeholders.ts";
+import { resultOf } from "./results.ts";
+
+export interface DrizzleTransaction {
+  execute(query: never): PromiseLike<unknown>;
+  rollback(): never;
+}
+
+export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
+  transaction(fn: (tx: Tx) => Promise<unknown>): Promise<unknown>;
+}
+
+/** The `sql` tag of drizzle-orm. */
+export type DrizzleSql = (texts: TemplateStringsArray, ...values: unknown[]) => unknown;
+
+/** The `tx` of `db.transaction(async (tx) => …)`, and drizzle-orm's own `sql`, which makes its queries. */
+export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql, dialect: "postgres" | "mysql"): TransactionHandle {
+  if (typeof (tx as { rollback?: unknown }).rollback !== "function") {
+    throw new TypeError("fromDrizzle takes the tx inside db.transaction(async (tx) => …), not the database");
+  }
+  return handleOf({
+    dialect,
+    async execute(text, values) {
+      const { texts, values: ordered } = fragmentsOf(dialect, text, values);
+      const query = sql(texts as unknown as TemplateStringsArray, ...ordered);
+      return resultOf(dialect, await tx.execute(query as never));
+    },
+  });
+}
+
+export function drizzleTransactions<Tx extends DrizzleTransaction>(
+  db: DrizzleDatabase<Tx>,
+  sql: DrizzleSql,
+  dialect: "postgres" | "mysql",
+): TransactionRunner<Tx> {
+  return {
+    dialect,
+    run: (fn) =>
+      aroundLibrary(
+        (body) => db.transaction(body),
+        (tx) => fromDrizzle(tx, sql, dialect),
+        fn,
+      ),
+  };
+}

@@ -1,0 +1,64 @@
+/** Knex. */
+import { IchidoError } from "../core/errors.ts";
+import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { fragmentsOf } from "./placeholders.ts";
+import { resultOf } from "./results.ts";
+
+export interface KnexTransaction {
+  readonly isTransaction?: boolean;
+  readonly client: { readonly dialect?: string };
+  raw(sql: string, bindings: never): PromiseLike<unknown>;
+  isCompleted?(): boolean;
+}
+
+export interface KnexDatabase<Tx extends KnexTransaction> {
+  readonly client: { readonly dialect?: string };
+  transaction(fn: (trx: Tx) => Promise<unknown>): Promise<unknown>;
+}
+
+const dialects: Readonly<Record<string, TransactionHandle["dialect"]>> = {
+  postgresql: "postgres",
+  postgres: "postgres",
+  mysql: "mysql",
+  mysql2: "mysql",
+  sqlite3: "sqlite",
+};
+
+function dialectOf(client: { readonly dialect?: string }): TransactionHandle["dialect"] {
+  const dialect = dialects[client.dialect ?? ""];
+  if (dialect !== undefined) return dialect;
+  throw new IchidoError(
+    "option-invalid",
+    `knex: expected a client for PostgreSQL, MySQL, MariaDB or SQLite, got ${String(client.dialect)}`,
+  );
+}
+
+/** The `trx` of `knex.transaction(async (trx) => …)`. */
+export function fromKnex(trx: KnexTransaction): TransactionHandle {
+  const dialect = dialectOf(trx.client);
+  return handleOf({
+    dialect,
+    inside: () => (trx.isTransaction === true && trx.isCompleted?.() !== true ? undefined : false),
+    async execute(sql, values) {
+      const { texts, values: ordered } = fragmentsOf(dialect, sql, values);
+      // Knex takes every question mark for a place of its own, unless it is escaped; on SQLite the escape itself would stay.
+      if (dialect === "sqlite" && texts.some((each) => each.includes("?"))) {
+        throw new TypeError("knex cannot send a quoted question mark to SQLite; bind it as a value");
+      }
+      const text = texts.map((each) => each.replaceAll("?", String.raw`\?`)).join("?");
+      return resultOf(dialect, await trx.raw(text, ordered as never));
+    },
+  });
+}
+
+export function knexTransactions<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): TransactionRunner<Tx> {
+  return {
+    dialect: dialectOf(knex.client),
+    run: (fn) =>
+      aroundLibrary(
+        (body) => knex.transaction(body),
+        (trx) => fromKnex(trx),
+        fn,
+      ),
+  };
+}

@@ -1,0 +1,54 @@
+/** Kysely. */
+import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+
+interface KyselyQuery {
+  readonly query: { readonly kind: "RawNode"; readonly sqlFragments: readonly string[]; readonly parameters: [] };
+  readonly queryId: { readonly queryId: string };
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+export interface KyselyTransaction {
+  readonly isTransaction: boolean;
+  executeQuery(query: never): Promise<{ readonly rows: readonly unknown[]; readonly numAffectedRows?: bigint }>;
+  withoutPlugins(): unknown;
+}
+
+export interface KyselyDatabase<Tx extends KyselyTransaction> {
+  transaction(): { execute(fn: (trx: Tx) => Promise<unknown>): Promise<unknown> };
+}
+
+/** The `trx` of `db.transaction().execute(async (trx) => …)`. Kysely does not tell its dialect, so you do. */
+export function fromKysely(trx: KyselyTransaction, dialect: TransactionHandle["dialect"]): TransactionHandle {
+  // A plugin may rename columns; these statements are not its business.
+  const plain = trx.withoutPlugins() as KyselyTransaction;
+  return handleOf({
+    dialect,
+    inside: () => (trx.isTransaction ? undefined : false),
+    async execute(sql, parameters) {
+      const query: KyselyQuery = {
+        query: { kind: "RawNode", sqlFragments: [sql], parameters: [] },
+        queryId: { queryId: "ichido" },
+        sql,
+        parameters,
+      };
+      const { rows, numAffectedRows } = await plain.executeQuery(query as never);
+      return { rows: rows as Record<string, unknown>[], affected: Number(numAffectedRows ?? rows.length) };
+    },
+  });
+}
+
+export function kyselyTransactions<Tx extends KyselyTransaction>(
+  db: KyselyDatabase<Tx>,
+  dialect: TransactionHandle["dialect"],
+): TransactionRunner<Tx> {
+  return {
+    dialect,
+    run: (fn) =>
+      aroundLibrary(
+        (body) => db.transaction().execute(body),
+        (trx) => fromKysely(trx, dialect),
+        fn,
+      ),
+  };
+}

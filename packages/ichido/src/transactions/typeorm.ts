@@ -1,0 +1,69 @@
+/** TypeORM. */
+import { IchidoError } from "../core/errors.ts";
+import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+
+interface TypeormRunner {
+  readonly isTransactionActive: boolean;
+  query(
+    sql: string,
+    parameters: unknown[],
+    useStructuredResult: true,
+  ): Promise<{ readonly records: unknown[]; readonly affected?: number; readonly raw: unknown }>;
+}
+
+export interface TypeormManager {
+  readonly connection: { readonly options: { readonly type: string } };
+  readonly queryRunner?: unknown;
+}
+
+export interface TypeormDataSource<Manager extends TypeormManager> {
+  readonly options: { readonly type: string };
+  transaction(fn: (manager: Manager) => Promise<unknown>): Promise<unknown>;
+}
+
+const dialects: Readonly<Record<string, TransactionHandle["dialect"]>> = {
+  postgres: "postgres",
+  mysql: "mysql",
+  mariadb: "mysql",
+  sqlite: "sqlite",
+  "better-sqlite3": "sqlite",
+};
+
+function dialectOf(type: string): TransactionHandle["dialect"] {
+  const dialect = dialects[type];
+  if (dialect !== undefined) return dialect;
+  throw new IchidoError(
+    "option-invalid",
+    `typeorm: expected a data source of type postgres, mysql, mariadb or better-sqlite3, got ${type}`,
+  );
+}
+
+/** The `manager` of `dataSource.transaction(async (manager) => …)`, or of a query runner of yours that is in one. */
+export function fromTypeorm(manager: TypeormManager): TransactionHandle {
+  const runner = manager.queryRunner as TypeormRunner | undefined;
+  return handleOf({
+    dialect: dialectOf(manager.connection.options.type),
+    inside: () => (runner?.isTransactionActive === true ? undefined : false),
+    async execute(sql, values) {
+      if (runner === undefined) throw new TypeError("fromTypeorm takes a manager inside a transaction");
+      const { records, affected, raw } = await runner.query(sql, [...values], true);
+      const { affectedRows } = Object(raw) as { readonly affectedRows?: number };
+      const rows = Array.isArray(records) ? records : [];
+      return { rows: rows as Record<string, unknown>[], affected: Number(affected ?? affectedRows ?? rows.length) };
+    },
+  });
+}
+
+export function typeormTransactions<Manager extends TypeormManager>(
+  dataSource: TypeormDataSource<Manager>,
+): TransactionRunner<Manager> {
+  return {
+    dialect: dialectOf(dataSource.options.type),
+    run: (fn) =>
+      aroundLibrary(
+        (body) => dataSource.transaction(body),
+        (manager) => fromTypeorm(manager),
+        fn,
+      ),
+  };
+}
