@@ -1,0 +1,276 @@
+import { describe, expect, it } from "vitest";
+import {
+  answer,
+  bed,
+  executionOf,
+  problemIn,
+  responseOf,
+  textOf,
+  type Bed,
+} from "../../../../test/support/engine-bed.ts";
+import { memoryStore } from "../stores/memory/index.ts";
+import { CommitFailed, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
+import type { ClaimRequest, ClaimResult, CompleteRequest, Store } from "./store.ts";
+
+type Fault = {
+  commit?: "lost-after" | "lost-before";
+  stale?: boolean;
+  complete?: "fail";
+  open?: number;
+  begun?: number;
+};
+
+/**
+ * A database in miniature, so that the engine's own decisions can be tried without one: what a transaction claimed is
+ * given back at rollback, what it completed becomes visible at commit. Real databases are tried in `test/effects`.
+ */
+function database(fault: Fault): { store: (base: Store) => Store; runner: TransactionRunner<string> } {
+  let inner: Store;
+  interface Open extends TransactionHandle {
+    readonly claims: { request: ClaimRequest; fence: number }[];
+    readonly completions: CompleteRequest[];
+  }
+  return {
+    store(base) {
+      inner = base;
+      return {
+        ...base,
+        capabilities: { ...base.capabilities, transactions: "sqlite", transactionMode: true },
+        async claim(request, transaction): Promise<ClaimResult> {
+          const result = await base.claim(request);
+          if (transaction !== undefined && result.outcome === "granted") {
+            (transaction as Open).claims.push({ request, fence: result.fence });
+          }
+          return result;
+        },
+        async complete(request, transaction) {
+          if (transaction === undefined) return base.complete(request);
+          if (fault.complete === "fail") throw new Error("connection lost");
+          if (fault.stale === true) return "stale";
+          (transaction as Open).completions.push(request);
+          return "ok";
+        },
+      };
+    },
+    runner: {
+      dialect: "sqlite",
+      async run(fn) {
+        fault.begun = (fault.begun ?? 0) + 1;
+        fault.open = (fault.open ?? 0) + 1;
+        const handle: Open = {
+          dialect: "sqlite",
+          execute: async () => ({ rows: [], affected: 0 }),
+          claims: [],
+          completions: [],
+        };
+        const undo = async (): Promise<void> => {
+          for (const { request, fence } of handle.claims) await inner.release({ ...request, fence });
+        };
+        try {
+          const value = await fn("tx", handle);
+          if (fault.commit === "lost-before") {
+            await undo();
+            throw new CommitFailed("connection lost");
+          }
+          for (const request of handle.completions) await inner.complete(request);
+          if (fault.commit === "lost-after") throw new CommitFailed("connection lost");
+          return value;
+        } catch (error) {
+          if (!(error instanceof CommitFailed)) await undo();
+          throw error;
+        } finally {
+          fault.open -= 1;
+        }
+      },
+    },
+  };
+}
+
+function transactional(fault: Fault = {}, options = {}): Bed {
+  const { store, runner } = database(fault);
+  return bed({ transactions: runner, leaseMs: 60_000, ...options }, (clock) =>
+    store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+  );
+}
+
+const route = { mode: "transaction" } as const;
+const made = { status: 201, body: { id: 1 } };
+
+describe("transaction mode", () => {
+  it("A32 keeps the handler's answer in the commit, and replays it", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    expect(fault.open).toBe(1);
+    expect(await answer(first)).toEqual({ kind: "send", addHeaders: [] });
+    expect(fault.open).toBe(0);
+    expect((await ask({ route })).kind).toBe("replay");
+  });
+
+  it("hands the open transaction to ctx.transaction and sends what it returned, verbatim", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask({ route }));
+    const seen: unknown[] = [];
+    await first.context.transaction((tx: string) => {
+      seen.push(tx);
+      return made;
+    });
+    expect(seen).toEqual(["tx"]);
+    const sent = await first.provided;
+    expect(textOf(sent)).toBe('{"id":1}');
+    const settled = await answer(first, { status: 200 });
+    expect(settled).toEqual({ kind: "replace", response: sent });
+    expect(textOf(responseOf(await ask({ route })))).toBe('{"id":1}');
+  });
+
+  it.each([["a throw"], ["a 5xx"], ["a released status"], ["ctx.release()"], ["a broken connection"]])(
+    "%s rolls back, so that the next attempt runs",
+    async (what) => {
+      const { ask } = transactional({}, { onUnknown: "hold" });
+      const first = executionOf(await ask({ route }));
+      if (what === "ctx.release()") first.context.release();
+      if (what === "a throw") await first.settle({ kind: "threw", error: new Error("x") });
+      else if (what === "a broken connection") await first.settle({ kind: "interrupted" });
+      else await answer(first, { status: what === "a 5xx" ? 500 : what === "a released status" ? 429 : 200 });
+      expect((await ask({ route })).kind).toBe("execute");
+    },
+  );
+
+  it("refuses other content, and answers a record of lease mode that is in flight", async () => {
+    const { ask } = transactional();
+    await answer(executionOf(await ask({ route })));
+    expect(problemIn(await ask({ route, body: 2 }))).toMatchObject({ code: "idempotency-key-reused" });
+    await ask({ key: "leased" });
+    expect(problemIn(await ask({ route, key: "leased" }))).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("duplicates of one process join the running one on one connection, then replay", async () => {
+    const fault: Fault = {};
+    const { ask, clock, ichido } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    const waiting = Array.from({ length: 20 }, () => ask({ route }));
+    await clock.advance(100);
+    expect(fault.begun).toBe(1);
+    expect((await ichido.health()).running).toBe(1);
+    await answer(first);
+    await clock.advance(1);
+    for (const each of waiting) expect((await each).kind).toBe("replay");
+  });
+
+  it("duplicates that waited too long get the in-flight answer", async () => {
+    const { ask, clock } = transactional();
+    await ask({ route });
+    const waiting = ask({ route });
+    const brief = ask({ route: { ...route, inFlight: { waitMs: 50 } } });
+    await clock.advance(60);
+    expect(problemIn(await brief)).toMatchObject({ code: "idempotency-in-flight" });
+    await clock.advance(2_000);
+    expect(problemIn(await waiting)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("a lost commit answer is resolved by asking: committed means the answer is sent", async () => {
+    const { ask } = transactional({ commit: "lost-after" });
+    expect(await answer(executionOf(await ask({ route })))).toEqual({ kind: "send", addHeaders: [] });
+    expect((await ask({ route })).kind).toBe("replay");
+  });
+
+  it("a lost commit answer is resolved by asking: not committed means 503, and the retry runs", async () => {
+    const fault: Fault = { commit: "lost-before" };
+    const { ask } = transactional(fault);
+    const settled = await answer(executionOf(await ask({ route })));
+    expect(settled.kind === "replace" && settled.response.status).toBe(503);
+    delete fault.commit;
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("when nobody can be asked, the caller is told 503 and nothing is pretended", async () => {
+    const { ask, store } = transactional({ commit: "lost-after" });
+    const first = executionOf(await ask({ route }));
+    store.break("claim", "fail");
+    const settled = await answer(first);
+    expect(settled.kind === "replace" && settled.response.status).toBe(503);
+  });
+
+  it("a completion that fails means 503; one that is stale is answered from the record", async () => {
+    const failing = transactional({ complete: "fail" });
+    const failed = await answer(executionOf(await failing.ask({ route })));
+    expect(failed.kind === "replace" && failed.response.status).toBe(503);
+    const overtaken = transactional({ stale: true });
+    const stale = await answer(executionOf(await overtaken.ask({ route })));
+    expect(stale.kind).toBe("replace");
+    expect(overtaken.events).toContainEqual(expect.objectContaining({ type: "fence-rejected" }));
+  });
+
+  it("a store that fails at the claim means 503, and nothing runs", async () => {
+    const { ask, store } = transactional();
+    store.break("claim", "fail");
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503, code: "store-unavailable" });
+  });
+
+  it("a fault before the handler gives everything back", async () => {
+    let armed = true;
+    const { ask } = transactional(
+      {},
+      {
+        faults: (name: string) => {
+          if (name === "before-handler" && armed) throw new Error("boom");
+        },
+      },
+    );
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503 });
+    armed = false;
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("an answer above the cap, or a stream, is remembered by a tombstone; a released stream by nothing", async () => {
+    const { ask } = transactional({}, { bodyBytesMax: 4 });
+    await answer(executionOf(await ask({ route })));
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "response-not-stored" });
+    const streamed = executionOf(await ask({ route, key: "s" }));
+    expect((await streamed.beginStream({ status: 200, headers: [] })).kind).toBe("send");
+    expect(problemIn(await ask({ route, key: "s" }))).toMatchObject({ code: "response-not-stored" });
+    const limited = executionOf(await ask({ route, key: "l" }));
+    await limited.beginStream({ status: 429, headers: [] });
+    expect((await ask({ route, key: "l" })).kind).toBe("execute");
+  });
+
+  it("steps, open outcomes and own commits belong to lease mode", async () => {
+    const { ask } = transactional();
+    const { context } = executionOf(await ask({ route }));
+    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(context.complete({} as never, made)).rejects.toMatchObject({ code: "option-invalid" });
+    expect(context.reference("bank")).toHaveLength(40);
+  });
+
+  it("a handler that never ends does not hold its connection for ever", async () => {
+    const fault: Fault = {};
+    const { ask, clock } = transactional(fault, { executionMs: 1_000 });
+    await ask({ route });
+    await clock.advance(1_500);
+    expect(fault.open).toBe(0);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("closing waits for open transactions", async () => {
+    const { ask, ichido, clock } = transactional();
+    const first = executionOf(await ask({ route }));
+    let closed = false;
+    const closing = ichido.close().then(() => (closed = true));
+    await clock.advance(50);
+    expect(closed).toBe(false);
+    await answer(first);
+    await clock.advance(1);
+    await closing;
+  });
+
+  it("run works in lease mode beside it, and a route cannot ask for it without a runner or a fitting store", async () => {
+    expect(() => bed().ichido.route({ operation: "a", mode: "transaction" })).toThrow("option mode");
+    const { runner } = database({});
+    const unfit = bed({ transactions: runner }, (clock) => {
+      const base = memoryStore({ nowMs: clock.nowMs });
+      return { ...base, capabilities: { ...base.capabilities, transactions: "sqlite" } };
+    });
+    expect(() => unfit.ichido.route({ operation: "a", mode: "transaction" })).toThrow("option mode");
+  });
+});
