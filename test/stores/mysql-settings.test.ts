@@ -3,6 +3,7 @@ import mysql2Callback from "mysql2";
 import mysql2 from "mysql2/promise";
 import { IchidoError } from "ichido";
 import { mysqlStore } from "ichido/mysql";
+import { sampleResponse } from "ichido/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
@@ -141,6 +142,21 @@ describeWith("mariadb", "mysql store under any setting", (url) => {
       await expect(store.startStep({ ...claim, name: long, leaseMs: 1_000 })).rejects.toEqual(refused);
       await expect(store.suspend({ ...claim, holdReason: "x".repeat(70_000) })).rejects.toEqual(refused);
       expect((await store.stats()).records).toBe(1);
+    });
+  });
+
+  test.for(drivers)("S7 an answer beyond max_allowed_packet is refused by name, through %s", async (driver) => {
+    await withClient(driver, {}, async (client) => {
+      const store = mysqlStore(client.pool);
+      const [limit] = await client.rows("select @@global.max_allowed_packet as bytes");
+      const claim = await granted(store, request("key", "a"));
+      const body = new Uint8Array(Number(limit?.["bytes"]) / 2);
+      const refused = { code: "value-not-serialisable", message: expect.stringContaining("max_allowed_packet") };
+      await expect(store.complete({ ...claim, response: sampleResponse({ body }) })).rejects.toMatchObject(refused);
+      const fits = sampleResponse({ body: body.subarray(4_096) });
+      expect(await store.complete({ ...claim, response: fits })).toBe("ok");
+      const replay = await store.claim(request("key", "b"));
+      expect(replay.outcome === "completed" && replay.response.body.length).toBe(body.length - 4_096);
     });
   });
 

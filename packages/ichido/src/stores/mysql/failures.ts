@@ -2,8 +2,9 @@
 import { IchidoError, isIchidoError } from "../../core/errors.ts";
 import { DeadlineExceeded } from "../../core/deadline.ts";
 
-const deadlock = 1213;
-const lockWaitTimeout = 1205;
+/** Deadlock, lock wait timeout, and what MariaDB's snapshot isolation says in place of waiting. */
+const rollbacks: readonly number[] = [1213, 1205, 1020];
+const packetTooLarge = 1153;
 /** The server hangs up: shutting down, or the connection was killed. */
 const hangUps: readonly number[] = [1053, 1927, 4031];
 const schemaErrors: readonly number[] = [1146, 1054, 1049, 1051];
@@ -23,7 +24,7 @@ function partsOf(error: unknown): DriverError {
 /** The server undid the statement: sending it again cannot change the answer. */
 export function isRolledBack(error: unknown): boolean {
   const { errno } = partsOf(error);
-  return errno === deadlock || errno === lockWaitTimeout;
+  return typeof errno === "number" && rollbacks.includes(errno);
 }
 
 /** The connection must not be used again, or may carry a late answer. */
@@ -36,6 +37,7 @@ export function isBroken(error: unknown): boolean {
 /** The connection broke: whether the statement took effect is not known. */
 export function isLost(error: unknown): boolean {
   const { code, errno, sqlState } = partsOf(error);
+  if (errno === packetTooLarge) return false;
   if (typeof errno === "number" && hangUps.includes(errno)) return true;
   if (typeof sqlState === "string" && sqlState.startsWith("08")) return true;
   return typeof code === "string" && /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code);

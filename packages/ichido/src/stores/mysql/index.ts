@@ -1,5 +1,6 @@
 export { mysqlStore } from "./store.ts";
-export type { MysqlStore, MysqlStoreOptions } from "./store.ts";
+export type { MysqlStore } from "./store.ts";
+export type { MysqlStoreOptions } from "./options.ts";
 export type { PlannedMigration } from "./migrate.ts";
 export type {
   MysqlCallbackClient,

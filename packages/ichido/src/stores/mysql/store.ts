@@ -16,13 +16,14 @@
  * `sync_binlog = 1` for a crash; semi-synchronous replication for a failover. `max_allowed_packet` must hold an answer
  * twice over, since drivers send its bytes as hexadecimal digits or with escapes.
  *
+ * Completions are not grouped either: InnoDB itself lets commits of many connections share one flush of its log.
+ *
  * Proven on MariaDB 10.11. The statements keep to what MySQL 8 documents as well, but no MySQL server was at hand: run
  * the store suite of `ichido/testing` on yours.
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { Store, StoreCapabilities } from "../../core/store.ts";
 import { claim } from "./claim.ts";
-import { integerOf, isPool, promiseSide } from "./client.ts";
 import type { MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./fenced.ts";
@@ -30,24 +31,15 @@ import { sweep, tick } from "./housekeeping.ts";
 import { list, stats } from "./listing.ts";
 import { migrate, plan } from "./migrate.ts";
 import type { PlannedMigration } from "./migrate.ts";
+import { validateOptions } from "./options.ts";
+import type { MysqlStoreOptions } from "./options.ts";
 import { recordOf, stepOf } from "./rows.ts";
+import { assertFits, lookAtServer } from "./server.ts";
 import { createSession } from "./session.ts";
 import type { Run } from "./session.ts";
 import { audit, settle } from "./settle.ts";
 import { identityValues } from "./values.ts";
 import { watch } from "./watch.ts";
-
-export interface MysqlStoreOptions {
-  /** Begins the name of every table: a letter or underscore, then up to 30 letters, digits and underscores. Default `ichido_`. */
-  readonly tablePrefix?: string;
-  /**
-   * The longest wait for a connection, and again for the answer to one statement. A connection that let it pass is
-   * destroyed. Default 10 000: longer than the engine waits, so that a grant that came too late can still be given back.
-   */
-  readonly statementTimeoutMs?: number;
-  /** The same for `list` and `stats`, which read many records. Default 60 000. */
-  readonly scanTimeoutMs?: number;
-}
 
 export interface MysqlStore extends Store {
   watch: NonNullable<Store["watch"]>;
@@ -56,9 +48,6 @@ export interface MysqlStore extends Store {
   /** What `migrate` would do. */
   plan(): Promise<readonly PlannedMigration[]>;
 }
-
-const defaults = { tablePrefix: "ichido_", statementTimeoutMs: 10_000, scanTimeoutMs: 60_000 } as const;
-const timeoutMsMax = 3_600_000;
 
 const capabilities: StoreCapabilities = {
   durable: true,
@@ -70,9 +59,10 @@ const capabilities: StoreCapabilities = {
 };
 
 export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): MysqlStore {
-  const settings = validate(pool, options);
+  const settings = validateOptions(pool, options);
   const dialect = createDialect(settings.tablePrefix);
   let checked: Promise<void> | undefined;
+  let packetBytesMax = Number.POSITIVE_INFINITY;
   const session = createSession(pool, { timeoutMs: settings.statementTimeoutMs, beforeResend: ping });
 
   /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
@@ -88,6 +78,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
 
   const run: Run = async (sql, values, timeoutMs) => {
     await ready();
+    assertFits(packetBytesMax, sql, values);
     try {
       return await session.run(sql, values, timeoutMs);
     } catch (error) {
@@ -97,21 +88,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
   };
 
   async function ping(): Promise<void> {
-    const statement = dialect.statement("ping");
-    const [row] = (await session.probe(statement.sql, [])).rows;
-    const isOff = (name: string): boolean => ["0", "OFF"].includes(String(row?.[name]).toUpperCase());
-    if (!isOff("read_only") || !isOff("innodb_read_only")) {
-      throw new IchidoError(
-        "store-unavailable",
-        "the MySQL server is read-only, perhaps a replica; connect to the primary",
-      );
-    }
-    if (integerOf(row?.["autocommit"] ?? 0) !== 1) {
-      throw new IchidoError(
-        "option-invalid",
-        "autocommit is off on this pool's connections, so no claim would ever be committed; give the store a pool that leaves it on",
-      );
-    }
+    ({ packetBytesMax } = await lookAtServer(session.probe, dialect));
   }
 
   return {
@@ -151,35 +128,4 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     migrate: () => migrate(session, dialect),
     plan: () => plan(session, dialect),
   };
-}
-
-function validate(pool: MysqlClient, options: MysqlStoreOptions): Required<MysqlStoreOptions> {
-  const side: unknown = typeof pool === "object" && pool !== null ? promiseSide(pool) : undefined;
-  const usable =
-    typeof side === "object" &&
-    side !== null &&
-    (isPool(side as Parameters<typeof isPool>[0]) || typeof (side as { query?: unknown }).query === "function");
-  if (!usable) {
-    throw new IchidoError(
-      "option-invalid",
-      "mysqlStore: expected a pool or connection of mysql2 or mariadb as first argument",
-    );
-  }
-  const tablePrefix = options.tablePrefix ?? defaults.tablePrefix;
-  if (!/^[A-Za-z_]\w{0,30}$/.test(tablePrefix)) {
-    throw new IchidoError(
-      "option-invalid",
-      `tablePrefix: expected a letter or underscore, then up to 30 letters, digits and underscores, got "${tablePrefix}"`,
-    );
-  }
-  return {
-    tablePrefix,
-    statementTimeoutMs: timeout("statementTimeoutMs", options.statementTimeoutMs ?? defaults.statementTimeoutMs),
-    scanTimeoutMs: timeout("scanTimeoutMs", options.scanTimeoutMs ?? defaults.scanTimeoutMs),
-  };
-}
-
-function timeout(name: string, value: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= timeoutMsMax) return value;
-  throw new IchidoError("option-invalid", `${name}: expected an integer from 1 to ${timeoutMsMax}, got ${value}`);
 }

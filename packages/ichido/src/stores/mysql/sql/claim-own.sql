@@ -1,8 +1,8 @@
 -- Renews the lease of a record that this owner turned out to hold already: the reply to its first claim was lost.
 -- Parameters: the claim; :leaseUs.
--- Result: insertId 1, or 0 when it is no longer held, or was left in doubt.
+-- Result: insertId, the fence, or 0 when it is no longer held, or was left in doubt.
 -- Guarantee: S2.
 update {records} set
-  fence = if(last_insert_id(1) = 1, fence, fence),
+  fence = last_insert_id(fence),
   lease_us = {now} + :leaseUs
 where {own} and ({live} or not {doubtful})

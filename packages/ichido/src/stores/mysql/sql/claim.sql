@@ -1,8 +1,9 @@
 -- Claims an identity that has no record. Insert first: among concurrent claims one inserts, all others meet its row.
 -- Parameters: the identity, fingerprint, :owner, :leaseUs, :retentionUs, :labels.
--- Result: insertId, the fence, when the record is new; 0 when there was one: `find` tells what it is.
+-- Result: insertId, the fence, when the record is new; 0 when there was one: `look` tells what it is.
 -- Guarantee: S1. affectedRows would not do: what it means depends on a flag of the connection. The 0 must be said: the
---   values are evaluated before the conflict is known, and have set the id already.
+--   values are evaluated before the conflict is known, and have set the id already. It depends on the row, as
+--   last_insert_id does in every update here, so that no optimizer works it out before there is one.
 insert into {records} (
   `key`, scope_hash, tenant, principal, operation,
   fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
@@ -15,4 +16,4 @@ values (
   'processing', :owner, 1, :labels,
   last_insert_id({now}), fence, fence, fence, fence + :leaseUs, fence + :retentionUs, fence + :retentionUs
 )
-on duplicate key update fence = fence + last_insert_id(0)
+on duplicate key update fence = fence + last_insert_id(0 * fence)

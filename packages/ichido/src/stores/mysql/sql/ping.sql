@@ -4,6 +4,7 @@
 -- Guarantee: S18. Reads no record.
 select
   @@global.read_only as read_only, @@global.innodb_read_only as innodb_read_only, @@session.autocommit as autocommit,
+  @@global.max_allowed_packet as packet_bytes_max,
   (select max(r.sweep_us) from {records} r where false) as records,
   (select max(l.label_hash) from {labels} l where false) as labels,
   (select max(s.place) from {steps} s where false) as steps,

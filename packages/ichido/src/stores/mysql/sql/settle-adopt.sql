@@ -1,12 +1,13 @@
 -- A person gives the answer; the fence moves on, so that the former owner finds itself too late.
 -- Parameters: :id of the proposal; :kind, :status, :bytes, :headers, :body; :owner, a value nobody has; :key, :scopeHash,
 --   :fence.
--- Result: insertId 1 when it took effect.
+-- Result: insertId, the new fence, when it took effect.
 -- Guarantee: S16. Record and audit row change in one atomic statement.
 update {records} r join {audit} a on a.id = :id
 set
-  a.at_us = {now} + last_insert_id(1) - 1,
-  r.state = 'completed', r.owner = :owner, r.fence = greatest(r.fence + 1, {now}), r.lease_us = 0, r.hold_reason = null,
+  a.at_us = {now},
+  r.fence = last_insert_id(greatest(r.fence + 1, {now})), r.owner = :owner, r.state = 'completed', r.lease_us = 0,
+  r.hold_reason = null,
   r.response_kind = :kind, r.response_status = :status, r.response_bytes = :bytes, r.response_headers = :headers,
   r.response_body = :body, r.updated_us = {now}, r.sweep_us = r.expires_us
 where r.`key` = :key and r.scope_hash = :scopeHash and r.fence = :fence

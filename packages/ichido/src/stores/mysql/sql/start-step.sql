@@ -1,10 +1,10 @@
 -- Records that an external call is about to be made, and renews the lease: record and step in one atomic statement.
 -- Parameters: :name, :leaseUs; the claim.
--- Result: insertId 1 for the owner, 0 for anyone else.
+-- Result: insertId, the fence, for the owner, 0 for anyone else.
 -- Guarantee: S5, S11, S15. The first start, its attempt and its place stay.
 update {records} r join {steps} s on s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life
 set
-  r.fence = if(last_insert_id(1) = 1, r.fence, r.fence),
+  r.fence = last_insert_id(r.fence),
   s.place = coalesce(s.place, r.step_starts), s.attempt = coalesce(s.attempt, r.attempts),
   s.started_us = coalesce(s.started_us, {now}),
   r.lease_us = {now} + :leaseUs, r.step_starts = r.step_starts + 1, r.updated_us = {now}, r.sweep_us = null
