@@ -353,6 +353,10 @@ function suite(make: () => Promise<Bench>, wraps: Readonly<Record<string, Wrap>>
   });
 }
 
+test("R7 fromDrizzle refuses the database in place of its transaction", () => {
+  expect(() => fromDrizzle({ execute: async () => [] } as never, drizzleSql, "postgres")).toThrow(TypeError);
+});
+
 describeWith("postgres", "handles on PostgreSQL", () => suite(postgresBench, onPostgres, true));
 describeWith("mariadb", "handles on MariaDB", () => suite(mariadbBench, onMariadb, true));
 describe("handles on SQLite", () => suite(() => sqliteBench(), onNodeSqlite, false));
