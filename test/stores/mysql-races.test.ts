@@ -122,6 +122,31 @@ describeWith("mariadb", "mysql store when somebody else is faster", (url) => {
     expect(await plain.complete({ ...claim, response: sampleResponse() })).toBe("ok");
   });
 
+  test("S5 a lock wait that times out is sent again, a few times, and then said to be a failure of the store", async () => {
+    const claim = await granted(plain, request("key", "a"));
+    const patient = openClient("mysql2", database.url, { session: "set session innodb_lock_wait_timeout = 1" });
+    const sent: string[] = [];
+    const store = mysqlStore(intercepted(patient.pool, (sql) => void sent.push(sql)));
+    await store.ping();
+    const holder = openClient("mysql2", database.url, { connections: 1 });
+    await holder.rows("begin");
+    await holder.rows("select 1 from ichido_records for update");
+    sent.length = 0;
+    const completing = store.complete({ ...claim, response: sampleResponse() });
+    await expect.poll(() => sent.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await holder.rows("rollback");
+    expect(await completing).toBe("ok");
+
+    await holder.rows("begin");
+    await holder.rows("select 1 from ichido_records for update");
+    sent.length = 0;
+    await expect(store.claim(request("key", "b"))).rejects.toMatchObject({ code: "store-unavailable" });
+    expect(sent).toHaveLength(5);
+    await holder.rows("rollback");
+    expect((await store.claim(request("key", "b"))).outcome).toBe("completed");
+    await Promise.all([holder.end(), patient.end()]);
+  });
+
   test("S4 a claim that waited minutes for a lock does not take a younger lease for a clock that went back", async () => {
     const present = { nowMs: 1_700_000_000_000 };
     const waited = { nowMs: present.nowMs - 180_000 };
