@@ -1,86 +1,7 @@
-import express from "express";
-import type { Server } from "node:http";
-import { afterEach, describe, expect, it } from "vitest";
-import { createIchido, type Ichido } from "ichido";
-import { createClient, memoryStorage, type Client, type ClientOptions } from "ichido/client";
-import { captureBody, idempotency } from "ichido/express";
-import { memoryStore } from "ichido/memory";
-import { createFaultProxy, type FaultProxy } from "ichido/testing";
-
-interface Bench {
-  readonly proxy: FaultProxy;
-  readonly client: Client;
-  /** Keys as the server saw them, in order. */
-  readonly keys: string[];
-  readonly effects: () => number;
-  /** What the handler does next, in order; then it answers 201. */
-  readonly plan: ((res: express.Response) => void | Promise<void>)[];
-  make(options?: ClientOptions): Client;
-}
-
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
-
-async function bench(): Promise<Bench> {
-  const keys: string[] = [];
-  const plan: Bench["plan"] = [];
-  let effects = 0;
-  const ichido: Ichido<express.Request> = createIchido({
-    store: memoryStore(),
-    scope: () => ({ tenant: "t" }),
-    onUnknown: "rerun",
-    sweepMs: "off",
-  });
-  const app = express();
-  app.use((req, _res, next) => {
-    const key = req.get("idempotency-key");
-    if (req.method !== "GET" && key !== undefined) keys.push(key);
-    next();
-  });
-  app.get("/.well-known/idempotency", (_req, res) => {
-    res.json({ header: "Idempotency-Key", retention: { duration: "PT2H" }, key: { form: "strict" }, operations: [] });
-  });
-  const front: ((res: express.Response) => boolean)[] = [];
-  app.use((_req, res, next) => {
-    const first = front.shift();
-    if (first === undefined || !first(res)) next();
-  });
-  app.use(captureBody(), express.json());
-  app.post("/payments", idempotency(ichido, { operation: "payment.create" }), async (_req, res) => {
-    const next = plan.shift();
-    if (next !== undefined) {
-      await next(res);
-      if (res.headersSent) return;
-    }
-    effects += 1;
-    res.status(201).json({ id: effects, padding: "x".repeat(2_000) });
-  });
-  const server = await new Promise<Server>((resolve) => {
-    const listening = app.listen(0, "127.0.0.1", () => resolve(listening));
-  });
-  const { port } = server.address() as { port: number };
-  const proxy = await createFaultProxy({ target: `http://127.0.0.1:${port}` });
-  cleanups.push(
-    async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-    () => ichido.close(),
-    () => proxy.close(),
-  );
-  const retry = { pauseMs: 10, pauseMsMax: 50, timeoutMs: 2_000, deadlineMs: 20_000 };
-  const make = (options: ClientOptions = {}): Client =>
-    createClient({ baseUrl: proxy.url, storage: memoryStorage(), retry, ...options });
-  return { proxy, client: make(), keys, effects: () => effects, plan, make };
-}
-
-const order = { bookingId: "b-1", amount: 100 };
-
-async function pay({ client }: Pick<Bench, "client">, more = {}): ReturnType<Client["post"]> {
-  return client.post("/payments", { attempt: await client.createAttempt("pay:b-1", order), json: order, ...more });
-}
+import { describe, expect, it } from "vitest";
+import { memoryStorage, type Client } from "ichido/client";
+import { eventually } from "../support/eventually.ts";
+import { bench, order, pay } from "./payment-bench.ts";
 
 describe("one intent, one key, one effect, whatever the network does", () => {
   it("sends once when nothing fails", async () => {
@@ -139,11 +60,47 @@ describe("one intent, one key, one effect, whatever the network does", () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1_000);
   });
 
-  it("202 with Retry-After is asked again as long as it may, then it is unknown", async () => {
+  it("202 with Retry-After is asked again until the deadline, whatever the tries, then it is unknown", async () => {
     const all = await bench();
-    all.plan.push((res) => void res.status(202).set("retry-after", "0").end());
-    const result = await pay(all, { retry: { tries: 4, pauseMs: 1 } });
-    expect(result).toMatchObject({ kind: "unknown", reason: "tries", tries: 4 });
+    all.always.push((res) => void res.status(202).set("retry-after", "0").end());
+    const result = await pay(all, { retry: { tries: 1, pauseMs: 1, deadlineMs: 1_000 } });
+    expect(result).toMatchObject({ kind: "unknown", reason: "deadline" });
+    expect(result.tries).toBeGreaterThan(2);
+    expect(all.effects()).toBe(0);
+  });
+
+  it("202 with Retry-After, then the final answer", async () => {
+    const all = await bench();
+    all.front.push((res) => void res.status(202).set("retry-after", "0").end());
+    expect(await pay(all, { retry: { tries: 1 } })).toMatchObject({ kind: "done", tries: 2 });
+  });
+
+  it("a request that is still running is waited for, however many tries are allowed", async () => {
+    const all = await bench();
+    all.plan.push(() => new Promise((resolve) => setTimeout(resolve, 1_500)));
+    const attempt = await all.client.createAttempt("pay", order);
+    const send = (tries: number): ReturnType<Client["post"]> =>
+      all.client.post("/payments", { attempt, json: order, retry: { tries, pauseMs: 1 } });
+    const first = send(1);
+    await eventually(() => expect(all.keys).toHaveLength(1));
+    expect(await send(1)).toMatchObject({ kind: "done", replayed: true });
+    expect(await first).toMatchObject({ kind: "done", replayed: false });
+    expect(all.effects()).toBe(1);
+  });
+
+  it("an answer that is shorter than announced is no answer, also where fetch does not complain", async () => {
+    const all = await bench();
+    let calls = 0;
+    const cutting: typeof fetch = async (input, init) => {
+      calls += 1;
+      const response = await fetch(input, init);
+      if (calls > 1) return response;
+      const { status, headers } = response;
+      return new Response((await response.arrayBuffer()).slice(0, 20), { status, headers });
+    };
+    const client = all.make({ fetch: cutting });
+    expect(await pay({ client })).toMatchObject({ kind: "done", replayed: true, tries: 2 });
+    expect(all.effects()).toBe(1);
   });
 });
 
@@ -283,6 +240,79 @@ describe("attempts", () => {
     expect(all.effects()).toBe(1);
   });
 
+  it("held in memory past the retention are not sent blindly either, settled elsewhere or not", async () => {
+    const all = await bench();
+    let nowMs = Date.now();
+    const clock = { nowMs: () => nowMs, random: () => 0, sleep: async () => undefined };
+    const client = all.make({ clock, retentionMs: 3_600_000 });
+    const attempt = await client.createAttempt("pay", order);
+    expect((await client.post("/payments", { attempt, json: order })).kind).toBe("done");
+    nowMs += 7_200_000;
+    expect(await client.post("/payments", { attempt, json: order })).toMatchObject({ reason: "expired", tries: 0 });
+    expect(all.effects()).toBe(1);
+  });
+
+  it("made long ago but never sent are sent: the server has not seen them", async () => {
+    const all = await bench();
+    let nowMs = Date.now();
+    const clock = { nowMs: () => nowMs, random: () => 0, sleep: async () => undefined };
+    const client = all.make({ clock, retentionMs: 3_600_000 });
+    const attempt = await client.createAttempt("pay", order);
+    nowMs += 7_200_000;
+    expect((await client.post("/payments", { attempt, json: order })).kind).toBe("done");
+  });
+
+  it("the policy is read by itself before an old attempt is sent again", async () => {
+    const all = await bench();
+    let nowMs = Date.now();
+    const clock = { nowMs: () => nowMs, random: () => 0, sleep: async () => undefined };
+    const client = all.make({ clock });
+    all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
+    await pay({ client }, { retry: { tries: 1 } });
+    // The server says two hours; without its word a day would be assumed.
+    nowMs += 3 * 3_600_000;
+    expect(await pay({ client })).toMatchObject({ kind: "unknown", reason: "expired", tries: 0 });
+    expect(all.effects()).toBe(1);
+  });
+
+  it("are bound to what was sent: other content under the same attempt is an error before it leaves", async () => {
+    const all = await bench();
+    all.proxy.admit("reset");
+    const attempt = await all.client.createAttempt("pay", "cart-7");
+    await all.client.post("/payments", { attempt, json: order, retry: { tries: 1 } });
+    all.proxy.admit("pass");
+    const other = all.client.post("/payments", { attempt, json: { ...order, amount: 200 } });
+    await expect(other).rejects.toMatchObject({ code: "attempt-changed" });
+    expect(all.keys).toEqual([]);
+    const { amount, bookingId } = order;
+    expect((await all.client.post("/payments", { attempt, json: { amount, bookingId } })).kind).toBe("done");
+  });
+
+  it("replaced in another tab are not sent", async () => {
+    const all = await bench();
+    const storage = memoryStorage();
+    const [one, other] = [all.make({ storage }), all.make({ storage })];
+    const attempt = await one.createAttempt("pay", order);
+    await other.createAttempt("pay", { ...order, amount: 200 });
+    const sent = one.post("/payments", { attempt, json: order });
+    await expect(sent).rejects.toMatchObject({ code: "attempt-changed", message: expect.stringContaining("replaced") });
+    expect(all.keys).toEqual([]);
+  });
+
+  it("that cannot be kept are not sent; one that cannot be removed still gives its result", async () => {
+    const all = await bench();
+    const full = { ...memoryStorage(), setItem: () => Promise.reject(new Error("full")) };
+    await expect(all.make({ storage: full }).createAttempt("a", 1)).rejects.toMatchObject({ code: "storage-failed" });
+    const stuck = { ...memoryStorage(), removeItem: () => Promise.reject(new Error("stuck")) };
+    expect((await pay({ client: all.make({ storage: stuck }) })).kind).toBe("done");
+  });
+
+  it("aborted before anything was sent stay unsent", async () => {
+    const all = await bench();
+    await pay(all, { signal: AbortSignal.abort() });
+    expect((await all.client.createAttempt("pay:b-1", order)).resumed).toBe(false);
+  });
+
   it("broken storage contents are no attempt", async () => {
     const all = await bench();
     const storage = memoryStorage();
@@ -295,6 +325,20 @@ describe("attempts", () => {
   it("a send without an attempt is refused", async () => {
     const { client } = await bench();
     await expect(client.post("/payments", {} as never)).rejects.toMatchObject({ code: "attempt-missing" });
+  });
+
+  it("never goes on GET", async () => {
+    const { client } = await bench();
+    const attempt = await client.createAttempt("a", order);
+    const sent = client.send("GET" as never, "/payments", { attempt });
+    await expect(sent).rejects.toMatchObject({ code: "option-invalid" });
+  });
+
+  it("a response that was not kept is done, not declined", async () => {
+    const all = await bench();
+    const problem = { code: "response-not-stored", retryable: false, originalStatus: 201, location: "/payments/7" };
+    all.front.push((res) => void res.status(409).type("application/problem+json").send(JSON.stringify(problem)));
+    expect(await pay(all)).toMatchObject({ kind: "done", replayed: true, problem: { location: "/payments/7" } });
   });
 
   it("uses the form that the server publishes", async () => {

@@ -1,15 +1,18 @@
 /** An attempt: one intent, one key, bound to one payload, kept until its outcome is known. */
 import { ClientError } from "./errors.ts";
+import { checkKey } from "./key-form.ts";
 import { payloadHash, uuidV7, type KeySource } from "./key-source.ts";
 import { withLock, type AttemptStorage } from "./storage.ts";
 
-/** What is stored: never the payload itself. */
+/** What is stored: hashes, never the payload itself. */
 interface Kept {
   readonly key: string;
   readonly hash: string;
   readonly bornAtMs: number;
-  /** Whether a request may have left with this key. */
-  readonly sent: boolean;
+  /** When a request may first have left with this key; absent: none has. */
+  readonly sentAtMs?: number;
+  /** Hash of what was sent. */
+  readonly content?: string;
 }
 
 export interface Attempt {
@@ -18,6 +21,8 @@ export interface Attempt {
   readonly bornAtMs: number;
   /** A request with this key was sent before, here or before a reload: its outcome may be open. */
   readonly resumed: boolean;
+  /** Told before every pause, for "still trying". */
+  readonly onRetry?: (told: { readonly tries: number; readonly pauseMs: number }) => void;
 }
 
 export interface Attempts {
@@ -28,9 +33,12 @@ export interface Attempts {
   create(name: string, payload: unknown): Promise<Attempt>;
   /** Gives up what is known of the intent: the next attempt of that name has a new key. A person decides this. */
   startOver(name: string): Promise<void>;
-  /** Called before the first byte leaves. */
-  markSent(attempt: Attempt): Promise<void>;
-  /** The outcome is definitive. */
+  /**
+   * Called before the first byte leaves. Answers when a request with this key first left, where one did. Throws
+   * `attempt-changed` when the name belongs to another key by now, or when other content was sent before.
+   */
+  markSent(attempt: Attempt, content?: string): Promise<number | undefined>;
+  /** The outcome is definitive. Never fails: a leftover only leads to the same answer again. */
   settle(attempt: Attempt): Promise<void>;
 }
 
@@ -47,50 +55,83 @@ function parse(text: string | null | undefined): Kept | undefined {
   }
 }
 
+const changed = (name: string, what: string): ClientError =>
+  new ClientError("attempt-changed", `attempt ${JSON.stringify(name)} ${what}`);
+
 export function createAttempts(parts: {
   readonly storage: AttemptStorage;
   readonly keys?: KeySource;
   readonly nowMs: () => number;
+  readonly warn?: (message: string) => void;
 }): Attempts {
   const { storage, nowMs } = parts;
   const keys = parts.keys ?? (() => uuidV7(nowMs()));
 
-  const read = async (name: string): Promise<Kept | undefined> => parse(await storage.getItem(placeOf(name)));
-  const write = async (name: string, kept: Kept): Promise<void> => {
-    await storage.setItem(placeOf(name), JSON.stringify(kept));
-  };
-  const guarded = <T>(name: string, work: () => Promise<T>): Promise<T> => withLock(placeOf(name), work);
+  /** An attempt that cannot be kept would not survive a reload: better to fail while nothing has been sent. */
+  async function stored<T>(verb: string, work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      throw new ClientError("storage-failed", `the attempt could not be ${verb}; nothing was sent`, { cause });
+    }
+  }
+  const read = (name: string): Promise<Kept | undefined> =>
+    stored("read", async () => parse(await storage.getItem(placeOf(name))));
+  const write = (name: string, kept: Kept): Promise<unknown> =>
+    stored("kept", () => storage.setItem(placeOf(name), JSON.stringify(kept)));
+  const guarded = <T>(name: string, work: () => Promise<T>): Promise<T> => withLock(storage, placeOf(name), work);
 
   return {
-    create(name, payload) {
+    async create(name, payload) {
+      if (typeof name !== "string" || name === "") {
+        throw new ClientError("option-invalid", 'an attempt needs the name of its intent, such as "checkout:cart-7"');
+      }
+      const hash = await payloadHash(payload);
       return guarded(name, async () => {
-        const hash = await payloadHash(payload);
         const kept = await read(name);
-        if (kept !== undefined && kept.hash !== hash && kept.sent) {
-          throw new ClientError(
-            "attempt-changed",
-            `attempt ${JSON.stringify(name)} was sent with another payload and its outcome is not known. Ask for it again with ` +
-              "the original payload, or let the person decide and call startOver()",
+        if (kept !== undefined && kept.hash !== hash && kept.sentAtMs !== undefined) {
+          throw changed(
+            name,
+            "was sent with another payload and its outcome is not known. Ask for it again with the original payload, " +
+              "or let the person decide and call startOver()",
           );
         }
         if (kept !== undefined && kept.hash === hash) {
-          return { name, key: kept.key, bornAtMs: kept.bornAtMs, resumed: kept.sent };
+          return { name, key: kept.key, bornAtMs: kept.bornAtMs, resumed: kept.sentAtMs !== undefined };
         }
-        const fresh: Kept = { key: await keys(payload), hash, bornAtMs: nowMs(), sent: false };
+        const fresh: Kept = { key: checkKey(await keys(payload), parts.warn), hash, bornAtMs: nowMs() };
         await write(name, fresh);
         return { name, key: fresh.key, bornAtMs: fresh.bornAtMs, resumed: false };
       });
     },
     startOver: (name) => guarded(name, async () => void (await storage.removeItem(placeOf(name)))),
-    markSent: (attempt) =>
+    markSent: (attempt, content) =>
       guarded(attempt.name, async () => {
         const kept = await read(attempt.name);
-        if (kept?.key === attempt.key && !kept.sent) await write(attempt.name, { ...kept, sent: true });
+        // Settled elsewhere, or never kept: it may have been sent as early as it was made.
+        if (kept === undefined) return attempt.bornAtMs;
+        if (kept.key !== attempt.key) {
+          throw changed(attempt.name, "was replaced, in another tab or by startOver(). Create it again");
+        }
+        if (kept.sentAtMs === undefined) {
+          await write(attempt.name, { ...kept, sentAtMs: nowMs(), ...(content === undefined ? {} : { content }) });
+        } else if (content !== undefined && kept.content !== undefined && kept.content !== content) {
+          throw changed(
+            attempt.name,
+            "was sent before with other content and its outcome is not known. Send the original content again, or call startOver()",
+          );
+        }
+        return kept.sentAtMs;
       }),
-    settle: (attempt) =>
-      guarded(attempt.name, async () => {
-        // Another tab may have started over meanwhile: its attempt is not ours to end.
-        if ((await read(attempt.name))?.key === attempt.key) await storage.removeItem(placeOf(attempt.name));
-      }),
+    async settle(attempt) {
+      try {
+        await guarded(attempt.name, async () => {
+          // Another tab may have started over meanwhile: its attempt is not ours to end.
+          if ((await read(attempt.name))?.key === attempt.key) await storage.removeItem(placeOf(attempt.name));
+        });
+      } catch {
+        // The outcome is known and must reach the caller.
+      }
+    },
   };
 }

@@ -1,4 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createClient } from "./client.ts";
+import { resolveRetry, urlOf } from "./client-options.ts";
+import { downstreamHeaders } from "./downstream.ts";
+import { checkKey, headerText } from "./key-form.ts";
 import { compositeKey, contentKey, payloadHash, stableJson, uuidV4, uuidV7 } from "./key-source.ts";
 import { durationMs, readPolicy } from "./policy.ts";
 import { createRetryBudget, meaningOf, pauseMs, retryAfterMs, retryDefaults } from "./retry-policy.ts";
@@ -35,6 +39,10 @@ describe("key sources", () => {
     );
     expect(stableJson([undefined, 1n, null])).toBe("[null,1,null]");
     expect(await payloadHash({ a: 1 })).not.toBe(await payloadHash({ a: "1" }));
+    const held = async (value: unknown): Promise<string> => payloadHash(value);
+    expect(await held(new Map([["a", 1]]))).not.toBe(await held(new Map([["a", 2]])));
+    expect(await held(new Uint8Array([1]))).not.toBe(await held(new Uint8Array([2])));
+    expect(() => stableJson({ file: new Blob(["x"]) })).toThrow("holds [object Blob]");
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
     expect(() => stableJson(cycle)).toThrow("refers to itself");
@@ -47,19 +55,23 @@ describe("what an answer means", () => {
     [200, {}, undefined, "done"],
     [201, {}, undefined, "done"],
     [202, {}, undefined, "done"],
-    [202, { "retry-after": "1" }, undefined, "again"],
+    [202, { "retry-after": "1" }, undefined, "pending"],
     [303, {}, undefined, "done"],
     [400, {}, undefined, "declined"],
     [402, {}, undefined, "declined"],
     [404, {}, undefined, "declined"],
     [409, {}, undefined, "declined"],
-    [409, { "retry-after": "1" }, undefined, "again"],
-    [409, {}, { code: "idempotency-in-flight", retryable: true }, "again"],
+    [409, { "retry-after": "1" }, undefined, "pending"],
+    [409, {}, { code: "idempotency-in-flight", retryable: true }, "pending"],
+    [409, {}, { code: "response-not-stored", retryable: false, originalStatus: 201 }, "done"],
+    [409, {}, { code: "response-not-stored", retryable: false, originalStatus: 402 }, "declined"],
     [409, {}, { code: "outcome-unknown", retryable: false }, "open"],
-    [409, {}, { code: "outcome-unknown", retryable: true }, "again"],
+    [409, {}, { code: "outcome-unknown", retryable: true }, "pending"],
     [409, { "retry-after": "1" }, { code: "sold-out", retryable: false }, "declined"],
     [400, {}, { code: "idempotency-key-invalid", retryable: false }, "refused"],
     [422, {}, { code: "idempotency-key-reused", retryable: false }, "refused"],
+    [422, {}, { code: "idempotency-key-reused", retryable: true }, "refused"],
+    [400, {}, { code: "request-unreadable", retryable: false }, "refused"],
     [422, {}, { code: "validation", retryable: false }, "declined"],
     [401, {}, undefined, "refused"],
     [412, {}, undefined, "refused"],
@@ -69,6 +81,10 @@ describe("what an answer means", () => {
     [500, {}, undefined, "again"],
     [503, {}, { code: "store-unavailable", retryable: true }, "again"],
     [500, {}, { retryable: false }, "open"],
+    [500, { "idempotent-replayed": "true" }, undefined, "open"],
+    [502, {}, undefined, "again"],
+    [504, {}, undefined, "again"],
+    [422, {}, { code: "own", retryable: true }, "again"],
   ] as const)("%i %o %o is %s", (status, lines, problem, meaning) => {
     expect(meaningOf(status, headers(lines), problem)).toBe(meaning);
   });
@@ -102,6 +118,104 @@ describe("what an answer means", () => {
   });
 });
 
+describe("the form of keys", () => {
+  const policy = (form: string): ReturnType<typeof readPolicy> => readPolicy({ key: { form } });
+  it("is bare where it can be, quoted and escaped where it must be", () => {
+    expect(headerText("k-1", undefined)).toBe("k-1");
+    expect(headerText('a "b" \\', undefined)).toBe('"a \\"b\\" \\\\"');
+    expect(headerText("k-1", policy("strict"))).toBe('"k-1"');
+    expect(headerText("a{1}", policy("bare"))).toBe("a{1}");
+  });
+
+  it.each(["", "ä", "a\n", "x".repeat(256), 7])("%o is refused as a key, and not shown", (key) => {
+    const check = (): string => checkKey(key, undefined);
+    expect(check).toThrow(expect.objectContaining({ code: "key-invalid" }));
+  });
+
+  it.each([
+    ["bob@example.com", "e-mail"],
+    ["pay-bob%40example.com", "e-mail"],
+    ["4242 4242 4242 4242", "card"],
+    ["+81 3 1234 5678", "telephone"],
+  ])("%s is warned about without being shown", (key, kind) => {
+    const told: string[] = [];
+    expect(checkKey(key, (message) => told.push(message))).toBe(key);
+    expect(told.join()).toContain(kind);
+    expect(told.join()).not.toContain(key);
+  });
+
+  it("random keys are not warned about", () => {
+    const told: string[] = [];
+    for (const key of [uuidV4(), uuidV7(), "order-7f3a9c"]) checkKey(key, (message) => told.push(message));
+    expect(told).toEqual([]);
+  });
+});
+
+describe("options", () => {
+  it.each([
+    [{ tries: 0 }, "retry.tries must be a whole number of at least 1; it is 0"],
+    [{ tries: 1.5 }, "retry.tries"],
+    [{ deadlineMs: "30s" }, 'retry.deadlineMs must be milliseconds, 1 to 2147483647; it is "30s"'],
+    [{ timeoutMs: Number.NaN }, "retry.timeoutMs"],
+    [{ pauseMs: -1 }, "retry.pauseMs"],
+    [{ attempts: 4 }, 'it is "attempts"'],
+  ])("retry %o is refused by name", (retry, message) => {
+    const make = (): unknown => createClient({ retry: retry as never });
+    expect(make).toThrow(
+      expect.objectContaining({ code: "option-invalid", message: expect.stringContaining(message) }),
+    );
+  });
+
+  it.each([
+    [{ baseUrl: "" }, "baseUrl"],
+    [{ fetch: "x" }, "fetch must be a function"],
+    [{ retentionMs: 0 }, "retentionMs"],
+    [{ storage: { getItem: () => null } }, "storage.setItem"],
+  ])("%o is refused by name", (options, message) => {
+    expect(() => createClient(options as never)).toThrow(message);
+  });
+
+  it("the last word has the request, absent values change nothing", () => {
+    expect(resolveRetry({ tries: 3, pauseMs: 7 }, { tries: 2, pauseMs: undefined } as never)).toMatchObject({
+      tries: 2,
+      pauseMs: 7,
+    });
+  });
+
+  it("paths are below the base; what is no address is refused, not retried", () => {
+    expect(urlOf("https://a.example/v1/", "/payments")).toBe("https://a.example/v1/payments");
+    expect(urlOf("https://a.example/v1", "payments?a=1")).toBe("https://a.example/v1/payments?a=1");
+    expect(urlOf("https://a.example", "https://b.example/x")).toBe("https://b.example/x");
+    expect(() => urlOf(undefined, "/payments")).toThrow("set baseUrl");
+  });
+});
+
+describe("keys for other services", () => {
+  const ctx = { key: "caller-key", reference: (name: string) => `ref-${name}` };
+  const trustDomain = ["https://ledger.internal"];
+
+  it("are derived, so that the caller's own key goes nowhere", () => {
+    expect(downstreamHeaders(ctx, "bank.charge")).toEqual({ "Idempotency-Key": "ref-bank.charge" });
+    for (const to of [
+      "https://bank.example/charges",
+      "http://ledger.internal/",
+      "https://ledger.internal.evil.example/",
+    ]) {
+      expect(downstreamHeaders(ctx, "x", { to, trustDomain })).toEqual({ "Idempotency-Key": "ref-x" });
+    }
+  });
+
+  it("are the caller's own inside the same trust domain", () => {
+    const headers = downstreamHeaders(ctx, "x", {
+      to: "https://ledger.internal/entries",
+      trustDomain,
+      header: "X-Key",
+    });
+    expect(headers).toEqual({ "X-Key": "caller-key" });
+    expect(() => downstreamHeaders(ctx, "x", { to: "/entries", trustDomain })).toThrow("to must be an http");
+  });
+});
+
 describe("a server's policy", () => {
   it.each([
     ["P1D", 86_400_000],
@@ -121,6 +235,8 @@ describe("a server's policy", () => {
       header: "Idempotency-Key",
       retentionMs: undefined,
       quoted: false,
+      form: "lenient",
+      uuidV4: false,
       operations: [],
     });
     const operations = [{ method: "POST", path: "/p", required: true }];

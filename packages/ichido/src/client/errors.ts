@@ -1,5 +1,15 @@
 /** Errors of the client. Outcomes of requests are values; these are mistakes in how the client is used. */
-export type ClientErrorCode = "attempt-changed" | "attempt-missing" | "option-invalid" | "payload-unhashable";
+import type { Attempt } from "./attempt.ts";
+import type { UnknownReason } from "./result.ts";
+
+export type ClientErrorCode =
+  | "attempt-changed"
+  | "attempt-missing"
+  | "key-invalid"
+  | "option-invalid"
+  | "outcome-unknown"
+  | "payload-unhashable"
+  | "storage-failed";
 
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
@@ -7,5 +17,36 @@ export class ClientError extends Error {
   constructor(code: ClientErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.code = code;
+  }
+}
+
+/**
+ * What `createFetch` throws where a `Response` would be a lie: the request may or may not have taken effect. Send
+ * `attempt` again later, or let a person find out; a new key could do it twice.
+ */
+export class UnknownOutcomeError extends ClientError {
+  override readonly name: string = "UnknownOutcomeError";
+  readonly attempt: Attempt;
+  readonly key: string;
+  readonly reason: UnknownReason;
+  /** The last answer, where there was one. */
+  readonly response: Response | undefined;
+  constructor(told: {
+    readonly attempt: Attempt;
+    readonly reason: UnknownReason;
+    readonly tries: number;
+    readonly response?: Response | undefined;
+    readonly cause?: unknown;
+  }) {
+    super(
+      "outcome-unknown",
+      `the outcome is not known after ${told.tries} tries (${told.reason}). Send again with { attempt: error.attempt }: ` +
+        "the same key gives the same answer, a new key could do it twice",
+      told.cause === undefined ? undefined : { cause: told.cause },
+    );
+    this.attempt = told.attempt;
+    this.key = told.attempt.key;
+    this.reason = told.reason;
+    this.response = told.response;
   }
 }

@@ -39,6 +39,19 @@ export function uuidV7(nowMs: number = Date.now()): string {
   return formatted(bytes, 7);
 }
 
+/** Maps, sets, forms and bytes are compared by what they hold, with their kind; JSON would see an empty object. */
+function listOf(value: object): unknown[] | undefined {
+  if (Array.isArray(value)) return value;
+  const kind = Object.prototype.toString.call(value);
+  if (/Blob|File\]|ArrayBuffer|Stream|Promise|Weak/.test(kind)) {
+    throw new ClientError(
+      "payload-unhashable",
+      `the payload holds ${kind}; describe it instead, by name, size or hash`,
+    );
+  }
+  return Symbol.iterator in value ? [kind, ...(value as Iterable<unknown>)] : undefined;
+}
+
 /** JSON with members sorted, so that equal contents have equal texts. */
 export function stableJson(value: unknown): string {
   const seen = new Set<object>();
@@ -50,8 +63,9 @@ export function stableJson(value: unknown): string {
       return write((each as { toJSON(): unknown }).toJSON());
     if (seen.has(each)) throw new ClientError("payload-unhashable", "the payload refers to itself; pass plain JSON");
     seen.add(each);
-    const text = Array.isArray(each)
-      ? `[${each.map(write).join(",")}]`
+    const list = listOf(each);
+    const text = list
+      ? `[${list.map(write).join(",")}]`
       : `{${Object.entries(each)
           .filter(([, member]) => member !== undefined)
           .toSorted(([a], [b]) => (a < b ? -1 : 1))

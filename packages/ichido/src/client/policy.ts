@@ -6,6 +6,10 @@ export interface ServerPolicy {
   readonly retentionMs: number | undefined;
   /** The key must be sent as a structured string, in quotes. */
   readonly quoted: boolean;
+  /** How the key is written; `lenient` takes it with or without quotes. */
+  readonly form: "strict" | "lenient" | "bare";
+  /** The server takes UUIDs of version 4 alone. */
+  readonly uuidV4: boolean;
   readonly operations: readonly { readonly method: string; readonly path: string; readonly required: boolean }[];
 }
 
@@ -23,18 +27,21 @@ export function durationMs(text: unknown): number | undefined {
 
 interface Published {
   readonly header?: unknown;
-  readonly key?: { readonly form?: unknown };
+  readonly key?: { readonly form?: unknown; readonly format?: unknown };
   readonly retention?: { readonly duration?: unknown };
   readonly operations?: unknown;
 }
 
 export function readPolicy(value: unknown): ServerPolicy {
   const published = (value ?? {}) as Published;
+  const form = published.key?.form;
   const operations = Array.isArray(published.operations) ? (published.operations as Record<string, unknown>[]) : [];
   return {
     header: typeof published.header === "string" ? published.header : "Idempotency-Key",
     retentionMs: durationMs(published.retention?.duration),
-    quoted: published.key?.form === "strict",
+    quoted: form === "strict",
+    form: form === "strict" || form === "bare" ? form : "lenient",
+    uuidV4: published.key?.format === "uuid-v4",
     operations: operations.map(({ method, path, required }) => ({
       method: String(method),
       path: String(path),

@@ -1,4 +1,5 @@
 /** What an answer means for the intent, and when to ask again. */
+import { isReplay } from "./replay-marker.ts";
 
 export interface ProblemDocument {
   readonly type?: string;
@@ -7,10 +8,13 @@ export interface ProblemDocument {
   readonly detail?: string;
   readonly status?: number;
   readonly retryable?: boolean;
+  /** With `response-not-stored`: how the operation answered. */
+  readonly originalStatus?: number;
+  readonly location?: string;
 }
 
 export interface RetryOptions {
-  /** Tries in all. Default 8. */
+  /** Tries that may fail. Asking after a request that is still running does not count. Default 8. */
   readonly tries?: number;
   /** From the first try to the last answer. Default 60 000. */
   readonly deadlineMs?: number;
@@ -34,25 +38,37 @@ export const retryDefaults: Required<RetryOptions> = {
 
 /**
  * `done` and `declined` are definitive. `refused`: definitive for this request, but the key was not used up (log in,
- * correct, and send again with the same key). `again`: ask again with the same key. `open`: nobody knows, and asking again
- * by itself will not help.
+ * correct, and send again with the same key). `again`: ask again with the same key. `pending`: the server works on it;
+ * ask again until the deadline. `open`: nobody knows, and asking again by itself will not help.
  */
-export type Meaning = "done" | "declined" | "refused" | "again" | "open";
+export type Meaning = "done" | "declined" | "refused" | "again" | "pending" | "open";
 
 const again = new Set([408, 425, 429]);
-const keyNotUsed = new Set([400, 401, 403, 412, 413, 415, 428]);
-const layerRefusals = new Set(["idempotency-key-required", "idempotency-key-invalid", "idempotency-key-reused"]);
+const keyNotUsed = new Set([401, 403, 412, 413, 415, 428]);
+/** Of the idempotency layer itself: nothing ran, and sending the same again cannot help. */
+const layerRefusals = new Set([
+  "idempotency-key-required",
+  "idempotency-key-invalid",
+  "idempotency-key-reused",
+  "request-too-large",
+  "request-unreadable",
+]);
 
 export function meaningOf(status: number, headers: Headers, problem: ProblemDocument | undefined): Meaning {
   const mayRetry = problem?.retryable;
-  if (status === 202 && headers.has("retry-after")) return "again";
+  const code = problem?.code ?? "";
+  const asksToWait = headers.has("retry-after");
+  if (status === 202 && asksToWait) return "pending";
   if (status < 400) return "done";
-  if (problem?.code === "outcome-unknown") return mayRetry === true ? "again" : "open";
-  if (status >= 500) return mayRetry === false ? "open" : "again";
+  if (layerRefusals.has(code)) return "refused";
+  // The operation ran, only its answer is gone: how it answered decides.
+  if (code === "response-not-stored") return (problem?.originalStatus ?? 200) < 400 ? "done" : "declined";
+  if (code === "outcome-unknown") return mayRetry === true ? "pending" : "open";
+  // A stored server error is replayed for ever: the same key will never learn more.
+  if (status >= 500) return mayRetry === false || (mayRetry === undefined && isReplay(headers)) ? "open" : "again";
+  if (status === 409 && (code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "pending";
   if (mayRetry === true || (mayRetry === undefined && again.has(status))) return "again";
-  if (status === 409 && mayRetry === undefined && headers.has("retry-after")) return "again";
-  if (layerRefusals.has(problem?.code ?? "")) return "refused";
-  return status !== 400 && keyNotUsed.has(status) ? "refused" : "declined";
+  return keyNotUsed.has(status) ? "refused" : "declined";
 }
 
 /** Seconds or a date; the date is read against the server's own clock, so that ours may be wrong. */

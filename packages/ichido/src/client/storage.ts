@@ -3,6 +3,8 @@ export interface AttemptStorage {
   getItem(name: string): string | null | undefined | Promise<string | null | undefined>;
   setItem(name: string, value: string): unknown;
   removeItem(name: string): unknown;
+  /** Where others share it without Web Locks: nobody else changes the item while `work` runs. */
+  lock?<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
 export function memoryStorage(): AttemptStorage {
@@ -52,10 +54,13 @@ interface LockManagerLike {
 
 const queues = new Map<string, Promise<unknown>>();
 
-/** Between tabs where the browser has Web Locks, within the page always. */
-export function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+/** By the storage's own lock where it has one, between tabs where the browser has Web Locks, within the page always. */
+export function withLock<T>(storage: AttemptStorage, name: string, work: () => Promise<T>): Promise<T> {
   const locks = (globalThis as { navigator?: { locks?: LockManagerLike } }).navigator?.locks;
-  const guarded = (): Promise<T> => (locks === undefined ? work() : locks.request(name, work));
+  const guarded = (): Promise<T> => {
+    if (storage.lock !== undefined) return storage.lock(name, work);
+    return locks === undefined ? work() : locks.request(name, work);
+  };
   const turn = (queues.get(name) ?? Promise.resolve()).then(guarded, guarded);
   const settled = turn.then(
     () => undefined,

@@ -1,0 +1,110 @@
+/** `ichido/client/node`: attempts that outlive the process, in a file. */
+import { randomBytes } from "node:crypto";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ClientError } from "./errors.ts";
+import type { AttemptStorage } from "./storage.ts";
+
+export interface FileStorageOptions {
+  /** How long to wait for another process that is writing. Default 10 000. */
+  readonly lockWaitMs?: number;
+}
+
+/** A lock that old was left by a process that died: what it guards takes milliseconds. */
+const lockStaleMs = 5_000;
+const lockPollMs = 20;
+
+/**
+ * One JSON file, readable by its owner alone. It is replaced as a whole (written beside, flushed, renamed), so a crash
+ * leaves the old or the new one. Processes that share it take turns through a lock file beside it.
+ */
+export function fileStorage(path: string, options: FileStorageOptions = {}): AttemptStorage {
+  if (typeof path !== "string" || path === "") {
+    throw new ClientError("option-invalid", `fileStorage needs the path of a file; it is ${JSON.stringify(path)}`);
+  }
+  const file = resolve(path);
+  const lockFile = `${file}.lock`;
+  const lockWaitMs = options.lockWaitMs ?? 10_000;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  async function readAll(): Promise<Record<string, string>> {
+    let text: string;
+    try {
+      text = await readFile(file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+      throw error;
+    }
+    // A file that cannot be read may hold open attempts: forgetting them could do things twice.
+    const items: unknown = JSON.parse(text);
+    if (typeof items !== "object" || items === null || Array.isArray(items))
+      throw new Error(`${file} holds no attempts`);
+    return items as Record<string, string>;
+  }
+
+  async function writeAll(items: Record<string, string>): Promise<void> {
+    await mkdir(dirname(file), { recursive: true });
+    const beside = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+    const handle = await open(beside, "wx", 0o600);
+    try {
+      await handle.writeFile(JSON.stringify(items));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(beside, file);
+  }
+
+  async function takeLock(): Promise<void> {
+    const giveUpMs = performance.now() + lockWaitMs;
+    await mkdir(dirname(file), { recursive: true });
+    for (;;) {
+      try {
+        await (await open(lockFile, "wx", 0o600)).close();
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      const age = await stat(lockFile).then(
+        ({ mtimeMs }) => Date.now() - mtimeMs,
+        () => 0,
+      );
+      if (age > lockStaleMs) {
+        // Renamed first: of several that find it stale, one moves it away, and none removes a fresh one by mistake of time.
+        const aside = `${lockFile}.${randomBytes(6).toString("hex")}`;
+        await rename(lockFile, aside).then(
+          () => rm(aside, { force: true }),
+          () => undefined,
+        );
+      } else if (performance.now() > giveUpMs) {
+        throw new ClientError("storage-failed", `${lockFile} is held by another process; nothing was sent`);
+      }
+      await sleep(lockPollMs);
+    }
+  }
+
+  const change = async (edit: (items: Record<string, string>) => void): Promise<void> => {
+    const items = await readAll();
+    edit(items);
+    await writeAll(items);
+  };
+
+  return {
+    getItem: async (name) => (await readAll())[name],
+    setItem: (name, value) => change((items) => void (items[name] = value)),
+    removeItem: (name) => change((items) => void delete items[name]),
+    lock(_name, work) {
+      const next = turn.then(async () => {
+        await takeLock();
+        try {
+          return await work();
+        } finally {
+          await rm(lockFile, { force: true });
+        }
+      });
+      turn = next.catch(() => undefined);
+      return next;
+    },
+  };
+}
