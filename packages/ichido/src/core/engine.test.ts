@@ -8,7 +8,10 @@ import {
   responseOf,
   textOf,
 } from "../../../../test/support/engine-bed.ts";
-import { RequestBodyError } from "./errors.ts";
+import { memoryStore } from "../stores/memory/index.ts";
+import type { FakeClock } from "../testing/clock.ts";
+import { IchidoError, RequestBodyError } from "./errors.ts";
+import type { Store } from "./store.ts";
 import { profiles } from "./profiles.ts";
 
 describe("a first request and its retries", () => {
@@ -627,6 +630,22 @@ describe("a store that fails", () => {
     expect(problemIn(await ask())).toMatchObject({ code: "outcome-unknown" });
   });
 
+  it("A27 an answer that the store can never take is remembered as done and not run again", async () => {
+    const base = (clock: FakeClock): Store => {
+      const store = memoryStore({ nowMs: clock.nowMs });
+      const complete: Store["complete"] = async (request) => {
+        if (request.response.body.length > 4)
+          throw new IchidoError("value-not-serialisable", "too large for this server");
+        return store.complete(request);
+      };
+      return { ...store, complete };
+    };
+    const { ask, events } = bed({}, base);
+    expect(await answer(executionOf(await ask()))).toEqual({ kind: "send", addHeaders: [] });
+    expect(problemIn(await ask())).toMatchObject({ code: "response-not-stored", originalStatus: 201 });
+    expect(events).toContainEqual(expect.objectContaining({ code: "answer-too-large" }));
+  });
+
   it("a release that fails is tried again", async () => {
     const { ask, store, clock } = bed();
     const first = executionOf(await ask());
@@ -637,7 +656,6 @@ describe("a store that fails", () => {
   });
 
   it("a full store refuses new keys with 503 and still replays", async () => {
-    const { memoryStore } = await import("../stores/memory/index.ts");
     const { ask, serve } = bed({}, (clock) => memoryStore({ recordsMax: 1, nowMs: clock.nowMs }));
     await serve();
     expect(problemIn(await ask({ key: "key-2" }))).toMatchObject({ status: 503, code: "store-unavailable" });

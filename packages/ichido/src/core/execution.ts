@@ -16,7 +16,7 @@ import { referenceOf } from "./reference.ts";
 import { keyHashOf } from "./scope.ts";
 import { createSteps, FenceLost, OutcomeOpen } from "./steps.ts";
 import type { Claim, ClaimResult, Fenced } from "./store.ts";
-import type { StoreCalls } from "./store-calls.ts";
+import { isUnstorable, type StoreCalls } from "./store-calls.ts";
 import type { TransactionRunner } from "./transaction.ts";
 
 export type Grant = Extract<ClaimResult, { outcome: "granted" }>;
@@ -143,8 +143,23 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     }
   }
 
+  /** An answer that the store can never take (too large for it) is remembered as done, instead of being tried for ever. */
+  async function complete(response: StoredResponse): Promise<Fenced> {
+    try {
+      return await calls.complete({ ...claim, response });
+    } catch (error) {
+      if (!isUnstorable(error) || response.kind === "tombstone") throw error;
+      emit({
+        type: "warning",
+        code: "answer-too-large",
+        message: `${operation}: the store cannot take an answer of this size`,
+      });
+      return calls.complete({ ...claim, response: tombstoneOf(response) });
+    }
+  }
+
   async function keep(response: StoredResponse): Promise<Settled> {
-    const result = await writeDown("complete", () => calls.complete({ ...claim, response }));
+    const result = await writeDown("complete", () => complete(response));
     if (result === "stale") return { kind: "replace", response: await parts.truth() };
     if (result === "ok") parts.onKept(response);
     return result === "failed" && route.enforce ? notStored : sendAsIs;

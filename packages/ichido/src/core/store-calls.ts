@@ -1,6 +1,7 @@
 /** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
 import { DeadlineExceeded, withDeadline } from "./deadline.ts";
 import type { Environment } from "./environment.ts";
+import { isIchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultName, FaultPoint } from "./faults.ts";
 import type {
@@ -125,6 +126,11 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     sweep: (request) => call("sweep", () => store.sweep(request), { timeoutMs: parts.timeoutMs + request.budgetMs }),
     ping: () => call("ping", () => store.ping()),
   };
+}
+
+/** The store says that it can never take this value, so trying again is of no use. */
+export function isUnstorable(error: unknown): boolean {
+  return error instanceof StoreFailure && isIchidoError(error.cause) && error.cause.code === "value-not-serialisable";
 }
 
 /** What to tell a person of a store failure: never the driver's text, which may quote a key. */
