@@ -31,6 +31,10 @@ declare
   taken text;
   former_timeout text;
 begin
+  -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
+  if pg_is_in_recovery() then
+    raise exception 'ichido claims on the primary only' using errcode = 'read_only_sql_transaction';
+  end if;
   -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
   -- the caller's.
   former_timeout := current_setting('lock_timeout');
