@@ -51,6 +51,19 @@ async function probe(parts: HandleParts): Promise<boolean> {
   }
 }
 
+const constraintPrimary = 19;
+const wrapsMax = 4;
+
+/** Looks through what ORMs wrap around the driver's error. */
+function isConstraint(error: unknown, depth = 0): boolean {
+  if (typeof error !== "object" || error === null || depth > wrapsMax) return false;
+  const { sqlState, errcode, code, cause, original, driverError } = error as Readonly<Record<string, unknown>>;
+  if (typeof sqlState === "string") return sqlState.startsWith("23");
+  if (typeof errcode === "number") return (errcode & 0xff) === constraintPrimary;
+  if (typeof code === "string" && code.startsWith("SQLITE_CONSTRAINT")) return true;
+  return [cause, original, driverError].some((inner) => isConstraint(inner, depth + 1));
+}
+
 export function handleOf(parts: HandleParts): TransactionHandle {
   let checked: Promise<void> | undefined;
   let poison: unknown;
@@ -70,8 +83,9 @@ export function handleOf(parts: HandleParts): TransactionHandle {
       try {
         return await parts.execute(sql, values);
       } catch (error) {
-        // A statement that failed may have lost its connection; a driver that reconnects would run the next one outside.
-        poison = error;
+        // A statement that failed may have lost its connection; a driver that reconnects would run the next one outside. A
+        // violated constraint is the server's own word: MySQL and SQLite undo that statement and go on.
+        if (!isConstraint(error)) poison = error;
         throw error;
       }
     },

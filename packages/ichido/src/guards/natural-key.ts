@@ -1,0 +1,93 @@
+/**
+ * Creation that can be repeated: by an id that the client chose, or by a natural key such as (tenant, invoice number).
+ * The insert comes first and the database's own unique key decides; whoever finds the row there compares its content.
+ */
+import { locking, requireSome, statementOn, type Columns, type GuardExecutor, type Statement } from "./statement.ts";
+
+export type CreateResult =
+  | { readonly outcome: "created" }
+  /** It is there with the same content: a repeated request. */
+  | { readonly outcome: "same" }
+  /** It is there with other content. Nothing changed. */
+  | { readonly outcome: "conflict" };
+
+export interface CreateRequest {
+  readonly table: string;
+  /** The columns of one unique key: `{ tenant, number }`. */
+  readonly key: Columns;
+  /** What makes it the same. */
+  readonly content: Columns;
+  /** Columns that are written but not compared, such as the time of creation. */
+  readonly other?: Columns;
+}
+
+/** `table` needs a primary or unique key on exactly the columns of `key`. */
+export async function createOnce(on: GuardExecutor, request: CreateRequest): Promise<CreateResult> {
+  const { table, key, content, other = {} } = request;
+  requireSome(key, "key");
+  if (await inserted(on, table, key, { ...other, ...content, ...key })) return { outcome: "created" };
+  const look = statementOn(on);
+  const same = Object.entries(content).map(([column, value]) => equal(on, look, column, value));
+  const comparison = same.length === 0 ? "1 = 1" : same.join(" AND ");
+  const { row } = await look.run(
+    `SELECT CASE WHEN ${comparison} THEN 1 ELSE 0 END AS same_content FROM ${look.name(table)} ` +
+      `WHERE ${look.allEqual(key)}${locking(on)}`,
+  );
+  // Deleted between the two statements: as good as never seen, but not ours to create a second time in one breath.
+  if (row === undefined) return { outcome: "conflict" };
+  return { outcome: Number(row["same_content"]) === 1 ? "same" : "conflict" };
+}
+
+/** An id that the client chose, in the column `id`. */
+export function createByClientId(
+  on: GuardExecutor,
+  request: Omit<CreateRequest, "key"> & { readonly id: string | number },
+): Promise<CreateResult> {
+  const { id, ...rest } = request;
+  return createOnce(on, { ...rest, key: { id } });
+}
+
+async function inserted(on: GuardExecutor, table: string, key: Columns, row: Columns): Promise<boolean> {
+  const insert = statementOn(on);
+  const columns = Object.keys(row).map((column) => insert.name(column));
+  const values = Object.values(row).map((value) => insert.bind(value));
+  const head = `INSERT INTO ${insert.name(table)} (${columns.join(", ")}) VALUES (${values.join(", ")})`;
+  if (on.dialect !== "mysql") {
+    const target = Object.keys(key).map((column) => insert.name(column));
+    return (await insert.run(`${head} ON CONFLICT (${target.join(", ")}) DO NOTHING`)).affected > 0;
+  }
+  // Neither IGNORE, which hides every other fault, nor ON DUPLICATE KEY, whose row count depends on the connection's flags.
+  try {
+    await insert.run(head);
+    return true;
+  } catch (error) {
+    const look = statementOn(on);
+    const { row: found } = isDuplicate(error)
+      ? await look.run(`SELECT 1 AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`)
+      : {};
+    // A duplicate of another unique key is the caller's business.
+    if (found === undefined) throw error;
+    return false;
+  }
+}
+
+const duplicateEntry = 1062;
+
+/** Looks through what ORMs wrap around the driver's error. */
+function isDuplicate(error: unknown): boolean {
+  const { errno, cause, original, driverError } = Object(error) as Readonly<Record<string, unknown>>;
+  return (
+    errno === duplicateEntry ||
+    [cause, original, driverError].some((inner) => inner !== undefined && isDuplicate(inner))
+  );
+}
+
+/** By the database, which knows its types; null equals null. */
+function equal(on: GuardExecutor, look: Statement, column: string, value: Columns[string]): string {
+  const name = look.name(column);
+  const place = look.bind(value);
+  if (on.dialect === "postgres") return `${name} IS NOT DISTINCT FROM ${place}`;
+  if (on.dialect === "sqlite") return `${name} IS ${place}`;
+  // The collations of MySQL find "Ann" and "ann " equal.
+  return typeof value === "string" ? `CAST(${name} AS BINARY) <=> CAST(${place} AS BINARY)` : `${name} <=> ${place}`;
+}

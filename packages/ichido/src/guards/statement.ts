@@ -1,0 +1,81 @@
+/** Statements of guards, in the dialect of the connection they run on. */
+import { IchidoError } from "../core/errors.ts";
+import type { TransactionHandle } from "../core/transaction.ts";
+
+/** A transaction handle (`fromPg(client)` and its like), or anything that runs a statement on one connection. */
+export type GuardExecutor = Pick<TransactionHandle, "dialect" | "execute">;
+
+/** What can stand in a column. `undefined` is refused: it is nearly always a misspelt member. */
+export type ColumnValue = string | number | bigint | boolean | null | Date | Uint8Array;
+export type Columns = Readonly<Record<string, ColumnValue>>;
+
+const nameForm = /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/;
+
+/** A name as the database stores it, quoted; `schema.table` is quoted part by part. */
+export function quotedName(on: GuardExecutor, name: string): string {
+  const quote = on.dialect === "mysql" ? "`" : '"';
+  return name
+    .split(".")
+    .map((part) => {
+      if (!nameForm.test(part)) {
+        throw new IchidoError(
+          "option-invalid",
+          `a table or column name must be letters, digits and underscores, got ${JSON.stringify(name)}`,
+        );
+      }
+      return `${quote}${part}${quote}`;
+    })
+    .join(".");
+}
+
+export interface Statement {
+  /** Adds a value and gives the place where it stands. */
+  bind(value: ColumnValue): string;
+  name(name: string): string;
+  /** `a = $1 AND b = $2` */
+  allEqual(columns: Columns): string;
+  /** `a = $1, b = $2` */
+  assign(columns: Columns): string;
+  run(sql: string): Promise<{ readonly affected: number; readonly row: Readonly<Record<string, unknown>> | undefined }>;
+}
+
+export function statementOn(on: GuardExecutor): Statement {
+  const values: ColumnValue[] = [];
+  const pairs = (columns: Columns, separator: string): string =>
+    Object.entries(columns)
+      .map(([column, value]) => `${quotedName(on, column)} = ${bind(value)}`)
+      .join(separator);
+
+  function bind(value: ColumnValue): string {
+    if ((value as unknown) === undefined) {
+      throw new IchidoError("option-invalid", "a guard was given undefined for a column; name a value, or null");
+    }
+    values.push(value);
+    return on.dialect === "postgres" ? `$${values.length}` : "?";
+  }
+
+  return {
+    bind,
+    name: (name) => quotedName(on, name),
+    allEqual: (columns) => pairs(columns, " AND "),
+    assign: (columns) => pairs(columns, ", "),
+    async run(sql) {
+      const { affected, rows } = await on.execute(sql, values);
+      return { affected, row: rows[0] };
+    },
+  };
+}
+
+/**
+ * Reads the newest version and keeps it until the transaction ends. Without the lock a snapshot of MySQL's could still
+ * show what the conditional write has just found changed. Shared, because an insert that met a duplicate holds such a lock
+ * there already: two that both wanted more would wait for each other. SQLite has one writer, and this is it.
+ */
+export function locking(on: GuardExecutor): string {
+  if (on.dialect === "sqlite") return "";
+  return on.dialect === "mysql" ? " LOCK IN SHARE MODE" : " FOR SHARE";
+}
+
+export function requireSome(columns: Columns, what: string): void {
+  if (Object.keys(columns).length === 0) throw new IchidoError("option-invalid", `${what}: name at least one column`);
+}
