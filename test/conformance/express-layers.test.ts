@@ -51,6 +51,8 @@ interface Request {
   readonly headers?: http.OutgoingHttpHeaders;
   readonly path?: string;
   readonly content?: string;
+  /** Default: a connection of its own, closed after the answer. */
+  readonly agent?: http.Agent;
 }
 
 function post(port: number, { key = freshKey(), headers = {}, ...rest }: Request = {}): Promise<Reply> {
@@ -358,11 +360,13 @@ for (const [name, framework] of Object.entries(frameworks)) {
       });
       const port = await listen(app);
       const key = freshKey();
-      expect((await post(port, { key })).status).toBe(503);
+      const agent = new http.Agent({ keepAlive: true });
+      expect((await post(port, { key, agent })).status).toBe(503);
       await until("the claim to be given back", async () => (await store.stats()).failed === 1);
       slow = false;
       expect((await post(port, { key })).status).toBe(201);
       expect(runs).toBe(1);
+      agent.destroy();
     });
 
     it("E-05 a client that leaves before a later parser reads the body does not leave a false answer behind", async () => {

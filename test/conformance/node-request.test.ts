@@ -8,6 +8,7 @@ import { captureBody } from "ichido/express";
 import type { RequestBody } from "ichido";
 import { afterEach, describe, expect, it } from "vitest";
 import { neutralRequest, type NodeRequest } from "../../packages/ichido/src/http/node-request.ts";
+import { captureBytes } from "../../packages/ichido/src/http/request-bytes.ts";
 import { ask, connect, until } from "./wire.ts";
 
 let server: http.Server | undefined;
@@ -88,6 +89,31 @@ describe("F-08 F-12 an unread body", () => {
     agent.destroy();
   });
 
+  it("F-12 that nobody reads after a mere capture leaves the connection usable", async () => {
+    const port = await serve(async (request, response) => {
+      // Part of it has arrived by now, the rest waits behind the high water mark.
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      captureBytes(request, 1_000_000);
+      response.end("answered");
+    });
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    for (let index = 0; index < 2; index += 1) {
+      expect((await ask(port, { content: "a".repeat(900_000), agent })).body.toString()).toBe("answered");
+    }
+    agent.destroy();
+  });
+
+  it("F-12 that was captured and left behind the high water mark is pulled in", async () => {
+    const port = await serve(async (request, response) => {
+      captureBytes(request, 1_000_000);
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      const seen = await look(request);
+      response.end(JSON.stringify({ seen: text(seen).length, read: (await readAll(request)).length }));
+    });
+    const reply = await ask(port, { content: "a".repeat(500_000) });
+    expect(reply.body.toString()).toBe('{"seen":500000,"read":500000}');
+  });
+
   it("F-08 nothing, zero length and empty chunks are alike", async () => {
     const port = await serve(async (request, response) => void response.end(text(await look(request))));
     const none = JSON.stringify({ kind: "none" });
@@ -121,6 +147,17 @@ describe("F-08 F-12 an unread body", () => {
     socket.destroy();
     await until("the handler", () => read.length === 1);
     expect(read).toEqual(["full"]);
+  });
+
+  it("E-01 declared to be larger than the bound is refused before it is sent", async () => {
+    const port = await serve(async (request, response) => void response.end(text(await look(request, 1_000))));
+    const socket = await connect(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n");
+    let seen = "";
+    socket.on("data", (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
+    await until("the refusal", () => seen.includes("error request-too-large"));
+    socket.destroy();
   });
 
   it("E-01 larger than the bound is refused, declared or not", async () => {
@@ -250,7 +287,10 @@ for (const [name, framework] of Object.entries({
 
     it("A28 a multipart body that was read without capture is an error that says what to mount", async () => {
       const consume: express.RequestHandler = (request, _response, next) => {
-        request.on("end", next);
+        request.on("end", () => {
+          if (request.is("multipart/*")) request.body = { amount: "100" };
+          next();
+        });
         request.resume();
       };
       const port = await app((made) => void made.use(consume));

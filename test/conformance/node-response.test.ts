@@ -242,6 +242,27 @@ describe("the handler sees a response as Node makes it", () => {
     expect(answered(wire as Wire).body).toBe("content");
   });
 
+  it("A23 a Trailer header without trailers does not break the answer", async () => {
+    const { port } = await start((_request, response) => {
+      response.setHeader("Trailer", "X-Sum");
+      response.end("content");
+    });
+    expect((await ask(port)).body.toString()).toBe("content");
+  });
+
+  it("A26 layers mounted after the capture add their headers before they are captured", async () => {
+    const { port } = await start((_request, response) => {
+      const writeHead = response.writeHead.bind(response) as (...values: unknown[]) => ServerResponse;
+      (response as { writeHead: unknown }).writeHead = (...values: unknown[]) => {
+        response.setHeader("X-Inner", "1");
+        return writeHead(...values);
+      };
+      response.end("content");
+    });
+    expect((await ask(port)).headers["x-inner"]).toBe("1");
+    expect(answered(wire as Wire).headers).toEqual([["x-inner", "1"]]);
+  });
+
   it("A22 repeated headers keep their multiplicity and order", async () => {
     const { port } = await start((_request, response) => {
       response.setHeader("Link", ["</a>; rel=next", "</b>; rel=prev"]);
@@ -309,7 +330,8 @@ describe("the handler sees a response as Node makes it", () => {
 describe("E-08 answers that the context makes", () => {
   it("E-08 are sent at once and verbatim, over whatever the handler wrote, and outlive the error that follows", async () => {
     const provided = Promise.withResolvers<NeutralResponse>();
-    const body = Buffer.alloc(900_000, "p");
+    // More than the kernel takes at once: the end of the connection must wait for the rest.
+    const body = Buffer.alloc(20_000_000, "p");
     const { port, recorded } = await start(
       (request, response) => {
         response.setHeader("x-handler", "1");
@@ -414,6 +436,45 @@ describe("A27 answers that cannot be held", () => {
     expect(recorded.streams.map(({ status }) => status)).toEqual([200, 200]);
   });
 
+  it("A27 a writer that was held back goes on when an outer layer takes everything at once", async () => {
+    const { port } = await start(
+      (_request, response) => {
+        Readable.from(Array.from({ length: 10 }, () => Buffer.alloc(100_000))).pipe(response);
+      },
+      {
+        bodyBytesMax: 10,
+        outer(_request, response) {
+          const end = response.end.bind(response);
+          const taken: Buffer[] = [];
+          (response as { write: unknown }).write = (chunk: Buffer) => taken.push(chunk) > 0;
+          (response as { end: unknown }).end = () => end(Buffer.concat(taken));
+        },
+      },
+    );
+    expect((await ask(port)).body.length).toBe(1_000_000);
+  });
+
+  it("A25 a client that leaves while the head is being recorded is told to the writer", async () => {
+    const letGo = Promise.withResolvers<Settled>();
+    let closed = false;
+    const { port, recorded } = await start(
+      (_request, response) => {
+        response.on("close", () => {
+          closed = true;
+        });
+        response.flushHeaders();
+      },
+      { settled: () => letGo.promise },
+    );
+    const socket = await connect(port, post);
+    await until("opening", () => recorded.streams.length === 1);
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(closed).toBe(false);
+    letGo.resolve({ kind: "send", addHeaders: [] });
+    await until("close", () => closed);
+  });
+
   it("A25 a stream that lost its fence sends the replacement and swallows the rest", async () => {
     const response = { status: 409, headers: [], body: Buffer.from("lost") };
     let finished = false;
@@ -516,7 +577,7 @@ describe("E-05 the client goes away", () => {
     for (const when of ["before", "after"]) {
       const { recorded } = await dropped((response, gone) => {
         onFinished(response, () => undefined);
-        const begin = (): void => void send(response.req, path).pipe(response);
+        const begin = (): void => send(response.req, path).pipe(response);
         if (when === "before") begin();
         else void gone().then(begin);
       });
@@ -603,9 +664,31 @@ describe("A16 handlers that break off", () => {
       response.writeHead(201).end("made");
       request.socket.destroy();
     });
-    const reply = await ask(port);
-    expect([reply.status, reply.body.toString()]).toEqual([201, "made"]);
+    const socket = await connect(port, post);
+    let seen = "";
+    socket.on("data", (chunk: Buffer) => {
+      seen += chunk.toString("latin1");
+    });
+    await once(socket, "end");
+    expect(seen).toMatch(/^HTTP\/1\.1 201 Created\r\n[^]*\r\n\r\nmade$/);
     expect(recorded.outcomes).toHaveLength(1);
+  });
+
+  it("A16 a connection whose client left ends although the answer is still being recorded", async () => {
+    let closed = false;
+    const { port, recorded } = await start(
+      (request, response) => {
+        request.socket.once("close", () => {
+          closed = true;
+        });
+        response.end("made");
+      },
+      { settled: () => new Promise(() => undefined) },
+    );
+    const socket = await connect(port, post);
+    await until("settling", () => recorded.outcomes.length === 1);
+    socket.end();
+    await until("the connection to close", () => closed);
   });
 
   it("A16 an outer layer that fails on the answer does not take the process down", async () => {

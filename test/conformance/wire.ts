@@ -51,6 +51,8 @@ export async function startWire(handler: http.RequestListener, options: WireOpti
     captureResponse(request, response, execution, { quietMs: options.quietMs ?? 30_000 });
     handler(request, response);
   });
+  // A connection that is left open must not end by itself within a test.
+  server.keepAliveTimeout = 600_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
