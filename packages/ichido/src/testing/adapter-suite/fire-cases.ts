@@ -7,6 +7,7 @@ import { eventually, requestText, sendRaw, type Ask, type Reply } from "./client
 import { skewed } from "./expiry-cases.ts";
 import { askUntilSettled } from "./failure-cases.ts";
 import { allVerbs, faultyStore } from "./faulty-store.ts";
+import { sampleBytes } from "./plan.ts";
 import { assertExecuted, assertRefused, assertReplayed, freshKey, type App, type Rig } from "./rig.ts";
 
 async function runs(app: App, options: Ask, times: number): Promise<void> {
@@ -52,6 +53,9 @@ async function dropped(app: App, options: Ask, gate: string): Promise<void> {
   socket.destroy();
 }
 
+/** Ways whose answer is not replayed: live streams, and what is no answer of its own. */
+const notReplayed: readonly string[] = ["hints", "events", "flush"];
+
 const releasing = [401, 403, 408, 412, 413, 415, 425, 428, 429];
 
 async function expiredKeys(rig: Rig, app: App, count: number): Promise<readonly string[]> {
@@ -91,6 +95,41 @@ export const fireCases: readonly AdapterCase[] = [
       assert.equal(app.effects() - before, 1);
     }
   }),
+  defineCase(
+    "A02 storm",
+    "clients that drop at any moment and retry, in every way of writing: one effect each, nothing stuck",
+    async (rig) => {
+      const app = await rig.start({ engine: { onUnknown: "hold" } });
+      const ways = ["send", ...rig.subject.ways.filter((way) => !notReplayed.includes(way) && way !== "void")];
+      // Fixed choices that look like chance: the same drops in every run, at other moments of the handler each time.
+      const chance = sampleBytes(10_000, 2);
+      let draws = 0;
+      const draw = (below: number): number => {
+        draws += 1;
+        return ((chance[draws % chance.length] ?? 0) * below) >> 8;
+      };
+      const oneKey = async (_: unknown, index: number): Promise<void> => {
+        const way = ways[index % ways.length] ?? "send";
+        const options: Ask = { key: freshKey(), plan: { way, sleepMs: draw(12), content: { text: draw(2) * 30_000 } } };
+        const text = requestText(options);
+        for (let attempt = 0; attempt < 3; attempt += 1) {
+          // One in four is cut off inside its own request.
+          const socket = await sendRaw(app.port, draw(4) === 0 ? text.slice(0, -5) : text);
+          await sleep(draw(16));
+          socket.destroy();
+        }
+        const reply = await askUntilSettled(app, options);
+        assert.equal(reply.status, 201, `${way}: ${reply.body.toString().slice(0, 200)}`);
+        assertReplayed(await app.ask(options), reply);
+      };
+      const keys = 60;
+      for (let wave = 0; wave < keys / 10; wave += 1) {
+        await Promise.all(Array.from({ length: 10 }, (_, index) => oneKey(_, wave * 10 + index)));
+      }
+      const stats = await rig.store.stats();
+      assert.deepEqual([app.effects(), stats.completed, stats.processing], [keys, keys, 0]);
+    },
+  ),
   defineCase("A03", "a client that dropped gets the stored answer later; no key stays unfinished", async (rig) => {
     const app = await rig.start();
     const options: Ask = { key: freshKey() };
