@@ -165,13 +165,16 @@ describeWith("redis", "redis store and the server it is given", () => {
   });
 
   test("S1 a claim counts only when enough replicas have it", async () => {
-    const master = await start();
+    const master = await start({ "repl-diskless-sync-delay": 0 });
     const client = await open(master);
     const store = redisStore(client.client, { wait: { replicas: 1, timeoutMs: 300 } });
     await expect(store.claim(request("key"))).rejects.toEqual(unavailable(/fewer than 1 replicas/));
     await eventually(async () => expect((await store.find(request("key").identity))?.state).toBe("failed"));
     await start({ replicaof: `127.0.0.1 ${master.port}` });
-    await eventually(async () => expect(String(await client.send("INFO", "replication"))).toMatch(/state=online/));
+    await eventually(
+      async () => expect(String(await client.send("INFO", "replication"))).toMatch(/state=online/),
+      20_000,
+    );
     const counts = tally();
     await eventually(() => ask(store, "key", counts));
     await Promise.all(Array.from({ length: 20 }, (_, index) => ask(store, `other-${index % 10}`, counts)));

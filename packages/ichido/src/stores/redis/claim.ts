@@ -7,14 +7,23 @@ import { decodeResponse, encodeSight, toMs } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
 
 type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
+/** Where a grant names its life. */
+const lifePlace = 8;
 const origins: readonly Origin[] = ["new", "own", "failed", "lapsed", "suspended"];
+
+/** A result, and for a grant the life it belongs to: see the marker. */
+export interface Claimed {
+  readonly result: ClaimResult;
+  readonly life: number;
+  readonly formerLife: number | undefined;
+}
 
 export async function claim(
   request: ClaimRequest,
   ticks: Ticks,
   marginMs: number,
   run: (args: readonly RedisArgument[]) => Promise<unknown>,
-): Promise<ClaimResult> {
+): Promise<Claimed> {
   const { raw, canonical, former } = request.fingerprint;
   const args = (read: "" | "1"): RedisArgument[] => [
     request.owner,
@@ -30,12 +39,21 @@ export async function claim(
     String(marginMs),
   ];
   const sight = encodeSight(request);
-  const answer = resultOf(await run(args("")));
-  if (answer !== "clock") return answer;
+  const answer = claimedOf(await run(args("")));
+  if (answer !== undefined) return answer;
   await ticks.read();
-  const second = resultOf(await run(args("1")));
-  if (second === "clock") throw new TypeError("a claim that carries a tick just read is always answered");
+  const second = claimedOf(await run(args("1")));
+  if (second === undefined) throw new TypeError("a claim that carries a tick just read is always answered");
   return second;
+}
+
+function claimedOf(reply: unknown): Claimed | undefined {
+  const result = resultOf(reply);
+  if (result === "clock") return undefined;
+  if (result.outcome !== "granted") return { result, life: 0, formerLife: undefined };
+  const [life, former] = listOf(reply).slice(lifePlace);
+  const formerText = textOf(former);
+  return { result, life: numberOf(life), formerLife: formerText === "" ? undefined : numberOf(formerText) };
 }
 
 export function microseconds(ms: number): string {

@@ -79,14 +79,12 @@ export function linkOf(client: ClientKind): Link {
 
 function ioredisServer(client: IoredisClient): ServerLink {
   return {
-    send([command = "", ...args]) {
-      return client.callBuffer(String(command), args);
-    },
+    send: (args) => client.callBuffer(String(args[0]), args.slice(1)),
   };
 }
 
 function nodeRedisServer(client: NodeRedisClient): ServerLink {
-  return { send: (args) => client.sendCommand([...args], asBuffers) };
+  return { send: (args) => client.sendCommand(args as RedisArgument[], asBuffers) };
 }
 
 /** Errors of a connection that only carries hints are nobody's business: polling goes on without it. */

@@ -2,7 +2,7 @@
  * Names of keys and channels. A record is `<prefix>{<digest>}`: the digest of key and scope, so that no byte of a user's
  * key is ever part of a name, a pattern or a hash tag, and 43 characters stand for any identity.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Identity } from "../../core/record.ts";
 
 export interface Names {
@@ -32,11 +32,13 @@ export function namesFor(prefix: string, keyPrefix: string): Names {
 
 /** The scope hash has a fixed length and comes last, so no two identities give the same bytes. */
 function digestOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
-  const hash = createHash("sha256");
-  // Half a surrogate pair has no UTF-8: such a key is hashed by its code units, after a byte that UTF-8 never has.
-  if (key.isWellFormed()) hash.update(key, "utf8");
-  else hash.update(Buffer.from([0xff])).update(Buffer.from(key, "utf16le"));
-  return hash.update(scopeHash).digest("base64url");
+  return hash("sha256", Buffer.concat([bytesOfKey(key), scopeHash]), "base64url");
+}
+
+/** Half a surrogate pair has no UTF-8: such a key goes by its code units, after a byte that UTF-8 never has. */
+function bytesOfKey(key: string): Buffer {
+  if (key.isWellFormed()) return Buffer.from(key, "utf8");
+  return Buffer.concat([Buffer.from([0xff]), Buffer.from(key, "utf16le")]);
 }
 
 function escapeGlob(text: string): string {

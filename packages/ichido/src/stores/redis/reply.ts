@@ -7,6 +7,7 @@ export function listOf(reply: unknown): readonly unknown[] {
 
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
+  if (Buffer.isBuffer(value)) return value.toString("utf8");
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("utf8");
   if (typeof value === "number") return String(value);
@@ -18,7 +19,7 @@ export function optionalTextOf(value: unknown): string | undefined {
 }
 
 export function numberOf(value: unknown): number {
-  const number = Number(textOf(value));
+  const number = Number(Buffer.isBuffer(value) ? value.toString("latin1") : textOf(value));
   if (!Number.isSafeInteger(number)) throw new TypeError("expected an integer from Redis");
   return number;
 }

@@ -1,17 +1,17 @@
 /**
  * A record as the fields of one hash:
  *
- *   s state (p, c, f)   o owner   t fence   n attempts   l end of lease   c created   u updated   e expires   (microseconds)
+ *   g life, named by its first fence   s state (p, c, f)   o owner   t fence   n attempts   l end of lease   c created   u updated   e expires   (microseconds)
  *   f raw, canonical and former hash, 32 bytes each   i identity, fingerprint version and labels as JSON
- *   r head of the answer (final or interim) as JSON   b its body   z the body's length   h reason of a hold
+ *   r head of the answer (final or interim)  b its body   z the body's length   h reason of a hold
  *   x steps started; N<name> place, S<place> start, F<place> finished, R<place> result
  *   y audit rows; A<place> one of them   w somebody waits for the end
  */
 import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
 import { leaseMaxUs } from "../shared/claim-rules.ts";
-import { decodeHeaders } from "../shared/header-lines.ts";
-import { bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
+import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
+import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
 
 export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z"] as const;
 const bodyField = fields.length;
@@ -35,7 +35,7 @@ type Sight = [
 export function encodeSight({ identity, fingerprint, labels }: ClaimRequest): string {
   const sight: Sight = [
     identity.key,
-    Buffer.from(identity.scopeHash).toString("base64url"),
+    bufferOf(identity.scopeHash).toString("base64url"),
     identity.tenant ?? null,
     identity.principal ?? null,
     identity.operation,
@@ -45,16 +45,18 @@ export function encodeSight({ identity, fingerprint, labels }: ClaimRequest): st
   return JSON.stringify(sight);
 }
 
+/** `full 201 [["content-type","text/plain"],…]` */
 export function encodeHead({ kind, status, headers }: Omit<StoredResponse, "body">): string {
-  return JSON.stringify([kind, status, headers]);
+  return `${kind} ${status} ${encodeHeaders(headers)}`;
 }
 
 export function decodeResponse(head: unknown, body: unknown): StoredResponse {
-  const [kind, status, headers] = listOf(JSON.parse(textOf(head)));
+  const text = textOf(head);
+  const [first, second] = [text.indexOf(" "), text.indexOf("[")];
   return {
-    kind: kind === "tombstone" ? "tombstone" : "full",
-    status: numberOf(status),
-    headers: decodeHeaders(JSON.stringify(headers)),
+    kind: text.startsWith("tombstone ") ? "tombstone" : "full",
+    status: numberOf(text.slice(first + 1, second - 1)),
+    headers: decodeHeaders(text.slice(second)),
     body: bytesOf(body),
   };
 }

@@ -8,7 +8,8 @@
  *
  * Left out: what Redis forgets (a failover to a replica that lagged, a flush, an eviction, a restart without a log that
  * is synced) runs again when it is asked for again. Fences go on growing, because the clock seeds them, so a zombie of
- * the forgotten life is still stopped; its effect is not undone. Only a row in the business database closes that gap.
+ * the forgotten life is still stopped; its effect is not undone. `marker`, a row in the
+ * business database, closes that gap.
  *
  * Redis has no index over records: `list` and `stats` walk over all keys, and `sweep` does so in bites.
  *
@@ -17,9 +18,10 @@
  * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
 import { IchidoError } from "../../core/errors.ts";
-import type { Claim, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
+import type { Claim, ClaimRequest, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
 import { claim, grantedFence, microseconds } from "./claim.ts";
+import type { Claimed } from "./claim.ts";
 import { kindOf } from "./client.ts";
 import type { RedisArgument, RedisClient } from "./client.ts";
 import { toIchidoError } from "./failures.ts";
@@ -27,6 +29,9 @@ import { createHealth } from "./health.ts";
 import { linkOf } from "./link.ts";
 import { list, stats } from "./listing.ts";
 import type { Walk } from "./listing.ts";
+import { markedVerbs } from "./marked-store.ts";
+import type { MarkerRow } from "./marker/judge.ts";
+import type { MarkerProof } from "./marker/sql-marker.ts";
 import { namesFor } from "./names.ts";
 import { resolveOptions } from "./options.ts";
 import type { RedisStoreOptions } from "./options.ts";
@@ -66,25 +71,24 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
   const names = namesFor(options.prefix, link.keyPrefix);
   const scripts = createScripts(link, environment, options.callTimeoutMs);
   const health = createHealth(link, options.dangerouslyAllowEviction);
-  let checked: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
+  let checked = false;
 
-  /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
-  async function ready(): Promise<void> {
-    checked ??= scripts.repeat("check", true, {}, () => health.check());
-    try {
-      await checked;
-    } catch (error) {
-      checked = undefined;
-      throw error;
-    }
+  function check(): Promise<void> {
+    checking ??= scripts
+      .repeat("check", true, {}, () => health.check())
+      .then(() => void (checked = true))
+      .finally(() => (checking = undefined));
+    return checking;
   }
 
+  /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
   async function guarded<Value>(work: () => Promise<Value>): Promise<Value> {
-    await ready();
+    if (!checked) await check();
     try {
       return await work();
     } catch (error) {
-      checked = undefined;
+      checked = false;
       throw error;
     }
   }
@@ -99,7 +103,8 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     timeoutMs: options.scanTimeoutMs,
     page: (place) => guarded(() => scripts.repeat("scan", true, {}, () => readPage(link, names, place))),
   };
-  const sweep = createSweep(walk, ticks, { run });
+  const { marker } = options;
+  const sweep = createSweep(walk, ticks, { run }, marker && ((name, life) => marker.forget(name, life)));
   const watcher = createWatcher({
     link,
     names,
@@ -143,14 +148,18 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     return fencedOf(reply);
   }
 
-  return {
+  function claimed(request: ClaimRequest): Promise<Claimed> {
+    const name = names.record(request.identity);
+    return claim(request, ticks, marginMs, (args) => runClaim(name, request.owner, args));
+  }
+
+  const store: RedisStore = {
     name: "redis",
     capabilities,
 
     async claim(request, transaction) {
       if (transaction !== undefined) throw cannotJoin("claim");
-      const name = names.record(request.identity);
-      return claim(request, ticks, marginMs, (args) => runClaim(name, request.owner, args));
+      return (await claimed(request)).result;
     },
     renew: (requests) =>
       Promise.all(
@@ -227,13 +236,61 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
 
     tick: (request) => ticks.tick(request),
     async ping() {
-      checked = scripts.repeat("check", true, {}, () => health.check());
-      const [probe] = await Promise.allSettled([scripts.run("ping", names.probe, []), ready()]);
-      await ready();
+      checked = false;
+      const [looked, probe] = await Promise.allSettled([check(), scripts.run("ping", names.probe, [])]);
+      // What the look says of the server tells more than what the server said to the probe.
+      if (looked.status === "rejected") throw toIchidoError(looked.reason, "ping");
       if (probe.status === "rejected") throw toIchidoError(probe.reason, "ping");
     },
     watch: (identity, timeoutMs) => watcher.watch(names.record(identity), timeoutMs),
     close: async () => watcher.close(),
+  };
+  if (marker === undefined) return store;
+
+  async function restore(holder: MarkerProof, row: MarkerRow, leaseMs: number): Promise<boolean> {
+    const completed = row.state === "completed";
+    const reply = await run("restore", holder.id, [
+      holder.owner,
+      String(holder.fence),
+      String(row.life),
+      completed ? "c" : "p",
+      row.owner,
+      String(row.fence),
+      String(row.attempts),
+      Buffer.from(row.fingerprint, "base64url"),
+      row.sight,
+      row.head ?? "",
+      bufferOf(row.body ?? new Uint8Array(0)),
+      row.hold === undefined ? "" : "1",
+      row.hold ?? "",
+      row.state === "stepped" || row.state === "held" ? "1" : "",
+      String(row.ageUs),
+      String(row.leftUs),
+      microseconds(leaseMs),
+      margin,
+    ]);
+    return fencedOf(reply) === "ok";
+  }
+
+  const nameOf = (identity: Identity): string => names.record(identity);
+  return {
+    ...store,
+    capabilities: {
+      ...capabilities,
+      transactions: marker.dialect,
+      promise:
+        "At most once while the business database remembers: every answer is in its marker table before it counts; what " +
+        "Redis forgets is given back from there.",
+    },
+    ...markedVerbs({ base: store, marker, environment, nobody, nameOf, claim: claimed, restore }),
+    async sweep(request) {
+      const result = await sweep(request);
+      if (result.guarded || result.more) return result;
+      return { ...result, more: (await marker.sweep(request.limit)) >= request.limit };
+    },
+    async ping() {
+      await Promise.all([store.ping(), marker.find(names.probe)]);
+    },
   };
 }
 

@@ -11,7 +11,12 @@ import type { Ticks } from "./ticks.ts";
 import { start } from "./walk.ts";
 import type { Place } from "./walk.ts";
 
-export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">) {
+export function createSweep(
+  walk: Walk,
+  ticks: Ticks,
+  scripts: Pick<Scripts, "run">,
+  onRemoved?: (name: string, life: number) => Promise<void>,
+) {
   let place: Place | undefined;
   /** Found expired on a page that was cut short by a limit. */
   let left: string[] = [];
@@ -19,8 +24,10 @@ export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "ru
   /** How many went; nothing when a server's clock turned out not to be trusted. */
   async function remove(names: readonly string[]): Promise<number | undefined> {
     const replies = await Promise.all(names.map((name) => scripts.run("sweep", name, [...ticks.known()])));
-    const results = replies.map(numberOf);
-    return results.includes(-1) ? undefined : results.filter((result) => result === 1).length;
+    const lives = replies.map(numberOf);
+    const gone = names.flatMap((name, at) => ((lives[at] ?? 0) > 0 ? [{ name, life: lives[at] ?? 0 }] : []));
+    if (onRemoved !== undefined) for (const { name, life } of gone) await onRemoved(name, life);
+    return lives.includes(-1) ? undefined : gone.length;
   }
 
   return async ({ limit, budgetMs }: SweepRequest): Promise<SweepResult> => {

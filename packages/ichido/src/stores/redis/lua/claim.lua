@@ -3,7 +3,8 @@
 -- ARGV     1 owner, 2 raw hash, 3 canonical hash, 4 former hash or '', 5 lease in us, 6 retention in us, 7 takeover,
 --          8 identity, fingerprint version and labels as JSON, 9 last tick, 10 tick interval, 11 steady since (us, '' when
 --          no tick is known), 12 '1' when that tick was read for this very claim, 13 ms that a key outlives its record
--- Result   {'granted', origin, fence, attempt, steps started, canonical hash, created, expires}
+-- Result   {'granted', origin, fence, attempt, steps started, canonical hash, created, expires, life, former life or ''};
+--          a life is named by its first fence, the former one is that of the expired record which this grant replaced
 --          {'completed', fence, attempts, created, expires, now, answer head, body}
 --          {'processing', lease left in us, attempts}, {'unknown', fence, attempts, answer head, body, hold reason},
 --          {'mismatch'}, or {'clock'}: past its retention, but the tick given does not prove that the clock ran evenly
@@ -14,7 +15,7 @@ local owner, takeover = ARGV[1], ARGV[7]
 local lease, retention, margin = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[13])
 local function whole(number) return string.format('%.0f', number) end
 
-local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r')
+local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'g')
 local state, print, fence = row[1], row[2], row[4]
 
 local function first()
@@ -24,9 +25,10 @@ local function first()
   local mine = former > now and whole(former) or created
   if state then redis.call('DEL', KEYS[1]) end
   redis.call('HSET', KEYS[1], 's', 'p', 'f', ARGV[2] .. ARGV[3] .. ARGV[4], 'o', owner, 't', mine, 'n', '1',
-    'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8])
+    'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8],
+    'g', mine)
   redis.call('PEXPIRE', KEYS[1], whole(math.ceil(math.max(retention, lease) / 1000) + margin))
-  return { 'granted', 'new', mine, '1', '0', ARGV[3], created, expires }
+  return { 'granted', 'new', mine, '1', '0', ARGV[3], created, expires, mine, row[12] or '' }
 end
 
 if not state then return first() end
@@ -64,7 +66,7 @@ local function grant(origin)
   if finish > expires and steps == 0 and not doubtful then
     redis.call('PEXPIRE', KEYS[1], whole(math.ceil(lease / 1000) + margin))
   end
-  return { 'granted', origin, fence, attempt, row[9], canonical, row[8], row[7] }
+  return { 'granted', origin, fence, attempt, row[9], canonical, row[8], row[7], row[12], '' }
 end
 
 if state == 'f' then return grant('failed') end

@@ -1,6 +1,6 @@
 -- Stores the answer, if owner and fence still hold the record.
 -- KEYS[1]  the record
--- ARGV     1 owner, 2 fence, 3 answer head as JSON, 4 body, 5 ms that a key outlives its record, 6 channel of waiters,
+-- ARGV     1 owner, 2 fence, 3 answer head, 4 body, 5 ms that a key outlives its record, 6 channel of waiters,
 --          7 '1' when the caller waits for replicas and so needs a write even where nothing changes
 -- Result   1, or 0 when someone else holds the record
 -- Promise  S5, S7. Waiters are told first: they cannot read before the script is over, and telling may fail.
