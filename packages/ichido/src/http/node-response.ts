@@ -87,7 +87,7 @@ class ResponseCapture {
   #write(values: readonly unknown[]): boolean {
     if (this.#phase === "live") return this.#hold.outer.write(...values);
     const callback = callbackOf(values);
-    const bytes = chunkBytes(values[0], values[1], "copy");
+    const bytes = chunkBytes(values[0], values[1], callback === undefined ? "keep" : "copy");
     if (this.#phase === "over") return done(callback);
     if (this.#ended) return this.#failAfterEnd(callback);
     if (this.#phase === "opening") return this.#wait(bytes, callback);

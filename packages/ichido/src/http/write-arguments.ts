@@ -11,7 +11,10 @@ function coded(error: Error, code: string): Error {
   return Object.assign(error, { code });
 }
 
-/** `copy`: the caller may reuse its buffer as soon as its callback was called, which is before the bytes are sent. */
+/**
+ * `copy`: the caller may reuse its buffer as soon as its callback was called, which is before the bytes are sent. Without
+ * a callback it never learns when it may, so it may not.
+ */
 export function chunkBytes(chunk: unknown, encoding: unknown, ownership: "copy" | "keep"): Uint8Array {
   if (typeof chunk === "string") {
     return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
