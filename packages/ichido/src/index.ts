@@ -42,7 +42,18 @@ export type {
   Scope,
   StoredResponse,
 } from "./core/record.ts";
+export {
+  createReconciler,
+  reconcilerDefaults,
+  type ReconciledOperation,
+  type Reconciler,
+  type ReconcileRequest,
+  type ReconcilerOptions,
+  type ReconcilerReport,
+} from "./core/reconciler.ts";
 export { neverKeptHeaders, releasingStatuses } from "./core/recorder.ts";
 export type { RunRequest, RunResult } from "./core/run.ts";
+export { settle, type Settlement, type StoreHolder } from "./core/settlement.ts";
+export type { StepOptions, StepVerdict } from "./core/options.ts";
 export type * from "./core/store.ts";
 export type { TransactionHandle, TransactionResult } from "./core/transaction.ts";
