@@ -9,6 +9,8 @@ import { openDatabase } from "./database.ts";
 import { bankGateway } from "./gateway/bank-gateway.ts";
 import { caller } from "./http/authentication.ts";
 import { listen } from "./listen.ts";
+import { paymentOperation } from "./http/payment-routes.ts";
+import { startReconciler } from "./reconciler.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
 import { paymentMigrations, sqlitePaymentRepository } from "./payments/sqlite-payment-repository.ts";
 import { exitWithReason, textOf } from "./errors.ts";
@@ -57,6 +59,8 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       payments: sqlitePaymentRepository(database),
       gateway: bankGateway({ url: gatewayUrl, timeoutMs: config.gatewayTimeoutMs }),
     };
+    const { gatewayTimeoutMs } = config;
+    undo.push(startReconciler({ ichido, ports, operation: paymentOperation.operation, gatewayTimeoutMs, log }));
     const app = shopApp({ config, ichido, ports, gatewayUrl, log });
     const listening = await listen(app, config.host, config.port);
     // Both at once: a handler whose client has gone is known to the keys only, an answer on its way to the server only.

@@ -39,6 +39,7 @@ describe("payments in SQLite", () => {
   afterEach(() => database.close());
 
   const attempt = (number: number, fence: number): Attempt => ({
+    key: "key-1",
     reference: "ref-1",
     number,
     fence,

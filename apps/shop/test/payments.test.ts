@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { expectProblem } from "./support/problem.ts";
 import { newFolder } from "./support/program.ts";
 import {
   bankOf,
@@ -12,22 +12,12 @@ import {
   setFault,
   startBank,
   startShop,
-  type Reply,
   type Settings,
   type Shop,
 } from "./support/shop.ts";
 import { until } from "./support/poll.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-function expectProblem(reply: Reply, status: number, code: string): void {
-  expect(reply.status, reply.text).toBe(status);
-  expect(reply.headers.get("content-type")).toBe("application/problem+json");
-  expect(reply.body).toMatchObject({ status, code });
-  expect(URL.canParse(String(reply.body.type))).toBe(true);
-  expect(reply.headers.get("idempotency-replayed")).toBeNull();
-  expect(reply.text).not.toMatch(/node_modules|\.ts:\d/);
-}
 
 describe("POST /payments", () => {
   let shop: Shop;
@@ -207,54 +197,6 @@ describe("POST /payments", () => {
       }
       expectProblem(await send(`${shop.url}/payments/x`, { token: "" }), 401, "unauthorized");
       expect(await ledger.charges()).toEqual([]);
-    });
-  });
-
-  describe("when the bank does not answer", () => {
-    beforeAll(() => open({ GATEWAY_TIMEOUT_MS: "300" }));
-    beforeEach(async () => {
-      await setFault(bank, { mode: "normal" });
-      await ledger.mark();
-    });
-
-    it.each(["timeout-but-charge", "drop-connection", "timeout-before-charge"])(
-      "E-04 %s: a server error that is not stored, then the retry learns the outcome: one charge",
-      async (mode) => {
-        await setFault(bank, { mode, calls: 1 });
-        const key = randomUUID();
-        expectProblem(await pay(shop, { key }), 504, "gateway-timeout");
-        const retry = await pay(shop, { key });
-        expect([200, 201], retry.text).toContain(retry.status);
-        expect(retry.body).toMatchObject({ ...booking, status: "captured" });
-        const third = await pay(shop, { key });
-        expect(third.status).toBe(200);
-        expect(third.text).toBe(retry.text);
-        expect(await ledger.charges()).toHaveLength(1);
-        const stored = await send(`${shop.url}${String(third.headers.get("location"))}`);
-        expect(stored.body).toEqual(third.body);
-      },
-    );
-
-    it("E-04 a decline whose answer was lost is found as a decline", async () => {
-      await setFault(bank, { mode: "slow", delayMs: 600, calls: 1 });
-      const key = randomUUID();
-      expectProblem(await pay(shop, { key }), 504, "gateway-timeout");
-      await setFault(bank, { mode: "decline" });
-      // The slow order may still charge; what it does decides for every later attempt.
-      const settled = await until("settled", async () => {
-        const reply = await pay(shop, { key });
-        return reply.status < 500 && reply.status !== 409 ? reply : undefined;
-      });
-      await sleep(700);
-      expect(await ledger.charges()).toHaveLength(settled.status === 402 ? 0 : 1);
-      expect((await pay(shop, { key })).text).toBe(settled.text);
-    });
-
-    it("answers 409 to other content while the outcome is open", async () => {
-      await setFault(bank, { mode: "timeout-but-charge", calls: 1 });
-      const key = randomUUID();
-      await pay(shop, { key });
-      expectProblem(await pay(shop, { key, body: { ...booking, amount: 1 } }), 409, "idempotency-key-reused");
     });
   });
 

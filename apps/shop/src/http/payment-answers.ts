@@ -3,8 +3,25 @@ import type { Payment } from "../payments/payment.ts";
 import type { Answer } from "./answer.ts";
 import { problemAnswer, ShopError } from "./problems.ts";
 
+/** About as often as the reconciler looks. */
+const RETRY_AFTER_SECONDS = 1;
+
 export function paymentView({ paymentId, bookingId, amount, currency, status, createdAt }: Payment): unknown {
   return { paymentId, bookingId, amount, currency, status, createdAt };
+}
+
+/** While the bank's answer is missing: repeated to every retry, never the result (ADR-010). */
+export function interimAnswer(payment: Payment): Answer {
+  return {
+    status: 202,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      location: `/payments/${payment.paymentId}`,
+      "retry-after": String(RETRY_AFTER_SECONDS),
+    },
+    body: paymentView(payment),
+  };
 }
 
 /** The final answer to `POST /payments`: stored under the key and given again to every retry. */

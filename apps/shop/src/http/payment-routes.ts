@@ -5,11 +5,12 @@ import type { Context, Ichido, OnUnknown, RouteOptions } from "ichido";
 import { captureBody, idempotency } from "ichido/express";
 import { createPayment, type PaymentPorts } from "../payments/create-payment.ts";
 import { checkPaymentInput, type PaymentInput } from "../payments/payment-input.ts";
+import type { Attempt } from "../payments/payment-repository.ts";
 import { recoverPayment } from "../payments/recover-payment.ts";
 import { sendAnswer } from "./answer.ts";
 import { caller } from "./authentication.ts";
 import { sendTagged } from "./etag.ts";
-import { paymentView, settledAnswer } from "./payment-answers.ts";
+import { interimAnswer, paymentView, settledAnswer } from "./payment-answers.ts";
 import { allow, ShopError } from "./problems.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -43,18 +44,17 @@ export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOpt
     async (request, response) => {
       const key = contextOf(request);
       if (handlerDelayMs > 0) await sleep(handlerDelayMs);
-      const attempt = { reference: key.reference(CHARGE), number: key.attempt, fence: key.fence, signal: key.signal };
-      const result = await createPayment(ports, { ...(request.body as PaymentInput), ...caller(request) }, attempt);
+      const order = { ...(request.body as PaymentInput), ...caller(request) };
+      const result = await createPayment(ports, order, attemptOf(key, CHARGE), (call) => key.step(CHARGE, call));
       switch (result.outcome) {
         case "captured":
         case "declined":
           sendAnswer(response, settledAnswer(result.payment));
           return;
-        // A server error leaves the key to `onUnknown`: the retry asks the bank before anything is charged.
+        // From here on the reconciler alone may try this payment.
         case "unknown":
-          throw new ShopError("gateway-timeout", "the charge may have been made; retry with the same key to learn it", {
-            paymentId: result.payment.paymentId,
-          });
+          await key.unknown(interimAnswer(result.payment));
+          return;
         case "unreachable":
           // Nothing left the shop, and no earlier attempt can have: the next one may run without asking the bank.
           if (key.attempt === 1) key.release();
@@ -81,6 +81,11 @@ function contextOf(request: Request): Context {
   return request.idempotency;
 }
 
+function attemptOf(key: Context, effect: string): Attempt {
+  const { attempt: number, fence, signal } = key;
+  return { key: key.key, reference: key.reference(effect), number, fence, signal };
+}
+
 const validate: RequestHandler = (request, _response, next) => {
   const { body } = request as { readonly body: unknown };
   if (body === undefined && request.is("json") === false) {
@@ -97,7 +102,7 @@ function faultsIn(faults: readonly { readonly member: string; readonly expected:
   return faults.map(({ member, expected }) => `${member} must be ${expected}`).join("; ");
 }
 
-/** When an attempt vanished or its charge got no answer, the bank knows what became of the reference. */
+/** When an attempt vanished without a word, the bank knows what became of the reference. */
 function askTheBank(ports: PaymentPorts): OnUnknown {
   return {
     verify: async (vanished) => {

@@ -1,5 +1,6 @@
 /** Paying: the one place where a payment is charged. */
 import type { ChargeOutcome, PaymentGateway } from "../gateway/payment-gateway.ts";
+import { answered, type Recorded } from "../gateway/recorded-call.ts";
 import { isOpen, type Payment, type PaymentRequest } from "./payment.ts";
 import type { Attempt, PaymentRepository } from "./payment-repository.ts";
 
@@ -20,13 +21,15 @@ export async function createPayment(
   { payments, gateway }: PaymentPorts,
   request: PaymentRequest,
   attempt: Attempt,
+  recorded: Recorded,
 ): Promise<CreatePaymentResult> {
   const payment = await payments.open(request, attempt);
   if (payment === "overtaken") return { outcome: "overtaken" };
   if (!isOpen(payment)) return { outcome: payment.status === "declined" ? "declined" : "captured", payment };
 
   const { reference, signal } = attempt;
-  const charge = await gateway.charge({ reference, amount: payment.amount, currency: payment.currency }, signal);
+  const { amount, currency } = payment;
+  const charge = await answered(recorded, () => gateway.charge({ reference, amount, currency }, signal));
   switch (charge.outcome) {
     case "captured":
       return {

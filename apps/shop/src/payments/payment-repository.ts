@@ -6,6 +6,8 @@ import type { Payment, PaymentRequest } from "./payment.ts";
  * `fence` are greater.
  */
 export interface Attempt {
+  /** The caller's key: with tenant and user it leads from a key's record to the payment. */
+  readonly key: string;
   readonly reference: string;
   /** 1 for the first try. */
   readonly number: number;
@@ -33,5 +35,13 @@ export interface PaymentRepository {
   find(tenant: string, paymentId: string): Promise<Payment | undefined>;
   /** The newest one. */
   findByReference(reference: string): Promise<Payment | undefined>;
+  /** The one whose latest try had this fence: another one under the same key answers another request. */
+  findByAttempt(
+    attempt: Pick<Attempt, "key" | "fence"> & Pick<Payment, "tenant" | "user">,
+  ): Promise<Payment | undefined>;
+  /** Gives one asker at a time, among all shops, the task of finding out an open outcome, for so long. */
+  beginInquiry(payment: Payment, forMs: number): Promise<boolean>;
+  /** Lets the next asker begin after so long. */
+  endInquiry(payment: Payment, pauseMs: number): Promise<void>;
   countByStatus(): Promise<Readonly<Record<string, number>>>;
 }

@@ -31,6 +31,9 @@ export const paymentMigrations: readonly string[] = [
    CREATE INDEX payments_by_reference ON payments (reference, fence);
    CREATE UNIQUE INDEX one_open_payment_per_reference ON payments (reference) WHERE status IN ('requested', 'unknown');
    CREATE INDEX payments_by_status ON payments (status);`,
+  `ALTER TABLE payments ADD COLUMN idempotency_key TEXT;
+   ALTER TABLE payments ADD COLUMN inquiry_until_ms INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX payments_by_key ON payments (idempotency_key, fence);`,
 ];
 
 interface Row {
@@ -51,14 +54,22 @@ export function sqlitePaymentRepository(database: DatabaseSync): PaymentReposito
   const newestByReference = database.prepare("SELECT * FROM payments WHERE reference = ? ORDER BY fence DESC LIMIT 1");
   const byId = database.prepare("SELECT * FROM payments WHERE payment_id = ?");
   const insert = database.prepare(
-    `INSERT INTO payments (payment_id, tenant, user, booking_id, amount, currency, status, reference, fence, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, 'requested', ?, ?, ?)`,
+    `INSERT INTO payments (payment_id, tenant, user, booking_id, amount, currency, status, reference, fence, created_at,
+       idempotency_key)
+     VALUES (?, ?, ?, ?, ?, ?, 'requested', ?, ?, ?, ?)`,
   );
   const adopt = database.prepare("UPDATE payments SET fence = ? WHERE payment_id = ?");
   const move = database.prepare(
     `UPDATE payments SET status = ?, charge_id = ?
      WHERE payment_id = ? AND status IN (SELECT value FROM json_each(?))`,
   );
+  const byAttempt = database.prepare(
+    "SELECT * FROM payments WHERE idempotency_key = ? AND fence = ? AND tenant = ? AND user = ?",
+  );
+  const inquire = database.prepare(
+    "UPDATE payments SET inquiry_until_ms = ? WHERE payment_id = ? AND inquiry_until_ms <= ?",
+  );
+  const pause = database.prepare("UPDATE payments SET inquiry_until_ms = ? WHERE payment_id = ?");
   const counts = database.prepare("SELECT status, count(*) AS count FROM payments GROUP BY status");
 
   const rowOf = (paymentId: string) => byId.get(paymentId) as Row | undefined;
@@ -76,8 +87,8 @@ export function sqlitePaymentRepository(database: DatabaseSync): PaymentReposito
     const { tenant, user, bookingId, amount, currency } = request;
     const now = new Date();
     const paymentId = newPaymentId(now.getTime());
-    const { reference, fence } = attempt;
-    insert.run(paymentId, tenant, user, bookingId, amount, currency, reference, fence, now.toISOString());
+    const { key, reference, fence } = attempt;
+    insert.run(paymentId, tenant, user, bookingId, amount, currency, reference, fence, now.toISOString(), key);
     return paymentOf(rowOf(paymentId) as Row);
   }
 
@@ -104,6 +115,17 @@ export function sqlitePaymentRepository(database: DatabaseSync): PaymentReposito
         const row = newestByReference.get(reference) as Row | undefined;
         return row === undefined ? undefined : paymentOf(row);
       }),
+    findByAttempt: ({ key, fence, tenant, user }) =>
+      patiently(() => {
+        const row = byAttempt.get(key, fence, tenant, user) as Row | undefined;
+        return row === undefined ? undefined : paymentOf(row);
+      }),
+    beginInquiry: ({ paymentId }, forMs) =>
+      patiently(() => {
+        const now = Date.now();
+        return inquire.run(now + forMs, paymentId, now).changes > 0;
+      }),
+    endInquiry: ({ paymentId }, pauseMs) => patiently(() => void pause.run(Date.now() + pauseMs, paymentId)),
     countByStatus: () =>
       patiently(() => {
         const rows = counts.all() as unknown as { readonly status: string; readonly count: number }[];
