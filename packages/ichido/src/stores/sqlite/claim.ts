@@ -261,7 +261,7 @@ function* take(request: ClaimRequest, row: Row, verdict: ClaimVerdict, nowUs: nu
   const leaseUs = nowUs + request.leaseMs * 1000;
   const fence = origin === "own" ? integer(row, "fence") : nextFence(integer(row, "fence"), nowUs);
   const where = identityValues(request.identity);
-  if (origin === "own") yield* tell(statements.renew, leaseUs, ...where, request.owner, fence);
+  if (origin === "own") yield* tell(statements.claimOwn, leaseUs, ...where, request.owner, fence);
   else yield* tell(statements.claimTake, request.owner, fence, leaseUs, nowUs, ...where);
   return {
     outcome: "granted",

@@ -85,7 +85,6 @@ export function suspend(session: Session, request: SuspendRequest): Promise<Fenc
     const nowUs = session.nowUs();
     const changes = session.connection.run(
       statements.suspend,
-      nowUs,
       ...(interim === undefined ? [null, null, null, null] : responseValues(interim)),
       holdReason ?? null,
       nowUs,

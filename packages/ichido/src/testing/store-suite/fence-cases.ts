@@ -77,6 +77,17 @@ export const fenceCases: readonly StoreCase[] = [
     },
   },
   {
+    id: "S5-renew-ended",
+    title: "S5 a heartbeat that was under way when its owner ended the lease does not keep others out",
+    async run(rig) {
+      const { claim } = await rig.grant(sampleIdentity("key"), "a");
+      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
+      await rig.store.renew([{ ...claim, leaseMs: leaseMsLong }]);
+      const result = await rig.second.claim(rig.request(claim.identity, "b"));
+      assert.equal(result.outcome, "unknown");
+    },
+  },
+  {
     id: "S5-renew-many",
     title: "S5 200 renewals in one call are answered in the order asked, ok and stale mixed",
     async run(rig) {

@@ -1,10 +1,11 @@
--- Renews a lease, also one that lapsed and that nobody took.
+-- Renews a lease, also one that lapsed and that nobody took. One that its owner ended (0) stays ended.
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 lease in us, 4 ms that a key outlives its record
 -- Result   1, or 0 when someone else holds the record
 -- Promise  S5, S11.
-local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r')
+local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r', 'l')
 if row[1] ~= 'p' or row[2] ~= ARGV[1] or row[3] ~= ARGV[2] then return 0 end
+if row[8] == '0' then return 1 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local lease, margin = tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -7,7 +7,7 @@ local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'w')
 if row[1] ~= 'p' or row[2] ~= ARGV[1] or row[3] ~= ARGV[2] then return 0 end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000000 + time[2])
-local write = { 'l', now, 'u', now }
+local write = { 'l', '0', 'u', now }
 if ARGV[3] ~= '' then
   for _, value in ipairs({ 'r', ARGV[3], 'b', ARGV[4], 'z', #ARGV[4] }) do write[#write + 1] = value end
 end
