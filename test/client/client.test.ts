@@ -343,7 +343,7 @@ describe("attempts", () => {
 
   it("uses the form that the server publishes", async () => {
     const all = await bench();
-    expect(await all.client.readPolicy()).toMatchObject({ quoted: true, retentionMs: 7_200_000 });
+    expect(await all.client.readPolicy()).toMatchObject({ form: "strict", retentionMs: 7_200_000 });
     await pay(all);
     expect(all.keys[0]).toMatch(/^"[0-9a-f-]{36}"$/);
   });

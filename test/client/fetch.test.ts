@@ -41,7 +41,7 @@ describe("a drop-in for fetch", () => {
     await send(paymentsOf(all), paying);
     await send(paymentsOf(all), paying);
     expect(all.effects()).toBe(2);
-    const attempt = await send.createAttempt("pay", order);
+    const attempt = await send.attempts.create("pay", order);
     await send(paymentsOf(all), { ...paying, attempt });
     await send(paymentsOf(all), { ...paying, attempt });
     expect(all.effects()).toBe(3);
@@ -55,7 +55,7 @@ describe("a drop-in for fetch", () => {
       return new Response(null, { status: 204 });
     };
     const send = fetchOf({ fetch: spy });
-    const attempt = await send.createAttempt("a", 1);
+    const attempt = await send.attempts.create("a", 1);
     const url = "http://127.0.0.1/x";
     await send(url, { attempt });
     for (const method of ["PUT", "DELETE", "POST", "PATCH"]) await send(url, { method });
@@ -131,7 +131,7 @@ describe("a drop-in for fetch", () => {
   it("the ready-made one does the same", async () => {
     const all = await bench();
     expect((await idempotentFetch(paymentsOf(all), paying)).status).toBe(201);
-    const attempt = await idempotentFetch.createAttempt("pay", order);
+    const attempt = await fetchOf().attempts.create("pay", order);
     expect((await idempotentFetch(paymentsOf(all), { ...paying, attempt })).status).toBe(201);
     expect(all.keys[1]).toBe(attempt.key);
   });

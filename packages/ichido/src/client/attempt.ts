@@ -12,7 +12,7 @@ interface Kept {
   /** When a request may first have left with this key; absent: none has. */
   readonly sentAtMs?: number;
   /** Hash of what was sent. */
-  readonly content?: string;
+  readonly content?: string | undefined;
 }
 
 export interface Attempt {
@@ -45,9 +45,8 @@ export interface Attempts {
 const placeOf = (name: string): string => `ichido:attempt:${name}`;
 
 function parse(text: string | null | undefined): Kept | undefined {
-  if (text === null || text === undefined) return undefined;
   try {
-    const kept = JSON.parse(text) as Partial<Kept>;
+    const kept = JSON.parse(text ?? "") as Partial<Kept>;
     const sound = typeof kept.key === "string" && typeof kept.hash === "string" && typeof kept.bornAtMs === "number";
     return sound ? (kept as Kept) : undefined;
   } catch {
@@ -55,6 +54,8 @@ function parse(text: string | null | undefined): Kept | undefined {
   }
 }
 
+const openWithOther =
+  "was sent with other content and its outcome is unknown. Use the original, or let the person decide and call startOver()";
 const changed = (name: string, what: string): ClientError =>
   new ClientError("attempt-changed", `attempt ${JSON.stringify(name)} ${what}`);
 
@@ -72,7 +73,7 @@ export function createAttempts(parts: {
     try {
       return await work();
     } catch (cause) {
-      throw new ClientError("storage-failed", `the attempt could not be ${verb}; nothing was sent`, { cause });
+      throw new ClientError("storage-failed", `the attempt could not be ${verb}`, { cause });
     }
   }
   const read = (name: string): Promise<Kept | undefined> =>
@@ -84,17 +85,13 @@ export function createAttempts(parts: {
   return {
     async create(name, payload) {
       if (typeof name !== "string" || name === "") {
-        throw new ClientError("option-invalid", 'an attempt needs the name of its intent, such as "checkout:cart-7"');
+        throw new ClientError("option-invalid", 'name the intent, such as "checkout:cart-7"');
       }
       const hash = await payloadHash(payload);
       return guarded(name, async () => {
         const kept = await read(name);
         if (kept !== undefined && kept.hash !== hash && kept.sentAtMs !== undefined) {
-          throw changed(
-            name,
-            "was sent with another payload and its outcome is not known. Ask for it again with the original payload, " +
-              "or let the person decide and call startOver()",
-          );
+          throw changed(name, openWithOther);
         }
         if (kept !== undefined && kept.hash === hash) {
           return { name, key: kept.key, bornAtMs: kept.bornAtMs, resumed: kept.sentAtMs !== undefined };
@@ -111,15 +108,13 @@ export function createAttempts(parts: {
         // Settled elsewhere, or never kept: it may have been sent as early as it was made.
         if (kept === undefined) return attempt.bornAtMs;
         if (kept.key !== attempt.key) {
-          throw changed(attempt.name, "was replaced, in another tab or by startOver(). Create it again");
+          throw changed(attempt.name, "was replaced, here or in another tab. Create it again");
         }
-        if (kept.sentAtMs === undefined) {
-          await write(attempt.name, { ...kept, sentAtMs: nowMs(), ...(content === undefined ? {} : { content }) });
-        } else if (content !== undefined && kept.content !== undefined && kept.content !== content) {
-          throw changed(
-            attempt.name,
-            "was sent before with other content and its outcome is not known. Send the original content again, or call startOver()",
-          );
+        if (kept.sentAtMs === undefined || (content !== undefined && kept.content === undefined)) {
+          const sentAtMs = kept.sentAtMs ?? nowMs();
+          await write(attempt.name, { ...kept, sentAtMs, content });
+        } else if (content !== undefined && kept.content !== content) {
+          throw changed(attempt.name, openWithOther);
         }
         return kept.sentAtMs;
       }),

@@ -3,7 +3,7 @@ import { ClientError } from "./errors.ts";
 import { retryDefaults, type RetryOptions } from "./retry-policy.ts";
 
 /** The longest that timers can wait: 2^31 - 1, some 24 days. */
-const msMax = 2_147_483_647;
+export const msMax = 2_147_483_647;
 
 function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
@@ -15,28 +15,22 @@ export function expectOption(holds: boolean, name: string, expected: string, val
 }
 
 export function expectFunction(name: string, value: unknown): void {
-  expectOption(value === undefined || typeof value === "function", name, "a function", value);
+  expectOption(typeof value === "function", name, "a function", value);
+}
+
+export function expectWhole(name: string, value: unknown, min: number): void {
+  const holds = Number.isInteger(value) && (value as number) >= min && (value as number) <= msMax;
+  expectOption(holds, name, `a whole number from ${min} to ${msMax}`, value);
 }
 
 /** Given members over the defaults; absent ones may also be `undefined`. */
 export function resolveRetry(...given: readonly (RetryOptions | undefined)[]): Required<RetryOptions> {
-  const resolved: Record<string, number> = { ...retryDefaults };
-  for (const options of given) {
-    for (const [name, value] of Object.entries(options ?? {}) as [string, unknown][]) {
-      if (value === undefined) continue;
-      expectOption(name in retryDefaults, "retry", `made of ${Object.keys(retryDefaults).join(", ")}`, name);
-      const isCount = name === "tries" || name === "budget";
-      const min = name === "tries" || name === "deadlineMs" || name === "timeoutMs" ? 1 : 0;
-      const holds =
-        typeof value === "number" && value >= min && (isCount ? Math.floor(value) === value : value <= msMax);
-      expectOption(
-        holds,
-        `retry.${name}`,
-        isCount ? `a whole number of at least ${min}` : `milliseconds, ${min} to ${msMax}`,
-        value,
-      );
-      resolved[name] = value as number;
-    }
+  const resolved: Record<string, unknown> = { ...retryDefaults };
+  for (const [name, value] of given.flatMap((options) => Object.entries(options ?? {}) as [string, unknown][])) {
+    if (value === undefined) continue;
+    expectOption(name in retryDefaults, "retry", `made of ${Object.keys(retryDefaults).join(", ")}`, name);
+    expectWhole(`retry.${name}`, value, /^(tries|deadline|timeout)/.test(name) ? 1 : 0);
+    resolved[name] = value;
   }
   return resolved as unknown as Required<RetryOptions>;
 }
@@ -49,6 +43,6 @@ export function urlOf(baseUrl: string | undefined, path: string): string {
   const joined = isWhole ? path : `${baseUrl.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
   const page = (globalThis as { location?: { href: string } }).location?.href;
   // `fetch` reports a bad address like a lost connection: it would be retried in vain.
-  expectOption(URL.canParse(joined, page), "the address", "a URL; set baseUrl or pass a whole address", joined);
+  expectOption(URL.canParse(joined, page), "the address", "a URL; set baseUrl", joined);
   return joined;
 }

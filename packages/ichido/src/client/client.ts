@@ -1,6 +1,6 @@
 /** The client: attempts, and their delivery to one server. */
 import { createAttempts, type Attempt, type Attempts } from "./attempt.ts";
-import { expectFunction, expectOption, resolveRetry, urlOf } from "./client-options.ts";
+import { expectFunction, expectOption, expectWhole, msMax, resolveRetry, urlOf } from "./client-options.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { ask, deliver, type DeliveryParts } from "./delivery.ts";
 import { ClientError } from "./errors.ts";
@@ -64,27 +64,17 @@ export interface Client {
 const dayMs = 86_400_000;
 /** Reading the policy is a courtesy: it must not hold up what the person waits for. */
 const policyTimeoutMs = 5_000;
-const withoutKey = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+const withoutKey = ["GET", "HEAD", "OPTIONS", "TRACE"];
 
 function checkOptions(options: ClientOptions): void {
-  const { baseUrl, storage, retentionMs } = options;
-  expectOption(
-    baseUrl === undefined || (typeof baseUrl === "string" && baseUrl !== ""),
-    "baseUrl",
-    "an address",
-    baseUrl,
-  );
-  for (const name of ["fetch", "keys", "onWarning"] as const) expectFunction(name, options[name]);
-  expectOption(
-    retentionMs === undefined || (typeof retentionMs === "number" && retentionMs > 0),
-    "retentionMs",
-    "milliseconds above 0",
-    retentionMs,
-  );
+  const { baseUrl = "/", storage, retentionMs = dayMs } = options;
+  expectOption(typeof baseUrl === "string" && baseUrl !== "", "baseUrl", "an address", baseUrl);
+  expectWhole("retentionMs", Math.min(retentionMs, msMax), 1);
+  for (const name of ["fetch", "keys", "onWarning"] as const) {
+    if (options[name] !== undefined) expectFunction(name, options[name]);
+  }
   for (const verb of ["getItem", "setItem", "removeItem"] as const) {
-    if (storage !== undefined) {
-      expectOption(typeof storage?.[verb] === "function", `storage.${verb}`, "a function", storage?.[verb]);
-    }
+    if (storage !== undefined) expectFunction(`storage.${verb}`, storage[verb]);
   }
 }
 
@@ -111,7 +101,7 @@ export function createParts(options: ClientOptions): ClientParts {
     const init = { ...options.settings, headers: { accept: "application/json" } };
     const answer = await ask(options.fetch, url, init, policyTimeoutMs);
     hasNone = answer.status === 404;
-    if (answer.status !== 200) throw new Error(`the server publishes no policy (${answer.status})`);
+    if (answer.status !== 200) throw new Error(`no policy (${answer.status})`);
     known = readPolicy(answer.json());
     return known;
   }
@@ -161,15 +151,10 @@ export function createClient(options: ClientOptions = {}): Client {
   async function send(method: string, path: string, sending: SendOptions): Promise<Result> {
     const { attempt, json, body, signal, onRetry } = sending;
     if (typeof attempt?.key !== "string") {
-      throw new ClientError("attempt-missing", "pass an attempt: await client.createAttempt(name, payload)");
+      throw new ClientError("attempt-missing", "pass { attempt: await client.createAttempt(name, payload) }");
     }
-    expectOption(
-      !withoutKey.has(method.toUpperCase()),
-      "the method",
-      "one that changes something; keys never go on it",
-      method,
-    );
-    expectOption(!(body instanceof ReadableStream), "body", "sendable more than once; read the stream first", body);
+    expectOption(!withoutKey.includes(method.toUpperCase()), "the method", "one that may carry a key", method);
+    expectOption(!(body instanceof ReadableStream), "body", "sendable twice, not a stream", body);
     const url = urlOf(options.baseUrl, path);
     const content = json ?? (typeof body === "string" ? body : undefined);
     return deliver(parts, {

@@ -9,7 +9,7 @@ import type { RetryBudget, RetryOptions } from "./retry-policy.ts";
 
 export interface Delivery {
   readonly attempt: Attempt;
-  readonly url: string;
+  readonly url: string | Request;
   readonly init: RequestInit;
   /** Hash of what is sent, where it can be told. */
   readonly content?: string | undefined;
@@ -36,13 +36,13 @@ const freshMs = 60_000;
 /** The whole answer or an error. */
 export async function ask(
   fetch: typeof globalThis.fetch | undefined,
-  url: string,
+  url: string | Request,
   init: RequestInit,
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Answer> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new Error(`no answer within ${Math.round(timeoutMs)} ms`)), timeoutMs);
+  const timer = setTimeout(() => limit.abort(new Error(`no answer in ${Math.round(timeoutMs)} ms`)), timeoutMs);
   const stop = (): void => limit.abort(signal?.reason);
   signal?.addEventListener("abort", stop);
   try {
@@ -73,23 +73,11 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     attempt: { ...attempt, resumed: attempt.resumed || tries > 0 },
     key: attempt.key,
     tries,
-    ...(answer && { answer }),
-    ...(problem && { problem }),
-    ...(cause === undefined ? {} : { cause }),
+    answer,
+    problem,
+    cause,
   });
-  const conclude = async (meaning: Meaning, given: Answer): Promise<Result | undefined> => {
-    const told = { key: attempt.key, tries, answer: given, ...(problem && { problem }) };
-    if (meaning === "done" || meaning === "declined") await attempts.settle(attempt);
-    if (meaning === "done") {
-      budget.refill();
-      return { ...told, kind: "done", replayed: problem !== undefined || isReplay(given.headers) };
-    }
-    if (meaning === "declined" || meaning === "refused") {
-      return { ...told, kind: "declined", keyKept: meaning === "refused" };
-    }
-    return meaning === "open" ? unknown("server") : undefined;
-  };
-
+  const tell = (ms: number): void => (delivery.onRetry ?? attempt.onRetry)?.({ tries, pauseMs: ms });
   if (isAborted(signal)) return unknown("aborted");
   const sentAtMs = await attempts.markSent(attempt, delivery.content);
   if (sentAtMs !== undefined) {
@@ -112,15 +100,22 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     if (answer !== undefined) {
       problem = problemIn(answer);
       meaning = meaningOf(answer.status, answer.headers, problem);
-      const result = await conclude(meaning, answer);
-      if (result !== undefined) return result;
+      if (meaning === "open") return unknown("server");
+      if (meaning !== "again" && meaning !== "pending") {
+        const told = { key: attempt.key, tries, answer, problem };
+        if (meaning === "refused") return { ...told, kind: "declined", keyKept: true };
+        await attempts.settle(attempt);
+        if (meaning === "declined") return { ...told, kind: meaning, keyKept: false };
+        budget.refill();
+        return { ...told, kind: meaning, replayed: problem !== undefined || isReplay(answer.headers) };
+      }
     }
     if (isAborted(signal)) return unknown("aborted");
+    if (leftMs() <= 0) return unknown("deadline");
     if (answer === undefined && isOffline()) {
       // Nothing is wrong with the server: neither the tries nor the budget are spent on the way there.
-      (delivery.onRetry ?? attempt.onRetry)?.({ tries, pauseMs: Math.max(0, leftMs()) });
-      await untilOnline(Math.max(0, leftMs()), signal);
-      if (leftMs() <= 0) return unknown("deadline");
+      tell(leftMs());
+      await untilOnline(leftMs(), signal);
       continue;
     }
     const isPending = meaning === "pending";
@@ -131,7 +126,7 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     const waitMs = isPending ? Math.max(pollPauseMsMin, jitteredMs) : jitteredMs;
     if (waitMs >= leftMs()) return unknown("deadline");
     if (!isPending && !budget.take()) return unknown("budget");
-    (delivery.onRetry ?? attempt.onRetry)?.({ tries, pauseMs: waitMs });
+    tell(waitMs);
     await clock.sleep(waitMs, signal);
   }
 }

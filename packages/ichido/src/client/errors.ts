@@ -26,11 +26,11 @@ export class ClientError extends Error {
  */
 export class UnknownOutcomeError extends ClientError {
   override readonly name: string = "UnknownOutcomeError";
-  readonly attempt: Attempt;
-  readonly key: string;
-  readonly reason: UnknownReason;
+  declare readonly attempt: Attempt;
+  declare readonly key: string;
+  declare readonly reason: UnknownReason;
   /** The last answer, where there was one. */
-  readonly response: Response | undefined;
+  declare readonly response: Response | undefined;
   constructor(told: {
     readonly attempt: Attempt;
     readonly reason: UnknownReason;
@@ -40,13 +40,11 @@ export class UnknownOutcomeError extends ClientError {
   }) {
     super(
       "outcome-unknown",
-      `the outcome is not known after ${told.tries} tries (${told.reason}). Send again with { attempt: error.attempt }: ` +
-        "the same key gives the same answer, a new key could do it twice",
-      told.cause === undefined ? undefined : { cause: told.cause },
+      `the outcome is unknown after ${told.tries} tries (${told.reason}). Send error.attempt again; ` +
+        "a new key could do it twice",
+      told,
     );
-    this.attempt = told.attempt;
-    this.key = told.attempt.key;
-    this.reason = told.reason;
-    this.response = told.response;
+    const { attempt, reason, response } = told;
+    Object.assign(this, { attempt, key: attempt.key, reason, response });
   }
 }

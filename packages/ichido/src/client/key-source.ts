@@ -39,53 +39,31 @@ export function uuidV7(nowMs: number = Date.now()): string {
   return formatted(bytes, 7);
 }
 
-/** Maps, sets, forms and bytes are compared by what they hold, with their kind; JSON would see an empty object. */
-function listOf(value: object): unknown[] | undefined {
-  if (Array.isArray(value)) return value;
+/** Maps, sets, forms and bytes by what they hold, with their kind: JSON would see an empty object. */
+function sortedMembers(_name: string, value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const kind = Object.prototype.toString.call(value);
-  if (/Blob|File\]|ArrayBuffer|Stream|Promise|Weak/.test(kind)) {
-    throw new ClientError(
-      "payload-unhashable",
-      `the payload holds ${kind}; describe it instead, by name, size or hash`,
-    );
-  }
-  return Symbol.iterator in value ? [kind, ...(value as Iterable<unknown>)] : undefined;
+  if (/Blob|File\]|ArrayBuffer|Stream|Promise|Weak/.test(kind)) throw new Error(`it holds ${kind}`);
+  if (Symbol.iterator in value) return [kind, ...(value as Iterable<unknown>)];
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** JSON with members sorted, so that equal contents have equal texts. */
 export function stableJson(value: unknown): string {
-  const seen = new Set<object>();
-  const write = (each: unknown): string => {
-    if (each === undefined || typeof each === "function" || typeof each === "symbol") return "null";
-    if (typeof each !== "object" || each === null)
-      return typeof each === "bigint" ? String(each) : JSON.stringify(each);
-    if (typeof (each as { toJSON?: unknown }).toJSON === "function")
-      return write((each as { toJSON(): unknown }).toJSON());
-    if (seen.has(each)) throw new ClientError("payload-unhashable", "the payload refers to itself; pass plain JSON");
-    seen.add(each);
-    const list = listOf(each);
-    const text = list
-      ? `[${list.map(write).join(",")}]`
-      : `{${Object.entries(each)
-          .filter(([, member]) => member !== undefined)
-          .toSorted(([a], [b]) => (a < b ? -1 : 1))
-          .map(([name, member]) => `${JSON.stringify(name)}:${write(member)}`)
-          .join(",")}}`;
-    seen.delete(each);
-    return text;
-  };
-  return write(value);
+  try {
+    return JSON.stringify(value, sortedMembers) ?? "null";
+  } catch (cause) {
+    // A payload that refers to itself ends here too, as too deep.
+    throw new ClientError("payload-unhashable", `the payload is not plain JSON: ${String(cause)}`, { cause });
+  }
 }
 
-/** FNV-1a over two lanes where Web Crypto is missing (plain http): enough to notice a change, never used as a key. */
+/** FNV-1a and the length, where Web Crypto is missing (plain http): enough to notice a change, never used as a key. */
 function weakHash(text: string): string {
-  let a = 0x811c9dc5;
-  let b = 0x01000193;
-  for (let at = 0; at < text.length; at += 1) {
-    a = Math.imul(a ^ text.charCodeAt(at), 0x01000193);
-    b = Math.imul(b ^ text.charCodeAt(text.length - 1 - at), 0x85ebca6b);
-  }
-  return `w${(a >>> 0).toString(16)}${(b >>> 0).toString(16)}`;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return `w${hash}.${text.length}`;
 }
 
 async function sha256(text: string): Promise<string | undefined> {

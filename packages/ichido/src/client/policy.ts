@@ -4,9 +4,7 @@ export interface ServerPolicy {
   readonly header: string;
   /** How long a key is remembered, from first sight. */
   readonly retentionMs: number | undefined;
-  /** The key must be sent as a structured string, in quotes. */
-  readonly quoted: boolean;
-  /** How the key is written; `lenient` takes it with or without quotes. */
+  /** `strict`: a structured string, in quotes. `bare`: without. `lenient`: either. */
   readonly form: "strict" | "lenient" | "bare";
   /** The server takes UUIDs of version 4 alone. */
   readonly uuidV4: boolean;
@@ -19,10 +17,8 @@ export function durationMs(text: unknown): number | undefined {
     typeof text === "string" ? text : "",
   );
   if (parts === null || text === "P" || text === "PT") return undefined;
-  const [, weeks, days, hours, minutes, seconds] = parts.map((part) => Number(part ?? 0));
-  return (
-    ((((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1_000
-  );
+  const [, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts.map((part) => Number(part ?? 0));
+  return (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1_000;
 }
 
 interface Published {
@@ -35,17 +31,11 @@ interface Published {
 export function readPolicy(value: unknown): ServerPolicy {
   const published = (value ?? {}) as Published;
   const form = published.key?.form;
-  const operations = Array.isArray(published.operations) ? (published.operations as Record<string, unknown>[]) : [];
   return {
     header: typeof published.header === "string" ? published.header : "Idempotency-Key",
     retentionMs: durationMs(published.retention?.duration),
-    quoted: form === "strict",
     form: form === "strict" || form === "bare" ? form : "lenient",
     uuidV4: published.key?.format === "uuid-v4",
-    operations: operations.map(({ method, path, required }) => ({
-      method: String(method),
-      path: String(path),
-      required: required === true,
-    })),
+    operations: Array.isArray(published.operations) ? (published.operations as ServerPolicy["operations"]) : [],
   };
 }

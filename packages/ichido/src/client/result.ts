@@ -26,13 +26,13 @@ export type Result =
       readonly kind: "done";
       readonly replayed: boolean;
       readonly answer: Answer;
-      readonly problem?: ProblemDocument;
+      readonly problem?: ProblemDocument | undefined;
     })
   /** It will not take effect as it was asked for. `keyKept`: correct what is wrong and send again with the same attempt. */
   | (Told & {
       readonly kind: "declined";
       readonly answer: Answer;
-      readonly problem?: ProblemDocument;
+      readonly problem?: ProblemDocument | undefined;
       readonly keyKept: boolean;
     })
   /** It may or may not have taken effect. Send the same attempt again later, or let a person find out. */
@@ -40,8 +40,8 @@ export type Result =
       readonly kind: "unknown";
       readonly attempt: Attempt;
       readonly reason: UnknownReason;
-      readonly answer?: Answer;
-      readonly problem?: ProblemDocument;
+      readonly answer?: Answer | undefined;
+      readonly problem?: ProblemDocument | undefined;
       readonly cause?: unknown;
     });
 
@@ -58,7 +58,7 @@ export async function readAnswer(response: Response): Promise<Answer> {
   const announced = headers.get("content-length");
   // A decoded body has another length; some implementations of fetch hand over what arrived without complaint.
   if (announced !== null && !headers.has("content-encoding") && bytes.length < Number(announced)) {
-    throw new Error(`the answer ended after ${bytes.length} of ${announced} bytes`);
+    throw new Error(`cut at ${bytes.length} of ${announced} bytes`);
   }
   const text = (): string => new TextDecoder().decode(bytes);
   return { status, statusText, url, headers, bytes, text, json: () => JSON.parse(text()) as unknown };

@@ -43,16 +43,16 @@ export const retryDefaults: Required<RetryOptions> = {
  */
 export type Meaning = "done" | "declined" | "refused" | "again" | "pending" | "open";
 
-const again = new Set([408, 425, 429]);
-const keyNotUsed = new Set([401, 403, 412, 413, 415, 428]);
+const again = [408, 425, 429];
+const keyNotUsed = [401, 403, 412, 413, 415, 428];
 /** Of the idempotency layer itself: nothing ran, and sending the same again cannot help. */
-const layerRefusals = new Set([
+const layerRefusals = [
   "idempotency-key-required",
   "idempotency-key-invalid",
   "idempotency-key-reused",
   "request-too-large",
   "request-unreadable",
-]);
+];
 
 export function meaningOf(status: number, headers: Headers, problem: ProblemDocument | undefined): Meaning {
   const mayRetry = problem?.retryable;
@@ -60,15 +60,15 @@ export function meaningOf(status: number, headers: Headers, problem: ProblemDocu
   const asksToWait = headers.has("retry-after");
   if (status === 202 && asksToWait) return "pending";
   if (status < 400) return "done";
-  if (layerRefusals.has(code)) return "refused";
+  if (layerRefusals.includes(code)) return "refused";
   // The operation ran, only its answer is gone: how it answered decides.
   if (code === "response-not-stored") return (problem?.originalStatus ?? 200) < 400 ? "done" : "declined";
   if (code === "outcome-unknown") return mayRetry === true ? "pending" : "open";
   // A stored server error is replayed for ever: the same key will never learn more.
   if (status >= 500) return mayRetry === false || (mayRetry === undefined && isReplay(headers)) ? "open" : "again";
   if (status === 409 && (code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "pending";
-  if (mayRetry === true || (mayRetry === undefined && again.has(status))) return "again";
-  return keyNotUsed.has(status) ? "refused" : "declined";
+  if (mayRetry === true || (mayRetry === undefined && again.includes(status))) return "again";
+  return keyNotUsed.includes(status) ? "refused" : "declined";
 }
 
 /** Seconds or a date; the date is read against the server's own clock, so that ours may be wrong. */

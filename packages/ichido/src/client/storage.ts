@@ -16,36 +16,26 @@ export function memoryStorage(): AttemptStorage {
   };
 }
 
-function works(storage: Storage | undefined): storage is Storage {
-  if (storage === undefined) return false;
+function webStorage(name: "sessionStorage" | "localStorage"): AttemptStorage {
   try {
+    const storage = globalThis[name];
     storage.setItem("ichido:probe", "1");
     storage.removeItem("ichido:probe");
-    return true;
+    return storage;
   } catch {
-    // Private windows and full storages refuse; the attempt then lives as long as the page.
-    return false;
-  }
-}
-
-function webStorage(name: "sessionStorage" | "localStorage"): Storage | undefined {
-  try {
-    return (globalThis as { [Name in typeof name]?: Storage })[name];
-  } catch {
-    return undefined;
+    // Absent outside browsers; private windows and full storages refuse. The attempt then lives as long as the page.
+    return memoryStorage();
   }
 }
 
 /** One tab, across reloads. Memory where there is none. */
 export function tabStorage(): AttemptStorage {
-  const storage = webStorage("sessionStorage");
-  return works(storage) ? storage : memoryStorage();
+  return webStorage("sessionStorage");
 }
 
 /** All tabs of the origin, across restarts of the browser. Making an attempt is then guarded by a Web Lock. */
 export function browserStorage(): AttemptStorage {
-  const storage = webStorage("localStorage");
-  return works(storage) ? storage : memoryStorage();
+  return webStorage("localStorage");
 }
 
 interface LockManagerLike {
@@ -62,10 +52,7 @@ export function withLock<T>(storage: AttemptStorage, name: string, work: () => P
     return locks === undefined ? work() : locks.request(name, work);
   };
   const turn = (queues.get(name) ?? Promise.resolve()).then(guarded, guarded);
-  const settled = turn.then(
-    () => undefined,
-    () => undefined,
-  );
+  const settled = turn.catch(() => undefined);
   queues.set(name, settled);
   void settled.then(() => {
     if (queues.get(name) === settled) queues.delete(name);

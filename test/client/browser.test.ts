@@ -1,0 +1,265 @@
+import express from "express";
+import { mkdtempSync, rmSync } from "node:fs";
+import type { Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { createIchido, type Ichido } from "ichido";
+import { captureBody, idempotency } from "ichido/express";
+import { memoryStore } from "ichido/memory";
+import { eventually } from "../support/eventually.ts";
+import { bundleForBrowser } from "./bundle.ts";
+import { describeInChromium } from "./chromium.ts";
+
+const waitMs = 15_000;
+
+interface Site {
+  readonly url: string;
+  readonly effects: (cart: string) => number;
+  readonly requests: (cart: string) => number;
+  readonly keys: (cart: string) => ReadonlySet<string>;
+  /** Handlers of that cart wait for it to be called. */
+  hold(cart: string): () => void;
+  close(): Promise<void>;
+}
+
+async function createSite(): Promise<Site> {
+  const entry = (name: string): Promise<string> =>
+    bundleForBrowser(fileURLToPath(new URL(`pages/${name}.ts`, import.meta.url)));
+  const scripts = { "plain-page": await entry("plain-page"), "react-page": await entry("react-page") };
+  const effects: string[] = [];
+  const keys: (readonly [cart: string, key: string])[] = [];
+  const holds = new Map<string, Promise<void>>();
+  const ichido: Ichido<express.Request> = createIchido({
+    store: memoryStore(),
+    scope: () => ({ tenant: "t" }),
+    onUnknown: "rerun",
+    sweepMs: "off",
+  });
+  const app = express();
+  const cartOf = (req: express.Request): string => new URL(req.url, "http://site").searchParams.get("cart") ?? "";
+  for (const [name, script] of Object.entries(scripts)) {
+    app.get(`/${name}.js`, (_req, res) => void res.type("text/javascript").send(script));
+    app.get(`/${name}`, (_req, res) => {
+      const body = '<div id="root"></div><button id="pay">Pay</button><p id="outcome"></p>';
+      const inner = name === "plain-page" ? body : '<div id="root"></div>';
+      res
+        .type("html")
+        .send(`<!doctype html><title>Checkout</title><body>${inner}<script type="module" src="/${name}.js"></script>`);
+    });
+  }
+  app.post("/payments", (req, _res, next) => {
+    keys.push([cartOf(req), req.get("idempotency-key") ?? ""]);
+    next();
+  });
+  app.use(captureBody(), express.json());
+  app.post("/payments", idempotency(ichido, { operation: "payment.create" }), async (req, res) => {
+    effects.push(cartOf(req));
+    await holds.get(cartOf(req));
+    res.status(201).json({ id: effects.length });
+  });
+  const server = await new Promise<Server>((resolve) => {
+    const listening = app.listen(0, "127.0.0.1", () => resolve(listening));
+  });
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    effects: (cart) => effects.filter((each) => each === cart).length,
+    requests: (cart) => keys.filter(([each]) => each === cart).length,
+    keys: (cart) => new Set(keys.filter(([each]) => each === cart).map(([, key]) => key)),
+    hold(cart) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      holds.set(cart, promise);
+      return () => {
+        holds.delete(cart);
+        resolve();
+      };
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await ichido.close();
+    },
+  };
+}
+
+describeInChromium("in a browser, one effect each", (launch) => {
+  let site: Site;
+  let browser: Browser;
+  let context: BrowserContext;
+  const shots = process.env["ICHIDO_SCREENSHOTS"] ?? mkdtempSync(join(tmpdir(), "ichido-shots-"));
+
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([createSite(), launch()]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+    if (process.env["ICHIDO_SCREENSHOTS"] === undefined) rmSync(shots, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 480, height: 360 } });
+  });
+  afterEach(() => context.close());
+
+  let carts = 0;
+  const newCart = (): string => `c${(carts += 1)}`;
+  const open = async (kind: Kind, cart: string, storage = "tab"): Promise<Page> => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(waitMs);
+    await page.goto(`${site.url}/${kind}-page?cart=${cart}&storage=${storage}`);
+    await ready(kind, page);
+    return page;
+  };
+  const shoot = (page: Page, name: string): Promise<unknown> => page.screenshot({ path: join(shots, `${name}.png`) });
+
+  type Kind = "plain" | "react";
+  async function ready(kind: Kind, page: Page): Promise<void> {
+    await page.waitForSelector(kind === "plain" ? "body[data-ready]" : "#status");
+  }
+  async function paid(kind: Kind, page: Page): Promise<void> {
+    if (kind === "plain") await page.waitForFunction('document.querySelector("#outcome").textContent.includes("done")');
+    else await page.waitForFunction('document.querySelector("#status").textContent === "done"');
+  }
+  const oneEffect = (cart: string): void => {
+    expect(site.effects(cart)).toBe(1);
+    expect(site.keys(cart).size).toBe(1);
+  };
+
+  for (const kind of ["plain", "react"] as const) {
+    it(`${kind}: a double click`, async () => {
+      const cart = newCart();
+      const page = await open(kind, cart);
+      await page.dblclick("#pay");
+      await paid(kind, page);
+      oneEffect(cart);
+      await shoot(page, `${kind}-double-click`);
+    });
+
+    it(`${kind}: clicks in one and the same task, and late ones`, async () => {
+      const cart = newCart();
+      const page = await open(kind, cart);
+      await page.evaluate('for (let at = 0; at < 5; at += 1) document.querySelector("#pay").click()');
+      await paid(kind, page);
+      await page.click("#pay");
+      await page.click("#pay");
+      await eventually(() => oneEffect(cart));
+      // The hook's lock is taken before React renders again, and done stays done.
+      if (kind === "react") expect(site.requests(cart)).toBe(1);
+    });
+
+    it(`${kind}: two tabs at once, and a third that is late`, async () => {
+      const cart = newCart();
+      const pages = [
+        await open(kind, cart, "browser"),
+        await open(kind, cart, "browser"),
+        await open(kind, cart, "browser"),
+      ];
+      const [one, other, late] = pages as [Page, Page, Page];
+      const release = site.hold(cart);
+      await Promise.all([one.click("#pay"), other.click("#pay")]);
+      await eventually(() => expect(site.effects(cart)).toBe(1));
+      release();
+      await Promise.all([paid(kind, one), paid(kind, other)]);
+      await late.click("#pay");
+      await paid(kind, late);
+      oneEffect(cart);
+    });
+
+    it(`${kind}: a reload in mid-request`, async () => {
+      const cart = newCart();
+      const page = await open(kind, cart);
+      const release = site.hold(cart);
+      await page.click("#pay");
+      await eventually(() => expect(site.effects(cart)).toBe(1));
+      await page.reload();
+      await ready(kind, page);
+      if (kind === "react") {
+        await page.waitForFunction('document.querySelector("#status").textContent === "unknown"');
+        await shoot(page, "react-after-reload");
+      } else expect(await page.getAttribute("body", "data-ready")).toBe("resumed");
+      await page.click("#pay");
+      release();
+      await paid(kind, page);
+      oneEffect(cart);
+    });
+
+    it(`${kind}: offline, then online`, async () => {
+      const cart = newCart();
+      const page = await open(kind, cart);
+      await context.setOffline(true);
+      await page.click("#pay");
+      if (kind === "react") {
+        await page.waitForFunction('document.querySelector("#status").textContent === "retrying"');
+        await shoot(page, "react-offline");
+      }
+      expect(site.effects(cart)).toBe(0);
+      await context.setOffline(false);
+      await paid(kind, page);
+      oneEffect(cart);
+    });
+
+    it(`${kind}: the line goes while the answer is on its way`, async () => {
+      const cart = newCart();
+      const page = await open(kind, cart);
+      const release = site.hold(cart);
+      await page.click("#pay");
+      await eventually(() => expect(site.effects(cart)).toBe(1));
+      await context.setOffline(true);
+      release();
+      await context.setOffline(false);
+      await paid(kind, page);
+      oneEffect(cart);
+    });
+  }
+
+  it("react: another amount after an unknown outcome is refused until the person starts over", async () => {
+    const cart = newCart();
+    const page = await open("react", cart);
+    const release = site.hold(cart);
+    await page.click("#pay");
+    await eventually(() => expect(site.effects(cart)).toBe(1));
+    await page.reload();
+    await page.waitForFunction('document.querySelector("#status").textContent === "unknown"');
+    await page.click("#more");
+    await page.waitForFunction('document.querySelector("#error").textContent.includes("startOver")');
+    await page.click("#pay");
+    expect(site.keys(cart).size).toBe(1);
+    await shoot(page, "react-changed");
+    await page.click("#over");
+    await page.waitForFunction('document.querySelector("#status").textContent === "idle"');
+    release();
+    await page.click("#pay");
+    await paid("react", page);
+    expect(site.keys(cart).size).toBe(2);
+  });
+
+  it("react: done stays done until the person starts over; then it is a new intent", async () => {
+    const cart = newCart();
+    const page = await open("react", cart);
+    await page.click("#pay");
+    await paid("react", page);
+    expect(await page.textContent("#seen")).toBe("idle sending done");
+    await page.click("#over");
+    await page.waitForFunction('document.querySelector("#status").textContent === "idle"');
+    await page.click("#pay");
+    await paid("react", page);
+    expect(site.effects(cart)).toBe(2);
+    expect(site.keys(cart).size).toBe(2);
+  });
+
+  it("react: the field keeps its key over renders and changes it when the intent is over", async () => {
+    const page = await open("react", newCart());
+    const key = (): Promise<unknown> =>
+      page.evaluate('new FormData(document.querySelector("#form")).get("idempotencyKey")');
+    const first = await key();
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    await page.click("#more");
+    expect(await key()).toBe(first);
+    await page.click("#next");
+    await eventually(async () => expect(await key()).not.toBe(first));
+    expect(await key()).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

@@ -1,0 +1,72 @@
+import * as React from "react";
+import { renderToString } from "react-dom/server";
+import { dehydrate, hydrate, MutationObserver, onlineManager, QueryClient } from "@tanstack/react-query";
+import { afterEach, describe, expect, it } from "vitest";
+import { createClient, memoryStorage, type Client } from "ichido/client";
+import { attemptMutation, fromReact, type AttemptMutation } from "ichido/react";
+import { bench, order } from "./payment-bench.ts";
+
+const { IdempotencyField } = fromReact(React);
+const keyIn = (html: string): string => /value="([^"]+)"/.exec(html)?.[1] ?? "";
+
+afterEach(() => onlineManager.setOnline(true));
+
+describe("the field of a form", () => {
+  it("is hidden, named and filled before any script runs; every form gets its own key", () => {
+    const render = (): string => renderToString(React.createElement(IdempotencyField, {}));
+    expect(render()).toMatch(/^<input type="hidden" name="idempotencyKey" value="[0-9a-f-]{36}"\/>$/);
+    expect(keyIn(render())).not.toBe(keyIn(render()));
+  });
+
+  it("takes a name and the key of an attempt", () => {
+    const html = renderToString(React.createElement(IdempotencyField, { name: "k", value: "my-key" }));
+    expect(html).toBe('<input type="hidden" name="k" value="my-key"/>');
+  });
+});
+
+describe("mutations of TanStack Query", () => {
+  const paying = (client: Client): AttemptMutation<typeof order> =>
+    attemptMutation({
+      client,
+      mutationKey: ["pay"],
+      name: (cart: typeof order) => `pay:${cart.bookingId}`,
+      send: (cart, attempt) => client.post("/payments", { attempt, json: cart }),
+    });
+
+  it("carry the key in their variables and give the result as a value", async () => {
+    const all = await bench();
+    const pay = paying(all.client);
+    const variables = await pay.variables(order);
+    const observer = new MutationObserver(new QueryClient(), pay.options);
+    expect(await observer.mutate(variables)).toMatchObject({ kind: "done", key: variables.attempt.key });
+    expect(all.keys).toEqual([variables.attempt.key]);
+  });
+
+  it("paused offline, persisted and restored in another process of the app: same key, one effect", async () => {
+    const all = await bench();
+    const before = new QueryClient();
+    const pay = paying(all.client);
+    // The request arrives, its answer does not: the restored mutation must find it, not repeat it.
+    all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
+    const variables = await pay.variables(order);
+    expect(
+      await all.make({ retry: { tries: 1 } }).post("/payments", { attempt: variables.attempt, json: order }),
+    ).toMatchObject({
+      kind: "unknown",
+    });
+    onlineManager.setOnline(false);
+    void new MutationObserver(before, pay.options).mutate(variables);
+    const saved = JSON.stringify(dehydrate(before, { shouldDehydrateMutation: () => true }));
+    before.clear();
+
+    const after = new QueryClient();
+    const restored = paying(createClient({ baseUrl: all.proxy.url, storage: memoryStorage() }));
+    after.setMutationDefaults(restored.options.mutationKey, restored.options);
+    hydrate(after, JSON.parse(saved));
+    onlineManager.setOnline(true);
+    await after.resumePausedMutations();
+    expect(after.getMutationCache().getAll()[0]?.state.data).toMatchObject({ kind: "done", replayed: true });
+    expect(new Set(all.keys)).toEqual(new Set([variables.attempt.key]));
+    expect(all.effects()).toBe(1);
+  });
+});
