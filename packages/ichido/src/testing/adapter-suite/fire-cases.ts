@@ -1,29 +1,13 @@
-/** A: acceptance under fire. Each of these was a real failure of a published library. */
+/** A01 to A15, A28, A30: many at once, clients that leave, keys that are used again. */
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { eventually, requestText, sendRaw, type Ask, type Reply } from "./client.ts";
-import { skewed } from "./expiry-cases.ts";
 import { askUntilSettled } from "./failure-cases.ts";
-import { allVerbs, faultyStore } from "./faulty-store.ts";
-import { sampleBytes } from "./plan.ts";
-import { assertExecuted, assertRefused, assertReplayed, freshKey, type App, type Rig } from "./rig.ts";
-
-async function runs(app: App, options: Ask, times: number): Promise<void> {
-  const before = app.effects();
-  for (let index = 0; index < times; index += 1) assertExecuted(await app.ask(options), options.plan?.status ?? 201);
-  assert.equal(app.effects() - before, times);
-}
-
-/** Runs once, then replays. */
-async function keeps(app: App, options: Ask): Promise<Reply> {
-  const before = app.effects();
-  const first = assertExecuted(await app.ask(options), options.plan?.status ?? 201);
-  assertReplayed(await app.ask(options), first);
-  assert.equal(app.effects() - before, 1);
-  return first;
-}
+import { notReplayed, sampleBytes } from "./plan.ts";
+import { keeps, runs } from "./repeats.ts";
+import { assertExecuted, assertRefused, assertReplayed, freshKey, type App } from "./rig.ts";
 
 /** Eight at once for each of 200 keys, over two servers. */
 export async function storm(
@@ -51,18 +35,6 @@ async function dropped(app: App, options: Ask, gate: string): Promise<void> {
   const socket = await sendRaw(app.port, requestText({ ...options, plan: { ...options.plan, gate } }));
   await app.gates.reached(gate);
   socket.destroy();
-}
-
-/** Ways whose answer is not replayed: live streams, and what is no answer of its own. */
-const notReplayed: readonly string[] = ["hints", "events", "flush"];
-
-const releasing = [401, 403, 408, 412, 413, 415, 425, 428, 429];
-
-async function expiredKeys(rig: Rig, app: App, count: number): Promise<readonly string[]> {
-  const keys = Array.from({ length: count }, freshKey);
-  await Promise.all(keys.map(async (key) => assertExecuted(await app.ask({ key }))));
-  await eventually("all keys expire", async () => (await rig.store.stats()).sweepLagMs > 0);
-  return keys;
 }
 
 export const fireCases: readonly AdapterCase[] = [
@@ -139,18 +111,6 @@ export const fireCases: readonly AdapterCase[] = [
     const reply = await app.ask(options);
     assert.deepEqual([reply.status, reply.header("idempotency-replayed")], [201, "true"]);
     assert.deepEqual([app.effects(), (await rig.store.stats()).processing], [1, 0]);
-  }),
-  defineCase("A05", "a claim whose reply was lost, sent again by the driver, goes on as its own", async (rig) => {
-    const store = faultyStore(rig.store);
-    const app = await rig.start({ store });
-    store.break(["claim"], "resend", 1);
-    const options: Ask = { key: freshKey() };
-    const first = assertExecuted(await app.ask(options));
-    assertReplayed(await app.ask(options), first);
-    // The same for the completion: it was applied, and is applied again.
-    store.break(["complete"], "resend", 1);
-    await keeps(app, { key: freshKey() });
-    assert.equal(app.effects(), 2);
   }),
   defineCase(
     "A08",
@@ -266,193 +226,6 @@ export const fireCases: readonly AdapterCase[] = [
     assertRefused(await app.ask({ key: ["a", "a"] }), 400, "idempotency-key-invalid");
     await keeps(app, { to: `create?q=${"x".repeat(2_000)}`, key: freshKey() });
   }),
-  ...(
-    [
-      [500, "runs"],
-      [503, "runs"],
-      [429, "runs"],
-      [400, "keeps"],
-    ] as const
-  ).map(([status, what]) =>
-    defineCase(`A16 ${status}`, what === "runs" ? "lets the next attempt run" : "is kept", async (rig) => {
-      const app = await rig.start();
-      const options: Ask = { key: freshKey(), plan: { status } };
-      if (what === "keeps") await keeps(app, options);
-      else {
-        await runs(app, options, 2);
-        await keeps(app, { key: options.key ?? null });
-      }
-      assert.equal((await rig.store.stats()).processing, 0);
-    }),
-  ),
-  defineCase("A16 thrown", "a thrown error lets the next attempt run, and nothing stays stuck", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    for (const throws of ["before", "after"] as const) assertExecuted(await app.ask({ key, plan: { throws } }), 500);
-    await keeps(app, { key });
-    assert.deepEqual([app.effects(), (await rig.store.stats()).processing], [2, 0]);
-  }),
-  defineCase(
-    "A16 thrown status",
-    "an error that carries a client status is answered with it, and kept",
-    async (rig) => {
-      const app = await rig.start();
-      const options: Ask = { key: freshKey(), plan: { throws: "before", throwsStatus: 422 } };
-      const first = assertExecuted(await app.ask(options), 422);
-      assertReplayed(await app.ask(options), first);
-    },
-  ),
-  ...[200, 201, 202, 303, 404, 409].map((status) =>
-    defineCase(`A17 ${status}`, "from the handler is kept", async (rig) => {
-      const app = await rig.start();
-      await keeps(app, { key: freshKey(), plan: { status, headers: [["Location", "/x"]] } });
-    }),
-  ),
-  defineCase("A17 released", `${releasing.join(" ")} from the handler are not kept`, async (rig) => {
-    const app = await rig.start();
-    for (const status of releasing) await runs(app, { key: freshKey(), plan: { status } }, 2);
-  }),
-  defineCase("A17 release()", "what a handler gives back is sent and not kept", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    await runs(app, { key, plan: { status: 200, release: true } }, 2);
-    await keeps(app, { key });
-  }),
-  ...(["refuse", "lose", "hang"] as const).map((fault) =>
-    defineCase(
-      `A18 ${fault}`,
-      "a store that fails at completion: the true answer, told as not stored, and no silent second run",
-      async (rig) => {
-        const store = faultyStore(rig.store);
-        const app = await rig.start({ store, engine: { leaseMs: 5_000, storeTimeoutMs: 300 } });
-        const options: Ask = { key: freshKey() };
-        store.break(["complete"], fault, 1);
-        const first = assertExecuted(await app.ask(options));
-        assert.equal(first.header("idempotency-stored"), "false");
-        const reply = await askUntilSettled(app, options);
-        assert.equal(reply.header("idempotency-replayed"), "true");
-        assert.ok(reply.body.equals(first.body));
-        assert.equal(reply.header("idempotency-stored"), undefined);
-        assert.equal(app.effects(), 1);
-        assert.ok(app.events.some((event) => event.type === "not-stored"));
-      },
-    ),
-  ),
-  ...Object.entries<Ask["plan"]>({
-    "204": { status: 204, content: { none: true }, headers: [] },
-    "empty 200": { status: 200, content: { none: true }, headers: [] },
-    false: { status: 200, content: { json: false } },
-    "0": { status: 200, content: { json: 0 } },
-    null: { status: 200, content: { json: null } },
-    '""': { status: 200, content: { json: "" } },
-  }).map(([name, plan]) =>
-    defineCase(`A19 ${name}`, "is replayed as it was, and the handler does not run again", async (rig) => {
-      const app = await rig.start();
-      const isValue = plan?.content !== undefined && "json" in plan.content;
-      const way = isValue && rig.subject.ways.includes("json") ? "json" : "send";
-      await keeps(app, { key: freshKey(), plan: { ...plan, way } });
-    }),
-  ),
-  defineCase(
-    "A19 void",
-    "an answer of nothing is replayed as nothing",
-    async (rig) => {
-      const app = await rig.start();
-      await keeps(app, { key: freshKey(), plan: { status: 200, way: "void", headers: [] } });
-    },
-    ["way:void"],
-  ),
-  defineCase("A20", "64 KiB of random bytes are the same in every way of writing them", async (rig) => {
-    const app = await rig.start();
-    const ways = rig.subject.ways.filter((way) => !["json", "void", "hints", "events", "flush"].includes(way));
-    for (const way of ["send", ...ways]) {
-      const first = await keeps(app, { key: freshKey(), plan: { way, content: { random: 65_536, seed: 20 } } });
-      assert.equal(first.body.length, 65_536, way);
-    }
-  }),
-  defineCase("A21", "every way of writing is captured whole and replayed alike", async (rig) => {
-    const app = await rig.start();
-    for (const way of rig.subject.ways.filter((each) => !["hints", "events", "flush"].includes(each))) {
-      for (const size of [5, 40_000]) {
-        const content = { text: size };
-        const first = await keeps(app, { key: freshKey(), plan: { way, content, headers: [["X-Way", way]] } });
-        assert.deepEqual(first.lines("x-way"), [way]);
-      }
-    }
-  }),
-  defineCase("A22", "Location, ETag, two Links and custom headers are kept with their number", async (rig) => {
-    const app = await rig.start();
-    const headers = [
-      ["Location", "/things/1"],
-      ["ETag", 'W/"1"'],
-      ["Link", '</a>; rel="next"'],
-      ["Link", '</b>; rel="prev"'],
-      ["X-Custom", "1"],
-      ["X-Custom", "2"],
-    ] as const;
-    for (const way of ["send", ...rig.subject.ways.filter((each) => ["write", "json", "writeHead"].includes(each))]) {
-      const options: Ask = { key: freshKey(), plan: { headers, way } };
-      const first = await keeps(app, options);
-      const replay = await app.ask(options);
-      for (const reply of [first, replay]) {
-        assert.deepEqual(reply.lines("link"), ['</a>; rel="next"', '</b>; rel="prev"'], way);
-        assert.deepEqual(reply.lines("x-custom"), ["1", "2"], way);
-      }
-    }
-  }),
-  defineCase("A23", "Set-Cookie, hop-by-hop lines and Date are not replayed; the length is right", async (rig) => {
-    const app = await rig.start();
-    const headers = [
-      ["Set-Cookie", "session=secret"],
-      ["Connection", "X-Hop"],
-      ["Proxy-Authenticate", "Basic"],
-      ["Date", "Thu, 01 Jan 2015 00:00:00 GMT"],
-    ] as const;
-    const options: Ask = { key: freshKey(), plan: { headers } };
-    const first = await keeps(app, options);
-    const replay = await app.ask(options);
-    for (const name of ["set-cookie", "proxy-authenticate"]) assert.deepEqual(replay.lines(name), [], name);
-    assert.notEqual(replay.header("connection"), "X-Hop");
-    assert.notEqual(replay.header("date"), first.header("date"));
-    assert.equal(replay.header("content-length"), String(first.body.length));
-  }),
-  defineCase(
-    "A25",
-    "an event stream is delivered live; a retry is told so and does not run",
-    async (rig) => {
-      const app = await rig.start();
-      for (const way of ["events", "flush"]) {
-        const options: Ask = { key: freshKey(), plan: { way, status: 200, eventsGate: way } };
-        const before = app.effects();
-        const socket = await sendRaw(app.port, requestText(options));
-        let seen = "";
-        socket.on("data", (chunk: Buffer) => {
-          seen += chunk.toString("latin1");
-        });
-        await eventually("the first event", () => seen.includes("data: 1"));
-        assert.ok(!seen.includes("data: 2"));
-        assertRefused(await app.ask(options), 409, "response-not-stored");
-        app.gates.open(way);
-        await eventually("the last event", () => seen.includes("data: 3"));
-        socket.destroy();
-        assertRefused(await app.ask(options), 409, "response-not-stored");
-        assert.equal(app.effects() - before, 1);
-      }
-    },
-    ["way:events", "way:flush"],
-  ),
-  defineCase("A27", "an answer above the cap is never run again, also when its client left half way", async (rig) => {
-    const app = await rig.start();
-    const plan = { content: { random: 3_000_000, seed: 27 }, headers: [["Location", "/big"]] } as const;
-    const options: Ask = { to: "small", key: freshKey(), plan };
-    const socket = await sendRaw(app.port, requestText(options));
-    socket.pause();
-    await eventually("the tombstone", async () => (await rig.store.stats()).completed === 1);
-    socket.destroy();
-    const problem = assertRefused(await app.ask(options), 409, "response-not-stored");
-    assert.equal(problem["location"], "/big");
-    assert.equal(app.effects(), 1);
-  }),
   defineCase("A28", "multipart is compared by its parts, not by its boundary", async (rig) => {
     const app = await rig.start();
     const form = (boundary: string, file: string): Ask => ({
@@ -500,86 +273,5 @@ export const fireCases: readonly AdapterCase[] = [
       assertReplayed(await app.ask({ to: "wait-briefly", key: overruns }), answer3);
       assert.equal(app.effects(), 3);
     },
-  ),
-  defineCase(
-    "A33",
-    "past its retention a key is new, swept or not; a sweep leaves living claims alone",
-    async (rig) => {
-      const app = await rig.start({ engine: { retentionMs: 800, sweepMs: "off" } });
-      const [lives, unswept] = [freshKey(), freshKey()];
-      const running = app.ask({ key: lives, plan: { gate: "a33" } });
-      await app.gates.reached("a33");
-      assertExecuted(await app.ask({ key: unswept }));
-      await expiredKeys(rig, app, 100);
-      // By now the living claim is past the retention too.
-      await eventually("the key that was not swept to run as new", async () => {
-        const reply = await app.ask({ key: unswept });
-        return reply.status === 201 && reply.header("idempotency-replayed") === undefined;
-      });
-      let deleted = 0;
-      await eventually("a sweep that removes what has expired", async () => {
-        deleted += (await app.sweep()).deleted;
-        return deleted >= 100;
-      });
-      assertRefused(await app.ask({ key: lives }), 409, "idempotency-in-flight");
-      app.gates.open("a33");
-      assertExecuted(await running);
-    },
-  ),
-  defineCase(
-    "A36",
-    "a store that is down or slow before the claim is refused in time, or passed by where that was chosen",
-    async (rig) => {
-      const store = faultyStore(rig.store);
-      const app = await rig.start({ store, engine: { storeTimeoutMs: 200 } });
-      for (const fault of ["refuse", "lose", "hang"] as const) {
-        store.break(["claim"], fault);
-        const startedMs = performance.now();
-        assertRefused(await app.ask({ key: freshKey() }), 503, "store-unavailable");
-        assert.ok(performance.now() - startedMs < 10_000, "within a limit");
-        assert.equal(app.effects(), 0);
-      }
-      store.break(["claim"], "refuse");
-      assertExecuted(await app.ask({ to: "open", key: freshKey() }));
-      store.heal();
-      await keeps(app, { key: freshKey() });
-    },
-  ),
-  defineCase("A37", "a store that is down at boot and at completion: the server lives and says so", async (rig) => {
-    const store = faultyStore(rig.store);
-    store.break(allVerbs, "refuse");
-    const app = await rig.start({ store, engine: { leaseMs: 1_000 } });
-    assertRefused(await app.ask({ key: freshKey() }), 503, "store-unavailable");
-    assert.ok(app.events.some((event) => event.type === "warning"));
-    store.heal();
-    store.break(["complete", "renew"], "refuse");
-    assert.equal(assertExecuted(await app.ask({ key: freshKey() })).header("idempotency-stored"), "false");
-    assert.ok(app.events.some((event) => event.type === "not-stored"));
-    store.heal();
-    await keeps(app, { key: freshKey() });
-  }),
-  ...[300_000, -300_000].map((byMs) =>
-    defineCase(
-      `A40 ${byMs > 0 ? "ahead" : "behind"}`,
-      "a node whose clock is five minutes off takes nothing over early",
-      async (rig) => {
-        const leaseMs = 2_000;
-        const app = await rig.start({ engine: { leaseMs } });
-        const off = await rig.start({ store: rig.second, engine: { leaseMs, environment: skewed(byMs) } });
-        for (const [owner, other] of [
-          [app, off],
-          [off, app],
-        ] as const) {
-          const key = freshKey();
-          const running = owner.ask({ key, plan: { gate: "a40" } });
-          await owner.gates.reached("a40");
-          assertRefused(await other.ask({ key }), 409, "idempotency-in-flight");
-          owner.gates.open("a40");
-          const answer4 = assertExecuted(await running);
-          assertReplayed(await other.ask({ key }), answer4);
-        }
-        assert.equal(app.effects() + off.effects(), 2);
-      },
-    ),
   ),
 ];

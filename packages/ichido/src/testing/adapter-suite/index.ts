@@ -8,6 +8,7 @@
  * `node:assert/strict`. Every case has its own store and servers, so cases may run at the same time.
  */
 import type { SuiteRunner } from "../store-suite/subject.ts";
+import { answerCases } from "./answer-cases.ts";
 import type { AdapterCase, Need } from "./case.ts";
 import { concurrencyCases } from "./concurrency-cases.ts";
 import { coreCases } from "./core-cases.ts";
@@ -17,6 +18,7 @@ import { fingerprintCases } from "./fingerprint-cases.ts";
 import { fireCases } from "./fire-cases.ts";
 import { headerCases } from "./header-cases.ts";
 import { methodCases } from "./method-cases.ts";
+import { outageCases } from "./outage-cases.ts";
 import { processCases } from "./process-cases.ts";
 import { replayCases } from "./replay-cases.ts";
 import { withRig } from "./rig.ts";
@@ -34,6 +36,8 @@ export const adapterCases: readonly AdapterCase[] = [
   ...expiryCases,
   ...methodCases,
   ...fireCases,
+  ...answerCases,
+  ...outageCases,
   ...processCases,
 ];
 

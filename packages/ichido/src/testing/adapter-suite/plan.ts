@@ -72,6 +72,9 @@ export interface HarnessAnswer {
   readonly hints: boolean;
 }
 
+/** Ways whose answer is not replayed: live streams, and what is no answer of its own. */
+export const notReplayed: readonly string[] = ["hints", "events", "flush"];
+
 export const planHeader = "x-plan";
 
 export function readPlan(header: string | undefined): Plan {
