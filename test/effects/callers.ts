@@ -1,7 +1,7 @@
 /** Requests to an engine, as an adapter would make them, without a framework around. */
 import { createIchido } from "ichido";
 import type { Context, Decision, Ichido, IchidoOptions, NeutralResponse, RouteOptions } from "ichido";
-import type { Side } from "./databases.ts";
+import type { Side } from "./sides.ts";
 
 export interface Caller {
   readonly ichido: Ichido;

@@ -3,24 +3,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Store, TransactionHandle } from "ichido";
 import { mysqlStore } from "ichido/mysql";
 import { postgresStore } from "ichido/postgres";
 import { sqliteStore } from "ichido/sqlite";
 import type { SqliteDatabase } from "ichido/sqlite";
-import { mysql2Transactions, nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
-import type { TransactionRunner } from "ichido/transactions";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
+import { openSide } from "./sides.ts";
+import type { Side } from "./sides.ts";
 import { freshDatabase, mariadbUrl, postgresUrl } from "../support/services.ts";
 
-export interface Side {
-  readonly store: Store;
-  readonly runner: TransactionRunner<unknown>;
-  /** Connections that this side holds now. */
-  readonly connections: () => number;
-  close(): Promise<void>;
-}
+export { addEffect } from "./sides.ts";
+export type { Side } from "./sides.ts";
 
 export interface Bench {
   readonly dialect: "postgres" | "mysql" | "sqlite";
@@ -36,15 +30,6 @@ export interface Bench {
 
 const create = "CREATE TABLE effects (id integer PRIMARY KEY, name varchar(200) NOT NULL, once varchar(200) UNIQUE)";
 
-/** No unique name: a second effect must be visible, not prevented. */
-export async function addEffect(handle: TransactionHandle, name: string, once: string | null = null): Promise<void> {
-  const sql =
-    handle.dialect === "postgres"
-      ? "INSERT INTO effects (name, once) VALUES ($1, $2)"
-      : "INSERT INTO effects (name, once) VALUES (?, ?)";
-  await handle.execute(sql, [name, once]);
-}
-
 function namesOf(rows: readonly unknown[]): string[] {
   return rows.map((row) => String((row as { readonly name: unknown }).name));
 }
@@ -59,20 +44,7 @@ export async function postgresBench(): Promise<Bench> {
   return {
     dialect: "postgres",
     url: database.url,
-    side(url = database.url) {
-      const pool = new Pool({ connectionString: url, max: 10 });
-      pool.on("error", () => {});
-      const store = postgresStore(pool);
-      return {
-        store,
-        runner: pgTransactions(pool),
-        connections: () => pool.totalCount,
-        async close() {
-          await store.close();
-          await pool.end();
-        },
-      };
-    },
+    side: (url = database.url) => openSide("postgres", url),
     async effects(name) {
       const { rows } = await outside.query("SELECT name FROM effects WHERE $1::text IS NULL OR name = $1 ORDER BY id", [
         name ?? null,
@@ -100,19 +72,7 @@ export async function mariadbBench(): Promise<Bench> {
   return {
     dialect: "mysql",
     url: database.url,
-    side(url = database.url) {
-      const pool = createPool({ uri: url, connectionLimit: 10 });
-      const store = mysqlStore(pool);
-      return {
-        store,
-        runner: mysql2Transactions(pool),
-        connections: () => -1,
-        async close() {
-          await store.close();
-          await pool.end();
-        },
-      };
-    },
+    side: (url = database.url) => openSide("mysql", url),
     async effects(name) {
       const [rows] = await outside.query("SELECT name FROM effects WHERE ? IS NULL OR name = ? ORDER BY id", [
         name ?? null,
@@ -147,19 +107,7 @@ export async function sqliteBench(
   return {
     dialect: "sqlite",
     url: file,
-    side() {
-      const database = new DatabaseSync(file);
-      const store = sqliteStore(database);
-      return {
-        store,
-        runner: nodeSqliteTransactions(database),
-        connections: () => 1,
-        async close() {
-          await store.close();
-          database.close();
-        },
-      };
-    },
+    side: () => openSide("sqlite", file),
     effects: async (name) =>
       namesOf(
         outside

@@ -1,0 +1,26 @@
+/** One attempt in a process of its own: killed where ICHIDO_FAULTS says, or frozen where MATRIX_PAUSE says. */
+import type { TransactionHandle } from "ichido";
+import { crashAt, faultsFromEnv } from "ichido/testing";
+import type { FaultName } from "ichido/testing";
+import { caller } from "../effects/callers.ts";
+import { openSide } from "../effects/sides.ts";
+import { handlerOf, leaseMs, spoilt } from "./matrix-shop.ts";
+import type { Defect, Scenario } from "./matrix-shop.ts";
+
+const [, , dialect, url = "", providerUrl = "", scenario, defect, key = "", amount = ""] = process.argv;
+const pause = process.env["MATRIX_PAUSE"] as FaultName | undefined;
+const faults =
+  pause === undefined
+    ? faultsFromEnv()
+    : crashAt(pause, () => {
+        console.log("paused");
+        process.kill(process.pid, "SIGSTOP");
+      });
+const side = spoilt(openSide(dialect as TransactionHandle["dialect"], url), defect as Defect, faults);
+const shop = caller(side, { leaseMs, ...(faults === undefined ? {} : { faults }) });
+const mode = scenario === "orders" ? "transaction" : "lease";
+const handler = handlerOf(scenario as Scenario, key, providerUrl, Number(amount));
+const answer = await shop.ask(key, handler, { mode }, { amount: Number(amount) });
+console.log(`answered ${JSON.stringify(answer)}`);
+await shop.ichido.close();
+await side.close();

@@ -1,0 +1,168 @@
+/**
+ * A process is killed, or frozen and overtaken, at every point that an operation passes; then it is asked for again until
+ * there is an answer. The ledgers have no unique keys: a second effect would be seen, not prevented.
+ */
+import { createReconciler } from "ichido";
+import { fakeProvider, spawnChild } from "ichido/testing";
+import type { FakeProvider, FaultName } from "ichido/testing";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { caller } from "../effects/callers.ts";
+import type { Answer, Caller } from "../effects/callers.ts";
+import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.ts";
+import type { Bench, Side } from "../effects/databases.ts";
+import { eventually } from "../support/eventually.ts";
+import { describeWith } from "../support/services.ts";
+import { handlerOf, leaseMs } from "./matrix-shop.ts";
+import type { Defect, Scenario } from "./matrix-shop.ts";
+
+const points: Readonly<Record<Scenario, readonly FaultName[]>> = {
+  pays: [
+    "before-claim",
+    "after-claim",
+    "before-handler",
+    "before-step-start",
+    "after-step-start",
+    "before-step-finish",
+    "after-step-finish",
+    "before-renew",
+    "after-renew",
+    "before-complete",
+    "after-complete",
+    "before-commit",
+    "after-commit",
+    "after-handler",
+  ],
+  fails: ["after-handler", "before-release", "after-release"],
+  doubts: ["before-suspend", "after-suspend"],
+  orders: ["before-claim", "after-claim", "before-handler", "before-complete", "before-commit", "after-commit"],
+};
+
+vi.setConfig({ testTimeout: 240_000 });
+
+interface Verdict {
+  readonly name: string;
+  readonly crashed: boolean;
+  readonly charges: number;
+  readonly orders: number;
+  readonly answer: Answer;
+  readonly settled: boolean;
+}
+
+function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
+  let bench: Bench;
+  let side: Side;
+  let shop: Caller;
+  let provider: FakeProvider;
+  let runs = 0;
+  beforeAll(async () => {
+    bench = await make();
+    side = bench.side();
+    shop = caller(side, { leaseMs });
+    provider = await fakeProvider();
+  });
+  afterAll(async () => {
+    await shop?.ichido.close();
+    await side?.close();
+    await provider?.close();
+    await bench?.close();
+  });
+
+  interface Try {
+    readonly scenario: Scenario;
+    readonly point?: FaultName;
+    readonly pause?: FaultName;
+    readonly defect?: Defect;
+  }
+
+  async function attempt({ scenario, point, pause, defect = "none" }: Try): Promise<Verdict> {
+    runs += 1;
+    const key = `${scenario}-${runs}`;
+    const amount = 1_000 + runs;
+    if (scenario === "doubts") provider.next("charge-and-drop");
+    const child = await spawnChild(new URL("./matrix.child.ts", import.meta.url), {
+      args: [bench.dialect, bench.url, provider.url, scenario, defect, key, String(amount)],
+      env: {
+        ICHIDO_FAULTS: point === undefined ? undefined : `${point}:kill:1`,
+        MATRIX_PAUSE: pause,
+      },
+    });
+    if (pause === undefined) await child.exited;
+    else await child.waitFor(/^paused$/);
+    const handler = handlerOf(scenario === "doubts" ? "pays" : scenario, key, provider.url, amount);
+    const mode = scenario === "orders" ? "transaction" : "lease";
+    const reconciler = createReconciler(side.store, {
+      olderThanMs: 0,
+      operations: { "order.create": { verify: () => ({ verdict: "absent" }) } },
+    });
+    const answer = await eventually(async () => {
+      const again = await shop.ask(key, handler, { mode }, { amount });
+      if (again.code === "outcome-unknown") await reconciler.tick();
+      expect(again.status, again.text).toBe(201);
+      return again;
+    }, 20_000);
+    if (pause !== undefined) {
+      child.resume();
+      await child.exited;
+    }
+    const { records } = await side.store.list({ key, limit: 1 });
+    return {
+      name: `${scenario} ${point ?? pause ?? "undisturbed"}`,
+      crashed: child.exit?.signal === "SIGKILL",
+      charges: provider.ledger().filter((entry) => entry.amount === amount).length,
+      orders: (await bench.effects(key)).length,
+      answer,
+      settled: records[0]?.state === "completed",
+    };
+  }
+
+  function broken({ charges, orders, settled }: Verdict, scenario: Scenario): boolean {
+    return orders !== 1 || charges !== (scenario === "orders" ? 0 : 1) || !settled;
+  }
+
+  const scenarios = (Object.keys(points) as Scenario[]).filter((each) => each !== "orders" || transactionMode);
+
+  test.each(scenarios)(
+    "I1 I2 I12 %s: one charge, one order, one answer, wherever the process is killed",
+    async (scenario) => {
+      const verdicts: Verdict[] = [];
+      for (const point of points[scenario]) verdicts.push(await attempt({ scenario, point }));
+      const bad = verdicts.filter((verdict) => broken(verdict, scenario));
+      console.log(
+        `crash matrix, ${bench.dialect}, ${scenario}: ${verdicts.length} points, ` +
+          `${verdicts.filter(({ crashed }) => crashed).length} killed, ` +
+          `${verdicts.filter(({ answer }) => answer.replayed).length} replayed, ${bad.length} violations`,
+      );
+      expect(bad).toEqual([]);
+      expect(verdicts.filter(({ crashed }) => !crashed).map(({ name }) => name)).toEqual([]);
+    },
+  );
+
+  const pauses: readonly FaultName[] = [
+    "before-handler",
+    "after-step-start",
+    "before-step-finish",
+    "after-step-finish",
+  ];
+
+  test("I5 a process that was frozen and overtaken changes nothing when it wakes up", async () => {
+    const verdicts: Verdict[] = [];
+    for (const pause of pauses) verdicts.push(await attempt({ scenario: "pays", pause }));
+    const bad = verdicts.filter((verdict) => broken(verdict, "pays"));
+    console.log(`crash matrix, ${bench.dialect}, frozen: ${verdicts.length} points, ${bad.length} violations`);
+    expect(bad).toEqual([]);
+  });
+
+  test("I19 the harness sees two orders where order and completion are two commits", async () => {
+    const verdict = await attempt({ scenario: "pays", point: "after-commit", defect: "two-commits" });
+    expect(verdict).toMatchObject({ crashed: true, charges: 1, orders: 2 });
+  });
+
+  test("I19 the harness sees two orders where nobody looks at the fence", async () => {
+    const verdict = await attempt({ scenario: "pays", pause: "after-step-finish", defect: "no-fence" });
+    expect(verdict.orders).toBe(2);
+  });
+}
+
+describe("crash matrix on SQLite", () => suite(() => sqliteBench(), true));
+describeWith("postgres", "crash matrix on PostgreSQL", () => suite(postgresBench, true));
+describeWith("mariadb", "crash matrix on MariaDB", () => suite(mariadbBench, false));
