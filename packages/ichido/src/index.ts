@@ -42,6 +42,7 @@ export type {
   Scope,
   StoredResponse,
 } from "./core/record.ts";
+export { providerProfiles, stepOptionsFor, type ProviderProfile } from "./core/provider-profiles.ts";
 export {
   createReconciler,
   reconcilerDefaults,
