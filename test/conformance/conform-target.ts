@@ -48,7 +48,7 @@ function variantsOf(profile: ProfileName, { ways, skip }: Subject): Description[
   const { hold } = mounts[profile];
   // Where nothing reads the body before the handler, there is no refusal before the operation begins.
   const parsesFirst = skip?.["E-01"] === undefined;
-  const streamed = ["chunks", "stream", "raw"].find((way) => ways.includes(way));
+  const streamed = ["chunks", "stream", "pipe", "write", "raw"].find((way) => ways.includes(way));
   return {
     slow: { ...planned({ sleepMs: slowMs }), ms: slowMs },
     throws: planned({ throws: "before" }),

@@ -11,6 +11,7 @@ import { expressSubject } from "./express-app.ts";
 import { fastifySubject } from "./fastify-app.ts";
 import { honoSubject } from "./hono-app.ts";
 import { koaSubject } from "./koa-app.ts";
+import { nestSubject } from "./nest-app.ts";
 import { fetchSubject, nodeSubject } from "./node-app.ts";
 
 const limitMs = 120_000;
@@ -51,6 +52,8 @@ describe("our own servers keep every rule that can be seen from outside", () => 
     koa: koaSubject,
     fetch: fetchSubject,
     node: nodeSubject,
+    "nest on express": nestSubject("express"),
+    "nest on fastify": nestSubject("fastify"),
   };
   for (const [name, subject] of Object.entries(others)) {
     it(`${name}, profile ietf`, () => conforms(subject, "ietf"), limitMs);

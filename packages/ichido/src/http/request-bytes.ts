@@ -23,6 +23,11 @@ export function capturedBytes(request: IncomingMessage): RequestBytes | undefine
   return captures.get(request);
 }
 
+/** For a framework that keeps the bytes itself. What was noted as it arrived stays. */
+export function noteBytes(request: IncomingMessage, bytes: Uint8Array): void {
+  if (!captures.has(request)) captures.set(request, { all: async () => bytes });
+}
+
 /** Nobody has taken anything from the stream yet. */
 export function isUnread(request: IncomingMessage): boolean {
   return !request.readableDidRead && !request.readableEnded && request.readableFlowing !== true && !request.destroyed;

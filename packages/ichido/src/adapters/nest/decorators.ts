@@ -1,0 +1,68 @@
+import type { Context } from "../../core/context.ts";
+import { IchidoError } from "../../core/errors.ts";
+import type { RouteOptions } from "../../core/options.ts";
+import { metadata, type ExecutionContextLike, type RequestExtras } from "./shapes.ts";
+
+const optionsKey = Symbol.for("ichido.nest.options");
+
+type AnyRouteOptions = RouteOptions<never>;
+
+/**
+ * Protects a handler, or every handler of a controller. On a controller the operation is a prefix: the handler `create`
+ * under `@Idempotent({ operation: "payment" })` is `payment.create`. What a handler says wins.
+ */
+export function Idempotent<Request = unknown>(options: RouteOptions<Request>): ClassDecorator & MethodDecorator {
+  const { defineMetadata } = metadata();
+  if (typeof defineMetadata !== "function") {
+    throw new IchidoError("option-invalid", "@Idempotent() needs reflect-metadata; import it before your controllers");
+  }
+  return (target: object, _property?: string | symbol, descriptor?: { readonly value?: unknown }): void => {
+    defineMetadata(optionsKey, options, descriptor === undefined ? target : (descriptor.value as object));
+  };
+}
+
+const merged = new WeakMap<object, WeakMap<object, AnyRouteOptions>>();
+
+/** The options of one handler; the same object every time. Undefined where it is not protected. */
+export function routeOptionsOf(
+  context: Pick<ExecutionContextLike, "getHandler" | "getClass">,
+): AnyRouteOptions | undefined {
+  const { getMetadata } = metadata();
+  const [handler, controller] = [context.getHandler(), context.getClass()];
+  const own = getMetadata(optionsKey, handler) as AnyRouteOptions | undefined;
+  const shared = getMetadata(optionsKey, controller) as AnyRouteOptions | undefined;
+  if (shared === undefined) return own;
+  const ofController = merged.get(controller) ?? new WeakMap<object, AnyRouteOptions>();
+  merged.set(controller, ofController);
+  const options = ofController.get(handler) ?? {
+    ...shared,
+    operation: `${shared.operation}.${handler.name}`,
+    ...own,
+  };
+  ofController.set(handler, options);
+  return options;
+}
+
+/** Where Nest keeps what parameter decorators say, and the mark of those that are not its own. */
+const parametersKey = "__routeArguments__";
+const customMark = "__customRouteArgs__";
+
+function contextOf(_data: unknown, context: ExecutionContextLike): Context | undefined {
+  return (context.switchToHttp().getRequest() as RequestExtras).idempotency;
+}
+
+/** `pay(@Body() body: Payment, @Idempotency() idempotency: Context)`. Undefined where the request is not protected. */
+export function Idempotency(): ParameterDecorator {
+  return (target, property, index) => {
+    if (property === undefined) return;
+    const { defineMetadata, getMetadata } = metadata();
+    const parameters = getMetadata(parametersKey, target.constructor, property) as object | undefined;
+    const parameter = { index, factory: contextOf, data: undefined, pipes: [] };
+    defineMetadata(
+      parametersKey,
+      { ...parameters, [`ichido${customMark}:${index}`]: parameter },
+      target.constructor,
+      property,
+    );
+  };
+}

@@ -1,0 +1,16 @@
+/**
+ * NestJS 11 and 12 on Express and on Fastify. `IdempotencyModule.forRoot({ ichido })` in the root module, `@Idempotent()`
+ * on handlers or controllers; a handler gets its context by `@Idempotency()`.
+ */
+export { captureBody } from "./capture-body.ts";
+export { Idempotency, Idempotent } from "./decorators.ts";
+export { IdempotencyInterceptor, type NestIdempotencyOptions } from "./interceptor.ts";
+export { engineToken, IdempotencyModule, type NestIdempotencyAsyncOptions } from "./module.ts";
+export type {
+  CallHandlerLike,
+  DynamicModuleLike,
+  ExecutionContextLike,
+  NestApplicationLike,
+  ObservableLike,
+  SubscriberLike,
+} from "./shapes.ts";

@@ -1,0 +1,109 @@
+/**
+ * Runs after all guards (whose user the scope needs) and before pipes and handler. What is captured is what goes over
+ * the wire, after every interceptor, serializer and filter; what is replayed passes none of them again.
+ */
+import { IchidoError } from "../../core/errors.ts";
+import type { Decider } from "../../core/options.ts";
+import type { NeutralResponse } from "../../core/message.ts";
+import { createNodeGuard, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
+import { routeOptionsOf } from "./decorators.ts";
+import { nestExchange } from "./exchange.ts";
+import { shieldHandler } from "./handler-shield.ts";
+import type { CallHandlerLike, ExecutionContextLike, ObservableLike, SubscriberLike } from "./shapes.ts";
+
+export interface NestIdempotencyOptions<Request = unknown> extends WireOptions {
+  readonly ichido: Decider<Request>;
+}
+
+type Subscribe = (subscriber: SubscriberLike) => (() => void) | undefined;
+
+/** An observable of the application's own rxjs: Nest hands one out, and it is not started. */
+function observable(next: CallHandlerLike, subscribe: Subscribe): ObservableLike {
+  const Observable = next.handle().constructor as new (subscribe: Subscribe) => ObservableLike;
+  return new Observable(subscribe);
+}
+
+/** For interceptors around this one: they see the value that was sent, though what they make of it is not. */
+function valueOf(answer: NeutralResponse | undefined): unknown {
+  if (answer === undefined || answer.body.length === 0) return undefined;
+  try {
+    return JSON.parse(Buffer.from(answer.body).toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+export class IdempotencyInterceptor {
+  readonly #ichido: Decider<never>;
+  readonly #wire: WireOptions;
+  readonly #guards = new WeakMap<object, NodeGuard<never>>();
+
+  constructor({ ichido, ...wire }: NestIdempotencyOptions<never>) {
+    if (typeof ichido?.decide !== "function") {
+      throw new IchidoError("option-invalid", "option ichido: give IdempotencyModule { ichido: createIchido(…) }");
+    }
+    this.#ichido = ichido;
+    this.#wire = wire;
+  }
+
+  #guardOf(context: ExecutionContextLike): NodeGuard<never> | undefined {
+    const options = context.getType() === "http" ? routeOptionsOf(context) : undefined;
+    if (options === undefined) return undefined;
+    const guard = this.#guards.get(options) ?? createNodeGuard(this.#ichido, options, this.#wire);
+    this.#guards.set(options, guard);
+    return guard;
+  }
+
+  async intercept(context: ExecutionContextLike, next: CallHandlerLike): Promise<ObservableLike> {
+    const guard = this.#guardOf(context);
+    if (guard === undefined) return next.handle();
+    const http = context.switchToHttp();
+    const { exchange, silence } = nestExchange(http.getRequest(), http.getResponse());
+    let answered: NeutralResponse | undefined;
+    let isProvided = false;
+    const verdict = await guard.guard({
+      ...exchange,
+      answer(response) {
+        answered = response;
+        exchange.answer?.(response);
+      },
+      prepare(execution) {
+        exchange.prepare?.(execution);
+        void execution.provided.then(() => {
+          isProvided = true;
+        });
+      },
+    });
+    if (verdict === "answered") {
+      silence();
+      return observable(next, (subscriber) => {
+        subscriber.next(valueOf(answered));
+        subscriber.complete();
+        return undefined;
+      });
+    }
+    const unshield = shieldHandler(exchange.request);
+    // A handler that answered through its context has nothing more to say.
+    const quieten = (): void => {
+      if (isProvided) silence();
+    };
+    return observable(next, (subscriber) => {
+      const subscription = next.handle().subscribe({
+        next(value) {
+          quieten();
+          subscriber.next(value);
+        },
+        error(error) {
+          quieten();
+          unshield();
+          subscriber.error(error);
+        },
+        complete() {
+          unshield();
+          subscriber.complete();
+        },
+      });
+      return () => subscription.unsubscribe();
+    });
+  }
+}
