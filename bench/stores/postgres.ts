@@ -166,6 +166,15 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
+function rotated<Each>(values: readonly Each[], by: number): Each[] {
+  const start = by % values.length;
+  return [...values.slice(start), ...values.slice(0, start)];
+}
+
+function report(name: string, perSecond: number, ratio: number): void {
+  console.log(`  ${name.padEnd(18)} ${perSecond.toFixed(0).padStart(7)}   ${ratio.toFixed(2)}`);
+}
+
 const database = `ichido_bench_${randomBytes(4).toString("hex")}`;
 const admin = new pg.Client({ connectionString: server.href });
 await admin.connect();
@@ -193,15 +202,30 @@ try {
   for (const subject of subjects) {
     for (let index = 0; index < 200; index += 1) await subject.claimAndComplete(`${subject.name}-${index}`);
   }
-  for (const concurrent of [1, 64]) {
+  for (const what of ["claim+complete", "replay"] as const) {
+    // Alone, the subjects take turns call by call: whatever else the machine does hits all of them alike.
+    const latencies = new Map(subjects.map((subject) => [subject.name, [] as number[]]));
+    const endMs = performance.now() + turnMs * turns;
+    for (let round = 0; performance.now() < endMs; round += 1) {
+      for (const subject of rotated(subjects, round)) {
+        next += 1;
+        const startMs = performance.now();
+        if (what === "replay") await subject.replay(`${subject.name}-${next % 200}`);
+        else await subject.claimAndComplete(`${subject.name}-alone-${next}`);
+        latencies.get(subject.name)?.push(performance.now() - startMs);
+      }
+    }
+    const rounds = latencies.get("same statements")?.length ?? 0;
+    console.log(`\n${what}, 1 concurrent (median of ${rounds} calls, per second; ratio to same statements)`);
+    const baseline = median(latencies.get("same statements") ?? []);
+    for (const [name, values] of latencies) report(name, 1_000 / median(values), baseline / median(values));
+  }
+  for (const concurrent of [64]) {
     for (const what of ["claim+complete", "replay"] as const) {
       const figures = new Map(subjects.map((subject) => [subject.name, [] as number[]]));
       for (let turn = 0; turn < turns; turn += 1) {
         // Another order each turn, so that nobody always runs after the same one.
-        for (const subject of [
-          ...subjects.slice(turn % subjects.length),
-          ...subjects.slice(0, turn % subjects.length),
-        ]) {
+        for (const subject of rotated(subjects, turn)) {
           const work = (): Promise<void> => {
             next += 1;
             return what === "replay"
@@ -217,7 +241,7 @@ try {
       const baseline = figures.get("same statements") ?? [];
       for (const [name, values] of figures) {
         const ratio = median(values.map((value, turn) => value / (baseline[turn] ?? Number.NaN)));
-        console.log(`  ${name.padEnd(18)} ${median(values).toFixed(0).padStart(7)}   ${ratio.toFixed(2)}`);
+        report(name, median(values), ratio);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { afterAll } from "vitest";
 import { postgresUrl, startPgbouncer } from "../support/services.ts";
-import { describeStores, makePipelinePool, makePool, makePostgresJs } from "./postgres-subjects.ts";
+import { describeStores, makePipelinePool, makePostgresJs } from "./postgres-subjects.ts";
 
 const serverUrl = await postgresUrl();
 // Fewer server connections than clients: every transaction may meet another session.
@@ -14,12 +14,11 @@ function through(url: string): string {
 }
 
 await describeStores(serverUrl, [
-  { name: "postgres through PgBouncer, pg pool, grouped", make: makePool, through },
+  { name: "postgres through PgBouncer, pg pool with pipeline, grouped", make: makePipelinePool, through },
   {
-    name: "postgres through PgBouncer, pg pool with pipeline, one by one",
-    make: makePipelinePool,
+    name: "postgres through PgBouncer, postgres.js, one by one",
+    make: makePostgresJs,
     options: { group: false },
     through,
   },
-  { name: "postgres through PgBouncer, postgres.js, grouped", make: makePostgresJs, through },
 ]);

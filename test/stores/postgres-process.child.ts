@@ -30,7 +30,8 @@ async function ask(key: string, copy: number): Promise<void> {
 const asks = Array.from({ length: Number(keys) }, (_, key) =>
   Array.from({ length: Number(duplicates) }, (__, copy) => [`key-${key}`, copy] as const),
 ).flat();
-// Both processes in the same order, many at a time: duplicates meet.
+// The processes begin at opposite ends, so that both are granted some, and meet in the middle.
+if (name === "two") asks.reverse();
 let next = 0;
 await Promise.all(
   Array.from({ length: 64 }, async () => {

@@ -80,4 +80,26 @@ describe.each([true, false])("postgres, races, group %s", (group) => {
       lastFence = winner?.fence ?? 0;
     }
   }, 120_000);
+
+  it("S4 crowds that take the same lapsed keys in opposite orders have one winner a key and no deadlock", async () => {
+    const crowds = Array.from({ length: 4 }, () => postgresStore(life.newPool({ max: 4 }), { group }));
+    const names = Array.from({ length: 30 }, (_, index) => `circle-${index}`);
+    await Promise.all(names.map((key) => life.store.claim(request(key, "first"))));
+    const deadlocks = (): Promise<number> =>
+      life.ask("select deadlocks::int from pg_stat_database where datname = current_database()");
+    for (let round = 0; round < 10; round += 1) {
+      await life.ask(
+        "with l as (update ichido_records set lease_until = null where key like 'circle-%' returning 1) select count(*) from l",
+      );
+      const results = await Promise.all(
+        crowds.flatMap((store, crowd) =>
+          (crowd % 2 === 0 ? names : names.toReversed()).map((key) =>
+            store.claim(request(key, `${round}-${crowd}-${key}`)),
+          ),
+        ),
+      );
+      expect(results.filter((result) => result.outcome === "granted")).toHaveLength(names.length);
+    }
+    expect(await deadlocks()).toBe(0);
+  }, 120_000);
 });

@@ -16,6 +16,7 @@ describe("postgres, schema", () => {
   beforeAll(async () => {
     database = await freshDatabase(serverUrl);
     pool = new pg.Pool({ connectionString: database.url });
+    pool.on("error", () => {});
   });
   afterAll(async () => {
     await pool.end();

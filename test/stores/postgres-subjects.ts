@@ -26,6 +26,7 @@ export const makePool: MakeClient = async (url) => {
 
 export const makePipelinePool: MakeClient = async (url) => {
   const pool = new pg.Pool({ connectionString: url, max: connectionsMax, pipeline: true });
+  pool.on("error", () => {});
   return { client: pool, end: () => pool.end() };
 };
 

@@ -5,6 +5,6 @@ await describeStores(await postgresUrl(), [
   { name: "postgres, pg pool, grouped", make: makePool },
   { name: "postgres, pg pool, one by one, by real time", make: makePool, options: { group: false }, movesClock: false },
   { name: "postgres, pg pool, named statements, listening", make: makePool, options: { prepare: true, listen: true } },
-  { name: "postgres, one pg client with pipeline, grouped", make: makePipelineClient },
-  { name: "postgres, one pg client, one by one", make: makeClient, options: { group: false } },
+  { name: "postgres, one pg client with pipeline, one by one", make: makePipelineClient, options: { group: false } },
+  { name: "postgres, one pg client, grouped", make: makeClient },
 ]);

@@ -38,14 +38,14 @@ export function createClaims(
     const rows = await persevere("always", (leftMs) => connection.run(statements.claim, values, leftMs));
     const answers: ClaimResult[] = [];
     for (const row of rows) answers[numberOf(row[0]) - 1] = claimResultOf(row);
+    if (rows.length !== requests.length) throw new TypeError("not every claim was answered");
     return answers;
   }
 
   async function sendOne(request: ClaimRequest): Promise<ClaimResult> {
     try {
       const [answer] = await sendMany([request], options.lockTimeoutMs);
-      if (answer === undefined) throw new TypeError("a claim was not answered");
-      return answer;
+      return answer as ClaimResult;
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
       return whileLocked(request);

@@ -6,7 +6,7 @@ import { IchidoError } from "../../core/errors.ts";
 
 export interface PgQuery {
   readonly text: string;
-  values?: unknown[];
+  readonly values?: readonly unknown[];
   readonly rowMode: "array";
   readonly query_timeout?: number;
   readonly name?: string;

@@ -16,7 +16,7 @@ export function pgConnection(lend: Lend, prepare: boolean): Connection {
       lend(timeoutMs, (queryable, leftMs) =>
         ask(queryable, {
           text: statement.text,
-          values: [...values],
+          values,
           rowMode: "array",
           query_timeout: leftMs,
           ...(prepare && { name: statement.name }),
