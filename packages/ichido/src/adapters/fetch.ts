@@ -2,8 +2,7 @@
 import type { Context } from "../core/context.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import type { BodyOptions } from "../http/node-guard.ts";
-import { requestBytesMaxDefault } from "../http/request-bytes.ts";
+import { requestBytesMaxOf, type BodyOptions } from "../http/node-guard.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
 
@@ -28,10 +27,10 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   wire: BodyOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   const route = ichido.route(options);
-  const requestBytesMax = wire.requestBytesMax ?? requestBytesMaxDefault;
+  const requestBytesMax = requestBytesMaxOf(wire);
 
   function answerOf(response: Response | undefined): Response {
-    if (response !== undefined) return response;
+    if (response instanceof Response) return response;
     throw new IchidoError("option-invalid", `${route.operation}: the handler returned nothing; return a Response`);
   }
 
@@ -48,8 +47,8 @@ export function idempotent<Rest extends readonly unknown[] = []>(
       if (settled.kind === "replace") return webResponseOf(settled.response);
       throw error;
     }
-    if (response !== undefined) return settleWebResponse(response, execution);
+    if (response instanceof Response) return settleWebResponse(response, execution);
     const settled = await execution.settle({ kind: "threw", error: new Error("the handler returned nothing") });
-    return settled.kind === "replace" ? webResponseOf(settled.response) : answerOf(response);
+    return settled.kind === "replace" ? webResponseOf(settled.response) : answerOf(undefined);
   };
 }

@@ -1,8 +1,7 @@
 /** Hono 4: `app.post("/payments", idempotency(ichido, options), handler)`; the handler finds `c.var.idempotency`. */
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import type { BodyOptions } from "../http/node-guard.ts";
-import { requestBytesMaxDefault } from "../http/request-bytes.ts";
+import { requestBytesMaxOf, type BodyOptions } from "../http/node-guard.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
 
@@ -27,7 +26,7 @@ export function idempotency<Ctx extends HonoContext>(
   wire: BodyOptions = {},
 ): HonoMiddleware<Ctx> {
   const route = ichido.route(options);
-  const requestBytesMax = wire.requestBytesMax ?? requestBytesMaxDefault;
+  const requestBytesMax = requestBytesMaxOf(wire);
   return async (c, next) => {
     const { raw } = c.req;
     // Hono keeps what it has read, so a body that an earlier middleware parsed is still there.
@@ -38,8 +37,13 @@ export function idempotency<Ctx extends HonoContext>(
     if (decision.kind === "pass") return next();
     const { execution } = decision;
     c.set("idempotency", execution.context);
-    // Hono turns what the handler throws into its error answer before this returns.
-    await next();
+    try {
+      // Hono turns an Error that the handler throws into its error answer before this returns; anything else passes.
+      await next();
+    } catch (error) {
+      await execution.settle({ kind: "threw", error });
+      throw error;
+    }
     const settled = await settleWebResponse(c.res, execution);
     // Without this Hono would lay the handler's header lines over those of a replacement.
     c.res = undefined;

@@ -22,8 +22,9 @@ export function idempotent(
   const { guard } = createNodeGuard(ichido, options, wire);
   return async (request, response) => {
     let context: Context | undefined;
+    let verdict: Awaited<ReturnType<typeof guard>>;
     try {
-      const verdict = await guard({
+      verdict = await guard({
         request,
         response,
         native: request,
@@ -31,7 +32,15 @@ export function idempotent(
           context = execution.context;
         },
       });
-      if (verdict === "run") await handler(request, response, context);
+    } catch (error) {
+      // A request without credentials, say, for which `scope` names nobody: it must not end the process.
+      process.emitWarning(`ichido could not protect a request: ${String(error)}`, { type: "IchidoWarning" });
+      if (!response.headersSent) sendAnswer(response, serverError);
+      return;
+    }
+    if (verdict !== "run") return;
+    try {
+      await handler(request, response, context);
     } catch (error) {
       if (!response.headersSent) sendAnswer(response, serverError);
       throw error;

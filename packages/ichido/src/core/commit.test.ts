@@ -183,6 +183,19 @@ describe("ctx.transaction", () => {
   });
 });
 
+describe("values that run committed", () => {
+  it.each(["plain text", { a: 1 }, [1], new Uint8Array([1, 2, 255])])("gives %j back, now and later", async (body) => {
+    const { ichido } = transactional();
+    const request = { operation: "a", scope: { tenant: "t" }, key: "k" };
+    const first = await ichido.run(
+      request,
+      (ctx) => ctx.transaction(() => ({ status: 200, body })) as Promise<unknown>,
+    );
+    expect(first).toEqual({ value: body, replayed: false });
+    expect(await ichido.run(request, () => 1 as unknown)).toEqual({ value: body, replayed: true });
+  });
+});
+
 describe("ctx.complete", () => {
   it("after the handler's own commit the stored answer is sent, whatever it writes", async () => {
     const { runner, store } = joined({});
@@ -192,6 +205,17 @@ describe("ctx.complete", () => {
     const settled = await answer(first, { status: 200 });
     expect(settled.kind === "replace" && settled.response.status).toBe(201);
     expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("run gives the value that the handler committed itself", async () => {
+    const { runner, store } = joined({});
+    const all = bed({}, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const request = { operation: "a", scope: { tenant: "t" }, key: "k" };
+    const first = await all.ichido.run(request, async (ctx) => {
+      await runner.run((_, handle) => ctx.complete(handle, made));
+      return "ignored" as unknown;
+    });
+    expect(first).toEqual({ value: { id: 1 }, replayed: false });
   });
 
   it("after a rollback the attempt counts as not having happened", async () => {

@@ -30,6 +30,11 @@ export interface Ichido<Native = unknown> extends Decider<Native> {
   on(listener: IchidoListener): () => void;
 }
 
+/** A broken listener must not decide whether a payment is recorded, nor end the process. */
+function listenerFailed(error: unknown): void {
+  process.emitWarning(`an ichido listener failed: ${String(error)}`, { type: "IchidoWarning" });
+}
+
 export function createIchido<Native = unknown>(options: IchidoOptions<Native>): Ichido<Native> {
   const settings = resolveEngine(options);
   const listeners = new Set<IchidoListener>();
@@ -40,10 +45,10 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
       process.emitWarning(event.message, { code: event.code, type: "IchidoWarning" });
     for (const listener of listeners) {
       try {
-        listener(event);
+        const result: unknown = listener(event);
+        if (result instanceof Promise) result.catch(listenerFailed);
       } catch (error) {
-        // A broken listener must not decide whether a payment is recorded.
-        process.emitWarning(`an ichido listener threw: ${String(error)}`, { type: "IchidoWarning" });
+        listenerFailed(error);
       }
     }
   }

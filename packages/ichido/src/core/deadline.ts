@@ -16,10 +16,12 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let open = true;
-    const timer = environment.after(timeoutMs, () => {
+    // Somebody awaits this: the process must live long enough to be told.
+    const expire = (): void => {
       open = false;
       reject(new DeadlineExceeded(`no answer within ${timeoutMs} ms`));
-    });
+    };
+    const timer = environment.after(timeoutMs, expire, { hold: true });
     const close = (): boolean => {
       const was = open;
       open = false;
@@ -42,5 +44,5 @@ export function withDeadline<T>(
 }
 
 export function sleep(environment: Environment, delayMs: number): Promise<void> {
-  return new Promise((resolve) => environment.after(delayMs, resolve));
+  return new Promise((resolve) => environment.after(delayMs, resolve, { hold: true }));
 }

@@ -159,12 +159,10 @@ describe("other content and duplicates in flight", () => {
     expect((await ichido.findOperation(operationId, scope))?.state).toBe("completed");
   });
 
-  it("polling without a status address still answers 202", async () => {
-    const { ask } = bed({ profile: "polling" });
-    await ask();
-    const response = responseOf(await ask());
-    expect(response.status).toBe(202);
-    expect(headerIn(response, "location")).toBeUndefined();
+  it("a 202 needs an address to ask at: refused at construction without one", () => {
+    const { ichido } = bed({ profile: "polling" });
+    expect(() => ichido.route({ operation: "a" })).toThrow("option statusUrl");
+    expect(() => bed().ichido.route({ operation: "a", inFlight: "accepted" })).toThrow("option statusUrl");
   });
 
   it("A30 a waiting duplicate gets the winner's answer", async () => {
@@ -441,6 +439,48 @@ describe("leases", () => {
     expect(events.filter((event) => event.type === "lease-lost")).toHaveLength(1);
   });
 
+  it("C-05 a lease counts from the sending of its claim: a reply that came late does not start a handler", async () => {
+    const { ask, clock, store } = bed({ leaseMs: 1_000 });
+    store.break("claim", "late", 1);
+    const asked = ask();
+    await clock.advance(900);
+    store.arrive();
+    await clock.advance(1);
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
+    expect((await ask()).kind).toBe("execute");
+  });
+
+  it("the signal aborts before a successor can start, also while a renewal hangs", async () => {
+    for (const fault of ["hang", "fail"] as const) {
+      const { ask, clock, store } = bed({ leaseMs: 3_000 });
+      const { context } = executionOf(await ask());
+      store.break("renew", fault);
+      await clock.advance(2_350);
+      expect(context.signal.aborted).toBe(false);
+      await clock.advance(100);
+      expect(context.signal.aborted).toBe(true);
+    }
+  });
+
+  it("a renewal that hangs does not hold up the leases of others", async () => {
+    const { ask, clock, store } = bed({ storeTimeoutMs: 60_000 });
+    await ask({ route: { leaseMs: 12_000 } });
+    store.break("renew", "hang", 1);
+    await clock.advance(4_100);
+    const short = executionOf(await ask({ key: "key-2", route: { leaseMs: 1_000 } }));
+    await clock.advance(3_000);
+    expect(short.context.signal.aborted).toBe(false);
+    expect(problemIn(await ask({ key: "key-2" }))).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("settling twice is settling once", async () => {
+    const { ask, store } = bed();
+    const first = executionOf(await ask());
+    await answer(first);
+    await first.settle({ kind: "threw", error: new Error("late") });
+    expect(store.calls.filter((verb) => verb === "complete" || verb === "release")).toEqual(["complete"]);
+  });
+
   it("reference is the same on every attempt and differs by name, key and content", async () => {
     const { ask } = bed();
     const first = executionOf(await ask());
@@ -523,6 +563,7 @@ describe("a vanished owner", () => {
   it("verify answers 202 under profile polling while it cannot tell", async () => {
     const { ask } = await vanished({
       profile: "polling",
+      statusUrl: (id) => `/operations/${id}`,
       onUnknown: { verify: () => ({ verdict: "not-visible-yet" }) },
     });
     const response = responseOf(await ask());
@@ -552,6 +593,49 @@ describe("a vanished owner", () => {
     store.break("complete", "fail", 1);
     expect(problemIn(await ask())).toMatchObject({ code: "store-unavailable" });
     expect((await ask()).kind).toBe("replay");
+  });
+
+  it("E-04 a taken-over key that is given back stays in doubt: the next attempt still verifies", async () => {
+    let verifies = 0;
+    const slow = Promise.withResolvers<{ verdict: "absent" }>();
+    const all = await vanished({
+      closeMs: 100,
+      onUnknown: {
+        verify: () => {
+          verifies += 1;
+          return slow.promise;
+        },
+      },
+    });
+    void all.ask();
+    await all.clock.advance(10);
+    const closing = all.ichido.close();
+    await all.clock.advance(200);
+    await closing;
+    const [record] = (await all.store.list({ limit: 1 })).records;
+    expect(record?.state).toBe("processing");
+    expect(verifies).toBe(1);
+    const late = await vanished({ storeTimeoutMs: 500, onUnknown: { verify: () => ({ verdict: "not-visible-yet" }) } });
+    late.store.break("claim", "late", 1);
+    const asked = late.ask();
+    await late.clock.advance(600);
+    expect(problemIn(await asked)).toMatchObject({ status: 503 });
+    late.store.arrive();
+    await late.clock.advance(1);
+    expect(problemIn(await late.ask())).toMatchObject({ code: "outcome-unknown" });
+  });
+
+  it("C-05 a handler is not started when recovery took longer than its lease allows", async () => {
+    const gate = Promise.withResolvers<{ verdict: "absent" }>();
+    const all = await vanished({ verifyMs: 60_000, onUnknown: { verify: () => gate.promise } });
+    const asked = all.ask();
+    await all.clock.advance(10);
+    all.store.break("renew", "fail");
+    await all.clock.advance(1_500);
+    all.store.mend();
+    gate.resolve({ verdict: "absent" });
+    await all.clock.advance(10);
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
   it("a verify that lost its key meanwhile answers in flight", async () => {
@@ -662,10 +746,18 @@ describe("a store that fails", () => {
     expect((await ask()).kind).toBe("replay");
   });
 
-  it("runs unprotected only where the route says so by its dangerous name", async () => {
+  it("runs unprotected only where the route says so by its dangerous name, and only where the claim failed", async () => {
+    const route = { dangerouslyRunWithoutStore: true };
     const { ask, store } = bed();
     store.break("claim", "fail");
-    expect((await ask({ route: { dangerouslyRunWithoutStore: true } })).kind).toBe("pass");
+    expect((await ask({ route })).kind).toBe("pass");
+    const all = bed({ leaseMs: 1_000, onUnknown: { verify: () => ({ verdict: "found", response: { status: 201 } }) } });
+    await all.ask({ route });
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    all.store.break("complete", "fail", 1);
+    expect(problemIn(await all.ask({ route }))).toMatchObject({ code: "store-unavailable" });
   });
 });
 
@@ -683,9 +775,9 @@ describe("a body that cannot be compared", () => {
     const readBody = (): Promise<never> => Promise.reject(new RequestBodyError("body-unavailable", "gone"));
     await expect(ask({ readBody })).rejects.toMatchObject({ code: "body-unavailable" });
     expect((await ask({ readBody, route: { enforce: false } })).kind).toBe("pass");
-    await expect(
-      ask({ readBody: () => Promise.reject(new Error("reset")), route: { enforce: false } }),
-    ).rejects.toThrow("reset");
+    const reset = (): Promise<never> => Promise.reject(new Error("reset"));
+    await expect(ask({ readBody: reset })).rejects.toThrow("reset");
+    expect((await ask({ readBody: reset, route: { enforce: false } })).kind).toBe("pass");
   });
 });
 
@@ -777,6 +869,21 @@ describe("observe mode", () => {
     ]);
   });
 
+  it("never lets a failing scope or a lost fence change what a caller gets", async () => {
+    const scope = (): never => {
+      throw new TypeError("req.auth is undefined");
+    };
+    expect((await bed({ enforce: false, scope }).ask()).kind).toBe("pass");
+    await expect(bed({ scope }).ask()).rejects.toThrow("req.auth");
+    const all = bed({ enforce: false, leaseMs: 1_000 });
+    const first = executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    await answer(executionOf(await all.ask()));
+    expect(await answer(first)).toEqual({ kind: "send", addHeaders: [] });
+  });
+
   it("adds no line to an answer that could not be stored", async () => {
     const { ask, store } = bed({ enforce: false });
     const first = executionOf(await ask());
@@ -795,10 +902,38 @@ describe("closing", () => {
     await clock.advance(100);
     expect(closed).toBe(false);
     await answer(first);
+    let again = false;
+    void ichido.close().then(() => (again = true));
     await clock.advance(1);
     await closing;
     expect((await ichido.health()).ok).toBe(false);
     await ichido.close();
+    expect(again).toBe(true);
+  });
+
+  it("a second close waits like the first", async () => {
+    const { ask, ichido, clock } = bed();
+    const first = executionOf(await ask());
+    void ichido.close();
+    let closed = false;
+    void ichido.close().then(() => (closed = true));
+    await clock.advance(50);
+    expect(closed).toBe(false);
+    await answer(first);
+    await clock.advance(1);
+    expect(closed).toBe(true);
+  });
+
+  it("tells the handler whose lease it ended, and lets it start no further step", async () => {
+    const { ask, ichido, clock } = bed({ closeMs: 100 });
+    const { context } = executionOf(await ask());
+    const closing = ichido.close();
+    await clock.advance(200);
+    await closing;
+    expect(context.signal.aborted).toBe(true);
+    let called = false;
+    await expect(context.step("a", () => (called = true))).rejects.toMatchObject({ name: "FenceLost" });
+    expect(called).toBe(false);
   });
 
   it("ends the lease of a handler that does not finish in time, leaving it to onUnknown", async () => {
@@ -812,7 +947,7 @@ describe("closing", () => {
     expect(page.records).toHaveLength(1);
   });
 
-  it("gives back a key whose handler never started", async () => {
+  it("gives back a key whose handler never started; one that was taken over stays in doubt", async () => {
     const verify = Promise.withResolvers<never>();
     const all = bed({ leaseMs: 1_000, closeMs: 500, onUnknown: { verify: () => verify.promise } });
     executionOf(await all.ask());
@@ -824,8 +959,16 @@ describe("closing", () => {
     const closing = all.ichido.close();
     await all.clock.advance(600);
     await closing;
-    const page = await all.store.list({ limit: 10, state: "failed" });
+    const page = await all.store.list({ limit: 10, state: "unknown" });
     expect(page.records).toHaveLength(1);
+    const fresh = bed();
+    fresh.store.break("claim", "late", 1);
+    const asked = fresh.ask();
+    await fresh.clock.advance(10);
+    await fresh.ichido.close();
+    fresh.store.arrive();
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
+    expect((await fresh.store.list({ limit: 10, state: "failed" })).records).toHaveLength(1);
   });
 
   it("health tells what runs and whether the store is reachable", async () => {
@@ -851,6 +994,16 @@ describe("events and labels", () => {
     await ask({ key: "secret-key-value" });
     expect(seen).toHaveLength(before);
     expect(JSON.stringify(events)).not.toContain("secret-key-value");
+  });
+
+  it("a labels function that fails, or a listener that rejects, stops nothing", async () => {
+    const labels = (): never => {
+      throw new Error("no order");
+    };
+    const { ask, ichido, events } = bed({ labels });
+    ichido.on((() => Promise.reject(new Error("async listener"))) as never);
+    expect((await ask()).kind).toBe("execute");
+    expect(events).toContainEqual(expect.objectContaining({ code: "labels-failed" }));
   });
 
   it("stores labels, and drops bad ones with a warning", async () => {

@@ -18,9 +18,9 @@ import { createReplayCache } from "./replay-cache.ts";
 import { createRefusals } from "./refusals.ts";
 import { checkScope, identityOf, keyHashOf, operationIdOf, sharedScope } from "./scope.ts";
 import type { ClaimRequest, ClaimResult, SweepResult } from "./store.ts";
-import { createStoreCalls, failureDetail } from "./store-calls.ts";
+import { createStoreCalls, failureDetail, StoreFailure } from "./store-calls.ts";
 import { createTransactionMode, type InsideTransaction } from "./transaction-mode.ts";
-import { optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
+import { checked, optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
 import { createWaiting } from "./waiting.ts";
 import { sleep, withDeadline } from "./deadline.ts";
 
@@ -73,7 +73,7 @@ export function createEngine<Native>(
   const heartbeat = createHeartbeat({ calls, environment, executionMs: settings.executionMs });
   const waiting = createWaiting({ environment, store, waitersMax: settings.waitersMax });
   const refusals = createRefusals(settings.format);
-  const engineRoute = resolveRoute(settings.shared, { operation: "engine" });
+  const engineRoute = resolveRoute(settings.shared, { operation: checked });
   const housekeeping = createHousekeeping({
     calls,
     environment,
@@ -154,13 +154,14 @@ export function createEngine<Native>(
     return calls.claim(request, inside?.handle);
   }
 
-  function executionFor(ask: Ask<Native>, owner: OwnerToken, grant: Grant): LiveExecution {
+  function executionFor(ask: Ask<Native>, owner: OwnerToken, grant: Grant, claimedMs: number): LiveExecution {
     const id = operationIdOf(ask.identity);
     const execution = createExecution({
       claim: { identity: ask.identity, owner, fence: grant.fence },
       grant,
       route: ask.route,
       startedMs: environment.monotonicMs(),
+      claimedMs,
       calls,
       heartbeat,
       environment,
@@ -188,8 +189,8 @@ export function createEngine<Native>(
     return execution;
   }
 
-  async function granted(ask: Ask<Native>, owner: OwnerToken, grant: Grant): Promise<Ruling> {
-    const execution = executionFor(ask, owner, grant);
+  async function granted(ask: Ask<Native>, owner: OwnerToken, grant: Grant, claimedMs: number): Promise<Ruling> {
+    const execution = executionFor(ask, owner, grant, claimedMs);
     if (closing) {
       await execution.giveBack();
       return { kind: "in-flight", leaseLeftMs: 1_000 };
@@ -215,6 +216,11 @@ export function createEngine<Native>(
       if (recovered.kind === "lost") return { kind: "in-flight", leaseLeftMs: 1_000 };
     }
     await faults?.("before-handler");
+    if (!execution.trusted) {
+      // Recovery, or the claim itself, took longer than the lease allows: someone else may be at work already.
+      await execution.giveBack();
+      return { kind: "in-flight", leaseLeftMs: 1_000 };
+    }
     execution.started = true;
     return { kind: "execute", execution };
   }
@@ -241,7 +247,12 @@ export function createEngine<Native>(
     if (cached !== undefined) return { kind: "replay", stored: cached, waited: false };
     if (ask.route.mode === "transaction" && transactionMode !== undefined) return transactionMode.rule(ask);
     const owner = newOwner();
-    let result = await claimOnce(ask, owner);
+    let claimedMs = environment.monotonicMs();
+    const claim = (): Promise<ClaimResult> => {
+      claimedMs = environment.monotonicMs();
+      return claimOnce(ask, owner);
+    };
+    let result = await claim();
     let waited = false;
     const { inFlight } = ask.route;
     if (result.outcome === "processing" && typeof inFlight === "object" && ask.route.enforce) {
@@ -250,13 +261,18 @@ export function createEngine<Native>(
         id,
         identity: ask.identity,
         waitMs: inFlight.waitMs,
-        claim: () => claimOnce(ask, owner),
+        claim,
         local: () => executions.get(id)?.done,
       });
       if (answer !== "crowded") result = answer;
       waited = true;
     }
-    if (result.outcome === "granted") return granted(ask, owner, result);
+    if (result.outcome === "granted") return granted(ask, owner, result, claimedMs);
+    if (result.outcome === "processing" && ask.route.profile.unknownStatus === 202) {
+      // While a reconciler looks into an open outcome it holds the record; callers still get the interim answer.
+      const interim = (await calls.find(ask.identity))?.interim;
+      if (interim !== undefined) return { kind: "unknown", interim };
+    }
     const ruling = rulingOf(ask, result);
     return ruling.kind === "replay" ? { ...ruling, waited } : ruling;
   }
@@ -374,11 +390,10 @@ export function createEngine<Native>(
       if (error instanceof RequestBodyError && error.code !== "body-unavailable") {
         return refused("refused", refusals.refuse(error.code, { detail: error.message }));
       }
-      if (!route.enforce && isIchidoError(error)) {
-        emit({ type: "warning", code: error.code, message: error.message });
-        return { kind: "pass" };
-      }
-      throw error;
+      if (route.enforce) throw error;
+      const code = isIchidoError(error) ? error.code : "observe-failed";
+      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed`, error });
+      return { kind: "pass" };
     }
 
     const keyHash = keyHashOf(ask.identity);
@@ -388,7 +403,9 @@ export function createEngine<Native>(
     } catch (error) {
       const response = unavailable(error);
       const decision = refused("store_error", response, keyHash);
-      return route.dangerouslyRunWithoutStore ? { kind: "pass" } : decision;
+      // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
+      const unclaimed = error instanceof StoreFailure && error.verb === "claim";
+      return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
     }
     if (ruling.kind === "execute") return ruling;
     const response = responseTo(ask, ruling);
@@ -403,7 +420,7 @@ export function createEngine<Native>(
     startedMs: number,
   ): Promise<Ask<Native>> {
     const scope = settings.scope === undefined ? sharedScope : checkScope(settings.scope(request.native));
-    const labels = route.labels === undefined ? undefined : checkLabels(route.labels(request.native), emit);
+    const labels = labelsOf(request.native, route);
     const body = await request.body();
     const { profile } = route;
     const fingerprint = fingerprintOf({
@@ -434,8 +451,25 @@ export function createEngine<Native>(
           rulingOf,
         });
 
-  async function close(): Promise<void> {
-    if (closing) return;
+  /** Labels are for searching: a function that fails must not stop a payment. */
+  function labelsOf(native: Native, route: ResolvedRoute<Native>): Labels | undefined {
+    if (route.labels === undefined) return undefined;
+    try {
+      return checkLabels(route.labels(native), emit);
+    } catch (error) {
+      emit({
+        type: "warning",
+        code: "labels-failed",
+        message: `${route.operation}: the labels function failed`,
+        error,
+      });
+      return undefined;
+    }
+  }
+
+  let closed: Promise<void> | undefined;
+
+  async function closeOnce(): Promise<void> {
     closing = true;
     const quiet = async (): Promise<void> => {
       while (executions.size > 0 || background.size > 0) {
@@ -481,7 +515,10 @@ export function createEngine<Native>(
         closing,
       };
     },
-    close,
+    close() {
+      closed ??= closeOnce();
+      return closed;
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import { sleep } from "./deadline.ts";
 import { fraction, type Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
-import type { Heartbeat, LiveClaim } from "./heartbeat.ts";
+import { isTrusted, type Heartbeat, type LiveClaim } from "./heartbeat.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { ResolvedRoute, StepOptions } from "./options.ts";
 import type { StoredResponse } from "./record.ts";
@@ -26,6 +26,8 @@ export interface ExecutionParts {
   readonly grant: Grant;
   readonly route: ResolvedRoute<never>;
   readonly startedMs: number;
+  /** When the claim was sent: its lease may have begun then. */
+  readonly claimedMs: number;
   readonly verifyMs: number;
   readonly calls: StoreCalls;
   readonly heartbeat: Heartbeat;
@@ -58,6 +60,8 @@ export interface LiveExecution extends Execution {
   /** Ends the lease, leaving the record to `onUnknown`. */
   handOver(holdReason?: string): Promise<void>;
   giveBack(): Promise<void>;
+  /** False once the lease can no longer be counted on: the handler must not start. */
+  readonly trusted: boolean;
 }
 
 /** Lines added where the answer is true but could not be written down. */
@@ -78,16 +82,18 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   const provided = Promise.withResolvers<NeutralResponse>();
   let releasing = false;
   let ended = false;
+  let settling: Promise<Settled> | undefined;
   let answer: Provided | undefined;
 
   const live: LiveClaim = {
     renewal: { ...claim, leaseMs: route.leaseMs },
-    confirmedMs: parts.startedMs,
+    confirmedMs: parts.claimedMs,
     startedMs: parts.startedMs,
     lost: false,
     lose(reason) {
       emit({ type: "lease-lost", operation, keyHash, reason });
       abort.abort(new Error(`the lease of this attempt was lost (${reason})`));
+      if (reason === "execution-limit") end(undefined);
     },
   };
   parts.heartbeat.add(live);
@@ -103,6 +109,11 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     const { attempt } = grant;
     const observed = !route.enforce;
     emit({ type: "request", operation, outcome: "executed", observed, status, durationMs, keyHash, attempt });
+  }
+
+  /** The key is given away: the handler must start nothing more in its name. */
+  function stop(): void {
+    abort.abort(new Error("this attempt was handed over"));
   }
 
   /** The context made the answer; whatever the handler writes is not sent. */
@@ -160,7 +171,8 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
 
   async function keep(response: StoredResponse): Promise<Settled> {
     const result = await writeDown("complete", () => complete(response));
-    if (result === "stale") return { kind: "replace", response: await parts.truth() };
+    // In observe mode a caller gets what its own handler answered, whatever became of the record.
+    if (result === "stale") return route.enforce ? { kind: "replace", response: await parts.truth() } : sendAsIs;
     if (result === "ok") parts.onKept(response);
     return result === "failed" && route.enforce ? notStored : sendAsIs;
   }
@@ -197,7 +209,13 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     return keep(response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));
   }
 
-  async function settled(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
+  /** The first end of an attempt is its only one. */
+  function settled(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
+    settling ??= settledOnce(status, work);
+    return settling;
+  }
+
+  async function settledOnce(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
     try {
       await parts.faults?.("after-handler");
       return await work();
@@ -288,12 +306,19 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
         end(response.status);
       }
     },
+    get trusted() {
+      return !abort.signal.aborted && isTrusted(live, environment.monotonicMs());
+    },
     async handOver(holdReason) {
+      stop();
       await calls.suspend({ ...claim, ...(holdReason === undefined ? {} : { holdReason }) }).catch(() => "stale");
       end(undefined);
     },
     async giveBack() {
-      await calls.release(claim).catch(() => "stale");
+      stop();
+      // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
+      const inDoubt = grant.origin === "lapsed" || grant.origin === "suspended";
+      await (inDoubt ? calls.suspend(claim) : calls.release(claim)).catch(() => "stale");
       end(undefined);
     },
   };

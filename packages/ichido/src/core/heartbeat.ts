@@ -1,4 +1,8 @@
-/** Keeps the leases of all live claims of this process, in one store call per beat. */
+/**
+ * Keeps the leases of all live claims of this process: those that are not being renewed already go out together, in one
+ * store call per beat. A call that hangs holds up nobody else's renewal. Beside the beats, each claim stops trusting its
+ * lease in time by the monotonic clock, whatever the store does.
+ */
 import { limits } from "./defaults.ts";
 import type { Environment, Timer } from "./environment.ts";
 import type { RenewRequest } from "./store.ts";
@@ -19,11 +23,45 @@ export interface LiveClaim {
 /** A claimant stops trusting its lease at this share of it, so that it stops before its successor can start. */
 const trustedShare = 0.8;
 
+export function isTrusted(claim: LiveClaim, nowMs: number): boolean {
+  return !claim.lost && nowMs < trustEndMs(claim);
+}
+
+function trustEndMs(claim: LiveClaim): number {
+  return claim.confirmedMs + claim.renewal.leaseMs * trustedShare;
+}
+
 export interface Heartbeat {
   add(claim: LiveClaim): void;
   remove(claim: LiveClaim): void;
   readonly size: number;
   stop(): void;
+}
+
+interface Entry {
+  /** When its last renewal was sent; a third of the lease later the next one is due. */
+  sentMs: number;
+  renewing: boolean;
+}
+
+/** A timer for the earliest of many moments: armed again only for an earlier one. */
+function createAlarm(environment: Environment, ring: () => void): { at(dueMs: number): void; stop(): void } {
+  let timer: Timer | undefined;
+  let armedMs = Number.POSITIVE_INFINITY;
+  return {
+    at(dueMs) {
+      if (dueMs >= armedMs) return;
+      timer?.cancel();
+      armedMs = dueMs;
+      timer = environment.after(Math.max(1, dueMs - environment.monotonicMs()), () => {
+        armedMs = Number.POSITIVE_INFINITY;
+        ring();
+      });
+    },
+    stop() {
+      timer?.cancel();
+    },
+  };
 }
 
 export function createHeartbeat(parts: {
@@ -32,11 +70,12 @@ export function createHeartbeat(parts: {
   readonly executionMs: number;
 }): Heartbeat {
   const { calls, environment } = parts;
-  const live = new Set<LiveClaim>();
-  let timer: Timer | undefined;
-  let armedForMs = Number.POSITIVE_INFINITY;
-  let beating = false;
+  const live = new Map<LiveClaim, Entry>();
+  const beats = createAlarm(environment, beat);
+  const doubts = createAlarm(environment, doubt);
   let stopped = false;
+
+  const dueMs = (claim: LiveClaim, entry: Entry): number => entry.sentMs + claim.renewal.leaseMs / 3;
 
   function lose(claim: LiveClaim, reason: LossReason): void {
     if (claim.lost) return;
@@ -44,70 +83,72 @@ export function createHeartbeat(parts: {
     claim.lose(reason);
   }
 
-  async function renewBatch(batch: readonly LiveClaim[], timeoutMs: number): Promise<void> {
+  /** All that can be renewed goes out at once, so that one statement serves as many as possible. */
+  function beat(): void {
+    if (stopped) return;
+    const nowMs = environment.monotonicMs();
+    const ready: LiveClaim[] = [];
+    for (const [claim, entry] of live) {
+      if (nowMs - claim.startedMs >= parts.executionMs) {
+        live.delete(claim);
+        lose(claim, "execution-limit");
+      } else if (!entry.renewing) {
+        ready.push(claim);
+      }
+    }
+    for (let start = 0; start < ready.length; start += limits.renewBatchMax) {
+      void renewBatch(ready.slice(start, start + limits.renewBatchMax));
+    }
+  }
+
+  async function renewBatch(batch: readonly LiveClaim[]): Promise<void> {
     const sentMs = environment.monotonicMs();
+    let shortestMs: number = limits.leaseMsMax;
+    for (const claim of batch) {
+      shortestMs = Math.min(shortestMs, claim.renewal.leaseMs);
+      const entry = live.get(claim);
+      if (entry !== undefined) Object.assign(entry, { sentMs, renewing: true });
+    }
     try {
-      const answers = await calls.renew(
-        batch.map((claim) => claim.renewal),
-        timeoutMs,
-      );
+      const requests = batch.map((claim) => claim.renewal);
+      const answers = await calls.renew(requests, shortestMs / 3);
       batch.forEach((claim, index) => {
         if (answers[index] === "ok") claim.confirmedMs = sentMs;
         else if (live.delete(claim)) lose(claim, "stale");
       });
     } catch {
-      // The next beat tries again; until then each claim judges its own lease by the monotonic clock.
+      // The next beat tries again; meanwhile each claim judges its own lease by the monotonic clock.
     }
-    const nowMs = environment.monotonicMs();
     for (const claim of batch) {
-      if (nowMs - claim.confirmedMs >= claim.renewal.leaseMs * trustedShare) lose(claim, "unreachable");
+      const entry = live.get(claim);
+      if (entry === undefined) continue;
+      entry.renewing = false;
+      watch(claim, entry);
     }
   }
 
-  async function beat(): Promise<void> {
-    beating = true;
+  /** Ends the trust in every lease whose time is nearly up. It may still be renewed: nobody may have taken it. */
+  function doubt(): void {
+    if (stopped) return;
     const nowMs = environment.monotonicMs();
-    for (const claim of live) {
-      if (nowMs - claim.startedMs >= parts.executionMs) {
-        live.delete(claim);
-        lose(claim, "execution-limit");
-      }
+    for (const [claim] of live) {
+      if (claim.lost) continue;
+      if (nowMs >= trustEndMs(claim)) lose(claim, "unreachable");
+      else doubts.at(trustEndMs(claim));
     }
-    const all = [...live];
-    const timeoutMs = intervalMs();
-    const batches: Promise<void>[] = [];
-    for (let start = 0; start < all.length; start += limits.renewBatchMax) {
-      batches.push(renewBatch(all.slice(start, start + limits.renewBatchMax), timeoutMs));
-    }
-    await Promise.all(batches);
-    beating = false;
-    arm(environment.monotonicMs() - nowMs);
   }
 
-  function intervalMs(): number {
-    let shortest: number = limits.leaseMsMax;
-    for (const claim of live) shortest = Math.min(shortest, claim.renewal.leaseMs);
-    return shortest / 3;
-  }
-
-  function arm(elapsedMs: number): void {
-    if (stopped || beating || live.size === 0) return;
-    const delayMs = Math.max(1, intervalMs() - elapsedMs);
-    const dueMs = environment.monotonicMs() + delayMs;
-    if (timer !== undefined && dueMs >= armedForMs) return;
-    timer?.cancel();
-    armedForMs = dueMs;
-    timer = environment.after(delayMs, () => {
-      timer = undefined;
-      armedForMs = Number.POSITIVE_INFINITY;
-      void beat();
-    });
+  function watch(claim: LiveClaim, entry: Entry): void {
+    if (stopped) return;
+    beats.at(dueMs(claim, entry));
+    if (!claim.lost) doubts.at(trustEndMs(claim));
   }
 
   return {
     add(claim) {
-      live.add(claim);
-      arm(0);
+      const entry = { sentMs: claim.confirmedMs, renewing: false };
+      live.set(claim, entry);
+      watch(claim, entry);
     },
     remove(claim) {
       live.delete(claim);
@@ -117,7 +158,8 @@ export function createHeartbeat(parts: {
     },
     stop() {
       stopped = true;
-      timer?.cancel();
+      beats.stop();
+      doubts.stop();
     },
   };
 }

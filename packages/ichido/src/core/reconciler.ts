@@ -97,11 +97,24 @@ const actor = "ichido reconciler";
 type Outcome = keyof ReconcilerReport;
 type Granted = Extract<ClaimResult, { outcome: "granted" }>;
 
+/** A listener that fails must not end the process. */
+function guarded(listener: IchidoListener | undefined): IchidoListener {
+  return (event) => {
+    try {
+      const result: unknown = listener?.(event);
+      if (result instanceof Promise) result.catch(() => undefined);
+    } catch {
+      // What it was told is lost; the reconciler goes on.
+    }
+  };
+}
+
 export function createReconciler(holder: StoreHolder, options: ReconcilerOptions): Reconciler {
   const store = storeOf(holder);
   const settings = { ...reconcilerDefaults, environment: systemEnvironment, ...options };
   check(settings);
   const { environment, operations, everyMs, verifyMs } = settings;
+  const warn = guarded(settings.onEvent);
   const names = Object.keys(operations);
   const leaseMs = Math.min(verifyMs + leaseSpareMs, limits.leaseMsMax);
   const later = new Map<string, { readonly fromMs: number; readonly tries: number }>();
@@ -158,7 +171,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     } catch (error) {
       const keyHash = keyHashOf(record.identity);
       const message = `the record ${keyHash} of ${record.identity.operation} could not be reconciled; it is tried again`;
-      settings.onEvent?.({ type: "warning", code: "reconcile-failed", message, error });
+      warn({ type: "warning", code: "reconcile-failed", message, error });
       return "failed";
     }
   }
@@ -209,7 +222,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       );
     } catch (error) {
       const message = `verify of operation ${identity.operation} failed; the outcome stays unknown until it answers`;
-      settings.onEvent?.({ type: "warning", code: "verify-failed", message, error });
+      warn({ type: "warning", code: "verify-failed", message, error });
       return { verdict: "not-visible-yet" };
     } finally {
       abort.abort();
@@ -277,7 +290,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       tick()
         .catch((error: unknown) => {
           const message = "the records in doubt could not be listed; they are looked for again";
-          settings.onEvent?.({ type: "warning", code: "reconcile-failed", message, error });
+          warn({ type: "warning", code: "reconcile-failed", message, error });
         })
         .finally(schedule);
     });

@@ -9,7 +9,8 @@ import type { LiveExecution } from "./execution.ts";
 import { parseKey } from "./key.ts";
 import type { InFlight, Labels, OnUnknown } from "./options.ts";
 import { profiles } from "./profiles.ts";
-import type { Scope } from "./record.ts";
+import type { Scope, StoredResponse } from "./record.ts";
+import { headerOf } from "./recorder.ts";
 import { checkScope, identityOf } from "./scope.ts";
 import { failureDetail, StoreFailure } from "./store-calls.ts";
 import { decodeValue, encodeValue } from "./value.ts";
@@ -90,7 +91,7 @@ export async function run<Value>(
       `${request.operation}: done before, but its value was not kept; it is not run again`,
     );
   }
-  return { value: decodeValue(ruling.stored.body) as Value, replayed: true };
+  return { value: valueOf<Value>(ruling.stored), replayed: true };
 }
 
 function askOf(parts: RunParts, request: RunRequest): Ask<never> {
@@ -118,6 +119,19 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
   };
 }
 
+/** A value that `ctx.transaction` committed may be text or bytes; what `run` itself stores is JSON without a type. */
+function valueOf<Value>(stored: Pick<StoredResponse, "headers" | "body">): Value {
+  const type = headerOf(stored.headers, "content-type") ?? "";
+  if (type.startsWith("text/plain")) return new TextDecoder().decode(stored.body) as Value;
+  if (type.startsWith("application/octet-stream")) return stored.body as Value;
+  return decodeValue(stored.body) as Value;
+}
+
+/** The value that the function committed with its own writes, if it did. */
+function committedBy<Value>({ answer }: LiveExecution): { readonly value: Value } | undefined {
+  return answer?.kind === "own" ? { value: valueOf<Value>(answer.response) } : undefined;
+}
+
 /** The record was left open or belongs to another attempt: that, and not the error that stopped the function, is the news. */
 function answerError(execution: LiveExecution, cause: unknown): unknown {
   if (execution.answer?.kind === "own") return cause;
@@ -135,6 +149,8 @@ async function executed<Value>(
     await execution.settle({ kind: "threw", error });
     throw execution.answer === undefined ? error : answerError(execution, error);
   }
+  const before = committedBy<Value>(execution);
+  if (before !== undefined) return before.value;
   let body: Uint8Array;
   try {
     body = encodeValue(value, "the returned value");
@@ -147,7 +163,8 @@ async function executed<Value>(
     kind: "answered",
     response: { status: 200, headers: [], body: body.length === 0 ? emptyBody : body },
   });
-  if (execution.answer?.kind === "own") return decodeValue(execution.answer.response.body) as Value;
+  const after = committedBy<Value>(execution);
+  if (after !== undefined) return after.value;
   if (settled.kind === "replace") {
     throw new IchidoError(
       "outcome-unknown",

@@ -173,6 +173,25 @@ describe("steps", () => {
     });
   });
 
+  it("the same name again in one attempt is refused, since its reference would be the same", async () => {
+    const { ask } = bed();
+    const { context } = executionOf(await ask());
+    await context.step("charge", () => 1);
+    await expect(context.step("charge", () => 2)).rejects.toMatchObject({ code: "option-invalid" });
+  });
+
+  it("a step that threw meets its policy when it is called again in the same attempt", async () => {
+    const { ask } = bed();
+    const { context } = executionOf(await ask());
+    const fail = (): never => {
+      throw new Error("timeout");
+    };
+    await expect(context.step("a", fail)).rejects.toThrow("timeout");
+    expect(await context.step("a", () => "second try")).toBe("second try");
+    await expect(context.step("b", { onUnknown: "hold" }, fail)).rejects.toThrow("timeout");
+    await expect(context.step("b", { onUnknown: "hold" }, () => 1)).rejects.toMatchObject({ name: "OutcomeOpen" });
+  });
+
   it("a step without a result comes back without one", async () => {
     const { ask } = bed();
     const first = executionOf(await ask());
@@ -211,6 +230,19 @@ describe("ctx.unknown", () => {
     expect(headerIn(settled, "idempotency-replayed")).toBe("true");
   });
 
+  it("profile adr-007 gives the interim answer also while somebody looks into the outcome", async () => {
+    const key = "00000000-0000-4000-8000-000000000002";
+    const { ask, store } = bed({ profile: "adr-007" });
+    await executionOf(await ask({ key })).context.unknown(interim);
+    const [record] = (await store.list({ limit: 1, state: "unknown" })).records;
+    if (record === undefined) throw new Error("the record is not listed as unknown");
+    const { identity, fingerprint } = record;
+    const owner = "0".repeat(32) as typeof record.owner;
+    const claim = { identity, fingerprint, owner, leaseMs: 1_000, retentionMs: 86_400_000, takeover: "any" } as const;
+    expect((await store.claim(claim)).outcome).toBe("granted");
+    expect(responseOf(await ask({ key })).status).toBe(202);
+  });
+
   it("profile ietf answers 409 outcome-unknown", async () => {
     const { ask } = bed();
     await executionOf(await ask()).context.unknown(interim);
@@ -218,7 +250,7 @@ describe("ctx.unknown", () => {
   });
 
   it("is sent although the store fails, and written down later", async () => {
-    const { ask, store, clock } = bed({ profile: "polling" });
+    const { ask, store, clock } = bed({ profile: "polling", statusUrl: (id) => `/operations/${id}` });
     const first = executionOf(await ask());
     store.break("suspend", "fail", 1);
     await first.context.unknown(interim);

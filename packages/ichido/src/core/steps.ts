@@ -48,6 +48,9 @@ export interface StepsParts {
 export function createSteps(parts: StepsParts): Steps {
   const { calls, claim } = parts;
   const running = new Set<string>();
+  const finished = new Set<string>();
+  /** Steps that this attempt started and whose function threw, with the moment of their start. */
+  const failed = new Map<string, number>();
   const open = new Set<string>();
   let known: Promise<Map<string, Step>> | undefined;
   let used = false;
@@ -74,11 +77,15 @@ export function createSteps(parts: StepsParts): Steps {
     }
     fenced(await calls.finishStep({ ...claim, name, leaseMs: parts.leaseMs, result }));
     open.delete(name);
+    finished.add(name);
   }
 
   async function call<Value>(name: string, fn: StepFunction<Value>): Promise<Value> {
+    if (parts.signal.aborted)
+      throw new FenceLost("the lease of this attempt can no longer be counted on; it must stop");
     fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs }));
     open.add(name);
+    if (!failed.has(name)) failed.set(name, parts.environment.monotonicMs());
     const context: StepContext = { reference: parts.reference(name), signal: parts.signal };
     const value = await fn(context);
     await finish(name, value);
@@ -124,10 +131,11 @@ export function createSteps(parts: StepsParts): Steps {
       if (typeof name !== "string" || name === "" || name.length > limits.stepNameLengthMax) {
         throw new IchidoError("option-invalid", `a step needs a name of 1 to ${limits.stepNameLengthMax} characters`);
       }
-      if (running.has(name)) {
+      if (running.has(name) || finished.has(name)) {
         throw new IchidoError(
           "option-invalid",
-          `step ${JSON.stringify(name)} is already running in this attempt; name each call`,
+          `step ${JSON.stringify(name)} was already made in this attempt; its reference would be the same, so give each call a ` +
+            "name of its own, such as one with the item's id",
         );
       }
       running.add(name);
@@ -141,8 +149,10 @@ export function createSteps(parts: StepsParts): Steps {
           steps.delete(name);
           return await meet(step, options, fn);
         }
-        const value = await call(name, fn);
-        return value;
+        const startedMs = failed.get(name);
+        if (startedMs === undefined) return await call(name, fn);
+        const ageMs = Math.round(parts.environment.monotonicMs() - startedMs);
+        return await meet({ name, state: "started", attempt: 0, startedAtMs: 0, ageMs }, options, fn);
       } finally {
         running.delete(name);
       }

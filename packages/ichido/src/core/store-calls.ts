@@ -104,7 +104,10 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
           onLate: (result) => {
             if (result.outcome !== "granted" || transaction !== undefined) return;
             const claim = { identity: request.identity, owner: request.owner, fence: result.fence };
-            call("release", () => store.release(claim)).catch(() => undefined);
+            // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
+            const inDoubt = result.origin === "lapsed" || result.origin === "suspended";
+            const giveBack = inDoubt ? () => store.suspend(claim) : () => store.release(claim);
+            call(inDoubt ? "suspend" : "release", giveBack).catch(() => undefined);
           },
         }),
       ),

@@ -123,7 +123,8 @@ describe("routes take the engine's settings and override them one by one", () =>
   it("takes in-flight behaviour from the profile unless told otherwise", () => {
     const ichido = createIchido(sound);
     void ichido.close();
-    expect(ichido.route({ operation: "a", profile: "polling" }).inFlight).toBe("accepted");
+    const statusUrl = (id: string): string => `/operations/${id}`;
+    expect(ichido.route({ operation: "a", profile: "polling", statusUrl }).inFlight).toBe("accepted");
     expect(ichido.route({ operation: "a", profile: "polling", inFlight: "conflict" }).inFlight).toBe("conflict");
     const own = ichido.route({ operation: "a", profile: { ...profiles.ietf, header: "X-Request-Key" } });
     expect(own.profile.header).toBe("x-request-key");

@@ -112,6 +112,9 @@ function fingerprintOptionsOf(value: SharedOptions<never>["fingerprint"]): Resol
   return { fields, compare };
 }
 
+/** The engine's own settings are resolved under this name: a route may still add what they lack. */
+export const checked = "ichido.engine";
+
 const protectedMethods = ["POST", "PATCH"];
 
 function methodsOf(value: readonly string[] | undefined): ReadonlySet<string> {
@@ -156,6 +159,14 @@ export function resolveRoute<Native>(
     limits.retentionMsMin,
     limits.retentionMsMax,
   );
+  const inFlight = inFlightOf(set.inFlight, profile);
+  if (inFlight === "accepted" && set.statusUrl === undefined && route.operation !== checked) {
+    throw optionInvalid(
+      "statusUrl",
+      "a function that gives the address where a caller of a 202 asks for the outcome, such as (id) => `/operations/${id}`",
+      set.statusUrl,
+    );
+  }
   const methods = methodsOf(route.methods);
   const required = route.required === undefined ? undefined : boolean("required", route.required);
   const requiredFor = [...methods].filter((method) => required ?? protectedMethods.includes(method));
@@ -168,7 +179,7 @@ export function resolveRoute<Native>(
     leaseMs,
     retentionMs,
     bodyBytesMax: integer("bodyBytesMax", set.bodyBytesMax ?? defaults.bodyBytesMax, 0, limits.bodyBytesMaxMax),
-    inFlight: inFlightOf(set.inFlight, profile),
+    inFlight,
     labels: set.labels,
     keyPolicy: keyPolicyOf(set.keyPolicy),
     fingerprint: fingerprintOptionsOf(set.fingerprint),
@@ -257,7 +268,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
   }
   checkShared(options);
   // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
-  resolveRoute(options, { operation: "check" });
+  resolveRoute(options, { operation: checked });
   const hour = 3_600_000;
   return {
     store,

@@ -63,16 +63,28 @@ function replaced(settled: Settled): Response | undefined {
 const isEventStream = (response: Response): boolean =>
   /^\s*text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
 
-/** The answer to send in place of what the handler returned. Rejects with what broke the handler's own stream. */
+/**
+ * The answer to send in place of what the handler returned. Rejects with what broke the handler's own answer; the attempt
+ * is settled then too, so that its key is not held by nobody.
+ */
 export async function settleWebResponse(response: Response, execution: Execution): Promise<Response> {
+  try {
+    return await settleSound(response, execution);
+  } catch (error) {
+    const settled = await execution.settle({ kind: "threw", error });
+    if (settled.kind === "replace") return webResponseOf(settled.response);
+    throw error;
+  }
+}
+
+async function settleSound(response: Response, execution: Execution): Promise<Response> {
   const { status } = response;
   const headers = linesOf(response.headers);
   const head = { status, headers };
   if (status < 200 || status > 599) {
-    const error = new Error(`a handler must return a final HTTP status, got ${status}`);
-    await execution.settle({ kind: "threw", error });
-    throw error;
+    throw new Error(`a handler must return a final HTTP status, got ${status}`);
   }
+  if (response.bodyUsed) throw new Error("a handler must return a Response whose body was not read yet");
   const stream = async (body: () => BodyInit | null): Promise<Response> => {
     const settled = await execution.beginStream(head);
     return replaced(settled) ?? withHeaders(response, body(), settled.kind === "send" ? settled.addHeaders : []);
@@ -89,13 +101,7 @@ export async function settleWebResponse(response: Response, execution: Execution
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (;;) {
-    let part: Awaited<ReturnType<typeof reader.read>>;
-    try {
-      part = await reader.read();
-    } catch (error) {
-      await execution.settle({ kind: "threw", error });
-      throw error;
-    }
+    const part = await reader.read();
     if (part.done) break;
     chunks.push(part.value);
     length += part.value.length;
