@@ -75,15 +75,15 @@ async function sameScripts(send: Send): Promise<Subject> {
     name: "same scripts",
     async claimAndComplete(key) {
       const owner = randomBytes(16).toString("hex");
-      const [name, reply] = (await claimed(key, owner)) as [string, [string, string, string]];
-      if (String(reply[0]) !== "granted") throw new Error(String(reply[0]));
-      const fence = String(reply[2]);
+      const [name, [told]] = (await claimed(key, owner)) as [string, [Buffer]];
+      const [outcome, , fence = ""] = told.toString().split(" ");
+      if (outcome !== "granted") throw new Error(outcome);
       const done = await send("evalsha", complete, "1", name, owner, fence, head, body, "604800000", `${name}:end`, "");
       if (done !== 1) throw new Error("stale");
     },
     async replay(key) {
-      const [, reply] = (await claimed(key, randomBytes(16).toString("hex"))) as [string, [string]];
-      if (String(reply[0]) !== "completed") throw new Error(String(reply[0]));
+      const [, [told]] = (await claimed(key, randomBytes(16).toString("hex"))) as [string, [Buffer]];
+      if (!told.toString().startsWith("completed ")) throw new Error(told.toString());
     },
   };
 }

@@ -52,9 +52,9 @@ describeWith("redis", "redis store and a server that fails", () => {
       });
       await eventually(() => expect(acknowledged.size).toBeGreaterThan(200), 20_000);
       await server.kill("SIGKILL");
+      await eventually(() => expect(failed).toBeGreaterThan(0), 20_000);
       down = true;
       await Promise.all(workers);
-      expect(failed).toBeGreaterThan(0);
       await server.restart();
       const restartedMs = performance.now();
       await eventually(() => claimAndComplete(store, "first after the restart"), 10_000);

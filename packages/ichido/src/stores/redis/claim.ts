@@ -7,8 +7,6 @@ import { decodeResponse, encodeSight, toMs } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
 
 type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
-/** Where a grant names its life. */
-const lifePlace = 8;
 const origins: readonly Origin[] = ["new", "own", "failed", "lapsed", "suspended"];
 
 /** A result, and for a grant the life it belongs to: see the marker. */
@@ -47,76 +45,79 @@ export async function claim(
   return second;
 }
 
-function claimedOf(reply: unknown): Claimed | undefined {
-  const result = resultOf(reply);
-  if (result === "clock") return undefined;
-  if (result.outcome !== "granted") return { result, life: 0, formerLife: undefined };
-  const [life, former] = listOf(reply).slice(lifePlace);
-  const formerText = textOf(former);
-  return { result, life: numberOf(life), formerLife: formerText === "" ? undefined : numberOf(formerText) };
-}
-
 export function microseconds(ms: number): string {
   return String(Math.ceil(ms * 1_000));
 }
 
 /** The fence, when the reply is a grant. */
 export function grantedFence(reply: unknown): number | undefined {
-  const [outcome, , fence] = listOf(reply);
-  return textOf(outcome) === "granted" ? numberOf(fence) : undefined;
+  const [outcome, , fence] = textOf(listOf(reply)[0]).split(" ");
+  return outcome === "granted" ? numberOf(fence) : undefined;
 }
 
-function resultOf(reply: unknown): ClaimResult | "clock" {
-  const [outcome, ...values] = listOf(reply);
-  switch (textOf(outcome)) {
-    case "granted":
-      return grantOf(values);
-    case "completed": {
-      const [fence, attempts, created, expires, now, head, body] = values;
+/** Nothing when the claim must be asked again with a tick just read. */
+function claimedOf(reply: unknown): Claimed | undefined {
+  const [told, one, two, three] = listOf(reply);
+  const [outcome, ...parts] = textOf(told).split(" ");
+  if (outcome === "granted") return grantOf(parts, one);
+  const result = outcome === "clock" ? undefined : resultOf(outcome, parts.map(numberOf), one, two, three);
+  return result === undefined ? undefined : { result, life: 0, formerLife: undefined };
+}
+
+function resultOf(
+  outcome: string | undefined,
+  [first = 0, attempts = 0, created = 0, expires = 0, now = 0]: readonly number[],
+  head: unknown,
+  body: unknown,
+  hold: unknown,
+): ClaimResult {
+  switch (outcome) {
+    case "completed":
       return {
-        outcome: "completed",
+        outcome,
         response: decodeResponse(head, body),
-        fence: numberOf(fence),
-        attempts: numberOf(attempts),
-        createdAtMs: toMs(numberOf(created)),
-        expiresAtMs: toMs(numberOf(expires)),
-        expiresInMs: Math.max(0, toMs(numberOf(expires) - numberOf(now))),
+        fence: first,
+        attempts,
+        createdAtMs: toMs(created),
+        expiresAtMs: toMs(expires),
+        expiresInMs: Math.max(0, toMs(expires - now)),
       };
-    }
     case "processing":
-      return {
-        outcome: "processing",
-        leaseLeftMs: Math.ceil(numberOf(values[0]) / 1_000),
-        attempts: numberOf(values[1]),
-      };
+      return { outcome, leaseLeftMs: Math.ceil(first / 1_000), attempts };
     case "unknown": {
-      const [fence, attempts, head, body, hold] = values;
       const holdReason = optionalTextOf(hold);
       return {
-        outcome: "unknown",
+        outcome,
         ...(head === null || head === undefined ? {} : { interim: decodeResponse(head, body) }),
         ...(holdReason === undefined ? {} : { holdReason }),
-        fence: numberOf(fence),
-        attempts: numberOf(attempts),
+        fence: first,
+        attempts,
       };
     }
     case "mismatch":
-      return { outcome: "mismatch" };
+      return { outcome };
     default:
-      return "clock";
+      throw new TypeError("expected an outcome from Redis");
   }
 }
 
-function grantOf([origin, fence, attempt, steps, canonical, created, expires]: readonly unknown[]): ClaimResult {
-  const name = textOf(origin);
+function grantOf([name, ...parts]: readonly string[], canonical: unknown): Claimed {
+  const [fence = 0, attempt = 0, stepsStarted = 0, created = 0, expires = 0, life = 0] = parts
+    .slice(0, -1)
+    .map(numberOf);
+  const former = parts.at(-1);
   return {
-    outcome: "granted",
-    fence: numberOf(fence),
-    attempt: numberOf(attempt),
-    origin: origins.find((each) => each === name) ?? "lapsed",
-    stepsStarted: numberOf(steps),
-    canonical: bytesOf(canonical),
-    createdAtMs: toMs(numberOf(created)),
-    expiresAtMs: toMs(numberOf(expires)),
+    result: {
+      outcome: "granted",
+      fence,
+      attempt,
+      origin: origins.find((each) => each === name) ?? "lapsed",
+      stepsStarted,
+      canonical: bytesOf(canonical),
+      createdAtMs: toMs(created),
+      expiresAtMs: toMs(expires),
+    },
+    life,
+    formerLife: former === "-" ? undefined : numberOf(former),
   };
 }

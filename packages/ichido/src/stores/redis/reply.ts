@@ -19,7 +19,7 @@ export function optionalTextOf(value: unknown): string | undefined {
 }
 
 export function numberOf(value: unknown): number {
-  const number = Number(Buffer.isBuffer(value) ? value.toString("latin1") : textOf(value));
+  const number = Number(textOf(value));
   if (!Number.isSafeInteger(number)) throw new TypeError("expected an integer from Redis");
   return number;
 }

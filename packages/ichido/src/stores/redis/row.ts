@@ -76,7 +76,9 @@ export function rowOf(values: readonly unknown[], nowUs: number): Row | undefine
   const sight = decodeSight(i);
   const leaseEndUs = numberOf(l);
   const live = state === "processing" && leaseEndUs > nowUs && leaseEndUs <= nowUs + leaseMaxUs;
-  const leaseLeftMs = leaseEndUs > nowUs && !live ? 0 : Math.ceil((leaseEndUs - nowUs) / 1_000);
+  // 0 is a lease that its owner ended; one far ahead is of a clock that has gone back since.
+  const left = leaseEndUs === 0 || (leaseEndUs > nowUs && !live) ? 0 : leaseEndUs - nowUs;
+  const leaseLeftMs = Math.ceil(left / 1_000);
   const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
   const holdReason = optionalTextOf(h);
   return {

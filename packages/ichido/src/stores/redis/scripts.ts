@@ -7,6 +7,7 @@ import { withDeadline } from "../../core/deadline.ts";
 import { fraction } from "../../core/environment.ts";
 import type { Environment } from "../../core/environment.ts";
 import type { RedisArgument } from "./client.ts";
+import { createDeadlines } from "./deadlines.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import type { Link } from "./link.ts";
 import { statements } from "./statements.generated.ts";
@@ -42,9 +43,19 @@ const scripts = new Map<Verb, Script>(
 );
 
 export interface Call {
-  readonly timeoutMs?: number;
   /** What arrives when nobody waits for it any more. */
   readonly onLate?: (reply: unknown) => void;
+}
+
+const noCall: Call = {};
+
+export interface ScriptParts {
+  readonly link: Link;
+  readonly environment: Environment;
+  readonly callTimeoutMs: number;
+  /** What must be true before anything is sent; nothing when it is known to be. */
+  readonly ready: () => Promise<void> | undefined;
+  readonly onFailure: () => void;
 }
 
 export interface Scripts {
@@ -53,33 +64,45 @@ export interface Scripts {
   command(verb: Verb, key: string, args: readonly RedisArgument[], form: "digest" | "text"): readonly RedisArgument[];
   /** Any command, with deadline and repetition. */
   repeat<Value>(verb: string, repeatable: boolean, call: Call, send: () => Promise<Value>): Promise<Value>;
+  /** The same without asking whether the store is ready: for finding that out. */
+  repeatAnyway<Value>(verb: string, repeatable: boolean, call: Call, send: () => Promise<Value>): Promise<Value>;
 }
 
-export function createScripts(link: Link, environment: Environment, callTimeoutMs: number): Scripts {
+export function createScripts({ link, environment, callTimeoutMs, ready, onFailure }: ScriptParts): Scripts {
+  const deadlines = createDeadlines(environment, callTimeoutMs);
+
   function command(verb: Verb, key: string, args: readonly RedisArgument[], form: "digest" | "text"): RedisArgument[] {
     const script = scripts.get(verb);
     if (script === undefined) throw new TypeError(`no script is called ${verb}`);
     return form === "digest" ? ["evalsha", script.digest, "1", key, ...args] : ["eval", script.text, "1", key, ...args];
   }
 
-  async function send(verb: Verb, key: string, args: readonly RedisArgument[]): Promise<unknown> {
+  function send(verb: Verb, key: string, args: readonly RedisArgument[]): Promise<unknown> {
     try {
-      return await link.sendTo(key, command(verb, key, args, "digest"));
+      return link.sendTo(key, command(verb, key, args, "digest"));
     } catch (error) {
-      const kind = failureKind(error);
-      if (kind === "no-script") return sendText(verb, key, args);
-      if (kind === "out-of-memory" && beyondMemory.has(verb)) return sendBeyond(verb, key, args, error);
-      throw error;
+      return Promise.reject(error as Error);
     }
   }
 
-  async function sendText(verb: Verb, key: string, args: readonly RedisArgument[]): Promise<unknown> {
-    try {
-      return await link.sendTo(key, command(verb, key, args, "text"));
-    } catch (error) {
-      if (failureKind(error) !== "out-of-memory" || !beyondMemory.has(verb)) throw error;
-      return sendBeyond(verb, key, args, error);
+  /** After a refusal that another form of the same script does not meet; any other error goes on. */
+  async function sendOtherwise(
+    verb: Verb,
+    key: string,
+    args: readonly RedisArgument[],
+    error: unknown,
+  ): Promise<unknown> {
+    const kind = failureKind(error);
+    if (kind === "no-script") {
+      try {
+        return await link.sendTo(key, command(verb, key, args, "text"));
+      } catch (second) {
+        if (failureKind(second) !== "out-of-memory") throw second;
+        return sendBeyond(verb, key, args, second);
+      }
     }
+    if (kind === "out-of-memory") return sendBeyond(verb, key, args, error);
+    throw error;
   }
 
   async function sendBeyond(
@@ -88,6 +111,7 @@ export function createScripts(link: Link, environment: Environment, callTimeoutM
     args: readonly RedisArgument[],
     refusal: unknown,
   ): Promise<unknown> {
+    if (!beyondMemory.has(verb)) throw refusal;
     try {
       return await link.sendTo(key, ["eval", allowOom + statements[verb], "1", key, ...args]);
     } catch (error) {
@@ -100,8 +124,9 @@ export function createScripts(link: Link, environment: Environment, callTimeoutM
     repeatable: boolean,
     call: Call,
     attempt: () => Promise<Value>,
+    timeoutMs = callTimeoutMs,
   ): Promise<Value> {
-    const untilMs = environment.monotonicMs() + (call.timeoutMs ?? callTimeoutMs);
+    const untilMs = environment.monotonicMs() + timeoutMs;
     for (let tries = 1; ; tries += 1) {
       const leftMs = Math.max(1, untilMs - environment.monotonicMs());
       try {
@@ -111,6 +136,7 @@ export function createScripts(link: Link, environment: Environment, callTimeoutM
         const again = kind === "passing" || (kind === "lost" && repeatable);
         const pauseMs = pauseMsFirst * 2 ** (tries - 1) * (0.5 + fraction(environment));
         if (!again || tries >= triesMax || environment.monotonicMs() + pauseMs >= untilMs) {
+          onFailure();
           throw toIchidoError(error, verb);
         }
         await new Promise<void>((resolve) => environment.after(pauseMs, resolve, { hold: true }));
@@ -118,9 +144,48 @@ export function createScripts(link: Link, environment: Environment, callTimeoutM
     }
   }
 
+  /** The first attempt has failed: what is left of the time goes to other forms and further attempts. */
+  function recover(
+    error: unknown,
+    startedMs: number,
+    verb: Verb,
+    key: string,
+    args: readonly RedisArgument[],
+    call: Call,
+  ): Promise<unknown> {
+    let failure: { readonly error: unknown } | undefined = { error };
+    const attempt = async (): Promise<unknown> => {
+      const last = failure;
+      failure = undefined;
+      if (last !== undefined) return sendOtherwise(verb, key, args, last.error);
+      try {
+        return await send(verb, key, args);
+      } catch (again) {
+        return sendOtherwise(verb, key, args, again);
+      }
+    };
+    const passedMs = environment.monotonicMs() - startedMs;
+    return repeat(verb, !once.has(verb), call, attempt, Math.max(1, callTimeoutMs - passedMs));
+  }
+
+  /** Few promises on the way that every request takes; the long way begins with a failure. */
+  function start(verb: Verb, key: string, args: readonly RedisArgument[], call: Call): Promise<unknown> {
+    const startedMs = environment.monotonicMs();
+    return deadlines
+      .bound(send(verb, key, args), call.onLate)
+      .catch((error: unknown) => recover(error, startedMs, verb, key, args, call));
+  }
+
   return {
     command,
-    repeat,
-    run: (verb, key, args, call = {}) => repeat(verb, !once.has(verb), call, () => send(verb, key, args)),
+    repeat: async (verb, repeatable, call, attempt) => {
+      await ready();
+      return repeat(verb, repeatable, call, attempt);
+    },
+    repeatAnyway: repeat,
+    run(verb, key, args, call = noCall) {
+      const waiting = ready();
+      return waiting === undefined ? start(verb, key, args, call) : waiting.then(() => start(verb, key, args, call));
+    },
   };
 }

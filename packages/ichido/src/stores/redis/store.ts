@@ -24,7 +24,6 @@ import { claim, grantedFence, microseconds } from "./claim.ts";
 import type { Claimed } from "./claim.ts";
 import { kindOf } from "./client.ts";
 import type { RedisArgument, RedisClient } from "./client.ts";
-import { toIchidoError } from "./failures.ts";
 import { createHealth } from "./health.ts";
 import { linkOf } from "./link.ts";
 import { list, stats } from "./listing.ts";
@@ -39,7 +38,7 @@ import { runReplicated, tooFewReplicas } from "./replicas.ts";
 import { bufferOf, listOf, numberOf, textOf } from "./reply.ts";
 import { auditOf, encodeAudit, encodeHead, fields, recordOf, rowOf, stepsOf } from "./row.ts";
 import { createScripts } from "./scripts.ts";
-import type { Call, Verb } from "./scripts.ts";
+import type { Verb } from "./scripts.ts";
 import { createSweep } from "./sweep.ts";
 import { createTicks } from "./ticks.ts";
 import { readPage } from "./walk.ts";
@@ -69,53 +68,45 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
   const { environment, marginMs } = options;
   const margin = String(marginMs);
   const names = namesFor(options.prefix, link.keyPrefix);
-  const scripts = createScripts(link, environment, options.callTimeoutMs);
   const health = createHealth(link, options.dangerouslyAllowEviction);
   let checking: Promise<void> | undefined;
   let checked = false;
+  /** The look is made before the first call, and again after a failure: there may be another server behind the address. */
+  const scripts = createScripts({
+    link,
+    environment,
+    callTimeoutMs: options.callTimeoutMs,
+    ready: () => (checked ? undefined : check()),
+    onFailure: () => void (checked = false),
+  });
 
   function check(): Promise<void> {
     checking ??= scripts
-      .repeat("check", true, {}, () => health.check())
+      .repeatAnyway("check", true, {}, () => health.check())
       .then(() => void (checked = true))
       .finally(() => (checking = undefined));
     return checking;
   }
 
-  /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
-  async function guarded<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (!checked) await check();
-    try {
-      return await work();
-    } catch (error) {
-      checked = false;
-      throw error;
-    }
-  }
-
-  function run(verb: Verb, key: string, args: readonly RedisArgument[], call?: Call): Promise<unknown> {
-    return guarded(() => scripts.run(verb, key, args, call));
-  }
-
-  const ticks = createTicks({ run }, names.clock);
+  const ticks = createTicks(scripts, names.clock);
   const walk: Walk = {
     environment,
     timeoutMs: options.scanTimeoutMs,
-    page: (place) => guarded(() => scripts.repeat("scan", true, {}, () => readPage(link, names, place))),
+    page: (place) => scripts.repeat("scan", true, {}, () => readPage(link, names, place)),
   };
   const { marker } = options;
-  const sweep = createSweep(walk, ticks, { run }, marker && ((name, life) => marker.forget(name, life)));
+  const sweep = createSweep(walk, ticks, scripts, marker && ((name, life) => marker.forget(name, life)));
   const watcher = createWatcher({
     link,
     names,
     environment,
     notify: options.notify,
-    look: async (name) => textOf(await run("watch", name, [])),
+    look: async (name) => textOf(await scripts.run("watch", name, [])),
   });
 
   async function fenced(verb: Verb, name: string, held: Claim, args: readonly RedisArgument[]): Promise<Fenced> {
     const proof = [held.owner, String(held.fence)];
-    return fencedOf(await run(verb, name, [...proof, ...args]));
+    return fencedOf(await scripts.run(verb, name, [...proof, ...args]));
   }
 
   /** Gives back what nobody waits for, or what too few replicas have. */
@@ -130,10 +121,10 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
         const fence = grantedFence(reply);
         if (fence !== undefined) giveBack(name, owner, fence);
       };
-      return run("claim", name, args, { onLate });
+      return scripts.run("claim", name, args, { onLate });
     }
     const { wait } = options;
-    const { reply, safe } = await guarded(() => runReplicated(link, scripts, wait, "claim", name, args));
+    const { reply, safe } = await runReplicated(link, scripts, wait, "claim", name, args);
     const fence = grantedFence(reply);
     if (fence === undefined || safe) return reply;
     giveBack(name, owner, fence);
@@ -141,9 +132,9 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
   }
 
   async function runComplete(name: string, args: readonly RedisArgument[]): Promise<Fenced> {
-    if (options.wait === undefined) return fencedOf(await run("complete", name, [...args, ""]));
+    if (options.wait === undefined) return fencedOf(await scripts.run("complete", name, [...args, ""]));
     const { wait } = options;
-    const { reply, safe } = await guarded(() => runReplicated(link, scripts, wait, "complete", name, [...args, "1"]));
+    const { reply, safe } = await runReplicated(link, scripts, wait, "complete", name, [...args, "1"]);
     if (fencedOf(reply) === "ok" && !safe) throw tooFewReplicas("complete", wait);
     return fencedOf(reply);
   }
@@ -203,12 +194,12 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
         request.name,
         bufferOf(request.result),
       ]),
-    steps: async (identity) => stepsOf(await run("steps", names.record(identity), [])),
+    steps: async (identity) => stepsOf(await scripts.run("steps", names.record(identity), [])),
 
     async settle({ identity, fence, decision, actor, reason }) {
       const name = names.record(identity);
       const response = decision.kind === "adopt" ? decision.response : undefined;
-      const reply = await run("settle", name, [
+      const reply = await scripts.run("settle", name, [
         String(fence),
         decision.kind,
         response === undefined ? "" : encodeHead(response),
@@ -223,10 +214,11 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       watcher.wake(name);
       return settleResultOf(reply);
     },
-    audit: async (identity) => listOf(await run("audit", names.record(identity), [String(auditMax)])).map(auditOf),
+    audit: async (identity) =>
+      listOf(await scripts.run("audit", names.record(identity), [String(auditMax)])).map(auditOf),
 
     async find(identity) {
-      const [now, values] = listOf(await run("find", names.record(identity), [...fields, "b"]));
+      const [now, values] = listOf(await scripts.run("find", names.record(identity), [...fields, "b"]));
       const row = rowOf(listOf(values), numberOf(now));
       return row === undefined ? undefined : recordOf(row);
     },
@@ -237,10 +229,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     tick: (request) => ticks.tick(request),
     async ping() {
       checked = false;
-      const [looked, probe] = await Promise.allSettled([check(), scripts.run("ping", names.probe, [])]);
-      // What the look says of the server tells more than what the server said to the probe.
-      if (looked.status === "rejected") throw toIchidoError(looked.reason, "ping");
-      if (probe.status === "rejected") throw toIchidoError(probe.reason, "ping");
+      await scripts.run("ping", names.probe, []);
     },
     watch: (identity, timeoutMs) => watcher.watch(names.record(identity), timeoutMs),
     close: async () => watcher.close(),
@@ -249,7 +238,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
 
   async function restore(holder: MarkerProof, row: MarkerRow, leaseMs: number): Promise<boolean> {
     const completed = row.state === "completed";
-    const reply = await run("restore", holder.id, [
+    const reply = await scripts.run("restore", holder.id, [
       holder.owner,
       String(holder.fence),
       String(row.life),

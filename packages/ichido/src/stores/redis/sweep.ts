@@ -40,7 +40,12 @@ export function createSweep(
       const some = left.splice(0, limit - asked);
       asked += some.length;
       const gone = await remove(some);
-      if (gone === undefined) return { deleted, more: false, guarded: true };
+      if (gone === undefined) {
+        // What was found and not removed lies behind the walk: the next one begins anew.
+        left = [];
+        place = undefined;
+        return { deleted, more: false, guarded: true };
+      }
       deleted += gone;
       if (asked >= limit || (place === undefined && left.length === 0)) break;
       if (walk.environment.monotonicMs() >= untilMs) break;

@@ -3,11 +3,12 @@
 -- ARGV     1 owner, 2 raw hash, 3 canonical hash, 4 former hash or '', 5 lease in us, 6 retention in us, 7 takeover,
 --          8 identity, fingerprint version and labels as JSON, 9 last tick, 10 tick interval, 11 steady since (us, '' when
 --          no tick is known), 12 '1' when that tick was read for this very claim, 13 ms that a key outlives its record
--- Result   {'granted', origin, fence, attempt, steps started, canonical hash, created, expires, life, former life or ''};
---          a life is named by its first fence, the former one is that of the expired record which this grant replaced
---          {'completed', fence, attempts, created, expires, now, answer head, body}
---          {'processing', lease left in us, attempts}, {'unknown', fence, attempts, answer head, body, hold reason},
---          {'mismatch'}, or {'clock'}: past its retention, but the tick given does not prove that the clock ran evenly
+-- Result   a list whose first text holds the outcome and its numbers, spaces between (one text is cheaper than many):
+--          {'granted origin fence attempt steps created expires life former', canonical hash}: a life is named by its
+--          first fence; the former one, or '-', is that of the expired record which this grant replaced
+--          {'completed fence attempts created expires now', answer head, body}, {'processing lease-left attempts'},
+--          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, or {'clock'}: past its retention, but
+--          the tick given does not prove that the clock ran evenly
 -- Promise  S1 to S4, S6, S9, S10. All values are read before the first write, and nothing after it can fail.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -28,7 +29,7 @@ local function first()
     'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8],
     'g', mine)
   redis.call('PEXPIRE', KEYS[1], whole(math.ceil(math.max(retention, lease) / 1000) + margin))
-  return { 'granted', 'new', mine, '1', '0', ARGV[3], created, expires, mine, row[12] or '' }
+  return { table.concat({ 'granted new', mine, '1 0', created, expires, mine, row[12] or '-' }, ' '), ARGV[3] }
 end
 
 if not state then return first() end
@@ -50,7 +51,8 @@ local same = string.sub(print, 1, 32) == ARGV[2] or canonical == ARGV[3] or cano
 if not same then return { 'mismatch' } end
 
 if state == 'c' then
-  return { 'completed', fence, row[5], row[8], row[7], whole(now), row[11], redis.call('HGET', KEYS[1], 'b') }
+  local told = table.concat({ 'completed', fence, row[5], row[8], row[7], whole(now) }, ' ')
+  return { told, row[11], redis.call('HGET', KEYS[1], 'b') }
 end
 
 local function grant(origin)
@@ -66,13 +68,13 @@ local function grant(origin)
   if finish > expires and steps == 0 and not doubtful then
     redis.call('PEXPIRE', KEYS[1], whole(math.ceil(lease / 1000) + margin))
   end
-  return { 'granted', origin, fence, attempt, row[9], canonical, row[8], row[7], row[12], '' }
+  return { table.concat({ 'granted', origin, fence, attempt, row[9], row[8], row[7], row[12], '-' }, ' '), canonical }
 end
 
 if state == 'f' then return grant('failed') end
 -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
 if row[3] == owner and (live or not doubtful) then return grant('own') end
-if live then return { 'processing', whole(leaseEnd - now), row[5] } end
+if live then return { 'processing ' .. whole(leaseEnd - now) .. ' ' .. row[5] } end
 if doubtful and takeover == 'any' then return grant('suspended') end
 if not doubtful and takeover ~= 'none' then return grant('lapsed') end
-return { 'unknown', fence, row[5], row[11], row[11] and redis.call('HGET', KEYS[1], 'b'), row[10] }
+return { 'unknown ' .. fence .. ' ' .. row[5], row[11], row[11] and redis.call('HGET', KEYS[1], 'b'), row[10] }

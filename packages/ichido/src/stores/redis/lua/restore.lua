@@ -15,7 +15,7 @@ local expires = now + tonumber(ARGV[16])
 local lease, margin = tonumber(ARGV[17]), tonumber(ARGV[18])
 local doubtful = ARGV[4] == 'p' and (ARGV[10] ~= '' or ARGV[12] == '1')
 local write = { 's', ARGV[4], 'g', ARGV[3], 'o', ARGV[5], 't', ARGV[6], 'n', ARGV[7], 'f', ARGV[8], 'i', ARGV[9],
-  'l', whole(doubtful and now or now + lease), 'c', whole(now - tonumber(ARGV[15])), 'u', whole(now),
+  'l', doubtful and '0' or whole(now + lease), 'c', whole(now - tonumber(ARGV[15])), 'u', whole(now),
   'e', whole(expires), 'x', ARGV[14] == '1' and '1' or '0' }
 local function add(...) for _, value in ipairs({ ... }) do write[#write + 1] = value end end
 if ARGV[10] ~= '' then add('r', ARGV[10], 'b', ARGV[11], 'z', #ARGV[11]) end
