@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryStorage, type Client } from "ichido/client";
+import { createClient, memoryStorage, type Client } from "ichido/client";
 import { eventually } from "../support/eventually.ts";
 import { bench, order, pay } from "./payment-bench.ts";
 
@@ -341,9 +341,17 @@ describe("attempts", () => {
     expect(await pay(all)).toMatchObject({ kind: "done", replayed: true, problem: { location: "/payments/7" } });
   });
 
+  it("makes keys of version 4 where the server takes no others", async () => {
+    const policy = JSON.stringify({ key: { form: "lenient", format: "uuid-v4" } });
+    const client = createClient({ baseUrl: "http://127.0.0.1", fetch: async () => new Response(policy) });
+    expect((await client.createAttempt("a", 1)).key[14]).toBe("7");
+    await client.readPolicy();
+    expect((await client.createAttempt("b", 1)).key[14]).toBe("4");
+  });
+
   it("uses the form that the server publishes", async () => {
     const all = await bench();
-    expect(await all.client.readPolicy()).toMatchObject({ form: "strict", retentionMs: 7_200_000 });
+    expect(await all.client.readPolicy()).toMatchObject({ quoted: true, retentionMs: 7_200_000 });
     await pay(all);
     expect(all.keys[0]).toMatch(/^"[0-9a-f-]{36}"$/);
   });

@@ -56,6 +56,33 @@ describe("attempts in a file", () => {
     expect(readdirSync(join(folder, "deep"))).toEqual(["attempts.json"]);
   });
 
+  it("behind a stale lock that many find at once are still made one at a time", async () => {
+    await attemptsIn(file).create("a", 1);
+    writeFileSync(`${file}.lock`, "");
+    utimesSync(`${file}.lock`, new Date(0), new Date(0));
+    let inside = 0;
+    let most = 0;
+    const work = async (): Promise<void> => {
+      most = Math.max(most, (inside += 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      inside -= 1;
+    };
+    // Storages of their own share nothing but the files, as processes do.
+    await Promise.all(Array.from({ length: 8 }, async () => fileStorage(file).lock?.("a", work)));
+    expect([most, inside]).toEqual([1, 0]);
+    expect(readdirSync(join(folder, "deep"))).toEqual(["attempts.json"]);
+  });
+
+  it("held by a process that was paused too long are not released over its successor's head", async () => {
+    await attemptsIn(file).create("a", 1);
+    await fileStorage(file).lock?.("a", async () => {
+      rmSync(`${file}.lock`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      writeFileSync(`${file}.lock`, "the successor's");
+    });
+    expect(readFileSync(`${file}.lock`, "utf8")).toBe("the successor's");
+  });
+
   it("behind a lock that is held fail in time, with nothing sent", async () => {
     await attemptsIn(file).create("a", 1);
     writeFileSync(`${file}.lock`, "");

@@ -27,7 +27,7 @@ export interface Attempt {
 
 export interface Attempts {
   /**
-   * The open attempt of that name, or a new one. Throws `attempt-changed` when one was sent with another payload and its
+   * The open attempt of that name (the intent, such as `checkout:cart-7`), or a new one. Throws `attempt-changed` when one was sent with another payload and its
    * outcome is not known: finish it, or call `startOver`.
    */
   create(name: string, payload: unknown): Promise<Attempt>;
@@ -85,7 +85,7 @@ export function createAttempts(parts: {
   return {
     async create(name, payload) {
       if (typeof name !== "string" || name === "") {
-        throw new ClientError("option-invalid", 'name the intent, such as "checkout:cart-7"');
+        throw new ClientError("option-invalid", "an attempt needs a name");
       }
       const hash = await payloadHash(payload);
       return guarded(name, async () => {

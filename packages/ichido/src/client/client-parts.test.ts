@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createClient } from "./client.ts";
 import { resolveRetry, urlOf } from "./client-options.ts";
 import { downstreamHeaders } from "./downstream.ts";
@@ -6,6 +6,7 @@ import { checkKey, headerText } from "./key-form.ts";
 import { compositeKey, contentKey, payloadHash, stableJson, uuidV4, uuidV7 } from "./key-source.ts";
 import { durationMs, readPolicy } from "./policy.ts";
 import { createRetryBudget, meaningOf, pauseMs, retryAfterMs, retryDefaults } from "./retry-policy.ts";
+import { memoryStorage, withLock } from "./storage.ts";
 
 describe("key sources", () => {
   it("UUIDs have their version and variant, and differ", () => {
@@ -52,6 +53,7 @@ describe("key sources", () => {
 describe("what an answer means", () => {
   const headers = (more: Record<string, string> = {}): Headers => new Headers(more);
   it.each([
+    [0, {}, undefined, "open"],
     [200, {}, undefined, "done"],
     [201, {}, undefined, "done"],
     [202, {}, undefined, "done"],
@@ -115,6 +117,28 @@ describe("what an answer means", () => {
     expect(budget.take()).toBe(false);
     budget.refill();
     expect(budget.take()).toBe(true);
+  });
+});
+
+describe("locks", () => {
+  it("Web Locks that refuse (sandboxed frames) leave the lock within the page", async () => {
+    const locks = { request: () => Promise.reject(new DOMException("no", "SecurityError")) };
+    vi.stubGlobal("navigator", { locks });
+    try {
+      const storage = memoryStorage();
+      let inside = 0;
+      const work = async (): Promise<number> => {
+        inside += 1;
+        expect(inside).toBe(1);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        inside -= 1;
+        return 7;
+      };
+      expect(await Promise.all([1, 2, 3].map(() => withLock(storage, "n", work)))).toEqual([7, 7, 7]);
+      await expect(withLock(storage, "n", () => Promise.reject(new Error("own")))).rejects.toThrow("own");
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 });
 
@@ -234,10 +258,10 @@ describe("a server's policy", () => {
     expect(readPolicy(undefined)).toEqual({
       header: "Idempotency-Key",
       retentionMs: undefined,
-      form: "lenient",
-      uuidV4: false,
+      quoted: false,
       operations: [],
     });
+    expect(readPolicy({ key: { form: "bare", format: "uuid-v4" } })).toMatchObject({ bare: true, uuidV4: true });
     const operations = [{ method: "POST", path: "/p", required: true }];
     expect(readPolicy({ header: "X-Key", operations }).operations).toEqual(operations);
   });

@@ -101,7 +101,7 @@ export function createParts(options: ClientOptions): ClientParts {
     const init = { ...options.settings, headers: { accept: "application/json" } };
     const answer = await ask(options.fetch, url, init, policyTimeoutMs);
     hasNone = answer.status === 404;
-    if (answer.status !== 200) throw new Error(`no policy (${answer.status})`);
+    if (answer.status !== 200) throw new Error(`no policy: ${answer.status}`);
     known = readPolicy(answer.json());
     return known;
   }
@@ -112,7 +112,7 @@ export function createParts(options: ClientOptions): ClientParts {
     });
     return policy;
   };
-  const newKey: KeySource = options.keys ?? (() => (known?.uuidV4 === true ? uuidV4() : uuidV7(clock.nowMs())));
+  const newKey: KeySource = options.keys ?? (() => (known?.uuidV4 ? uuidV4() : uuidV7(clock.nowMs())));
   const warn = options.onWarning ?? ((message: string) => console.warn(message));
   return {
     fetch: options.fetch,
@@ -151,10 +151,10 @@ export function createClient(options: ClientOptions = {}): Client {
   async function send(method: string, path: string, sending: SendOptions): Promise<Result> {
     const { attempt, json, body, signal, onRetry } = sending;
     if (typeof attempt?.key !== "string") {
-      throw new ClientError("attempt-missing", "pass { attempt: await client.createAttempt(name, payload) }");
+      throw new ClientError("attempt-missing", "pass { attempt: await createAttempt(…) }");
     }
-    expectOption(!withoutKey.includes(method.toUpperCase()), "the method", "one that may carry a key", method);
-    expectOption(!(body instanceof ReadableStream), "body", "sendable twice, not a stream", body);
+    expectOption(!withoutKey.includes(method.toUpperCase()), "the method", "one with a key", method);
+    expectOption(!(body instanceof ReadableStream), "body", "no stream", body);
     const url = urlOf(options.baseUrl, path);
     const content = json ?? (typeof body === "string" ? body : undefined);
     return deliver(parts, {

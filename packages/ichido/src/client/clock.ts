@@ -8,18 +8,18 @@ export interface ClientClock {
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Until the time is over, one of the events happens, or the signal aborts; never rejects. */
-function until(ms: number, signal: AbortSignal | undefined, target?: EventTarget): Promise<void> {
+/** Until the time is over, the target is online, or the signal aborts; never rejects. */
+function until(ms: number, signal: AbortSignal | undefined, target?: Partial<EventTarget>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
     function done(): void {
       clearTimeout(timer);
       signal?.removeEventListener("abort", done);
-      target?.removeEventListener("online", done);
+      target?.removeEventListener?.("online", done);
       resolve();
     }
     signal?.addEventListener("abort", done);
-    target?.addEventListener("online", done);
+    target?.addEventListener?.("online", done);
     if (signal?.aborted === true) done();
   });
 }
@@ -27,17 +27,15 @@ function until(ms: number, signal: AbortSignal | undefined, target?: EventTarget
 export const systemClock: ClientClock = {
   nowMs: () => Date.now(),
   elapsedMs: () => performance.now(),
-  random: () => Math.random(),
+  random: Math.random,
   sleep: (ms, signal) => until(ms, signal),
 };
 
-const page = globalThis as { navigator?: { onLine?: boolean }; addEventListener?: unknown };
-
 /** Only "no" can be trusted, and only browsers say it. */
 export function isOffline(): boolean {
-  return typeof page.addEventListener === "function" && page.navigator?.onLine === false;
+  return globalThis.navigator?.onLine === false;
 }
 
 export function untilOnline(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return until(ms, signal, globalThis as unknown as EventTarget);
+  return until(ms, signal, globalThis);
 }

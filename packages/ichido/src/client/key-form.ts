@@ -25,6 +25,6 @@ export function checkKey(key: unknown, warn: ((message: string) => void) | undef
 /** RFC 9651 string where the server wants one, or where the bare text would be ambiguous in a header. */
 export function headerText(key: string, policy: ServerPolicy | undefined): string {
   const isPlain = /^[\w!#$%&*+\-./:=?@^`|~]+$/.test(key);
-  if (policy?.form === "bare" || (isPlain && policy?.form !== "strict")) return key;
+  if (policy?.bare || (isPlain && !policy?.quoted)) return key;
   return `"${key.replace(/["\\]/g, "\\$&")}"`;
 }

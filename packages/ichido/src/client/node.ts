@@ -1,9 +1,9 @@
 /** `ichido/client/node`: attempts that outlive the process, in a file. */
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ClientError } from "./errors.ts";
+import { takeLockFile } from "./lock-file.ts";
 import type { AttemptStorage } from "./storage.ts";
 
 export interface FileStorageOptions {
@@ -11,9 +11,19 @@ export interface FileStorageOptions {
   readonly lockWaitMs?: number;
 }
 
-/** A lock that old was left by a process that died: what it guards takes milliseconds. */
-const lockStaleMs = 5_000;
-const lockPollMs = 20;
+/** The new name too must outlive a power cut: the key is about to be sent. */
+async function flushFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Windows has no such thing, and needs none.
+  }
+}
 
 /**
  * One JSON file, readable by its owner alone. It is replaced as a whole (written beside, flushed, renamed), so a crash
@@ -24,7 +34,6 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
     throw new ClientError("option-invalid", `fileStorage needs the path of a file; it is ${JSON.stringify(path)}`);
   }
   const file = resolve(path);
-  const lockFile = `${file}.lock`;
   const lockWaitMs = options.lockWaitMs ?? 10_000;
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -54,34 +63,7 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
       await handle.close();
     }
     await rename(beside, file);
-  }
-
-  async function takeLock(): Promise<void> {
-    const giveUpMs = performance.now() + lockWaitMs;
-    await mkdir(dirname(file), { recursive: true });
-    for (;;) {
-      try {
-        await (await open(lockFile, "wx", 0o600)).close();
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      }
-      const age = await stat(lockFile).then(
-        ({ mtimeMs }) => Date.now() - mtimeMs,
-        () => 0,
-      );
-      if (age > lockStaleMs) {
-        // Renamed first: of several that find it stale, one moves it away, and none removes a fresh one by mistake of time.
-        const aside = `${lockFile}.${randomBytes(6).toString("hex")}`;
-        await rename(lockFile, aside).then(
-          () => rm(aside, { force: true }),
-          () => undefined,
-        );
-      } else if (performance.now() > giveUpMs) {
-        throw new ClientError("storage-failed", `${lockFile} is held by another process; nothing was sent`);
-      }
-      await sleep(lockPollMs);
-    }
+    await flushFolder(dirname(file));
   }
 
   const change = async (edit: (items: Record<string, string>) => void): Promise<void> => {
@@ -96,11 +78,12 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
     removeItem: (name) => change((items) => void delete items[name]),
     lock(_name, work) {
       const next = turn.then(async () => {
-        await takeLock();
+        await mkdir(dirname(file), { recursive: true });
+        const release = await takeLockFile(`${file}.lock`, lockWaitMs);
         try {
           return await work();
         } finally {
-          await rm(lockFile, { force: true });
+          await release();
         }
       });
       turn = next.catch(() => undefined);

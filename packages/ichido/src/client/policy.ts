@@ -4,10 +4,12 @@ export interface ServerPolicy {
   readonly header: string;
   /** How long a key is remembered, from first sight. */
   readonly retentionMs: number | undefined;
-  /** `strict`: a structured string, in quotes. `bare`: without. `lenient`: either. */
-  readonly form: "strict" | "lenient" | "bare";
+  /** The key must be sent as a structured string, in quotes. */
+  readonly quoted: boolean;
+  /** The key must be sent without quotes; where neither is said, both will do. */
+  readonly bare?: true | undefined;
   /** The server takes UUIDs of version 4 alone. */
-  readonly uuidV4: boolean;
+  readonly uuidV4?: true | undefined;
   readonly operations: readonly { readonly method: string; readonly path: string; readonly required: boolean }[];
 }
 
@@ -29,13 +31,15 @@ interface Published {
 }
 
 export function readPolicy(value: unknown): ServerPolicy {
-  const published = (value ?? {}) as Published;
-  const form = published.key?.form;
+  const { header, key, retention, operations } = (value ?? {}) as Published;
   return {
-    header: typeof published.header === "string" ? published.header : "Idempotency-Key",
-    retentionMs: durationMs(published.retention?.duration),
-    form: form === "strict" || form === "bare" ? form : "lenient",
-    uuidV4: published.key?.format === "uuid-v4",
-    operations: Array.isArray(published.operations) ? (published.operations as ServerPolicy["operations"]) : [],
+    header: typeof header === "string" ? header : "Idempotency-Key",
+    retentionMs: durationMs(retention?.duration),
+    quoted: key?.form === "strict",
+    bare: key?.form === "bare" || undefined,
+    uuidV4: key?.format === "uuid-v4" || undefined,
+    operations: (Array.isArray(operations) ? (operations as ServerPolicy["operations"]) : []).map(
+      ({ method, path, required }) => ({ method, path, required }),
+    ),
   };
 }

@@ -58,6 +58,8 @@ export function meaningOf(status: number, headers: Headers, problem: ProblemDocu
   const mayRetry = problem?.retryable;
   const code = problem?.code ?? "";
   const asksToWait = headers.has("retry-after");
+  // 0: a response that the browser does not let us see (`mode: "no-cors"`, `redirect: "manual"`).
+  if (status < 200) return "open";
   if (status === 202 && asksToWait) return "pending";
   if (status < 400) return "done";
   if (layerRefusals.includes(code)) return "refused";

@@ -47,15 +47,27 @@ const queues = new Map<string, Promise<unknown>>();
 /** By the storage's own lock where it has one, between tabs where the browser has Web Locks, within the page always. */
 export function withLock<T>(storage: AttemptStorage, name: string, work: () => Promise<T>): Promise<T> {
   const locks = (globalThis as { navigator?: { locks?: LockManagerLike } }).navigator?.locks;
-  const guarded = (): Promise<T> => {
-    if (storage.lock !== undefined) return storage.lock(name, work);
-    return locks === undefined ? work() : locks.request(name, work);
+  let hasBegun = false;
+  const begin = (): Promise<T> => {
+    hasBegun = true;
+    return work();
   };
-  const turn = (queues.get(name) ?? Promise.resolve()).then(guarded, guarded);
-  const settled = turn.catch(() => undefined);
+  const guarded = async (): Promise<T> => {
+    try {
+      if (storage.lock !== undefined) return await storage.lock(name, begin);
+      if (locks !== undefined) return await locks.request(name, begin);
+    } catch (error) {
+      // A sandboxed frame may not use Web Locks; it shares its storage with nobody either.
+      if (hasBegun || storage.lock !== undefined) throw error;
+    }
+    return begin();
+  };
+  const turn = (queues.get(name) ?? Promise.resolve()).then(guarded);
+  const settled: Promise<void> = turn
+    .catch(() => undefined)
+    .then(() => {
+      if (queues.get(name) === settled) queues.delete(name);
+    });
   queues.set(name, settled);
-  void settled.then(() => {
-    if (queues.get(name) === settled) queues.delete(name);
-  });
   return turn;
 }

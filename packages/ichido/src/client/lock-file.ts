@@ -1,0 +1,69 @@
+/** A lock between processes: a file that exists while it is held. */
+import { open, rm, stat } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ClientError } from "./errors.ts";
+
+/** A lock that old was left by a process that died: what it guards takes milliseconds. */
+export const lockStaleMs = 5_000;
+const lockPollMs = 20;
+
+interface Identity {
+  readonly mark: string;
+  readonly ageMs: number;
+}
+
+async function identityOf(path: string): Promise<Identity | undefined> {
+  try {
+    const { ino, birthtimeMs, mtimeMs } = await stat(path);
+    return { mark: `${ino}-${birthtimeMs}-${mtimeMs}`, ageMs: Date.now() - mtimeMs };
+  } catch {
+    return undefined;
+  }
+}
+
+async function create(path: string): Promise<boolean> {
+  try {
+    await (await open(path, "wx", 0o600)).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * Of several that find a lock stale, one may remove it, and it looks again before it does: by then another may have
+ * removed it and a third may hold a fresh one.
+ */
+async function removeStale(path: string): Promise<void> {
+  const right = `${path}.stale`;
+  if (!(await create(right))) {
+    const left = await identityOf(right);
+    if (left !== undefined && left.ageMs > lockStaleMs) await rm(right, { force: true });
+    return;
+  }
+  try {
+    const found = await identityOf(path);
+    if (found !== undefined && found.ageMs > lockStaleMs) await rm(path, { force: true });
+  } finally {
+    await rm(right, { force: true });
+  }
+}
+
+/** Waits at most `waitMs`; gives the function that releases it. */
+export async function takeLockFile(path: string, waitMs: number): Promise<() => Promise<void>> {
+  const giveUpMs = performance.now() + waitMs;
+  while (!(await create(path))) {
+    const held = await identityOf(path);
+    if (held !== undefined && held.ageMs > lockStaleMs) await removeStale(path);
+    else if (performance.now() > giveUpMs) {
+      throw new ClientError("storage-failed", `${path} is held by another process; nothing was sent`);
+    }
+    await sleep(lockPollMs);
+  }
+  const own = await identityOf(path);
+  return async () => {
+    // After a long pause of this process the lock may be another's by now.
+    if ((await identityOf(path))?.mark === own?.mark) await rm(path, { force: true });
+  };
+}
