@@ -158,6 +158,17 @@ describe("a naive server", () => {
   });
 });
 
+describe("a server of another profile", () => {
+  it("is told apart where the profiles differ, and only there", async () => {
+    const target = await startTarget(expressSubject("express 5"), "stripe");
+    opened.push(() => target.close());
+    const only = ["K-", "H-03", "H-04", "H-08", "S-01", "S-02", "F-01", "E-03"];
+    const report = await conform({ ...target.description, profile: "ietf" }, { only });
+    const failed = report.results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id);
+    expect(failed).toEqual(["K-02", "H-03", "H-04", "S-02", "F-01", "E-03"]);
+  });
+});
+
 describe("a description", () => {
   const sound = { url: "http://127.0.0.1:1", operation: { path: "/x" } };
   it.each([

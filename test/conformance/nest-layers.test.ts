@@ -63,7 +63,8 @@ function controllerOf(
 
 const platforms = {
   express: () => new ExpressAdapter(),
-  fastify: () => new FastifyAdapter({ forceCloseConnections: true }),
+  fastify: (log: (line: string) => void) =>
+    new FastifyAdapter({ forceCloseConnections: true, logger: { level: "warn", stream: { write: log } } }),
 } as const;
 type Platform = keyof typeof platforms;
 
@@ -90,6 +91,8 @@ interface StartOptions {
   readonly providers?: readonly object[];
   /** An interceptor that runs before that of the module. */
   readonly outer?: object;
+  /** Gets Fastify's warnings. */
+  readonly log?: (line: string) => void;
   readonly rawBody?: boolean;
   readonly capture?: boolean;
   readonly setup?: (app: Awaited<ReturnType<typeof NestFactory.create>>) => void;
@@ -120,7 +123,7 @@ async function start(platform: Platform, controller: new () => object, options: 
     controllers: [controller],
     providers: [...(options.providers ?? [])] as never[],
   })(App);
-  const app = await NestFactory.create(App, platforms[platform](), {
+  const app = await NestFactory.create(App, platforms[platform](options.log ?? (() => undefined)), {
     logger: false,
     ...(options.rawBody === true && { rawBody: true }),
   });
@@ -437,6 +440,37 @@ describe.each(Object.keys(platforms) as Platform[])("nest on %s", (platform) => 
     const app = await start(platform, Reader);
     const read = async () => (await fetch(`${app.url}/read`, { headers: { "idempotency-key": '"k"' } })).json();
     expect([await read(), await read()]).toEqual([{ reads: 1 }, { reads: 2 }]);
+  });
+
+  it("neither a replay nor an answer of the context is an error to filters or to the platform's log", async () => {
+    const errors: unknown[] = [];
+    class EveryFilter {
+      catch(error: unknown): void {
+        errors.push(error);
+      }
+    }
+    Catch()(EveryFilter);
+    const controller = controllerOf({
+      pay: { handler: () => ({ id: 1 }), decorators: [operation("pay")] },
+      open: {
+        handler: async (idempotency: Context) => {
+          await idempotency.unknown({ status: 202, body: { state: "open" } });
+          return { ignored: true };
+        },
+        decorators: [Idempotent({ operation: "open", onUnknown: "hold" })],
+        parameters: [Idempotency()],
+      },
+    });
+    const lines: string[] = [];
+    const app = await start(platform, controller, {
+      log: (line) => void lines.push(line),
+      setup: (nest) => void nest.useGlobalFilters(new EveryFilter() as never),
+    });
+    expect((await app.post("pay")).status).toBe(201);
+    expect((await app.post("pay")).headers.get("idempotency-replayed")).toBe("true");
+    expect((await app.post("pay", { body: { amount: 2 } })).status).toBe(422);
+    expect((await app.post("open")).status).toBe(202);
+    expect([errors, lines]).toEqual([[], []]);
   });
 
   it("lets the engine be injected", async () => {
