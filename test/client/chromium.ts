@@ -69,6 +69,7 @@ export function describeInChromium(title: string, suite: (launch: () => Promise<
         throw new Error(found.reason);
       });
     } else {
+      console.warn(`[services] chromium: MISSING, ${found.reason}`);
       test.skip(`SKIPPED: ${found.reason}`, () => {});
     }
   });

@@ -1,5 +1,5 @@
 /**
- * `ichido/react`: the client's attempts in React 18 and 19. One file of the application hands its React over:
+ * `ichido/react`: the client's attempts in React. One file of the application hands its React over:
  *
  * ```ts
  * "use client";
