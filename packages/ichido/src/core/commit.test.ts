@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { answer, bed, executionOf, responseOf, textOf, type Bed } from "../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
-import type { CompleteRequest, Store } from "./store.ts";
+import type { ClaimResult, CompleteRequest, Store } from "./store.ts";
 
 /**
  * A database in miniature: completions on its handle become visible in the store at commit. What real databases do with
@@ -109,6 +109,40 @@ describe("ctx.transaction", () => {
     await expect(pending).rejects.toThrow();
     store.mend();
     expect((await ask()).kind).toBe("replay");
+  });
+
+  /** A transaction that lost its commit answer and whose record is asked about through `claims`. */
+  function asking(claims: (result: ClaimResult, ask: number) => ClaimResult): Bed {
+    const { store, runner } = joined({ commit: "lost-after" });
+    return bed({ transactions: runner }, (clock) => {
+      const inner = store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment }));
+      let asks = -1;
+      return { ...inner, claim: async (request) => claims(await inner.claim(request), (asks += 1)) };
+    });
+  }
+  const locked = { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 } as const;
+
+  it("R8 while the lost transaction still holds the row, the record is asked again", async () => {
+    const { ask, clock } = asking((result, at) => (at === 1 || at === 2 ? locked : result));
+    const first = executionOf(await ask());
+    const pending = first.context.transaction(() => made);
+    await clock.advance(1_000);
+    expect(await pending).toEqual(made);
+    expect((await first.provided).status).toBe(201);
+  });
+
+  it.each([
+    ["a row that never comes free", locked],
+    ["a record that somebody else completed", { outcome: "completed", fence: 1 }],
+    ["a grant under another fence", { outcome: "granted", fence: 1 }],
+  ])("R8 %s means that the outcome is no longer ours to tell", async (_title, told) => {
+    const { ask, clock } = asking((result, at) => (at === 0 ? result : ({ ...result, ...told } as ClaimResult)));
+    const first = executionOf(await ask());
+    const pending = first.context.transaction(() => made);
+    pending.catch(() => undefined);
+    await clock.advance(5_000);
+    await expect(pending).rejects.toThrow("connection lost");
+    expect((await first.provided).headers).toContainEqual(["idempotency-replayed", "true"]);
   });
 
   it("S5 a zombie's transaction is refused before its commit, and the record answers", async () => {

@@ -10,8 +10,10 @@ import {
 } from "../../../../test/support/engine-bed.ts";
 import type { VerifyAnswer } from "./options.ts";
 import { createReconciler, type ReconcileRequest, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
+import type { Identity } from "./record.ts";
 import { operationIdOf } from "./scope.ts";
 import { settle } from "./settlement.ts";
+import type { Store, StoredRecord } from "./store.ts";
 
 const operation = "payment.create";
 
@@ -28,6 +30,10 @@ function reconcilerOf(
     onEvent: (event) => void events.push(event),
     ...options,
   });
+}
+
+function moved(record: StoredRecord | undefined): StoredRecord | undefined {
+  return record === undefined ? undefined : { ...record, fence: record.fence + 1 };
 }
 
 const none = { adopted: 0, released: 0, held: 0, waiting: 0, overtaken: 0, failed: 0 };
@@ -175,6 +181,67 @@ describe("the reconciler", () => {
     gate.resolve(found);
     await world.clock.advance(1);
     expect(await tick).toEqual({ ...none, adopted: 1 });
+  });
+
+  it.each([
+    [
+      "taken by a caller meanwhile",
+      { find: (store: Store) => async (identity: Identity) => moved(await store.find(identity)) },
+    ],
+    ["live again", { claim: () => async () => ({ outcome: "processing", leaseLeftMs: 1, attempts: 1 }) }],
+    ["overtaken while it was asked about", { suspend: () => async () => "stale" }],
+    ["overtaken before the decision", { settle: () => async () => "stale" }],
+  ])("a record that is %s is left alone", async (_title, change) => {
+    for (const verdict of [found, { verdict: "absent" }, { verdict: "not-visible-yet" }] as VerifyAnswer[]) {
+      const world = bed();
+      await open(world);
+      const changed = Object.fromEntries(
+        Object.entries(change).map(([verb, make]) => [verb, (make as (store: Store) => unknown)(world.store)]),
+      );
+      const store = new Proxy(world.store, {
+        get: (target, name, receiver) => changed[String(name)] ?? Reflect.get(target, name, receiver),
+      });
+      const report = await createReconciler(store, {
+        operations: { [operation]: { verify: () => verdict } },
+        olderThanMs: 0,
+        giveUpAfterMs: 1,
+        environment: world.clock.environment,
+      }).tick();
+      expect(report).toEqual({ ...none, overtaken: 1 });
+    }
+  });
+
+  it("a record that was handed back between the list and the claim is given back again", async () => {
+    const world = bed();
+    await open(world);
+    const listed = await world.store.list({ limit: 10 });
+    const { identity, fence } = listed.records[0] as StoredRecord;
+    const stale = new Proxy(world.store, {
+      get(target, name, receiver) {
+        if (name === "list") return async () => listed;
+        if (name === "find") return async () => listed.records[0];
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    await world.store.settle({ identity, fence, decision: { kind: "release" }, actor: "ops", reason: "by hand" });
+    const reconciler = createReconciler(stale, {
+      operations: { [operation]: { verify: () => found } },
+      olderThanMs: 0,
+      environment: world.clock.environment,
+    });
+    expect(await reconciler.tick()).toEqual({ ...none, overtaken: 1 });
+    expect(executionOf(await world.ask()).context.attempt).toBe(3);
+  });
+
+  it("a store that fails under one record does not stop the others", async () => {
+    const world = bed();
+    await open(world, "a");
+    await open(world, "b");
+    const reconciler = reconcilerOf(world, () => found);
+    world.store.break("claim", "fail", 1);
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1, failed: 1 });
+    expect(world.events).toContainEqual(expect.objectContaining({ code: "reconcile-failed" }));
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1 });
   });
 
   it("two of them at once ask about a record once", async () => {
