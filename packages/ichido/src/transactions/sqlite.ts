@@ -61,6 +61,12 @@ const queueMax = 10_000;
 /** How long BEGIN waits while another connection holds the write lock. */
 const busyMsDefault = 5_000;
 const retryMs = 5;
+/**
+ * A store on the same connection finds its turn between transactions. It looks every few milliseconds, so transactions
+ * back to back stop for a moment now and then: without it, heartbeats would starve and leases be lost.
+ */
+const heldMsMax = 25;
+const pauseMs = 5;
 
 export interface SqliteTransactionsOptions {
   /** How long a transaction waits for its turn at the file while another connection writes. Default 5000. */
@@ -104,13 +110,22 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
   const { busyMs = busyMsDefault } = options;
   let last: Promise<unknown> = Promise.resolve();
   let queued = 0;
+  let heldFromMs = 0;
+
+  async function breathe(): Promise<void> {
+    if (performance.now() - heldFromMs < heldMsMax) return;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    heldFromMs = performance.now();
+  }
+
   return {
     dialect: "sqlite",
     run(fn) {
       if (queued >= queueMax)
         return Promise.reject(new Error(`more than ${queueMax} transactions wait for this connection`));
       queued += 1;
-      const turn = last.then(() =>
+      if (queued === 1) heldFromMs = performance.now();
+      const turn = last.then(breathe).then(() =>
         inTransaction(
           {
             begin: () => begin(database, busyMs),
