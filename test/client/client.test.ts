@@ -80,7 +80,7 @@ describe("one intent, one key, one effect, whatever the network does", () => {
     all.plan.push(() => new Promise((resolve) => setTimeout(resolve, 1_500)));
     const attempt = await all.client.createAttempt("pay", order);
     const send = (tries: number): ReturnType<Client["post"]> =>
-      all.client.post("/payments", { attempt, json: order, retry: { tries, pauseMs: 1 } });
+      all.client.post("/payments", { attempt, json: order, retry: { tries, pauseMs: 1, timeoutMs: 15_000 } });
     const first = send(1);
     await eventually(() => expect(all.keys).toHaveLength(1));
     expect(await send(1)).toMatchObject({ kind: "done", replayed: true });
