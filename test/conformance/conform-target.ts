@@ -86,7 +86,10 @@ function variantsOf(profile: ProfileName, { ways, skip }: Subject): Description[
 
 export async function startTarget(subject: Subject, profile: ProfileName): Promise<Target> {
   const store = memoryStore();
-  const options = { store, routes: { brief: { profile, retentionMs: expiringMs } } };
+  const options = {
+    store,
+    routes: { brief: { profile, retentionMs: expiringMs, statusUrl: (id: string) => `/operations/${id}` } },
+  };
   const apps = [await subject.start(options), await subject.start(options)];
   const [app, replica] = apps as [(typeof apps)[0], (typeof apps)[0]];
   for (const { harness } of apps) {

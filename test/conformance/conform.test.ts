@@ -3,7 +3,15 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import { conform, conformCases, readDescription, reportJunit, reportTable, type Description } from "ichido/conform";
+import {
+  conform,
+  conformCases,
+  readDescription,
+  reportJunit,
+  reportTable,
+  type ConformReport,
+  type Description,
+} from "ichido/conform";
 import { profiles, type ProfileName } from "ichido";
 import { afterEach, describe, expect, it } from "vitest";
 import { startTarget, type Subject } from "./conform-target.ts";
@@ -25,8 +33,12 @@ const notHere = /^(keys |server errors|the key is optional|an empty field)/;
 
 async function conforms(subject: Subject, profile: ProfileName): Promise<void> {
   const target = await startTarget(subject, profile);
-  opened.push(() => target.close());
-  const report = await conform(readDescription(structuredClone(target.description)));
+  let report: ConformReport;
+  try {
+    report = await conform(readDescription(structuredClone(target.description)));
+  } finally {
+    await target.close();
+  }
   const failures = report.results.filter(({ outcome }) => outcome === "failed");
   expect(failures, reportTable(report)).toEqual([]);
   expect(report.ok).toBe(true);
@@ -43,7 +55,7 @@ async function conforms(subject: Subject, profile: ProfileName): Promise<void> {
 
 describe("our own servers keep every rule that can be seen from outside", () => {
   for (const profile of Object.keys(profiles) as ProfileName[]) {
-    it(`express 5, profile ${profile}`, () => conforms(expressSubject("express 5"), profile), limitMs);
+    it.concurrent(`express 5, profile ${profile}`, () => conforms(expressSubject("express 5"), profile), limitMs);
   }
   const others: Readonly<Record<string, Subject>> = {
     "express 4": expressSubject("express 4"),
@@ -56,7 +68,7 @@ describe("our own servers keep every rule that can be seen from outside", () => 
     "nest on fastify": nestSubject("fastify"),
   };
   for (const [name, subject] of Object.entries(others)) {
-    it(`${name}, profile ietf`, () => conforms(subject, "ietf"), limitMs);
+    it.concurrent(`${name}, profile ietf`, () => conforms(subject, "ietf"), limitMs);
   }
 });
 

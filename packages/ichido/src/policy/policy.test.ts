@@ -66,8 +66,9 @@ describe("T-05 the published policy", () => {
       marker: { header: "Idempotent-Replayed" },
       storedStatuses: { stored: ["2xx", "3xx", "4xx", "5xx"] },
     });
-    expect(of({ profile: "polling" })?.inFlight).toBe("accepted");
-    expect(of({ profile: "polling" })?.errors.map(({ code }) => code)).not.toContain("idempotency-in-flight");
+    const polling = { profile: "polling", statusUrl: (id: string) => `/operations/${id}` } as const;
+    expect(of(polling)?.inFlight).toBe("accepted");
+    expect(of(polling)?.errors.map(({ code }) => code)).not.toContain("idempotency-in-flight");
     expect(of({ inFlight: { waitMs: 1_500 } })?.inFlight).toEqual({ waits: "PT1.5S" });
     expect(of({ fingerprint: { fields: ["amount"] } })?.compared).toMatchObject({ fields: ["amount"] });
     expect(of({ fingerprint: { compare: "bytes" } })?.compared.content).toBe("bytes");
