@@ -2,29 +2,40 @@
 import express, { type Express, type Request } from "express";
 import type { Ichido } from "ichido";
 import type { ShopConfig } from "./config.ts";
+import { accountRoutes } from "./http/account-routes.ts";
 import { authenticate } from "./http/authentication.ts";
 import { paymentRoutes } from "./http/payment-routes.ts";
+import { refundRoutes } from "./http/refund-routes.ts";
 import { errorHandler, unknownRoute } from "./http/problems.ts";
 import { publicRoutes } from "./http/public-routes.ts";
+import { userRoutes } from "./http/user-routes.ts";
 import type { PaymentPorts } from "./payments/create-payment.ts";
+import type { RefundPorts } from "./payments/create-refund.ts";
+import type { SqlDatabase } from "./sql.ts";
 
 export interface ShopAppOptions {
   readonly config: ShopConfig;
   readonly ichido: Ichido<Request>;
-  readonly ports: PaymentPorts;
+  readonly ports: PaymentPorts & RefundPorts;
+  readonly database: SqlDatabase;
   readonly gatewayUrl: string;
   readonly log: (line: string) => void;
 }
 
-export function shopApp({ config, ichido, ports, gatewayUrl, log }: ShopAppOptions): Express {
+export function shopApp({ config, ichido, ports, database, gatewayUrl, log }: ShopAppOptions): Express {
   const app = express();
   app.disable("x-powered-by").set("etag", false);
   app.use(publicRoutes({ config, ichido, payments: ports.payments, gatewayUrl }));
+  const { handlerDelayMs } = config;
+  const authenticated = authenticate(config.tokens);
   app.use(
     "/payments",
-    authenticate(config.tokens),
-    paymentRoutes({ ichido, ports, handlerDelayMs: config.handlerDelayMs }),
+    authenticated,
+    paymentRoutes({ ichido, ports, handlerDelayMs }),
+    refundRoutes({ ichido, ports, handlerDelayMs }),
   );
+  app.use("/accounts", authenticated, accountRoutes(database));
+  app.use("/users", authenticated, userRoutes({ ichido, database, handlerDelayMs }));
   app.use(unknownRoute);
   app.use(errorHandler(log));
   return app;

@@ -10,9 +10,14 @@ import { bankGateway } from "./gateway/bank-gateway.ts";
 import { caller } from "./http/authentication.ts";
 import { listen } from "./listen.ts";
 import { paymentOperation } from "./http/payment-routes.ts";
+import { refundOperation } from "./http/refund-routes.ts";
 import { startReconciler } from "./reconciler.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
-import { paymentMigrations, sqlitePaymentRepository } from "./payments/sqlite-payment-repository.ts";
+import { migrations } from "./migrations.ts";
+import { findPaymentAnswer, findRefundAnswer } from "./open-outcomes.ts";
+import { sqlitePaymentRepository } from "./payments/sqlite-payment-repository.ts";
+import { sqliteRefundRepository } from "./payments/sqlite-refund-repository.ts";
+import { sqliteSql } from "./sql.ts";
 import { exitWithReason, textOf } from "./errors.ts";
 
 /** How long what runs may take to finish after a signal. */
@@ -29,8 +34,10 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
     for (const step of undo.toReversed()) await step();
   };
   try {
-    const database = await openDatabase(databaseFile(config), paymentMigrations);
+    const database = await openDatabase(databaseFile(config), migrations);
     undo.push(() => database.close());
+    const writing = await openDatabase(databaseFile(config), migrations);
+    undo.push(() => writing.close());
     const store = sqliteStore(database);
     await store.migrate();
     undo.push(() => store.close());
@@ -57,11 +64,15 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
 
     const ports = {
       payments: sqlitePaymentRepository(database),
+      refunds: sqliteRefundRepository(database),
       gateway: bankGateway({ url: gatewayUrl, timeoutMs: config.gatewayTimeoutMs }),
     };
-    const { gatewayTimeoutMs } = config;
-    undo.push(startReconciler({ ichido, ports, operation: paymentOperation.operation, gatewayTimeoutMs, log }));
-    const app = shopApp({ config, ichido, ports, gatewayUrl, log });
+    const operations = {
+      [paymentOperation.operation]: findPaymentAnswer(ports, config.gatewayTimeoutMs),
+      [refundOperation.operation]: findRefundAnswer(ports),
+    };
+    undo.push(startReconciler({ ichido, operations, log }));
+    const app = shopApp({ config, ichido, ports, database: sqliteSql(database, writing), gatewayUrl, log });
     const listening = await listen(app, config.host, config.port);
     // Both at once: a handler whose client has gone is known to the keys only, an answer on its way to the server only.
     undo.push(() => Promise.all([listening.drain(DRAIN_MS), ichido.close()]));

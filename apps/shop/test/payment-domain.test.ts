@@ -4,10 +4,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { openDatabase } from "../src/database.ts";
 import { isCurrency } from "../src/payments/currencies.ts";
-import { newPaymentId } from "../src/payments/payment-id.ts";
+import { newId } from "../src/ids.ts";
+import { migrations } from "../src/migrations.ts";
 import type { Attempt, PaymentRepository } from "../src/payments/payment-repository.ts";
 import { IllegalTransitionError, mayBecome, type Payment, type PaymentStatus } from "../src/payments/payment.ts";
-import { paymentMigrations, sqlitePaymentRepository } from "../src/payments/sqlite-payment-repository.ts";
+import { sqlitePaymentRepository } from "../src/payments/sqlite-payment-repository.ts";
 import { newFolder } from "./support/program.ts";
 
 const statuses: readonly PaymentStatus[] = ["requested", "unknown", "captured", "declined", "refunded"];
@@ -33,7 +34,7 @@ describe("payments in SQLite", () => {
   let database: DatabaseSync;
   let payments: PaymentRepository;
   beforeEach(async () => {
-    database = await openDatabase(join(newFolder(), "shop.db"), paymentMigrations);
+    database = await openDatabase(join(newFolder(), "shop.db"), migrations);
     payments = sqlitePaymentRepository(database);
   });
   afterEach(() => database.close());
@@ -108,11 +109,11 @@ describe("payments in SQLite", () => {
 
 describe("small parts", () => {
   it("makes UUID v7 that sort by the millisecond they were made in", () => {
-    const ids = [1_700_000_000_000, 1_700_000_000_001, 1_800_000_000_000].map((ms) => newPaymentId(ms));
+    const ids = [1_700_000_000_000, 1_700_000_000_001, 1_800_000_000_000].map((ms) => newId(ms));
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(ids.toSorted()).toEqual(ids);
     expect(ids[0]?.slice(0, 13)).toBe("018bcfe5-6800");
-    expect(newPaymentId(1)).not.toBe(newPaymentId(1));
+    expect(newId(1)).not.toBe(newId(1));
   });
 
   it("knows current currencies with a minor unit, and nothing else", () => {

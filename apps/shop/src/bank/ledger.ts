@@ -36,15 +36,23 @@ export type RefundReply =
   | { readonly kind: "refunded" | "refunded-before"; readonly refund: Refund }
   | { readonly kind: "declined" | "conflict" | "no-such-charge" | "exceeds-charge" };
 
+export type Decline = Pick<Charge, "reference" | "at">;
+
 export interface Findings {
   readonly charges: readonly Charge[];
-  readonly declines: readonly Pick<Charge, "reference" | "at">[];
+  readonly declines: readonly Decline[];
+}
+
+export interface RefundFindings {
+  readonly refunds: readonly Refund[];
+  readonly declines: readonly Decline[];
 }
 
 export interface Ledger {
   charge(order: ChargeOrder, manner: Manner): Promise<ChargeReply>;
   refund(order: RefundOrder, manner: Manner): Promise<RefundReply>;
   find(reference: string): Promise<Findings>;
+  findRefunds(reference: string): Promise<RefundFindings>;
   all(): Promise<{ readonly charges: readonly Charge[]; readonly refunds: readonly Refund[] }>;
   close(): void;
 }
@@ -64,6 +72,7 @@ const migrations = [
      kind TEXT NOT NULL, reference TEXT NOT NULL, order_text TEXT NOT NULL, entry_id TEXT, at_ms INTEGER NOT NULL,
      PRIMARY KEY (kind, reference)
    ) STRICT;`,
+  "CREATE INDEX refunds_by_reference ON refunds (reference)",
 ];
 
 interface Known {
@@ -84,6 +93,9 @@ export async function openLedger(file: string, retentionMs: number): Promise<Led
   const insertRefund = database.prepare("INSERT INTO refunds VALUES (?, ?, ?, ?, ?, ?)");
   const chargesByReference = database.prepare(
     `SELECT ${CHARGE_COLUMNS} FROM charges WHERE reference = ? ORDER BY rowid`,
+  );
+  const refundsByReference = database.prepare(
+    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE reference = ? ORDER BY rowid`,
   );
   const allCharges = database.prepare(`SELECT ${CHARGE_COLUMNS} FROM charges ORDER BY rowid`);
   const allRefunds = database.prepare(`SELECT ${REFUND_COLUMNS} FROM refunds ORDER BY rowid`);
@@ -130,7 +142,12 @@ export async function openLedger(file: string, retentionMs: number): Promise<Led
     find: (reference) =>
       patiently(() => ({
         charges: chargesByReference.all(reference) as unknown as Charge[],
-        declines: references.declines(reference),
+        declines: references.declines("charge", reference),
+      })),
+    findRefunds: (reference) =>
+      patiently(() => ({
+        refunds: refundsByReference.all(reference) as unknown as Refund[],
+        declines: references.declines("refund", reference),
       })),
     all: () =>
       patiently(() => ({
@@ -148,7 +165,7 @@ function referenceBook(database: DatabaseSync, retentionMs: number) {
   );
   const upsert = database.prepare("INSERT OR REPLACE INTO known_references VALUES (?, ?, ?, ?, ?)");
   const declined = database.prepare(
-    "SELECT reference, at_ms FROM known_references WHERE kind = 'charge' AND reference = ? AND entry_id IS NULL",
+    "SELECT reference, at_ms FROM known_references WHERE kind = ? AND reference = ? AND entry_id IS NULL",
   );
   return {
     known: (kind: string, reference: string) =>
@@ -156,8 +173,8 @@ function referenceBook(database: DatabaseSync, retentionMs: number) {
     note: (kind: string, reference: string, orderText: string, entryId: string | null) => {
       upsert.run(kind, reference, orderText, entryId, Date.now());
     },
-    declines: (reference: string) =>
-      (declined.all(reference) as unknown as { reference: string; at_ms: number }[]).map((row) => ({
+    declines: (kind: string, reference: string) =>
+      (declined.all(kind, reference) as unknown as { reference: string; at_ms: number }[]).map((row) => ({
         reference: row.reference,
         at: new Date(row.at_ms).toISOString(),
       })),

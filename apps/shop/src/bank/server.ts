@@ -37,6 +37,11 @@ export function bankApp(ledger: Ledger): Express {
     else refuse(response, "a look-up needs one reference");
   });
 
+  app.get("/refunds", async ({ query }, response) => {
+    if (typeof query.reference === "string") response.json(await ledger.findRefunds(query.reference));
+    else refuse(response, "a look-up needs one reference");
+  });
+
   app.get("/ledger", async (_request, response) => {
     response.json(await ledger.all());
   });

@@ -66,6 +66,16 @@ export function bankGateway({ url, timeoutMs }: BankGatewayOptions): PaymentGate
       if (reply.status === PAYMENT_REQUIRED) return { outcome: "declined" };
       return { outcome: "refunded", refundId: expectId(reply, "refundId") };
     },
+
+    async findRefund(reference, signal) {
+      const reply = await ask(`/refunds?reference=${encodeURIComponent(reference)}`, signal);
+      // An older bank has no such look-up: better to say that it cannot be asked than that nothing was given back.
+      if (reply.kind !== "answered" || reply.status !== 200) return { outcome: "unreachable" };
+      const { refunds, declines } = reply.body as { readonly refunds: unknown[]; readonly declines: unknown[] };
+      const [refund] = refunds;
+      if (refund !== undefined) return { outcome: "refunded", refundId: (refund as { refundId: string }).refundId };
+      return { outcome: declines.length > 0 ? "declined" : "absent" };
+    },
   };
 }
 

@@ -36,8 +36,15 @@ export type RefundOutcome =
   | { readonly outcome: "unknown" }
   | { readonly outcome: "unreachable" };
 
+export type FindRefundOutcome =
+  | { readonly outcome: "refunded"; readonly refundId: string }
+  | { readonly outcome: "declined" }
+  | { readonly outcome: "absent" }
+  | { readonly outcome: "unreachable" };
+
 export interface PaymentGateway {
   charge(order: ChargeOrder, signal: AbortSignal): Promise<ChargeOutcome>;
   find(reference: string, signal: AbortSignal): Promise<FindOutcome>;
   refund(order: RefundOrder, signal: AbortSignal): Promise<RefundOutcome>;
+  findRefund(reference: string, signal: AbortSignal): Promise<FindRefundOutcome>;
 }

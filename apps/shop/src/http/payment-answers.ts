@@ -6,8 +6,10 @@ import { problemAnswer, ShopError } from "./problems.ts";
 /** About as often as the reconciler looks. */
 const RETRY_AFTER_SECONDS = 1;
 
-export function paymentView({ paymentId, bookingId, amount, currency, status, createdAt }: Payment): unknown {
-  return { paymentId, bookingId, amount, currency, status, createdAt };
+export function paymentView(payment: Payment): unknown {
+  const { paymentId, bookingId, amount, currency, status, refundedAmount, createdAt } = payment;
+  const refunded = refundedAmount > 0 ? { refundedAmount } : {};
+  return { paymentId, bookingId, amount, currency, status, ...refunded, createdAt };
 }
 
 /** While the bank's answer is missing: repeated to every retry, never the result (ADR-010). */

@@ -41,7 +41,6 @@ export interface PaymentRepository {
   ): Promise<Payment | undefined>;
   /** Gives one asker at a time, among all shops, the task of finding out an open outcome, for so long. */
   beginInquiry(payment: Payment, forMs: number): Promise<boolean>;
-  /** Lets the next asker begin after so long. */
-  endInquiry(payment: Payment, pauseMs: number): Promise<void>;
+  endInquiry(payment: Payment): Promise<void>;
   countByStatus(): Promise<Readonly<Record<string, number>>>;
 }

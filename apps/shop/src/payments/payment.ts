@@ -26,6 +26,7 @@ export interface Payment extends PaymentRequest {
   readonly reference: string;
   /** The gateway's own name for the charge, once it is captured. */
   readonly chargeId: string | undefined;
+  readonly refundedAmount: number;
   readonly createdAt: string;
 }
 

@@ -8,8 +8,6 @@ export interface ReconcileOptions {
   readonly mayCharge: boolean;
   /** Longer than asking and charging can take together. */
   readonly inquiryMs: number;
-  /** How long what could not be settled is left alone. */
-  readonly pauseMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -17,7 +15,7 @@ export interface ReconcileOptions {
 export async function reconcilePayment(
   ports: PaymentPorts,
   payment: Payment,
-  { mayCharge, inquiryMs, pauseMs, signal }: ReconcileOptions,
+  { mayCharge, inquiryMs, signal }: ReconcileOptions,
 ): Promise<Payment | undefined> {
   const { payments, gateway } = ports;
   if (!(await payments.beginInquiry(payment, inquiryMs))) return undefined;
@@ -31,6 +29,6 @@ export async function reconcilePayment(
     }
     if (charge.outcome === "declined") return payments.settle(payment, { status: "declined" });
   }
-  await payments.endInquiry(payment, pauseMs);
+  await payments.endInquiry(payment);
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** Payments in SQLite. */
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, patiently } from "../database.ts";
-import { newPaymentId } from "./payment-id.ts";
+import { newId } from "../ids.ts";
 import {
   IllegalTransitionError,
   isOpen,
@@ -12,7 +12,10 @@ import {
 } from "./payment.ts";
 import type { Attempt, PaymentRepository, Settlement } from "./payment-repository.ts";
 
-/** `fence` is that of the latest attempt: an overtaken one can no longer open a row. */
+/**
+ * `fence` is that of the latest attempt: an overtaken one can no longer open a row. `refunding_amount` is what refunds
+ * under way may yet take: reserved first, so that two of them never exceed the payment.
+ */
 export const paymentMigrations: readonly string[] = [
   `CREATE TABLE payments (
      payment_id TEXT PRIMARY KEY,
@@ -34,6 +37,9 @@ export const paymentMigrations: readonly string[] = [
   `ALTER TABLE payments ADD COLUMN idempotency_key TEXT;
    ALTER TABLE payments ADD COLUMN inquiry_until_ms INTEGER NOT NULL DEFAULT 0;
    CREATE INDEX payments_by_key ON payments (idempotency_key, fence);`,
+  `ALTER TABLE payments ADD COLUMN refunded_amount INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE payments ADD COLUMN refunding_amount INTEGER NOT NULL DEFAULT 0
+     CHECK (refunding_amount >= 0 AND refunded_amount + refunding_amount <= amount);`,
 ];
 
 interface Row {
@@ -47,6 +53,7 @@ interface Row {
   readonly reference: string;
   readonly fence: number;
   readonly charge_id: string | null;
+  readonly refunded_amount: number;
   readonly created_at: string;
 }
 
@@ -69,7 +76,7 @@ export function sqlitePaymentRepository(database: DatabaseSync): PaymentReposito
   const inquire = database.prepare(
     "UPDATE payments SET inquiry_until_ms = ? WHERE payment_id = ? AND inquiry_until_ms <= ?",
   );
-  const pause = database.prepare("UPDATE payments SET inquiry_until_ms = ? WHERE payment_id = ?");
+  const stopInquiry = database.prepare("UPDATE payments SET inquiry_until_ms = 0 WHERE payment_id = ?");
   const counts = database.prepare("SELECT status, count(*) AS count FROM payments GROUP BY status");
 
   const rowOf = (paymentId: string) => byId.get(paymentId) as Row | undefined;
@@ -86,7 +93,7 @@ export function sqlitePaymentRepository(database: DatabaseSync): PaymentReposito
     }
     const { tenant, user, bookingId, amount, currency } = request;
     const now = new Date();
-    const paymentId = newPaymentId(now.getTime());
+    const paymentId = newId(now.getTime());
     const { key, reference, fence } = attempt;
     insert.run(paymentId, tenant, user, bookingId, amount, currency, reference, fence, now.toISOString(), key);
     return paymentOf(rowOf(paymentId) as Row);
@@ -125,7 +132,7 @@ export function sqlitePaymentRepository(database: DatabaseSync): PaymentReposito
         const now = Date.now();
         return inquire.run(now + forMs, paymentId, now).changes > 0;
       }),
-    endInquiry: ({ paymentId }, pauseMs) => patiently(() => void pause.run(Date.now() + pauseMs, paymentId)),
+    endInquiry: ({ paymentId }) => patiently(() => void stopInquiry.run(paymentId)),
     countByStatus: () =>
       patiently(() => {
         const rows = counts.all() as unknown as { readonly status: string; readonly count: number }[];
@@ -145,6 +152,7 @@ function paymentOf(row: Row): Payment {
     status: row.status,
     reference: row.reference,
     chargeId: row.charge_id ?? undefined,
+    refundedAmount: row.refunded_amount,
     createdAt: row.created_at,
   };
 }

@@ -1,7 +1,7 @@
 /** UUID v7 (RFC 9562 section 5.7): 48 bits of milliseconds, then randomness, so that ids made later sort later. */
 import { randomBytes } from "node:crypto";
 
-export function newPaymentId(nowMs: number = Date.now()): string {
+export function newId(nowMs: number = Date.now()): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);

@@ -1,0 +1,47 @@
+/** Refunding: the one place where money is given back. */
+import type { PaymentGateway } from "../gateway/payment-gateway.ts";
+import { answered, type Recorded } from "../gateway/recorded-call.ts";
+import type { Attempt } from "./payment-repository.ts";
+import type { RefundOpening, RefundRepository } from "./refund-repository.ts";
+import type { Refund, RefundRequest } from "./refund.ts";
+
+export interface RefundPorts {
+  readonly refunds: RefundRepository;
+  readonly gateway: PaymentGateway;
+}
+
+export type CreateRefundResult =
+  | { readonly outcome: "settled"; readonly refund: Refund }
+  | { readonly outcome: "unknown" | "unreachable" }
+  | Exclude<RefundOpening, { readonly outcome: "opened" }>;
+
+/** The amount is reserved before the gateway is asked, and the gateway is asked under the same reference every time. */
+export async function createRefund(
+  { refunds, gateway }: RefundPorts,
+  request: RefundRequest,
+  attempt: Attempt,
+  recorded: Recorded,
+): Promise<CreateRefundResult> {
+  const opening = await refunds.open(request, attempt);
+  if (opening.outcome !== "opened") return opening;
+  const { refund } = opening;
+  if (refund.status !== "requested") return { outcome: "settled", refund };
+
+  const { reference, chargeId, amount } = refund;
+  const said = await answered(recorded, () => gateway.refund({ reference, chargeId, amount }, attempt.signal));
+  switch (said.outcome) {
+    case "refunded":
+      return {
+        outcome: "settled",
+        refund: await refunds.settle(refund, { status: "refunded", gatewayRefundId: said.refundId }),
+      };
+    case "declined":
+      return { outcome: "settled", refund: await refunds.settle(refund, { status: "declined" }) };
+    case "unreachable":
+      // An earlier attempt may have reached the gateway: then the reservation must stay.
+      if (attempt.number === 1) await refunds.settle(refund, { status: "withdrawn" });
+      return { outcome: "unreachable" };
+    case "unknown":
+      return { outcome: "unknown" };
+  }
+}

@@ -1,0 +1,26 @@
+/** What a caller may say of a user: a name, and whatever else they like. */
+import type { Checked, Fault } from "../http/json-body.ts";
+import { isObject, isText } from "../input.ts";
+import type { UserDocument } from "./user.ts";
+
+const NAME_CHARACTERS_MAX = 200;
+const nameFault: Fault = { member: "name", expected: `a string of 1 to ${NAME_CHARACTERS_MAX} characters` };
+const bodyFault: Fault = { member: "the body", expected: "a JSON object" };
+
+/** The path says who it is. */
+function withoutId({ userId: _, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return rest;
+}
+
+export function checkUser(body: unknown): Checked<UserDocument> {
+  if (!isObject(body)) return { faults: [bodyFault] };
+  return isText(body.name, NAME_CHARACTERS_MAX) ? { input: withoutId(body) as UserDocument } : { faults: [nameFault] };
+}
+
+export function checkUserPatch(body: unknown): Checked<Readonly<Record<string, unknown>>> {
+  if (!isObject(body)) return { faults: [bodyFault] };
+  // A user keeps a name: it cannot be removed either.
+  return body.name === undefined || isText(body.name, NAME_CHARACTERS_MAX)
+    ? { input: withoutId(body) }
+    : { faults: [nameFault] };
+}
