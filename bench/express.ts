@@ -120,25 +120,17 @@ subjects.set(
   await serve((app) => {
     const engine = new Idempotency(new MemoryStorageAdapter());
     app.use(express.json());
-    app.post("/", (req, res, next) => {
-      const asked = {
-        headers: req.headers,
-        path: req.path,
-        body: req.body as Record<string, unknown>,
-        method: req.method,
-      };
+    app.post("/", async (req, res, next) => {
+      const { headers, path, method } = req;
+      const asked = { headers, path, method, body: req.body as Record<string, unknown> };
+      const stored = await engine.onRequest(asked);
+      if (stored !== undefined) return void res.json(stored.body);
       const send = res.json.bind(res);
-      engine
-        .onRequest(asked)
-        .then((stored) => {
-          if (stored !== undefined) return void res.json(stored.body);
-          res.json = (body: unknown) => {
-            void engine.onResponse(asked, { body }).then(() => send(body));
-            return res;
-          };
-          return void answer(req, res, next);
-        })
-        .catch(next);
+      res.json = (body: unknown) => {
+        void engine.onResponse(asked, { body }).then(() => send(body));
+        return res;
+      };
+      return void answer(req, res, next);
     });
   }),
 );
