@@ -62,16 +62,8 @@ function viaStore(name: string, store: Store): Subject {
 
 const claimSql =
   "select * from ichido_claim($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11::bigint[],$12::bigint[],$13,$14,$15::integer)";
-const completeSql = `with done as (
-  update ichido_records r set state = 'completed', lease_until = null, hold_reason = null,
-    response_kind = case when r.state = 'completed' then r.response_kind else $5::text end,
-    response_status = case when r.state = 'completed' then r.response_status else $6::integer end,
-    response_headers = case when r.state = 'completed' then r.response_headers else $7::text end,
-    response_body = case when r.state = 'completed' then r.response_body else $8::bytea end,
-    updated_at = case when r.state = 'completed' then r.updated_at else clock_timestamp() end
-  where r.key = $1::text and r.scope_hash = $2::bytea and r.owner = $3::uuid and r.fence = $4::bigint
-    and r.state in ('processing', 'completed') returning r.watched)
-  select case when watched then pg_notify($9::text, encode(sha256(convert_to($1, 'UTF8') || $2), 'hex')) end from done`;
+const completeSql =
+  "select * from ichido_complete($1,$2,$3,$4::bigint[],$5,$6::integer[],$7,$8::integer[],$9::integer[],$10,$11,$12::integer)";
 
 function sameStatements(pool: pg.Pool): Subject {
   const claim = async (key: string, owner: string): Promise<unknown[]> => {
@@ -97,7 +89,8 @@ function sameStatements(pool: pg.Pool): Subject {
       const owner = randomBytes(16).toString("hex");
       const row = await claim(key, owner);
       if (row[1] !== "granted") throw new Error(String(row[1]));
-      const values = [key, scopeHash, owner, row[2], "full", 201, headers, body, "bench"];
+      const record = [[key], [scopeHash], [owner], [row[2]]];
+      const values = [...record, ["full"], [201], [headers], [1], [body.length], body, "bench", 1_000];
       if ((await pool.query({ text: completeSql, values, rowMode: "array" })).rows.length !== 1)
         throw new Error("stale");
     },

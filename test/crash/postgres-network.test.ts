@@ -63,7 +63,7 @@ describe.each([true, false])("postgres, answers that are lost, group %s", (group
     for (let round = 0; round < rounds; round += 1) {
       const claim = await grant(store, request(`complete-${group}-${round}`, `${round}`));
       const place = round % 2 === 0 ? "after" : "before";
-      const cut = proxy.cut({ direction: "to-server", pattern: "set\n    state = 'completed'", place });
+      const cut = proxy.cut({ direction: "to-server", pattern: "ichido_complete(", place });
       const response = sampleResponse({ body: `answer ${round}` });
       expect(await store.complete({ ...claim, response })).toBe("ok");
       expect(cut.count).toBe(1);

@@ -144,6 +144,49 @@ describe("postgres, rows and tables that others hold", () => {
     await holder.query("rollback");
   });
 
+  it("one locked row does not hold up the completions that travel with it", async () => {
+    const store = postgresStore(newPool(), { lockTimeoutMs: 1_000 });
+    const names = ["c-1", "c-2", "c-stuck", "c-3"];
+    const claims = await Promise.all(names.map((key) => grant(store, request(key, "a"))));
+    const holder = await lockRow("c-stuck");
+    const answers = await Promise.all(
+      claims.map((claim) =>
+        timed(store.complete({ ...claim, response: sampleResponse({ body: claim.identity.key }) })),
+      ),
+    );
+    for (const [index, { value, error, ms }] of answers.entries()) {
+      if (names[index] === "c-stuck") expect(error).toMatchObject({ code: "store-unavailable", message: /55P03/ });
+      else expect({ value, quick: ms < 900 }).toEqual({ value: "ok", quick: true });
+    }
+    await holder.query("rollback");
+    const [, , stuck] = claims;
+    expect(stuck && (await store.complete({ ...stuck, response: sampleResponse() }))).toBe("ok");
+  });
+
+  it("S5 one locked row does not cost the others their lease; it is waited for, and cannot be overtaken meanwhile", async () => {
+    const store = postgresStore(newPool(), { lockTimeoutMs: 300 });
+    const names = ["r-1", "r-stuck", "r-2", "r-overtaken"];
+    const claims = await Promise.all(names.map((key) => grant(store, request(key, "a", { leaseMs: 5_000 }))));
+    const holder = await lockRow("r-stuck");
+    const leases = (): Promise<(number | undefined)[]> =>
+      Promise.all(claims.map(async ({ identity }) => (await store.find(identity))?.leaseLeftMs));
+    const renewals = claims.map((claim, index) => ({
+      ...claim,
+      leaseMs: 60_000,
+      fence: names[index] === "r-overtaken" ? claim.fence - 1 : claim.fence,
+    }));
+    const renewing = timed(store.renew(renewals));
+    await expect.poll(async () => ((await leases())[0] ?? 0) > 30_000, { timeout: 5_000 }).toBe(true);
+    const { value, ms } = await renewing;
+    expect(value).toEqual(["ok", "ok", "ok", "stale"]);
+    expect(ms).toBeGreaterThanOrEqual(290);
+    const [first = 0, stuck = 0, second = 0] = await leases();
+    expect([first > 30_000, stuck > 30_000, second > 30_000]).toEqual([true, false, true]);
+    await holder.query("rollback");
+    expect(await store.renew(renewals)).toEqual(["ok", "ok", "ok", "stale"]);
+    expect((await leases())[1]).toBeGreaterThan(30_000);
+  });
+
   it("S4 a backend that is stopped in its tracks while it holds the row costs a bounded wait, and its work still counts", async () => {
     const store = postgresStore(newPool(), { lockTimeoutMs: 300 });
     const claim = await grant(store, request("stopped", "a"));

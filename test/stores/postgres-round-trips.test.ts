@@ -67,6 +67,7 @@ describe("postgres, round trips on the wire", () => {
 
   async function pgPool(): Promise<PostgresClient> {
     const pool = new pg.Pool({ connectionString: wire.url, max: 1 });
+    pool.on("error", () => {});
     ends.push(() => pool.end());
     await pool.query("select 1");
     return pool;

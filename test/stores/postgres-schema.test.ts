@@ -49,7 +49,7 @@ describe("postgres, schema", () => {
     const plan = await store.plan();
     expect(plan.map(({ version, name }) => [version, name])).toEqual([
       [1, "create_records"],
-      [2, "create_claim"],
+      [2, "create_functions"],
     ]);
     expect(await store.migrate()).toEqual([1, 2]);
     expect(await store.plan()).toEqual([]);
@@ -101,6 +101,7 @@ describe("postgres, schema", () => {
 
   it("S18 ping refuses a session whose commits are not waited for", async () => {
     const careless = new pg.Pool({ connectionString: database.url, options: "-c synchronous_commit=off", max: 1 });
+    careless.on("error", () => {});
     const store = postgresStore(careless, { tablePrefix: "careless_" });
     await store.migrate();
     await expect(store.ping()).rejects.toMatchObject({ code: "store-unavailable", message: /synchronous_commit/ });
@@ -153,6 +154,7 @@ describe("postgres, schema", () => {
   it("the schema is the one on record", async () => {
     const clean = await freshDatabase(serverUrl);
     const client = new pg.Pool({ connectionString: clean.url, max: 1 });
+    client.on("error", () => {});
     await postgresStore(client).migrate();
     const found = await describeSchema(client);
     await client.end();

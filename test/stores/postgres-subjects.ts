@@ -32,12 +32,14 @@ export const makePipelinePool: MakeClient = async (url) => {
 
 export const makeClient: MakeClient = async (url) => {
   const client = new pg.Client({ connectionString: url });
+  client.on("error", () => {});
   await client.connect();
   return { client, end: () => client.end() };
 };
 
 export const makePipelineClient: MakeClient = async (url) => {
   const client = new pg.Client({ connectionString: url, pipeline: true });
+  client.on("error", () => {});
   await client.connect();
   return { client, end: () => client.end() };
 };

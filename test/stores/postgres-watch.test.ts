@@ -93,6 +93,7 @@ describe("postgres, waiting duplicates", () => {
 
     const heard: string[] = [];
     const ear = new pg.Client({ connectionString: life.url });
+    ear.on("error", () => {});
     await ear.connect();
     ear.on("notification", (message) => heard.push(message.payload ?? ""));
     await ear.query(`listen ${channel}`);

@@ -84,7 +84,7 @@ declare
   doubtful boolean;
   trusted boolean;
   taken text;
-  former_timeout text;
+  former_timeout text := current_setting('lock_timeout');
 begin
   -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
   if pg_is_in_recovery() then
@@ -92,7 +92,6 @@ begin
   end if;
   -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
   -- the caller's.
-  former_timeout := current_setting('lock_timeout');
   perform set_config('lock_timeout', lock_ms::text, true);
   for i in 1 .. cardinality(keys) loop
     locked := false;
@@ -194,6 +193,39 @@ begin
     status := r.response_status;
     headers := r.response_headers;
     body := r.response_body;
+    return next;
+  end loop;
+  perform set_config('lock_timeout', former_timeout, true);
+end
+
+-- function: ichido_complete(keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[], first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer) with enable_seqscan=off, jit=off
+
+declare
+  watched_now boolean;
+  former_timeout text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', coalesce(lock_ms::text, former_timeout), true);
+  for i in 1 .. cardinality(keys) loop
+    update ichido_records r set
+      state = 'completed', lease_until = null, hold_reason = null,
+      response_kind = kinds[i], response_status = statuses[i], response_headers = header_sets[i],
+      response_body = substring(bodies from first_bytes[i] for lengths[i]), updated_at = clock_timestamp()
+    where r.key = keys[i] and r.scope_hash = scope_hashes[i] and r.owner = owners[i] and r.fence = fences[i]
+      and r.state = 'processing'
+    returning r.watched into watched_now;
+    if found then
+      -- Only when somebody waits: a notification makes commits of the whole database wait for each other.
+      if watched_now then
+        perform pg_notify(channel, encode(sha256(convert_to(keys[i], 'UTF8') || scope_hashes[i]), 'hex'));
+      end if;
+    else
+      -- A copy of this very completion that was under way has been waited for above.
+      perform from ichido_records r
+      where r.key = keys[i] and r.scope_hash = scope_hashes[i] and r.owner = owners[i] and r.fence = fences[i]
+        and r.state = 'completed';
+      continue when not found;
+    end if;
+    place := i;
     return next;
   end loop;
   perform set_config('lock_timeout', former_timeout, true);

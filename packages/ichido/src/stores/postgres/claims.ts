@@ -16,7 +16,7 @@ import type { Statements } from "./statements.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
 
 /** A group is not patient: its members are asked for again one by one, so that one locked row costs the others little. */
-const groupLockTimeoutMs = 50;
+export const groupLockTimeoutMs = 50;
 /** What a caller is told about a row that someone is writing at this very moment: come back soon. */
 const lockedRetryMs = 1_000;
 

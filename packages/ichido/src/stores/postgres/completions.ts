@@ -3,7 +3,7 @@ import type { CompleteRequest, Fenced } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
-import { idOf, refuseOtherDialect, splits } from "./claims.ts";
+import { groupLockTimeoutMs, idOf, refuseOtherDialect, splits } from "./claims.ts";
 import type { Workshop } from "./claims.ts";
 import { toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
@@ -15,25 +15,22 @@ export function createCompletions(
 ): (request: CompleteRequest, transaction?: TransactionHandle) => Promise<Fenced> {
   const { connection, statements, options, persevere, channel } = workshop;
 
-  async function sendMany(requests: readonly CompleteRequest[]): Promise<readonly Fenced[]> {
-    const [only] = requests;
-    if (requests.length === 1 && only !== undefined) return [await sendOne(only)];
-    const values = valuesOfMany(requests, channel);
-    const rows = await persevere("always", (leftMs) => connection.run(statements.completeBatch, values, leftMs));
+  async function sendMany(requests: readonly CompleteRequest[], lockTimeoutMs: number): Promise<readonly Fenced[]> {
+    const values = valuesOf(requests, channel, lockTimeoutMs);
+    const rows = await persevere("always", (leftMs) => connection.run(statements.complete, values, leftMs));
     const held = new Set(rows.map((row) => numberOf(row[0])));
     return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
   }
 
   async function sendOne(request: CompleteRequest): Promise<Fenced> {
-    const values = valuesOf(request, channel);
-    const rows = await persevere("always", (leftMs) => connection.run(statements.complete, values, leftMs));
-    return rows.length === 1 ? "ok" : "stale";
+    const [answer] = await sendMany([request], options.lockTimeoutMs);
+    return answer as Fenced;
   }
 
   /** One attempt, and errors as they are: only the caller can roll back and begin again. */
   async function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
     refuseOtherDialect(transaction);
-    const { rows } = await transaction.execute(statements.complete.text, valuesOf(request, channel));
+    const { rows } = await transaction.execute(statements.complete.text, valuesOf([request], channel, undefined));
     return rows.length === 1 ? "ok" : "stale";
   }
 
@@ -42,7 +39,7 @@ export function createCompletions(
     waitMs: options.callTimeoutMs,
     idOf: (request) => idOf(request.identity),
     weightOf: (request) => request.response.body.byteLength,
-    sendMany,
+    sendMany: (requests) => sendMany(requests, Math.min(groupLockTimeoutMs, options.lockTimeoutMs)),
     sendOne,
     splits,
   });
@@ -58,21 +55,7 @@ export function createCompletions(
   };
 }
 
-function valuesOf({ identity, owner, fence, response }: CompleteRequest, channel: string): unknown[] {
-  return [
-    encodeText(identity.key),
-    bufferOf(identity.scopeHash),
-    owner,
-    String(fence),
-    response.kind,
-    String(response.status),
-    encodeHeaders(response.headers),
-    bufferOf(response.body),
-    channel,
-  ];
-}
-
-function valuesOfMany(requests: readonly CompleteRequest[], channel: string): unknown[] {
+function valuesOf(requests: readonly CompleteRequest[], channel: string, lockTimeoutMs: number | undefined): unknown[] {
   const bodies = requests.map(({ response }) => response.body);
   let next = 1;
   const firsts = bodies.map((body) => {
@@ -90,7 +73,9 @@ function valuesOfMany(requests: readonly CompleteRequest[], channel: string): un
     textArray(requests.map(({ response }) => encodeHeaders(response.headers))),
     numberArray(firsts),
     numberArray(bodies.map((body) => body.byteLength)),
-    Buffer.concat(bodies),
+    // Without a copy when it travels alone.
+    bodies.length === 1 && bodies[0] !== undefined ? bufferOf(bodies[0]) : Buffer.concat(bodies),
     channel,
+    lockTimeoutMs === undefined ? null : String(lockTimeoutMs),
   ];
 }

@@ -11,7 +11,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
-import type { Claim, Fenced, SettleResult, Store } from "../../core/store.ts";
+import type { Claim, Fenced, RenewRequest, SettleResult, Store } from "../../core/store.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { encodeLabels } from "../shared/labels.ts";
@@ -22,7 +22,7 @@ import { kindOf } from "./client.ts";
 import type { ClientKind, PostgresClient } from "./client.ts";
 import { createCompletions } from "./completions.ts";
 import type { Connection, Row } from "./connection.ts";
-import { toIchidoError } from "./failures.ts";
+import { failureKind, toIchidoError } from "./failures.ts";
 import { createListener, subscriptionFor } from "./listen.ts";
 import type { Listener } from "./listen.ts";
 import { createMigrator } from "./migrate.ts";
@@ -89,6 +89,19 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     return rows.length === 1 ? "ok" : "stale";
   }
 
+  /** Its row is locked, most likely by the completion itself in a transaction that is about to commit. */
+  async function renewWaiting(request: RenewRequest): Promise<Fenced> {
+    const values = [...claimValues(request), String(request.leaseMs), String(options.lockTimeoutMs)];
+    try {
+      const rows = await persevere("always", (leftMs) => connection.run(statements.renewWaiting, values, leftMs));
+      return rows.length === 1 ? "ok" : "stale";
+    } catch (error) {
+      // Whoever wants to take the record over has to wait for that lock too.
+      if (failureKind(error) === "locked") return "ok";
+      throw toIchidoError(error, "renew");
+    }
+  }
+
   const store: PostgresStore = {
     name: "postgres",
     capabilities: {
@@ -111,8 +124,14 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
         numberArray(requests.map(({ fence }) => fence)),
         numberArray(requests.map(({ leaseMs }) => leaseMs)),
       ]);
-      const held = new Set(rows.map((row) => numberOf(row[0])));
-      return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
+      const held = new Map(rows.map(([place, renewed]) => [numberOf(place), flagOf(renewed)]));
+      return Promise.all(
+        requests.map(async (request, index): Promise<Fenced> => {
+          const renewed = held.get(index + 1);
+          if (renewed === undefined) return "stale";
+          return renewed ? "ok" : renewWaiting(request);
+        }),
+      );
     },
     async complete(request, transaction) {
       const answer = await complete(request, transaction);

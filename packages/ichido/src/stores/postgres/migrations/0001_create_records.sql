@@ -65,6 +65,7 @@ create table {prefix}steps (
   primary key (key, scope_hash, life, name)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 
+-- What people decided. It outlives the record.
 create table {prefix}audit (
   place bigint generated always as identity primary key,
   key text collate "C" not null,

@@ -1,4 +1,4 @@
--- Claims one or many identities, each of which appears once, in key order; the work is in `0002_create_claim.sql`.
+-- Claims one or many identities, each of which appears once, in key order; see `0002_create_functions.sql`.
 -- Parameters: arrays of key, scope hash, tenant, principal, operation, fingerprint version, raw, canonical and former
 -- hash, owner, lease ms, retention ms, takeover, labels; then the lock timeout in ms.
 -- Rows: one per identity, `place` counting from 1.

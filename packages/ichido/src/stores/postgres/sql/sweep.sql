@@ -1,4 +1,4 @@
--- Removes a small batch of expired records with their steps and audit rows.
+-- Removes a small batch of expired records with their steps. What people decided about them stays (`audit`).
 -- Parameters: how many.
 -- Rows: one: whether the clock is trusted, how many went, whether more could go. Guarantees S10, S11, S12: rows that
 -- others hold are passed over, and each is judged again under its lock.
@@ -29,9 +29,6 @@ gone as (
 ),
 steps_gone as (
   delete from {prefix}steps s using gone g where s.key = g.key and s.scope_hash = g.scope_hash
-),
-audit_gone as (
-  delete from {prefix}audit a using gone g where a.key = g.key and a.scope_hash = g.scope_hash
 )
 select
   (select trusted from moment)::integer,

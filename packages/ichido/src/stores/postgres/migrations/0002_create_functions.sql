@@ -1,6 +1,8 @@
--- The claim as a function, because its plans are then kept by the server's own sessions: sent as plain text through a
--- transaction pooler the same logic costs several times its own run in parsing and planning. A changed claim gets a new
--- name in a new migration, so that two releases can serve side by side while a deploy rolls.
+-- The two verbs of every request as functions, because their plans are then kept by the server's own sessions: sent as
+-- plain text through a transaction pooler the same logic costs several times its own run in parsing and planning. A changed
+-- function gets a new name in a new migration, so that two releases can serve side by side while a deploy rolls.
+-- Small tables tempt the planner to scan them, and a kept plan would go on doing so when they have grown: scans are off.
+-- Nothing here is worth compiling either, whatever a disabled scan seems to cost.
 
 -- Claims identities one after the other, in the order given; callers sort, so that no two ever wait in a circle.
 -- Rows: one per identity, `place` counting from 1. Guarantees S1 to S4, S6, S9, S10.
@@ -15,12 +17,7 @@ create function {prefix}claim(
   place integer, outcome text, held_fence bigint, attempt integer, held_origin text, steps integer, canonical bytea,
   created_ms bigint, expires_ms bigint, expires_in_ms bigint, lease_left_ms bigint,
   held_reason text, kind text, status integer, headers text, body bytea
-) language plpgsql volatile
--- Small tables tempt the planner to scan them, and a kept plan would go on doing so when they have grown. Nothing here is
--- worth compiling either, whatever a disabled scan seems to cost.
-set enable_seqscan = off
-set jit = off
-as $claim$
+) language plpgsql volatile set enable_seqscan = off set jit = off as $claim$
 declare
   r {prefix}records%rowtype;
   locked boolean;
@@ -29,7 +26,7 @@ declare
   doubtful boolean;
   trusted boolean;
   taken text;
-  former_timeout text;
+  former_timeout text := current_setting('lock_timeout');
 begin
   -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
   if pg_is_in_recovery() then
@@ -37,7 +34,6 @@ begin
   end if;
   -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
   -- the caller's.
-  former_timeout := current_setting('lock_timeout');
   perform set_config('lock_timeout', lock_ms::text, true);
   for i in 1 .. cardinality(keys) loop
     locked := false;
@@ -144,3 +140,44 @@ begin
   perform set_config('lock_timeout', former_timeout, true);
 end
 $claim$;
+
+-- Stores final answers, each if owner and fence still hold the record; alone or in the caller's transaction.
+-- `bodies` are all bodies joined, so that they travel as bytes; `first_bytes` and `lengths` say whose is whose.
+-- Rows: the place of each that holds, counting from 1; stale ones are missing. Guarantees S5, S7: once completed, the same
+-- owner and fence change nothing, which is how a completion whose reply was lost learns that it went through. In the order
+-- given, as above. Without `lock_ms` the lock timeout is the caller's.
+create function {prefix}complete(
+  keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[],
+  first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer
+) returns table (place integer) language plpgsql volatile set enable_seqscan = off set jit = off as $complete$
+declare
+  watched_now boolean;
+  former_timeout text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', coalesce(lock_ms::text, former_timeout), true);
+  for i in 1 .. cardinality(keys) loop
+    update {prefix}records r set
+      state = 'completed', lease_until = null, hold_reason = null,
+      response_kind = kinds[i], response_status = statuses[i], response_headers = header_sets[i],
+      response_body = substring(bodies from first_bytes[i] for lengths[i]), updated_at = clock_timestamp()
+    where r.key = keys[i] and r.scope_hash = scope_hashes[i] and r.owner = owners[i] and r.fence = fences[i]
+      and r.state = 'processing'
+    returning r.watched into watched_now;
+    if found then
+      -- Only when somebody waits: a notification makes commits of the whole database wait for each other.
+      if watched_now then
+        perform pg_notify(channel, encode(sha256(convert_to(keys[i], 'UTF8') || scope_hashes[i]), 'hex'));
+      end if;
+    else
+      -- A copy of this very completion that was under way has been waited for above.
+      perform from {prefix}records r
+      where r.key = keys[i] and r.scope_hash = scope_hashes[i] and r.owner = owners[i] and r.fence = fences[i]
+        and r.state = 'completed';
+      continue when not found;
+    end if;
+    place := i;
+    return next;
+  end loop;
+  perform set_config('lock_timeout', former_timeout, true);
+end
+$complete$;
