@@ -4,6 +4,8 @@ import type { Ichido } from "ichido";
 import type { ShopConfig } from "./config.ts";
 import { accountRoutes } from "./http/account-routes.ts";
 import { authenticate } from "./http/authentication.ts";
+import { operationRoutes } from "./http/operation-routes.ts";
+import { orderRoutes, productRoutes } from "./http/order-routes.ts";
 import { paymentRoutes } from "./http/payment-routes.ts";
 import { refundRoutes } from "./http/refund-routes.ts";
 import { errorHandler, unknownRoute } from "./http/problems.ts";
@@ -36,6 +38,9 @@ export function shopApp({ config, ichido, ports, database, gatewayUrl, log }: Sh
   );
   app.use("/accounts", authenticated, accountRoutes(database));
   app.use("/users", authenticated, userRoutes({ ichido, database, handlerDelayMs }));
+  app.use("/orders", authenticated, orderRoutes({ ichido, database, handlerDelayMs }));
+  app.use("/products", authenticated, productRoutes(database));
+  app.use("/operations", authenticated, operationRoutes(ichido));
   app.use(unknownRoute);
   app.use(errorHandler(log));
   return app;

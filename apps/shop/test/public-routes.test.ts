@@ -32,7 +32,12 @@ describe("what needs no token", () => {
     const { body } = await get("/.well-known/idempotency");
     expect(body).toMatchObject({
       header: "Idempotency-Key",
-      operations: [{ operation: "payment.create", method: "POST", path: "/payments", required: true }],
+      operations: [
+        { operation: "payment.create", method: "POST", path: "/payments", required: true, profile: "adr-007" },
+        { operation: "payment.refund", method: "POST", path: "/payments/{paymentId}/refunds", profile: "ietf" },
+        { operation: "order.create", method: "POST", path: "/orders", profile: "polling", inFlight: "accepted" },
+        { operation: "user.patch", method: "PATCH", path: "/users/{userId}", required: false, profile: "ietf" },
+      ],
       key: { length: { min: 36, max: 36 } },
       scope: ["tenant", "user", "operation", "key"],
       retention: { duration: "P1D" },
@@ -44,10 +49,38 @@ describe("what needs no token", () => {
 
   it("describes the API", async () => {
     const { body } = await get("/openapi.json");
-    expect(body).toMatchObject({
-      openapi: "3.1.0",
-      paths: { "/payments": { post: {} }, "/payments/{paymentId}": { get: {} } },
-    });
+    expect(body).toMatchObject({ openapi: "3.1.0" });
+    const paths = body.paths as Readonly<Record<string, object>>;
+    const methods = Object.entries(paths).flatMap(([path, item]) => Object.keys(item).map((each) => `${each} ${path}`));
+    expect(methods).toEqual(
+      expect.arrayContaining([
+        "post /payments",
+        "get /payments/{paymentId}",
+        "post /payments/{paymentId}/refunds",
+        "post /orders",
+        "put /orders/{orderId}",
+        "get /orders/{orderId}",
+        "get /operations/{operationId}",
+        "get /products/{productId}",
+        "get /accounts/{accountId}",
+        "post /accounts/{accountId}/transactions",
+        "put /accounts/{accountId}/balance",
+        "get /users/{userId}",
+        "put /users/{userId}",
+        "patch /users/{userId}",
+        "delete /users/{userId}",
+      ]),
+    );
+    // What it lists is there: whatever the answer is, it is not that of an unknown route or method.
+    for (const each of methods) {
+      const [method = "", path = ""] = each.split(" ");
+      const reply = await send(`${shop.url}${path.replace(/\{\w+\}/g, "x")}`, { method: method.toUpperCase() });
+      expect(reply.status, each).not.toBe(405);
+      expect(String(reply.body.detail), each).not.toContain("nothing answers");
+    }
+    const named = new Set(JSON.stringify(body).match(/#\/components\/schemas\/\w+/g));
+    const { schemas } = body.components as { readonly schemas: object };
+    for (const each of named) expect(schemas).toHaveProperty(each.split("/").at(-1) ?? "");
   });
 
   it("shows a page without scripts or foreign assets whose commands work as pasted", async () => {

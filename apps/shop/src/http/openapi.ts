@@ -1,84 +1,245 @@
 /** `/openapi.json`: what exists, for people and generators. */
-import { problems } from "./problems.ts";
+import {
+  answer,
+  body,
+  bodyProblems,
+  condition,
+  etag,
+  inPath,
+  key,
+  location,
+  problem,
+  retryAfter,
+  unauthorized,
+  uuid,
+} from "./openapi-parts.ts";
+import { schemas } from "./openapi-schemas.ts";
 
-const uuid = { type: "string", format: "uuid" } as const;
-const json = (schema: string) => ({ "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } });
-const problem = (description: string, headers?: object) => ({
-  description,
-  ...(headers === undefined ? {} : { headers }),
-  content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
-});
-const retryAfter = { "Retry-After": { description: "seconds", schema: { type: "integer", minimum: 1 } } };
 const plain = (description: string) => ({ responses: { "200": { description } } });
+const replayed = { "Idempotency-Replayed": { schema: { const: "true" } } };
+const notFound = { "404": problem("not-found") };
+const gatewayProblems = {
+  "503": problem("gateway-unavailable or store-unavailable: nothing was done", retryAfter),
+};
+
+const payments = {
+  "/payments": {
+    post: {
+      operationId: "createPayment",
+      summary: "Pay for a booking",
+      parameters: [key(true, uuid)],
+      requestBody: body("PaymentInput"),
+      responses: {
+        "201": answer("Charged", "Payment", location),
+        "200": answer("The stored answer to this key and content", "Payment", { ...location, ...replayed }),
+        "202": answer("The bank has not answered: settled within seconds", "Payment", { ...location, ...retryAfter }),
+        "400": problem("validation, idempotency-key-required or idempotency-key-invalid"),
+        "402": problem("card-declined; stored, and replayed as 402"),
+        "409": problem("idempotency-key-reused, idempotency-in-flight or outcome-unknown", retryAfter),
+        ...bodyProblems,
+        ...gatewayProblems,
+      },
+    },
+  },
+  "/payments/{paymentId}": {
+    get: {
+      operationId: "getPayment",
+      summary: "A payment of your tenant",
+      parameters: [inPath("paymentId", uuid), condition("If-None-Match")],
+      responses: {
+        "200": answer("The payment", "Payment", etag),
+        "304": { description: "Unchanged" },
+        ...unauthorized,
+        ...notFound,
+      },
+    },
+  },
+  "/payments/{paymentId}/refunds": {
+    post: {
+      operationId: "createRefund",
+      summary: "Give back a part of a captured payment, or all of it",
+      parameters: [inPath("paymentId", uuid), key(true)],
+      requestBody: body("RefundInput"),
+      responses: {
+        "201": answer("Refunded; the same again for the same key", "Refund"),
+        "400": problem("validation, idempotency-key-required or idempotency-key-invalid"),
+        "402": problem("refund-declined"),
+        ...notFound,
+        "409": problem("amount-exceeds, illegal-transition, idempotency-in-flight or outcome-unknown", retryAfter),
+        "422": problem("idempotency-key-reused"),
+        ...bodyProblems,
+        ...gatewayProblems,
+        "504": problem("gateway-timeout: the retry learns what became of the refund", retryAfter),
+      },
+    },
+  },
+};
+
+const orders = {
+  "/orders": {
+    post: {
+      operationId: "createOrder",
+      summary: "Order, under an id that the shop makes",
+      parameters: [key(true)],
+      requestBody: body("OrderInput"),
+      responses: {
+        "201": answer("Ordered; the same again for the same key", "Order", { ...location, ...etag }),
+        "202": answer("The first request still runs: ask there", "Operation", { ...location, ...retryAfter }),
+        "400": problem("validation, unknown-product, idempotency-key-required or idempotency-key-invalid"),
+        "409": problem("idempotency-key-reused"),
+        ...bodyProblems,
+      },
+    },
+  },
+  "/orders/{orderId}": {
+    put: {
+      operationId: "putOrder",
+      summary: "Order, under an id that the client chose",
+      parameters: [inPath("orderId")],
+      requestBody: body("OrderInput"),
+      responses: {
+        "201": answer("Ordered", "Order", { ...location, ...etag }),
+        "200": answer("The same order was there", "Order", { ...location, ...etag }),
+        "400": problem("validation or unknown-product"),
+        "409": problem("order-exists"),
+        ...bodyProblems,
+      },
+    },
+    get: {
+      operationId: "getOrder",
+      summary: "An order of your tenant",
+      parameters: [inPath("orderId"), condition("If-None-Match")],
+      responses: {
+        "200": answer("The order", "Order", etag),
+        "304": { description: "Unchanged" },
+        ...unauthorized,
+        ...notFound,
+      },
+    },
+  },
+  "/operations/{operationId}": {
+    get: {
+      operationId: "getOperation",
+      summary: "What became of a request that you sent",
+      parameters: [inPath("operationId", { type: "string" })],
+      responses: { "200": answer("Its state", "Operation"), ...unauthorized, ...notFound },
+    },
+  },
+  "/products/{productId}": {
+    get: {
+      operationId: "getProduct",
+      summary: "Price and stock",
+      parameters: [inPath("productId")],
+      responses: { "200": answer("The product", "Product"), ...unauthorized, ...notFound },
+    },
+  },
+};
+
+const accounts = {
+  "/accounts/{accountId}": {
+    get: {
+      operationId: "getAccount",
+      summary: "The balance; 0 before first use",
+      parameters: [inPath("accountId")],
+      responses: { "200": answer("The account", "Account"), ...unauthorized },
+    },
+  },
+  "/accounts/{accountId}/transactions": {
+    post: {
+      operationId: "postTransaction",
+      summary: "Move money once per transactionId",
+      parameters: [inPath("accountId")],
+      requestBody: body("TransactionInput"),
+      responses: {
+        "201": answer("Posted", "Transaction"),
+        "200": answer("Posted before", "Transaction"),
+        "400": problem("validation"),
+        "409": problem("transaction-exists, insufficient-funds or balance-limit"),
+        ...bodyProblems,
+      },
+    },
+  },
+  "/accounts/{accountId}/balance": {
+    put: {
+      operationId: "setBalance",
+      summary: "Compare and set; a balance that went away and came back looks untouched (A-B-A)",
+      parameters: [inPath("accountId")],
+      requestBody: body("BalanceInput"),
+      responses: {
+        "200": answer("Set, or set before", "Account"),
+        "400": problem("validation"),
+        "409": problem("balance-changed"),
+        ...bodyProblems,
+      },
+    },
+  },
+};
+
+const preconditions = { "412": problem("precondition-failed"), "428": problem("precondition-required") };
+
+const users = {
+  "/users/{userId}": {
+    get: {
+      operationId: "getUser",
+      summary: "A user of your tenant",
+      parameters: [inPath("userId"), condition("If-None-Match")],
+      responses: {
+        "200": answer("The user", "User", etag),
+        "304": { description: "Unchanged" },
+        ...unauthorized,
+        ...notFound,
+      },
+    },
+    put: {
+      operationId: "putUser",
+      summary: "Create, or replace what you saw",
+      parameters: [inPath("userId"), condition("If-Match"), condition("If-None-Match")],
+      requestBody: body("UserInput"),
+      responses: {
+        "201": answer("Created", "User", etag),
+        "200": answer("Replaced", "User", etag),
+        "400": problem("validation"),
+        ...bodyProblems,
+        ...preconditions,
+      },
+    },
+    patch: {
+      operationId: "patchUser",
+      summary: "Change what you saw; with a key, a retry replays instead of 412",
+      parameters: [inPath("userId"), condition("If-Match"), key(false)],
+      requestBody: body("UserPatch"),
+      responses: {
+        "200": answer("Changed", "User", etag),
+        "400": problem("validation or idempotency-key-invalid"),
+        ...notFound,
+        "409": problem("idempotency-in-flight", retryAfter),
+        "422": problem("idempotency-key-reused"),
+        ...bodyProblems,
+        ...preconditions,
+      },
+    },
+    delete: {
+      operationId: "deleteUser",
+      summary: "Delete what you saw",
+      parameters: [inPath("userId"), condition("If-Match")],
+      responses: { "204": { description: "Deleted" }, ...unauthorized, ...notFound, ...preconditions },
+    },
+  },
+};
 
 export const openapi = {
   openapi: "3.1.0",
   info: {
     title: "ichido shop",
     version: "0.1.0",
-    description: "A payment service that charges once, however often it is asked. Policy: /.well-known/idempotency",
+    description: "A shop that takes effect once, however often it is asked. Policy: /.well-known/idempotency",
   },
   security: [{ bearer: [] }],
   paths: {
-    "/payments": {
-      post: {
-        operationId: "createPayment",
-        summary: "Pay for a booking",
-        parameters: [
-          {
-            name: "Idempotency-Key",
-            in: "header",
-            required: true,
-            description: "UUID v4 made by the client, one per intent to pay; kept over retries.",
-            schema: uuid,
-          },
-        ],
-        requestBody: { required: true, content: json("PaymentInput") },
-        responses: {
-          "201": {
-            description: "Charged",
-            headers: { Location: { schema: { type: "string" } } },
-            content: json("Payment"),
-          },
-          "200": {
-            description: "The stored answer of the first request with this key and content",
-            headers: {
-              Location: { schema: { type: "string" } },
-              "Idempotency-Replayed": { schema: { const: "true" } },
-            },
-            content: json("Payment"),
-          },
-          "400": problem("validation, idempotency-key-required or idempotency-key-invalid"),
-          "401": problem("unauthorized"),
-          "402": problem("card-declined; stored, and replayed as 402"),
-          "409": problem("idempotency-key-reused, idempotency-in-flight or outcome-unknown", retryAfter),
-          "413": problem("request-too-large"),
-          "415": problem("unsupported-media-type"),
-          "503": problem("gateway-unavailable or store-unavailable: nothing was charged", retryAfter),
-          "504": problem("gateway-timeout: the retry learns what became of the charge", retryAfter),
-        },
-      },
-    },
-    "/payments/{paymentId}": {
-      get: {
-        operationId: "getPayment",
-        summary: "A payment of your tenant",
-        parameters: [
-          { name: "paymentId", in: "path", required: true, schema: uuid },
-          { name: "If-None-Match", in: "header", required: false, schema: { type: "string" } },
-        ],
-        responses: {
-          "200": {
-            description: "The payment",
-            headers: { ETag: { schema: { type: "string" } } },
-            content: json("Payment"),
-          },
-          "304": { description: "Unchanged" },
-          "401": problem("unauthorized"),
-          "404": problem("not-found"),
-        },
-      },
-    },
+    ...payments,
+    ...orders,
+    ...accounts,
+    ...users,
     "/healthz": { get: { security: [], summary: "The process runs", ...plain("It does") } },
     "/readyz": {
       get: {
@@ -90,45 +251,5 @@ export const openapi = {
     "/metrics": { get: { security: [], summary: "Prometheus text", ...plain("Metrics") } },
     "/.well-known/idempotency": { get: { security: [], summary: "The idempotency policy", ...plain("The policy") } },
   },
-  components: {
-    securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-    schemas: {
-      PaymentInput: {
-        type: "object",
-        required: ["bookingId", "amount", "currency"],
-        properties: {
-          bookingId: { type: "string", minLength: 1, maxLength: 64 },
-          amount: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "minor units" },
-          currency: { type: "string", pattern: "^[A-Z]{3}$", description: "ISO 4217" },
-        },
-      },
-      Payment: {
-        type: "object",
-        required: ["paymentId", "bookingId", "amount", "currency", "status", "createdAt"],
-        properties: {
-          paymentId: uuid,
-          bookingId: { type: "string" },
-          amount: { type: "integer" },
-          currency: { type: "string" },
-          status: { enum: ["requested", "unknown", "captured", "declined", "refunded"] },
-          createdAt: { type: "string", format: "date-time" },
-        },
-      },
-      Problem: {
-        type: "object",
-        required: ["type", "title", "status", "code"],
-        properties: {
-          type: { type: "string", format: "uri" },
-          title: { type: "string" },
-          status: { type: "integer" },
-          detail: { type: "string" },
-          code: {
-            type: "string",
-            description: `of the shop: ${Object.keys(problems).join(", ")}; of the keys: see the policy`,
-          },
-          retryable: { type: "boolean" },
-        },
-      },
-    },
-  },
+  components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } }, schemas },
 } as const;

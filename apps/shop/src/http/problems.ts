@@ -5,6 +5,7 @@ import { sendAnswer, type Answer } from "./answer.ts";
 
 export const problems = {
   validation: { status: 400, title: "The request is not valid" },
+  "unknown-product": { status: 400, title: "The catalogue has no such product" },
   unauthorized: { status: 401, title: "A valid bearer token is required" },
   "card-declined": { status: 402, title: "The card was declined" },
   "refund-declined": { status: 402, title: "The refund was declined" },
@@ -16,6 +17,7 @@ export const problems = {
   "insufficient-funds": { status: 409, title: "The account does not have that much" },
   "balance-limit": { status: 409, title: "The account cannot hold that much" },
   "balance-changed": { status: 409, title: "The balance is not what was expected" },
+  "order-exists": { status: 409, title: "The order exists with other content" },
   "precondition-failed": { status: 412, title: "The resource is not as the condition says" },
   "request-too-large": { status: 413, title: "The request body is too large" },
   "unsupported-media-type": { status: 415, title: "The request body must be application/json" },

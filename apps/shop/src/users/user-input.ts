@@ -8,8 +8,8 @@ const nameFault: Fault = { member: "name", expected: `a string of 1 to ${NAME_CH
 const bodyFault: Fault = { member: "the body", expected: "a JSON object" };
 
 /** The path says who it is. */
-function withoutId({ userId: _, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return rest;
+function withoutId(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(body).filter(([member]) => member !== "userId"));
 }
 
 export function checkUser(body: unknown): Checked<UserDocument> {

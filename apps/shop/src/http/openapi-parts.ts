@@ -1,0 +1,61 @@
+/** The recurring parts of the OpenAPI document. */
+
+export const uuid = { type: "string", format: "uuid" } as const;
+export const amount = {
+  type: "integer",
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: "minor units",
+} as const;
+export const dateTime = { type: "string", format: "date-time" } as const;
+const text = { type: "string" } as const;
+
+export const retryAfter = { "Retry-After": { description: "seconds", schema: { type: "integer", minimum: 1 } } };
+export const location = { Location: { schema: { type: "string" } } };
+export const etag = { ETag: { schema: text } };
+
+export function json(schema: string) {
+  return { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
+
+export function answer(description: string, schema: string, headers: object = {}) {
+  return { description, headers, content: json(schema) };
+}
+
+export function problem(description: string, headers: object = {}) {
+  return {
+    description,
+    headers,
+    content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+  };
+}
+
+/** Every operation with a token. */
+export const unauthorized = { "401": problem("unauthorized") };
+/** Every operation that takes a body. */
+export const bodyProblems = {
+  ...unauthorized,
+  "413": problem("request-too-large"),
+  "415": problem("unsupported-media-type"),
+};
+
+export function key(required: boolean, schema: object = { type: "string", minLength: 1, maxLength: 255 }) {
+  const description = "Made by the client, one per intent; kept over retries.";
+  return { name: "Idempotency-Key", in: "header", required, description, schema };
+}
+
+export function inPath(name: string, schema: object = { type: "string", minLength: 1, maxLength: 64 }) {
+  return { name, in: "path", required: true, schema };
+}
+
+export function condition(name: "If-Match" | "If-None-Match") {
+  return { name, in: "header", required: false, schema: text };
+}
+
+export function body(schema: string) {
+  return { required: true, content: json(schema) };
+}
+
+export function object(properties: Readonly<Record<string, object>>, required = Object.keys(properties)) {
+  return { type: "object", required, properties };
+}

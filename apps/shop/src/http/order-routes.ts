@@ -1,0 +1,102 @@
+/** `/orders` and `/products`. */
+import { Router, type Request, type RequestHandler, type Response } from "express";
+import type { Ichido, RouteOptions } from "ichido";
+import { idempotency } from "ichido/express";
+import { newId } from "../ids.ts";
+import { productOf, stockOf } from "../orders/catalogue.ts";
+import { checkOrder } from "../orders/order-input.ts";
+import { findOrder, placeOrder, type Order, type OrderName, type OrderRequest } from "../orders/order.ts";
+import type { SqlDatabase } from "../sql.ts";
+import { sendAnswer, type Answer } from "./answer.ts";
+import { caller } from "./authentication.ts";
+import { etagOf, sendTagged } from "./etag.ts";
+import { inputOf, jsonBody } from "./json-body.ts";
+import { contextOf, dawdle } from "./keyed.ts";
+import { operationUrl } from "./operation-routes.ts";
+import { idOf } from "./path-id.ts";
+import { allow, ShopError } from "./problems.ts";
+
+export interface OrderRouteOptions {
+  readonly ichido: Ichido<Request>;
+  readonly database: SqlDatabase;
+  readonly handlerDelayMs: number;
+}
+
+/** The order and its answer are one commit, so an attempt that left no answer has ordered nothing. */
+export const orderOperation: RouteOptions<Request> = {
+  operation: "order.create",
+  profile: "polling",
+  onUnknown: "rerun",
+  statusUrl: operationUrl,
+};
+
+/** Before the key is looked at, like every body that cannot be right. */
+const knownProduct: RequestHandler = (request, _response, next) => {
+  const { productId } = inputOf<OrderRequest>(request);
+  if (productOf(productId) === undefined) throw new ShopError("unknown-product", "GET /products/:productId tells");
+  next();
+};
+
+export function orderRoutes({ ichido, database, handlerDelayMs }: OrderRouteOptions): Router {
+  const { reads, transactions } = database;
+  const router = Router();
+
+  router.post(
+    "/",
+    jsonBody(checkOrder),
+    knownProduct,
+    idempotency(ichido, orderOperation),
+    async (request: Request) => {
+      const key = contextOf(request);
+      await dawdle(handlerDelayMs);
+      await key.transaction(transactions, async (_tx, sql) => {
+        const name = { ...caller(request), orderId: newId() };
+        const placed = await placeOrder(sql, name, inputOf<OrderRequest>(request));
+        if (placed.outcome !== "created") throw new Error(`the new id ${name.orderId} was taken`);
+        return orderAnswer(201, placed.order);
+      });
+    },
+  );
+  router.all("/", allow("POST"));
+
+  router.put("/:orderId", jsonBody(checkOrder), knownProduct, async (request: Request, response: Response) => {
+    const name = { ...caller(request), ...nameOf(request) };
+    const placed = await transactions.run((_tx, sql) => placeOrder(sql, name, inputOf<OrderRequest>(request)));
+    if (placed.outcome === "conflict") {
+      throw new ShopError("order-exists", "an order with this id has another product or quantity");
+    }
+    sendAnswer(response, orderAnswer(placed.outcome === "created" ? 201 : 200, placed.order));
+  });
+  router.get("/:orderId", async (request, response) => {
+    const order = await findOrder(reads, nameOf(request));
+    if (order === undefined) throw new ShopError("not-found", "no order of your tenant has this id");
+    sendTagged(request, response, order);
+  });
+  router.all("/:orderId", allow("GET", "HEAD", "PUT"));
+
+  return router;
+}
+
+export function productRoutes({ reads }: SqlDatabase): Router {
+  const router = Router();
+  router.get("/:productId", async (request, response) => {
+    const product = productOf(request.params.productId);
+    if (product === undefined) throw new ShopError("not-found", "the catalogue has no such product");
+    response.set("Cache-Control", "private, no-cache").json({ ...product, stock: await stockOf(reads, product) });
+  });
+  router.all("/:productId", allow("GET", "HEAD"));
+  return router;
+}
+
+function orderAnswer(status: number, order: Order): Answer {
+  const headers = {
+    "content-type": "application/json; charset=utf-8",
+    location: `/orders/${encodeURIComponent(order.orderId)}`,
+    etag: etagOf(JSON.stringify(order)),
+  };
+  return { status, headers, body: order };
+}
+
+function nameOf(request: Request): OrderName {
+  return { tenant: caller(request).tenant, orderId: idOf(request, "orderId") };
+}

@@ -1,0 +1,82 @@
+/** Orders: created under an id that the shop makes, or that the client chose. */
+import { createOnce } from "ichido/guards";
+import { select, type Sql } from "../sql.ts";
+import { productOf } from "./catalogue.ts";
+
+export type OrderStatus = "pending" | "paid";
+
+export interface OrderName {
+  readonly tenant: string;
+  readonly orderId: string;
+}
+
+export interface OrderRequest {
+  readonly productId: string;
+  readonly quantity: number;
+}
+
+export interface Order extends OrderRequest {
+  readonly orderId: string;
+  /** Quantity × price on the day it was ordered, in minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly status: OrderStatus;
+  readonly version: number;
+  readonly createdAt: string;
+}
+
+export const orderMigrations: readonly string[] = [
+  `CREATE TABLE orders (
+     tenant TEXT NOT NULL, order_id TEXT NOT NULL, user_id TEXT NOT NULL, product_id TEXT NOT NULL,
+     quantity INTEGER NOT NULL CHECK (quantity > 0), amount INTEGER NOT NULL CHECK (amount > 0), currency TEXT NOT NULL,
+     status TEXT NOT NULL CHECK (status IN ('pending', 'paid')), version INTEGER NOT NULL, created_at TEXT NOT NULL,
+     PRIMARY KEY (tenant, order_id)
+   ) STRICT;`,
+];
+
+export type PlaceResult =
+  | { readonly outcome: "created" | "same"; readonly order: Order }
+  | { readonly outcome: "conflict" };
+
+/** Only product and quantity make an order the same: its price may have changed since. */
+export async function placeOrder(
+  on: Sql,
+  name: OrderName & { readonly user: string },
+  { productId, quantity }: OrderRequest,
+): Promise<PlaceResult> {
+  const { tenant, orderId, user } = name;
+  const product = productOf(productId);
+  if (product === undefined) throw new Error(`product ${productId} was not checked`);
+  const { outcome } = await createOnce(on, {
+    table: "orders",
+    key: { tenant, order_id: orderId },
+    content: { product_id: productId, quantity },
+    other: {
+      user_id: user,
+      amount: product.price * quantity,
+      currency: product.currency,
+      status: "pending",
+      version: 1,
+      created_at: new Date().toISOString(),
+    },
+  });
+  const order = outcome === "conflict" ? undefined : await findOrder(on, name);
+  return outcome === "conflict" || order === undefined ? { outcome: "conflict" } : { outcome, order };
+}
+
+interface Row {
+  readonly product_id: string;
+  readonly quantity: number;
+  readonly amount: number;
+  readonly currency: string;
+  readonly status: OrderStatus;
+  readonly version: number;
+  readonly created_at: string;
+}
+
+export async function findOrder(on: Sql, { tenant, orderId }: OrderName): Promise<Order | undefined> {
+  const [row] = await select<Row>(on)`SELECT * FROM orders WHERE tenant = ${tenant} AND order_id = ${orderId}`;
+  if (row === undefined) return undefined;
+  const { product_id: productId, quantity, amount, currency, status, version, created_at: createdAt } = row;
+  return { orderId, productId, quantity, amount, currency, status, version, createdAt };
+}
