@@ -49,8 +49,8 @@ export function startReconciler({ ichido, operations, log }: ReconcilerOptions):
     }
   }
 
-  function isDue({ holdReason, fence }: StoredRecord): boolean {
-    return holdReason === undefined && (pauses.get(String(fence)) ?? 0) <= performance.now();
+  function isDue(record: StoredRecord): boolean {
+    return record.holdReason === undefined && (pauses.get(nameOf(record)) ?? 0) <= performance.now();
   }
 
   async function settle(record: StoredRecord, find: FindAnswer): Promise<void> {
@@ -58,7 +58,7 @@ export function startReconciler({ ichido, operations, log }: ReconcilerOptions):
     const answer = await find(record, signal);
     if (answer === undefined) {
       if (pauses.size >= PAUSES_MAX) pauses.clear();
-      if (interim === undefined) pauses.set(String(fence), performance.now() + VANISHED_PAUSE_MS);
+      if (interim === undefined) pauses.set(nameOf(record), performance.now() + VANISHED_PAUSE_MS);
       return;
     }
     // Any refusal means that the record has moved on: the next round sees what is left to do.
@@ -87,6 +87,11 @@ export function startReconciler({ ichido, operations, log }: ReconcilerOptions):
     stopping.abort();
     await running;
   };
+}
+
+/** One attempt's record: a later attempt is looked into anew. */
+function nameOf({ identity, fence }: StoredRecord): string {
+  return `${fence} ${identity.key}`;
 }
 
 function storedOf({ status, headers, body }: Answer): StoredResponse {

@@ -9,6 +9,7 @@ import { migrations } from "../src/migrations.ts";
 import type { Attempt, PaymentRepository } from "../src/payments/payment-repository.ts";
 import { IllegalTransitionError, mayBecome, type Payment, type PaymentStatus } from "../src/payments/payment.ts";
 import { sqlitePaymentRepository } from "../src/payments/sqlite-payment-repository.ts";
+import { until } from "./support/poll.ts";
 import { newFolder } from "./support/program.ts";
 
 const statuses: readonly PaymentStatus[] = ["requested", "unknown", "captured", "declined", "refunded"];
@@ -98,6 +99,26 @@ describe("payments in SQLite", () => {
     expect(await payments.settle(payment, { status: "captured", chargeId: "ch_1" })).toMatchObject({
       status: "captured",
     });
+  });
+
+  it("one asker at a time finds out an open outcome, and an asker that died is succeeded", async () => {
+    const payment = await opened(1, 10);
+    expect(await payments.beginInquiry(payment, 10_000)).toBe(true);
+    expect(await payments.beginInquiry(payment, 10_000)).toBe(false);
+    await payments.endInquiry(payment);
+    expect(await payments.beginInquiry(payment, 1)).toBe(true);
+    await until("the inquiry has run out", () => payments.beginInquiry(payment, 10_000));
+  });
+
+  it("finds a payment by the fence of its latest attempt, and no other payment under the same key", async () => {
+    const { paymentId } = await opened(1, 10);
+    const owner = { key: "key-1", tenant: "acme", user: "user-1" };
+    expect(await payments.findByAttempt({ ...owner, fence: 10 })).toMatchObject({ paymentId });
+    expect(await payments.findByAttempt({ ...owner, fence: 11 })).toBeUndefined();
+    expect(await payments.findByAttempt({ ...owner, fence: 10, user: "user-2" })).toBeUndefined();
+    await opened(2, 20);
+    expect(await payments.findByAttempt({ ...owner, fence: 10 })).toBeUndefined();
+    expect(await payments.findByAttempt({ ...owner, fence: 20 })).toMatchObject({ paymentId });
   });
 
   it("finds a payment for its tenant only", async () => {
