@@ -12,13 +12,20 @@ export function numberArray(numbers: readonly number[]): string {
 
 /** For short values; long ones travel as one binary parameter. */
 export function bytesArray(values: readonly (Uint8Array | null | undefined)[]): string {
-  const elements = values.map((bytes) =>
-    bytes === null || bytes === undefined ? "NULL" : `"\\\\x${bufferOf(bytes).toString("hex")}"`,
-  );
+  const elements = values.map((bytes) => (bytes === null || bytes === undefined ? "NULL" : `"\\\\x${hexOf(bytes)}"`));
   return `{${elements.join(",")}}`;
+}
+
+/** Hashes go through one buffer: a view made for each of them costs more than the digits. */
+const desk = Buffer.alloc(64);
+
+function hexOf(bytes: Uint8Array): string {
+  if (bytes.length > desk.length) return bufferOf(bytes).toString("hex");
+  desk.set(bytes);
+  return desk.toString("hex", 0, bytes.length);
 }
 
 /** The same bytes, not a copy. */
 export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
