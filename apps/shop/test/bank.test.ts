@@ -115,6 +115,9 @@ describe("the bank", () => {
     expect((await refund(`${order.reference}-3`, 300)).status).toBe(201);
     const { refunds } = (await send(`${bank.url}/ledger`)).body as { refunds: { amount: number; chargeId: string }[] };
     expect(refunds.map(({ amount }) => amount)).toEqual([200, 300]);
+    const find = async (reference: string) => (await send(`${bank.url}/refunds?reference=${reference}`)).body;
+    expect(await find(`${order.reference}-3`)).toMatchObject({ refunds: [{ amount: 300, chargeId }], declines: [] });
+    expect(await find(`${order.reference}-2`)).toEqual({ refunds: [], declines: [] });
     expect(refunds.every((each) => each.chargeId === chargeId)).toBe(true);
   });
 

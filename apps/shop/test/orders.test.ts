@@ -129,3 +129,27 @@ describe("an order that takes long", () => {
     expect((await send(url)).body).toMatchObject({ state: "completed", result: made.headers.get("location") });
   });
 });
+
+describe("two shops on one folder", () => {
+  it("A01 C-04 order once for each of 40 keys under four simultaneous requests per key, and never fail", async () => {
+    const shared = { SHOP_DATA: newFolder(), ...settings };
+    const shops = await Promise.all([startShop(shared), startShop(shared)]);
+    const keys = Array.from({ length: 40 }, () => randomUUID());
+    const seen = new Set<number>();
+    const ordered = (key: string, turn: number) =>
+      until("an order", async () => {
+        const reply = await order(shops[turn % 2] as Shop, { key });
+        seen.add(reply.status);
+        return reply.status === 201 ? reply : undefined;
+      });
+    const answers = await Promise.all(
+      keys.map((key) => Promise.all(Array.from({ length: 4 }, (_, turn) => ordered(key, turn)))),
+    );
+    expect([...seen].filter((status) => status !== 201 && status !== 202)).toEqual([]);
+    for (const replies of answers) {
+      expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+      expect(replies.filter(({ headers }) => headers.get("idempotency-replayed") === null)).toHaveLength(1);
+    }
+    expect(new Set(answers.map(([reply]) => reply?.body.orderId)).size).toBe(keys.length);
+  });
+});
