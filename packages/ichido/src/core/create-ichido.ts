@@ -41,7 +41,8 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
   if (settings.onEvent !== undefined) listeners.add(settings.onEvent);
 
   function emit(event: IchidoEvent): void {
-    if (event.type === "warning" && listeners.size === 0)
+    // Listeners added later count and log; only `onEvent` takes the warnings over.
+    if (event.type === "warning" && settings.onEvent === undefined)
       process.emitWarning(event.message, { code: event.code, type: "IchidoWarning" });
     for (const listener of listeners) {
       try {

@@ -158,7 +158,7 @@ describe("run", () => {
     expect((await store.list({ limit: 1, label: { name: "order", value: "o-1" } })).records).toHaveLength(1);
   });
 
-  it("warnings go to the process where nobody listens", async () => {
+  it("warnings go to the process where no onEvent takes them", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     const ichido = createIchido({ store: memoryStore(), scope: () => scope, onUnknown: "rerun", retentionMs: 1_000 });
     expect((await warned).message).toContain("24 hours");

@@ -1,0 +1,4 @@
+declare module "idempotency-backend/express" {
+  const middleware: unknown;
+  export default middleware;
+}
