@@ -1,0 +1,49 @@
+/** A server whose memory is watched: prints its port, then answers GET /memory with what is in use after a collection. */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { createIchido } from "ichido";
+import { captureBody, idempotency } from "ichido/express";
+import { memoryStore } from "ichido/memory";
+
+const mebibyte = 1_048_576;
+const ichido = createIchido<express.Request>({
+  store: memoryStore({ recordsMax: 1_000 }),
+  scope: () => ({ tenant: "t" }),
+  onUnknown: "rerun",
+  sweepMs: "off",
+});
+const app = express();
+let peak = 0;
+setInterval(() => {
+  const { heapUsed, external } = process.memoryUsage();
+  peak = Math.max(peak, heapUsed + external);
+}, 5).unref();
+app.get("/memory", (_req, res) => {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  res.json({ used: heapUsed + external, peak });
+  peak = 0;
+});
+const requestBytesMax = 32 * mebibyte;
+app.use(captureBody({ requestBytesMax }), express.json());
+app.post("/upload", idempotency(ichido, { operation: "upload" }, { requestBytesMax }), async (req, res) => {
+  let bytes = 0;
+  for await (const chunk of req as AsyncIterable<Buffer>) bytes += chunk.length;
+  res.status(201).json({ bytes });
+});
+app.post("/download", idempotency(ichido, { operation: "download" }), async (_req, res) => {
+  const chunk = Buffer.alloc(mebibyte, 7);
+  for (let sent = 0; sent < 100; sent += 1) {
+    if (!res.write(chunk)) await once(res, "drain");
+  }
+  res.end();
+});
+app.post(
+  "/small",
+  idempotency(ichido, { operation: "small", retentionMs: 400 }),
+  (_req, res) => void res.status(201).json({ ok: true }),
+);
+const server = app.listen(0, "127.0.0.1");
+await once(server, "listening");
+console.log(`listening on ${(server.address() as AddressInfo).port}`);
