@@ -9,8 +9,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",
-    // Most tests wait for a server or a process: two files at a time even on a small machine.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Most tests wait for a server or a process: three files at a time even on a small machine.
+    maxWorkers: Math.max(3, availableParallelism()),
     globalSetup: ["test/global-setup.ts"],
     setupFiles: ["test/support/worker.ts"],
     // The state machine: a branch that no test takes is a promise that nobody checks.
