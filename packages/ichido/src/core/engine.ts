@@ -1,47 +1,26 @@
 /** The only state machine: every request to a protected route, and every `run`, is decided here. */
+import { createDecide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
+import { sleep, withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
-import { isIchidoError, RequestBodyError } from "./errors.ts";
-import type { IchidoEvent, RequestOutcome } from "./events.ts";
+import type { IchidoEvent } from "./events.ts";
 import { createExecution, type Grant, type LiveExecution } from "./execution.ts";
-import { fingerprintOf } from "./fingerprint.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createHousekeeping } from "./housekeeping.ts";
-import { parseKey } from "./key.ts";
-import { judgeKey } from "./key-policy.ts";
 import type { NeutralRequest, NeutralResponse } from "./message.ts";
-import type { Labels, ResolvedRoute, RouteOptions } from "./options.ts";
-import type { Fingerprint, Identity, Key, OwnerToken, StoredResponse } from "./record.ts";
+import type { ResolvedRoute, RouteOptions } from "./options.ts";
+import type { OwnerToken, StoredResponse } from "./record.ts";
 import { recover } from "./recovery.ts";
 import { replayOf } from "./recorder.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import { createRefusals } from "./refusals.ts";
-import { checkScope, identityOf, keyHashOf, operationIdOf, sharedScope } from "./scope.ts";
+import type { Ask, Ruling } from "./ruling.ts";
+import { keyHashOf, operationIdOf } from "./scope.ts";
 import type { ClaimRequest, ClaimResult, SweepResult } from "./store.ts";
-import { createStoreCalls, failureDetail, StoreFailure } from "./store-calls.ts";
+import { createStoreCalls, failureDetail } from "./store-calls.ts";
 import { createTransactionMode, type InsideTransaction } from "./transaction-mode.ts";
 import { checked, optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
 import { createWaiting } from "./waiting.ts";
-import { sleep, withDeadline } from "./deadline.ts";
-
-/** What is claimed, whoever asks: a request or a function call. */
-export interface Ask<Native> {
-  readonly identity: Identity;
-  readonly fingerprint: Fingerprint;
-  readonly route: ResolvedRoute<Native>;
-  readonly labels: Labels | undefined;
-  readonly startedMs: number;
-}
-
-/** The outcome of an ask, before it takes the form of an HTTP answer or of a value. */
-export type Ruling =
-  | { readonly kind: "execute"; readonly execution: LiveExecution }
-  | { readonly kind: "replay"; readonly stored: StoredResponse; readonly waited: boolean }
-  | { readonly kind: "mismatch" }
-  | { readonly kind: "in-flight"; readonly leaseLeftMs: number }
-  | { readonly kind: "unknown"; readonly interim?: StoredResponse; readonly holdReason?: string }
-  | { readonly kind: "not-visible-yet" }
-  | { readonly kind: "full" };
 
 export interface Health {
   readonly ok: boolean;
@@ -298,142 +277,6 @@ export function createEngine<Native>(
     return refusals.refuse("store-unavailable", { detail: failureDetail(error), retryAfter: 1 });
   }
 
-  function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome {
-    switch (ruling.kind) {
-      case "replay":
-        if (ruling.stored.kind === "tombstone") return "response_not_stored";
-        return ruling.waited ? "replayed_after_wait" : "replayed";
-      case "mismatch":
-        return "key_reused";
-      case "in-flight":
-        return "in_progress";
-      case "unknown":
-      case "not-visible-yet":
-        return "outcome_unknown";
-      case "full":
-        return "store_error";
-    }
-  }
-
-  function responseTo(ask: Ask<Native>, ruling: Exclude<Ruling, { kind: "execute" }>): NeutralResponse {
-    const { route, identity } = ask;
-    switch (ruling.kind) {
-      case "replay":
-        return answerFor(ask, ruling.stored);
-      case "mismatch":
-        return refusals.reused(route);
-      case "in-flight":
-        return refusals.inFlight(route, identity, ruling.leaseLeftMs);
-      case "unknown":
-        return refusals.unknown(route, identity, ruling);
-      case "not-visible-yet":
-        return refusals.notVisibleYet(route, identity);
-      case "full":
-        return refusals.refuse("store-unavailable", {
-          detail: "The store is full and takes no new keys.",
-          retryAfter: 1,
-        });
-    }
-  }
-
-  async function decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision> {
-    if (!route.methods.has(request.method)) return { kind: "pass" };
-    const startedMs = environment.monotonicMs();
-
-    /** In observe mode a refusal is counted and the request runs. */
-    function refused(outcome: RequestOutcome, response: NeutralResponse, keyHash?: string): Decision {
-      emit({
-        type: "request",
-        operation: route.operation,
-        outcome,
-        observed: !route.enforce,
-        status: response.status,
-        durationMs: environment.monotonicMs() - startedMs,
-        ...(keyHash === undefined ? {} : { keyHash }),
-      });
-      return route.enforce ? { kind: "reject", response } : { kind: "pass" };
-    }
-
-    const parsed = parseKey(request.headerLines(route.profile.header), route.profile);
-    if (!parsed.ok) {
-      if (parsed.reason === "invalid") {
-        return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: parsed.detail }));
-      }
-      if (route.requiredFor.has(request.method)) {
-        return refused("key_missing", refusals.refuse("idempotency-key-required", { detail: parsed.detail }));
-      }
-      emit({
-        type: "request",
-        operation: route.operation,
-        outcome: "bypassed",
-        observed: false,
-        status: undefined,
-        durationMs: 0,
-      });
-      return { kind: "pass" };
-    }
-    const judgement = judgeKey(parsed.key, route.keyPolicy);
-    if (judgement.verdict === "refuse") {
-      return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: judgement.detail }));
-    }
-    if (judgement.verdict === "warn") {
-      emit({ type: "warning", code: `key-${judgement.reason}`, message: `${route.operation}: ${judgement.detail}` });
-    }
-    if (closing) {
-      return refused("refused", refusals.refuse("engine-closed", { detail: "Ask another server.", retryAfter: 1 }));
-    }
-
-    let ask: Ask<Native>;
-    try {
-      ask = await askOf(request, route, parsed.key, startedMs);
-    } catch (error) {
-      if (error instanceof RequestBodyError && error.code !== "body-unavailable") {
-        return refused("refused", refusals.refuse(error.code, { detail: error.message }));
-      }
-      if (route.enforce) throw error;
-      const code = isIchidoError(error) ? error.code : "observe-failed";
-      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed`, error });
-      return { kind: "pass" };
-    }
-
-    const keyHash = keyHashOf(ask.identity);
-    let ruling: Ruling;
-    try {
-      ruling = await rule(ask);
-    } catch (error) {
-      const response = unavailable(error);
-      const decision = refused("store_error", response, keyHash);
-      // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
-      const unclaimed = error instanceof StoreFailure && error.verb === "claim";
-      return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
-    }
-    if (ruling.kind === "execute") return ruling;
-    const response = responseTo(ask, ruling);
-    const decision = refused(outcomeOf(ruling), response, keyHash);
-    return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
-  }
-
-  async function askOf(
-    request: NeutralRequest<Native>,
-    route: ResolvedRoute<Native>,
-    key: Key,
-    startedMs: number,
-  ): Promise<Ask<Native>> {
-    const scope = settings.scope === undefined ? sharedScope : checkScope(settings.scope(request.native));
-    const labels = labelsOf(request.native, route);
-    const body = await request.body();
-    const { profile } = route;
-    const fingerprint = fingerprintOf({
-      method: request.method,
-      target: request.target,
-      mediaType: request.headerLines("content-type")[0],
-      body,
-      options: route.fingerprint,
-      ...(profile.operationInIdentity ? {} : { operation: route.operation }),
-    });
-    return { identity: identityOf(scope, route.operation, key, profile), fingerprint, route, labels, startedMs };
-  }
-
   const transactionMode =
     settings.transactions === undefined
       ? undefined
@@ -450,22 +293,6 @@ export function createEngine<Native>(
           unavailable: () => unavailable(undefined),
           rulingOf,
         });
-
-  /** Labels are for searching: a function that fails must not stop a payment. */
-  function labelsOf(native: Native, route: ResolvedRoute<Native>): Labels | undefined {
-    if (route.labels === undefined) return undefined;
-    try {
-      return checkLabels(route.labels(native), emit);
-    } catch (error) {
-      emit({
-        type: "warning",
-        code: "labels-failed",
-        message: `${route.operation}: the labels function failed`,
-        error,
-      });
-      return undefined;
-    }
-  }
 
   let closed: Promise<void> | undefined;
 
@@ -484,6 +311,17 @@ export function createEngine<Native>(
     heartbeat.stop();
     housekeeping.stop();
   }
+
+  const decide = createDecide<Native>({
+    environment,
+    emit,
+    refusals,
+    scope: settings.scope,
+    rule,
+    answerFor,
+    unavailable,
+    isClosing: () => closing,
+  });
 
   return {
     decide,
@@ -520,25 +358,4 @@ export function createEngine<Native>(
       return closed;
     },
   };
-}
-
-/** Labels are for searching, not for deciding: a bad one is dropped with a warning and never stops a request. */
-export function checkLabels(labels: Labels, emit: (event: IchidoEvent) => void): Labels {
-  const sound: Record<string, string> = Object.create(null) as Record<string, string>;
-  let count = 0;
-  for (const [name, value] of Object.entries(labels)) {
-    const fits =
-      typeof value === "string" && value.length <= limits.labelLengthMax && name.length <= limits.labelLengthMax;
-    if (fits && count < limits.labelsMax) {
-      sound[name] = value;
-      count += 1;
-    } else {
-      emit({
-        type: "warning",
-        code: "label-dropped",
-        message: `label ${JSON.stringify(name.slice(0, 40))} was dropped`,
-      });
-    }
-  }
-  return sound;
 }

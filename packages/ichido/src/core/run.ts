@@ -1,7 +1,9 @@
 /** `ichido.run`: the same engine for any function, with values instead of HTTP answers. */
 import type { Context } from "./context.ts";
 import { IchidoError, isIchidoError } from "./errors.ts";
-import { checkLabels, type Ask, type Engine, type Ruling } from "./engine.ts";
+import { checkLabels } from "./decide.ts";
+import type { Engine } from "./engine.ts";
+import type { Ask, Ruling } from "./ruling.ts";
 import type { IchidoListener } from "./events.ts";
 import { fingerprintOfInput } from "./fingerprint.ts";
 import type { Environment } from "./environment.ts";

@@ -2,7 +2,7 @@
 import { answerOf } from "./answer.ts";
 import type { Context } from "./context.ts";
 import type { HandlerOutcome, Settled } from "./decision.ts";
-import type { Ask } from "./engine.ts";
+import type { Ask } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
 import { IchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";

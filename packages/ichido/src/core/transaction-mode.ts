@@ -5,7 +5,7 @@
  */
 import { sleep, withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
-import type { Ask, Ruling } from "./engine.ts";
+import type { Ask, Ruling } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";

@@ -1,0 +1,209 @@
+/** From a request to a decision: the order of checks, and the form that a ruling takes over HTTP. */
+import type { Decision } from "./decision.ts";
+import { limits } from "./defaults.ts";
+import type { Environment } from "./environment.ts";
+import { isIchidoError, RequestBodyError } from "./errors.ts";
+import type { IchidoEvent, IchidoListener, RequestOutcome } from "./events.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { parseKey } from "./key.ts";
+import { judgeKey } from "./key-policy.ts";
+import type { NeutralRequest, NeutralResponse } from "./message.ts";
+import type { Labels, ResolvedRoute } from "./options.ts";
+import type { Key, Scope, StoredResponse } from "./record.ts";
+import type { Refusals } from "./refusals.ts";
+import type { Ask, Ruling } from "./ruling.ts";
+import { checkScope, identityOf, keyHashOf, sharedScope } from "./scope.ts";
+import { StoreFailure } from "./store-calls.ts";
+
+function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome {
+  switch (ruling.kind) {
+    case "replay":
+      if (ruling.stored.kind === "tombstone") return "response_not_stored";
+      return ruling.waited ? "replayed_after_wait" : "replayed";
+    case "mismatch":
+      return "key_reused";
+    case "in-flight":
+      return "in_progress";
+    case "unknown":
+    case "not-visible-yet":
+      return "outcome_unknown";
+    case "full":
+      return "store_error";
+  }
+}
+
+export interface DecideParts<Native> {
+  readonly environment: Environment;
+  readonly emit: IchidoListener;
+  readonly refusals: Refusals;
+  /** Absent: keys are shared by all callers. */
+  readonly scope: ((request: Native) => Scope) | undefined;
+  readonly rule: (ask: Ask<Native>) => Promise<Ruling>;
+  readonly answerFor: (ask: Ask<Native>, stored: StoredResponse) => NeutralResponse;
+  readonly unavailable: (error: unknown) => NeutralResponse;
+  readonly isClosing: () => boolean;
+}
+
+export function createDecide<Native>(
+  parts: DecideParts<Native>,
+): (request: NeutralRequest<Native>, route: ResolvedRoute<Native>) => Promise<Decision> {
+  const { environment, emit, refusals } = parts;
+
+  function responseTo(ask: Ask<Native>, ruling: Exclude<Ruling, { kind: "execute" }>): NeutralResponse {
+    const { route, identity } = ask;
+    switch (ruling.kind) {
+      case "replay":
+        return parts.answerFor(ask, ruling.stored);
+      case "mismatch":
+        return refusals.reused(route);
+      case "in-flight":
+        return refusals.inFlight(route, identity, ruling.leaseLeftMs);
+      case "unknown":
+        return refusals.unknown(route, identity, ruling);
+      case "not-visible-yet":
+        return refusals.notVisibleYet(route, identity);
+      case "full":
+        return refusals.refuse("store-unavailable", {
+          detail: "The store is full and takes no new keys.",
+          retryAfter: 1,
+        });
+    }
+  }
+
+  async function decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision> {
+    if (!route.methods.has(request.method)) return { kind: "pass" };
+    const startedMs = environment.monotonicMs();
+
+    /** In observe mode a refusal is counted and the request runs. */
+    function refused(outcome: RequestOutcome, response: NeutralResponse, keyHash?: string): Decision {
+      emit({
+        type: "request",
+        operation: route.operation,
+        outcome,
+        observed: !route.enforce,
+        status: response.status,
+        durationMs: environment.monotonicMs() - startedMs,
+        ...(keyHash === undefined ? {} : { keyHash }),
+      });
+      return route.enforce ? { kind: "reject", response } : { kind: "pass" };
+    }
+
+    const parsed = parseKey(request.headerLines(route.profile.header), route.profile);
+    if (!parsed.ok) {
+      if (parsed.reason === "invalid") {
+        return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: parsed.detail }));
+      }
+      if (route.requiredFor.has(request.method)) {
+        return refused("key_missing", refusals.refuse("idempotency-key-required", { detail: parsed.detail }));
+      }
+      emit({
+        type: "request",
+        operation: route.operation,
+        outcome: "bypassed",
+        observed: false,
+        status: undefined,
+        durationMs: 0,
+      });
+      return { kind: "pass" };
+    }
+    const judgement = judgeKey(parsed.key, route.keyPolicy);
+    if (judgement.verdict === "refuse") {
+      return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: judgement.detail }));
+    }
+    if (judgement.verdict === "warn") {
+      emit({ type: "warning", code: `key-${judgement.reason}`, message: `${route.operation}: ${judgement.detail}` });
+    }
+    if (parts.isClosing()) {
+      return refused("refused", refusals.refuse("engine-closed", { detail: "Ask another server.", retryAfter: 1 }));
+    }
+
+    let ask: Ask<Native>;
+    try {
+      ask = await askOf(request, route, parsed.key, startedMs);
+    } catch (error) {
+      if (error instanceof RequestBodyError && error.code !== "body-unavailable") {
+        return refused("refused", refusals.refuse(error.code, { detail: error.message }));
+      }
+      if (route.enforce) throw error;
+      const code = isIchidoError(error) ? error.code : "observe-failed";
+      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed`, error });
+      return { kind: "pass" };
+    }
+
+    const keyHash = keyHashOf(ask.identity);
+    let ruling: Ruling;
+    try {
+      ruling = await parts.rule(ask);
+    } catch (error) {
+      const response = parts.unavailable(error);
+      const decision = refused("store_error", response, keyHash);
+      // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
+      const unclaimed = error instanceof StoreFailure && error.verb === "claim";
+      return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
+    }
+    if (ruling.kind === "execute") return ruling;
+    const response = responseTo(ask, ruling);
+    const decision = refused(outcomeOf(ruling), response, keyHash);
+    return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
+  }
+
+  async function askOf(
+    request: NeutralRequest<Native>,
+    route: ResolvedRoute<Native>,
+    key: Key,
+    startedMs: number,
+  ): Promise<Ask<Native>> {
+    const scope = parts.scope === undefined ? sharedScope : checkScope(parts.scope(request.native));
+    const labels = labelsOf(request.native, route);
+    const body = await request.body();
+    const { profile } = route;
+    const fingerprint = fingerprintOf({
+      method: request.method,
+      target: request.target,
+      mediaType: request.headerLines("content-type")[0],
+      body,
+      options: route.fingerprint,
+      ...(profile.operationInIdentity ? {} : { operation: route.operation }),
+    });
+    return { identity: identityOf(scope, route.operation, key, profile), fingerprint, route, labels, startedMs };
+  }
+
+  /** Labels are for searching: a function that fails must not stop a payment. */
+  function labelsOf(native: Native, route: ResolvedRoute<Native>): Labels | undefined {
+    if (route.labels === undefined) return undefined;
+    try {
+      return checkLabels(route.labels(native), emit);
+    } catch (error) {
+      emit({
+        type: "warning",
+        code: "labels-failed",
+        message: `${route.operation}: the labels function failed`,
+        error,
+      });
+      return undefined;
+    }
+  }
+
+  return decide;
+}
+
+/** Labels are for searching, not for deciding: a bad one is dropped with a warning and never stops a request. */
+export function checkLabels(labels: Labels, emit: (event: IchidoEvent) => void): Labels {
+  const sound: Record<string, string> = Object.create(null) as Record<string, string>;
+  let count = 0;
+  for (const [name, value] of Object.entries(labels)) {
+    const fits =
+      typeof value === "string" && value.length <= limits.labelLengthMax && name.length <= limits.labelLengthMax;
+    if (fits && count < limits.labelsMax) {
+      sound[name] = value;
+      count += 1;
+    } else {
+      emit({
+        type: "warning",
+        code: "label-dropped",
+        message: `label ${JSON.stringify(name.slice(0, 40))} was dropped`,
+      });
+    }
+  }
+  return sound;
+}
