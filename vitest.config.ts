@@ -8,6 +8,9 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Real servers, processes and signals on a shared machine: one bad moment is not a defect, two in a row are. Locally a
+    // test has one try, so that a flaky one is noticed where it can be mended.
+    retry: process.env["CI"] === "true" ? 1 : 0,
     pool: "forks",
     // Most tests wait for a server or a process: three files at a time even on a small machine.
     maxWorkers: Math.max(3, availableParallelism()),
