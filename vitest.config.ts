@@ -6,8 +6,8 @@ export default defineConfig({
   resolve: { conditions: ["ichido-source", "node"] },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
     // Real servers, processes and signals on a shared machine: one bad moment is not a defect, two in a row are. Locally a
     // test has one try, so that a flaky one is noticed where it can be mended.
     retry: process.env["CI"] === "true" ? 1 : 0,
