@@ -9,15 +9,21 @@ const source = join(root, "packages", "ichido", "src");
 const check = process.argv.includes("--check");
 
 /** Folders that may hold `sql/`, `lua/` and `migrations/`; each gets a `statements.generated.ts`. */
-const rooms = ["stores/sqlite", "stores/postgres", "stores/mysql", "stores/redis", "outbox", "inbox"].flatMap(
-  (room) => {
-    const folder = join(source, room);
-    if (!existsSync(folder)) return [];
-    const dialects = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const nested = dialects.filter((entry) => existsSync(join(folder, entry.name, "sql")));
-    return [folder, ...nested.map((entry) => join(folder, entry.name))];
-  },
-);
+const rooms = [
+  "stores/sqlite",
+  "stores/postgres",
+  "stores/mysql",
+  "stores/redis",
+  "brokers/redis-streams",
+  "outbox",
+  "inbox",
+].flatMap((room) => {
+  const folder = join(source, room);
+  if (!existsSync(folder)) return [];
+  const dialects = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const nested = dialects.filter((entry) => existsSync(join(folder, entry.name, "sql")));
+  return [folder, ...nested.map((entry) => join(folder, entry.name))];
+});
 
 function camel(name: string): string {
   return name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,5 +1,6 @@
 /** NestJS's own layers around a protected handler: what they see on the first run, and that a replay is the first bytes. */
 import "reflect-metadata";
+import { createHash, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import {
   BadRequestException,
@@ -17,6 +18,7 @@ import {
   Res,
   StreamableFile,
   UseFilters,
+  UploadedFile,
   UseGuards,
   UseInterceptors,
   type ArgumentsHost,
@@ -24,7 +26,7 @@ import {
   type ExecutionContext,
 } from "@nestjs/common";
 import { APP_INTERCEPTOR, NestFactory, Reflector } from "@nestjs/core";
-import { ExpressAdapter } from "@nestjs/platform-express";
+import { ExpressAdapter, FileInterceptor } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import { Exclude } from "class-transformer";
 import compression from "compression";
@@ -489,6 +491,54 @@ describe.each(Object.keys(platforms) as Platform[])("nest on %s", (platform) => 
 });
 
 describe("nest on express", () => {
+  it("A28 an upload waits for FileInterceptor: the handler gets the file, a retry replays, other content is refused", async () => {
+    const got: string[] = [];
+    const controller = controllerOf({
+      upload: {
+        handler: ({ buffer, originalname }: { buffer: Buffer; originalname: string }) => {
+          got.push(createHash("sha256").update(buffer).digest("hex"));
+          return { name: originalname, bytes: buffer.length };
+        },
+        decorators: [UseInterceptors(FileInterceptor("scan")), Idempotent({ operation: "upload" })],
+        parameters: [UploadedFile() as Parameter],
+      },
+    });
+    const { url } = await start("express", controller);
+    const send = (file: Buffer): Promise<Response> => {
+      const form = new FormData();
+      form.append("scan", new Blob([new Uint8Array(file)]), "a.bin");
+      return fetch(`${url}/upload`, { method: "POST", headers: { "idempotency-key": '"upload"' }, body: form });
+    };
+    const file = randomBytes(3 * 1_048_576);
+    const first = await send(file);
+    expect([first.status, await first.json()]).toEqual([201, { name: "a.bin", bytes: file.length }]);
+    const second = await send(file);
+    expect([second.status, second.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
+    file[file.length - 1] = (file.at(-1) ?? 0) ^ 1;
+    expect((await send(file)).status).toBe(422);
+    file[file.length - 1] = (file.at(-1) ?? 0) ^ 1;
+    expect(got).toEqual([createHash("sha256").update(file).digest("hex")]);
+  });
+
+  it("R-11 what a pipe refuses is the handler's own answer, and is replayed", async () => {
+    let looked = 0;
+    const pipe = {
+      transform(): never {
+        looked += 1;
+        throw new BadRequestException("no such amount");
+      },
+    };
+    const controller = controllerOf({
+      pay: {
+        handler: () => ({}),
+        decorators: [Idempotent({ operation: "pay" })],
+        parameters: [Body(pipe) as Parameter],
+      },
+    });
+    const refused = await replays(await start("express", controller), "pay", () => looked);
+    expect(refused.status).toBe(400);
+  });
+
   it("A26 replays once encoded under compression", async () => {
     let runs = 0;
     const controller = controllerOf({
@@ -510,5 +560,21 @@ describe("the module", () => {
     Module({ imports: [IdempotencyModule.forRoot({} as never)] })(App);
     const starting = NestFactory.create(App, new ExpressAdapter(), { logger: false, abortOnError: false });
     await expect(starting).rejects.toMatchObject({ code: "option-invalid" });
+  });
+});
+
+describe("@Idempotent()", () => {
+  it.each([
+    [{ operation: "" }, /option operation: /],
+    [{ operation: "pay", leaseMs: 0 }, /option leaseMs: /],
+    [{ operation: "pay", methods: ["GET"] }, /option methods: /],
+    [{ operation: "pay", profile: "mine" as never }, /option profile: /],
+  ])("stops the start with an option that is not sound: %j", (options, message) => {
+    expect(() => Idempotent(options)).toThrow(message);
+  });
+
+  it("leaves to the engine what the engine may add", () => {
+    expect(() => Idempotent({ operation: "pay", profile: "polling" })).not.toThrow();
+    expect(() => Idempotent({ operation: "pay", mode: "transaction" })).not.toThrow();
   });
 });

@@ -7,6 +7,7 @@ import express4 from "express4";
 import { captureBody } from "ichido/express";
 import type { RequestBody } from "ichido";
 import { afterEach, describe, expect, it } from "vitest";
+import { bodyLimitsOf } from "../../packages/ichido/src/http/body-limits.ts";
 import { neutralRequest, type NodeRequest } from "../../packages/ichido/src/http/node-request.ts";
 import { captureBytes } from "../../packages/ichido/src/http/request-bytes.ts";
 import { ask, connect, until } from "./wire.ts";
@@ -35,7 +36,7 @@ async function serve(listener: Listener): Promise<number> {
 
 async function look(request: http.IncomingMessage, requestBytesMax = 1_000_000): Promise<Seen> {
   try {
-    return { body: await neutralRequest(request as NodeRequest, { requestBytesMax }).body() };
+    return { body: await neutralRequest(request as NodeRequest, bodyLimitsOf({ requestBytesMax })).body() };
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
     return { error: { code, message } };
@@ -93,7 +94,7 @@ describe("F-08 F-12 an unread body", () => {
     const port = await serve(async (request, response) => {
       // Part of it has arrived by now, the rest waits behind the high water mark.
       await new Promise((resolve) => setTimeout(resolve, 60));
-      captureBytes(request, 1_000_000);
+      captureBytes(request, bodyLimitsOf({ requestBytesMax: 1_000_000 }));
       response.end("answered");
     });
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -105,7 +106,7 @@ describe("F-08 F-12 an unread body", () => {
 
   it("F-12 that was captured and left behind the high water mark is pulled in", async () => {
     const port = await serve(async (request, response) => {
-      captureBytes(request, 1_000_000);
+      captureBytes(request, bodyLimitsOf({ requestBytesMax: 1_000_000 }));
       await new Promise((resolve) => setTimeout(resolve, 60));
       const seen = await look(request);
       response.end(JSON.stringify({ seen: text(seen).length, read: (await readAll(request)).length }));
@@ -314,7 +315,7 @@ for (const [name, framework] of Object.entries({
 
 it("H-08 repeated header lines stay apart, in order", async () => {
   const port = await serve((request, response) => {
-    const neutral = neutralRequest(request as NodeRequest, { requestBytesMax: 1 });
+    const neutral = neutralRequest(request as NodeRequest, bodyLimitsOf({ requestBytesMax: 1 }));
     response.end(JSON.stringify([neutral.headerLines("idempotency-key"), neutral.headerLines("absent")]));
   });
   const reply = await ask(port, { headers: { "Idempotency-Key": ["a", "b"] } });

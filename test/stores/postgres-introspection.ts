@@ -20,7 +20,7 @@ const questions = {
   index: `select line from (select pg_get_indexdef(i.indexrelid) as line from pg_index i join pg_class c on c.oid = i.indrelid
     where c.relnamespace = 'public'::regnamespace) x order by line collate "C"`,
   function: `select p.proname || '(' || pg_get_function_arguments(p.oid) || ') with '
-      || array_to_string(p.proconfig, ', ') || E'\\n' || p.prosrc
+      || coalesce(array_to_string(p.proconfig, ', '), 'nothing set') || E'\\n' || p.prosrc
     from pg_proc p where p.pronamespace = 'public'::regnamespace order by p.proname`,
 } as const;
 

@@ -60,24 +60,34 @@ async function startBoth(task: string, ...args: number[]) {
 
 describe("sqlite: several processes", () => {
   it("S1 200 keys claimed 8 times by each of two processes at once have one winner each", async () => {
-    const store = await open();
     const keys = 200;
     const claims = 8;
-    const children = await startBoth("race", keys, claims);
-    const lines = await Promise.all(children.map((child) => child.waitFor(/^answers (.*)$/, 25_000)));
-    const perProcess = lines.map((line) => JSON.parse(line[1] ?? "") as { key: string; outcome: string }[]);
-    const answers = perProcess.flat();
-    expect(answers).toHaveLength(2 * keys * claims);
-    const winners = new Map<string, number>();
-    for (const { key, outcome } of answers) {
-      expect(["granted", "processing"]).toContain(outcome);
-      if (outcome === "granted") winners.set(key, (winners.get(key) ?? 0) + 1);
+    // One process may be through before the other gets its first turn: such a round proves nothing, and another follows.
+    const roundsMax = 10;
+    let least = 0;
+    for (let round = 1; round <= roundsMax && least === 0; round += 1) {
+      if (round > 1) {
+        for (const each of stores.splice(0)) await each.close();
+        file.remove();
+        file = temporaryFile();
+      }
+      const store = await open();
+      const children = await startBoth("race", keys, claims);
+      const lines = await Promise.all(children.map((child) => child.waitFor(/^answers (.*)$/, 25_000)));
+      const perProcess = lines.map((line) => JSON.parse(line[1] ?? "") as { key: string; outcome: string }[]);
+      const answers = perProcess.flat();
+      expect(answers).toHaveLength(2 * keys * claims);
+      const winners = new Map<string, number>();
+      for (const { key, outcome } of answers) {
+        expect(["granted", "processing"]).toContain(outcome);
+        if (outcome === "granted") winners.set(key, (winners.get(key) ?? 0) + 1);
+      }
+      expect(winners.size).toBe(keys);
+      expect([...winners.values()].every((count) => count === 1)).toBe(true);
+      expect(await store.stats()).toMatchObject({ records: keys, processing: keys });
+      least = Math.min(...perProcess.map((own) => own.filter(({ outcome }) => outcome === "granted").length));
     }
-    expect(winners.size).toBe(keys);
-    const wins = perProcess.map((own) => own.filter(({ outcome }) => outcome === "granted").length);
-    expect(Math.min(...wins), "both processes won some").toBeGreaterThan(0);
-    expect([...winners.values()].every((count) => count === 1)).toBe(true);
-    expect(await store.stats()).toMatchObject({ records: keys, processing: keys });
+    expect(least, "both processes won some").toBeGreaterThan(0);
   });
 
   it("two processes that migrate one new file at once run each migration once", async () => {

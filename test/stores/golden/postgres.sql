@@ -198,6 +198,30 @@ begin
   perform set_config('lock_timeout', former_timeout, true);
 end
 
+-- function: ichido_claim_new(of_key text, of_scope bytea, of_tenant text, of_principal text, of_operation text, of_version integer, of_raw bytea, of_canonical bytea, of_former bytea, of_owner uuid, lease_ms bigint, retention_ms bigint, label_set text, lock_ms integer) with nothing set
+
+declare
+  moment timestamptz := clock_timestamp();
+  new_fence bigint := (extract(epoch from moment) * 1000000)::bigint;
+  former_timeout text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', lock_ms::text, true);
+  insert into ichido_records (
+    key, scope_hash, tenant, principal, operation,
+    fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+    state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at
+  ) values (
+    of_key, of_scope, of_tenant, of_principal, of_operation, of_version, of_raw, of_canonical, of_former,
+    'processing', 'new', of_owner, new_fence, new_fence, 1, moment + lease_ms * interval '1 ms',
+    label_set::jsonb, moment, moment, moment + retention_ms * interval '1 ms'
+  ) on conflict do nothing;
+  if not found then
+    new_fence := null;
+  end if;
+  perform set_config('lock_timeout', former_timeout, true);
+  return new_fence;
+end
+
 -- function: ichido_complete(keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[], first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer) with enable_seqscan=off, jit=off
 
 declare
@@ -229,5 +253,69 @@ begin
     return next;
   end loop;
   perform set_config('lock_timeout', former_timeout, true);
+end
+
+-- function: ichido_complete_one(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_kind text, of_status integer, of_headers text, of_body bytea, channel text) with enable_seqscan=off
+
+declare
+  watched_now boolean;
+begin
+  update ichido_records r set
+    state = 'completed', lease_until = null, hold_reason = null,
+    response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
+    updated_at = clock_timestamp()
+  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+    and r.state = 'processing'
+  returning r.watched into watched_now;
+  if found then
+    if watched_now then
+      perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
+    end if;
+    return true;
+  end if;
+  perform from ichido_records r
+  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence and r.state = 'completed';
+  return found;
+end
+
+-- function: ichido_step(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea) with enable_seqscan=off
+
+declare
+  moment timestamptz := clock_timestamp();
+  held_life bigint;
+  held_attempt integer;
+begin
+  select r.life, r.attempts into held_life, held_attempt
+  from ichido_records r
+  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+    and r.state = 'processing' and r.steps_started > 0
+    and r.lease_until between moment + lease_ms * interval '0.5 ms' and moment + lease_ms * interval '2 ms'
+  for share;
+  if not found then
+    update ichido_records r set
+      lease_until = case when r.lease_until is not null then clock_timestamp() + lease_ms * interval '1 ms' end,
+      steps_started = greatest(r.steps_started, 1),
+      updated_at = clock_timestamp()
+    where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+      and r.state = 'processing'
+    returning r.life, r.attempts into held_life, held_attempt;
+    if not found then
+      return false;
+    end if;
+    delete from ichido_steps s where s.key = of_key and s.scope_hash = of_scope and s.life <> held_life;
+  end if;
+  if of_result is not null then
+    update ichido_steps s set result = of_result, finished_at = moment
+    where s.key = of_key and s.scope_hash = of_scope and s.life = held_life and s.name = of_name and s.finished_at is null;
+    if found then
+      return true;
+    end if;
+  end if;
+  insert into ichido_steps (key, scope_hash, life, name, attempt, result, started_at, finished_at)
+  values (
+    of_key, of_scope, held_life, of_name, held_attempt, of_result, moment, case when of_result is not null then moment end
+  )
+  on conflict do nothing;
+  return true;
 end
 

@@ -2,7 +2,8 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { createNodeGuard, requestBytesMaxOf, type BodyOptions, type WireOptions } from "../http/node-guard.ts";
+import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { createNodeGuard, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
 import { captureBytes } from "../http/request-bytes.ts";
 
@@ -24,9 +25,9 @@ export type { BodyOptions, WireOptions };
 
 /** Notes the bytes of the request as they pass to the body parser, so that requests are compared by what was sent. */
 export function captureBody(options: BodyOptions = {}): ExpressMiddleware {
-  const requestBytesMax = requestBytesMaxOf(options);
+  const limits = bodyLimitsOf(options);
   return (request, _response, next) => {
-    captureBytes(request, requestBytesMax);
+    captureBytes(request, limits);
     next();
   };
 }

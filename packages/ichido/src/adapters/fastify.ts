@@ -7,7 +7,8 @@ import type { Context } from "../core/context.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { createNodeGuard, requestBytesMaxOf, type NodeGuard, type WireOptions } from "../http/node-guard.ts";
+import { bodyLimitsOf } from "../http/body-limits.ts";
+import { createNodeGuard, type NodeGuard, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
 import { captureBytes } from "../http/request-bytes.ts";
 
@@ -65,7 +66,7 @@ async function plugin<Request extends FastifyRequestLike>(
   if (typeof options.ichido?.decide !== "function") {
     throw new IchidoError("option-invalid", "option ichido: register the plugin with { ichido: createIchido(…) }");
   }
-  const requestBytesMax = requestBytesMaxOf(options);
+  const limits = bodyLimitsOf(options);
   const guards = new WeakMap<object, NodeGuard<Request>>();
 
   function guardOf(config: unknown): NodeGuard<Request> | undefined {
@@ -80,7 +81,7 @@ async function plugin<Request extends FastifyRequestLike>(
   // A bad option stops the start, not the first request.
   app.addHook("onRoute", ({ config }) => void guardOf(config));
   app.addHook("preParsing", async (request) => {
-    if (guardOf(request.routeOptions.config) !== undefined) captureBytes(request.raw, requestBytesMax);
+    if (guardOf(request.routeOptions.config) !== undefined) captureBytes(request.raw, limits);
   });
   app.addHook("preHandler", async (request, reply) => {
     const guard = guardOf(request.routeOptions.config);

@@ -1,10 +1,23 @@
-/** Any `(Request) => Response` handler: Next.js route handlers, Bun, Deno, Workers. */
+/** Any `(Request) => Response` handler: Next.js route handlers, Bun, Deno, Workers; and server actions. */
 import type { Context } from "../core/context.ts";
 import { IchidoError } from "../core/errors.ts";
+import type { NeutralRequest } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { requestBytesMaxOf, type BodyOptions } from "../http/node-guard.ts";
+import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { withKeyField } from "../http/form-key.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
+import { letGoUpload } from "../http/web-upload.ts";
+
+export { idempotentAction, type ActionOptions, type FormAction } from "./form-action.ts";
+
+export interface FetchOptions extends BodyOptions {
+  /**
+   * The hidden field of a form (urlencoded or multipart) that has the key where the header is absent: for forms that a
+   * browser submits by itself. `IdempotencyField` of `ichido/react` calls it `idempotencyKey`. Default: the header alone.
+   */
+  readonly keyField?: string;
+}
 
 /**
  * `rest` is whatever the platform passes beside the request (route parameters, environment, execution context). The
@@ -24,10 +37,18 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   ichido: Decider<Request>,
   options: RouteOptions<Request>,
   handler: FetchHandler<Rest>,
-  wire: BodyOptions = {},
+  wire: FetchOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   const route = ichido.route(options);
-  const requestBytesMax = requestBytesMaxOf(wire);
+  const limits = bodyLimitsOf(wire);
+  const { keyField } = wire;
+  if (keyField === "") throw new IchidoError("option-invalid", 'option keyField: expected the name of a field, got ""');
+
+  async function neutral(request: Request): Promise<NeutralRequest<Request>> {
+    const plain = neutralWebRequest({ request, native: request, limits, keyField });
+    if (keyField === undefined || !route.methods.has(request.method)) return plain;
+    return withKeyField(plain, { field: keyField, profile: route.profile });
+  }
 
   function answerOf(response: Response | undefined): Response {
     if (response instanceof Response) return response;
@@ -35,18 +56,23 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   }
 
   return async (request, ...rest) => {
-    const decision = await ichido.decide(neutralWebRequest({ request, native: request, requestBytesMax }), route);
-    if (decision.kind === "replay" || decision.kind === "reject") return webResponseOf(decision.response);
+    const decision = await ichido.decide(await neutral(request), route);
+    if (decision.kind === "replay" || decision.kind === "reject") {
+      letGoUpload(request);
+      return webResponseOf(decision.response);
+    }
     if (decision.kind === "pass") return answerOf(await handler(request, undefined, ...rest));
     const { execution } = decision;
     let response: Response | undefined;
     try {
       response = await handler(request, execution.context, ...rest);
     } catch (error) {
+      letGoUpload(request);
       const settled = await execution.settle({ kind: "threw", error });
       if (settled.kind === "replace") return webResponseOf(settled.response);
       throw error;
     }
+    letGoUpload(request, response);
     if (response instanceof Response) return settleWebResponse(response, execution);
     const settled = await execution.settle({ kind: "threw", error: new Error("the handler returned nothing") });
     return settled.kind === "replace" ? webResponseOf(settled.response) : answerOf(undefined);

@@ -1,9 +1,10 @@
 /** Hono 4: `app.post("/payments", idempotency(ichido, options), handler)`; the handler finds `c.var.idempotency`. */
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { requestBytesMaxOf, type BodyOptions } from "../http/node-guard.ts";
+import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
+import { letGoUpload } from "../http/web-upload.ts";
 
 /** For `new Hono<{ Variables: IdempotencyVariables }>()`. Present in the handler of a request that is protected. */
 export interface IdempotencyVariables {
@@ -26,14 +27,17 @@ export function idempotency<Ctx extends HonoContext>(
   wire: BodyOptions = {},
 ): HonoMiddleware<Ctx> {
   const route = ichido.route(options);
-  const requestBytesMax = requestBytesMaxOf(wire);
+  const limits = bodyLimitsOf(wire);
   return async (c, next) => {
     const { raw } = c.req;
     // Hono keeps what it has read, so a body that an earlier middleware parsed is still there.
     const bytes = raw.bodyUsed ? async () => new Uint8Array(await c.req.arrayBuffer()) : undefined;
-    const request = neutralWebRequest({ request: raw, native: c, requestBytesMax, ...(bytes && { bytes }) });
+    const request = neutralWebRequest({ request: raw, native: c, limits, ...(bytes && { bytes }) });
     const decision = await ichido.decide(request, route);
-    if (decision.kind === "replay" || decision.kind === "reject") return webResponseOf(decision.response);
+    if (decision.kind === "replay" || decision.kind === "reject") {
+      letGoUpload(raw);
+      return webResponseOf(decision.response);
+    }
     if (decision.kind === "pass") return next();
     const { execution } = decision;
     c.set("idempotency", execution.context);
@@ -41,9 +45,11 @@ export function idempotency<Ctx extends HonoContext>(
       // Hono turns an Error that the handler throws into its error answer before this returns; anything else passes.
       await next();
     } catch (error) {
+      letGoUpload(raw);
       await execution.settle({ kind: "threw", error });
       throw error;
     }
+    letGoUpload(raw, c.res);
     const settled = await settleWebResponse(c.res, execution);
     // Without this Hono would lay the handler's header lines over those of a replacement.
     c.res = undefined;

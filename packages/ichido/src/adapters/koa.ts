@@ -2,7 +2,8 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { createNodeGuard, requestBytesMaxOf, type BodyOptions, type WireOptions } from "../http/node-guard.ts";
+import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { createNodeGuard, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
 import { captureBytes } from "../http/request-bytes.ts";
 
@@ -25,9 +26,9 @@ export type KoaMiddleware<Ctx> = (ctx: Ctx, next: KoaNext) => Promise<void>;
 
 /** Notes the bytes of the request as they pass to the body parser, so that requests are compared by what was sent. */
 export function captureBody(options: BodyOptions = {}): KoaMiddleware<Pick<KoaContext, "req">> {
-  const requestBytesMax = requestBytesMaxOf(options);
+  const limits = bodyLimitsOf(options);
   return async (ctx, next) => {
-    captureBytes(ctx.req, requestBytesMax);
+    captureBytes(ctx.req, limits);
     await next();
   };
 }

@@ -5,6 +5,7 @@ import { UsageError, type Command, type ExitCode, type Io } from "./command.ts";
 /** Loaded when asked for: `ichido --version` must not read every store. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   conform: async () => (await import("./commands/conform.ts")).conformCommand,
+  harness: async () => (await import("./commands/harness.ts")).harnessCommand,
 };
 
 function version(): string {

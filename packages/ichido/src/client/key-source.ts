@@ -11,33 +11,18 @@
  */
 import { ClientError } from "./errors.ts";
 
-export type KeySource = (payload: unknown) => string | Promise<string>;
+import { uuidV7 as uuidV7At } from "../core/uuid.ts";
 
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-function formatted(bytes: Uint8Array, version: number): string {
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length));
-
-/** Not `crypto.randomUUID`: that exists in secure contexts only. */
-export function uuidV4(): string {
-  return formatted(randomBytes(16), 4);
-}
+export { uuidV4 } from "../core/uuid.ts";
 
 /** Sorts by the time of its making, which databases like. */
 export function uuidV7(nowMs: number = Date.now()): string {
-  const bytes = randomBytes(16);
-  let rest = nowMs;
-  for (let at = 5; at >= 0; at -= 1) {
-    bytes[at] = rest % 256;
-    rest = Math.floor(rest / 256);
-  }
-  return formatted(bytes, 7);
+  return uuidV7At(nowMs);
 }
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export type KeySource = (payload: unknown) => string | Promise<string>;
 
 /** Maps, sets, forms and bytes by what they hold, with their kind: JSON would see an empty object. */
 function sortedMembers(_name: string, value: unknown): unknown {
@@ -92,7 +77,7 @@ export async function compositeKey(parts: {
   readonly atMs?: number;
   readonly random?: string;
 }): Promise<string> {
-  const { principal, atMs = Date.now(), random = hex(randomBytes(8)) } = parts;
+  const { principal, atMs = Date.now(), random = hex(crypto.getRandomValues(new Uint8Array(8))) } = parts;
   const who = (await sha256(principal))?.slice(0, 16) ?? weakHash(principal);
   return `${who}-${atMs.toString(36)}-${random}`;
 }

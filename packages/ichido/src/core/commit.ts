@@ -8,7 +8,7 @@ import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import { recordedOf, tombstoneOf } from "./recorder.ts";
 import { FenceLost } from "./steps.ts";
-import type { Claim, ClaimResult } from "./store.ts";
+import type { Claim, ClaimResult, CompleteRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
@@ -37,7 +37,7 @@ const askPauseMs = 100;
 
 export function createCommit(parts: {
   readonly claim: Claim;
-  readonly calls: Pick<StoreCalls, "complete">;
+  readonly calls: Pick<StoreCalls, "complete" | "committed">;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
@@ -51,9 +51,13 @@ export function createCommit(parts: {
   let pending: NeutralResponse | undefined;
   let rolledBack = false;
 
-  async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
+  function completion(response: NeutralResponse): CompleteRequest {
     const stored = response.body.length > parts.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
-    const result = await parts.calls.complete({ ...claim, response: stored }, handle);
+    return { ...claim, response: stored };
+  }
+
+  async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
+    const result = await parts.calls.complete(completion(response), handle);
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 
@@ -119,6 +123,7 @@ export function createCommit(parts: {
           await faults?.("before-commit");
         });
         await faults?.("after-commit");
+        if (response !== undefined) await parts.calls.committed(completion(response));
       } catch (error) {
         if (error instanceof FenceLost) throw error;
         used = false;

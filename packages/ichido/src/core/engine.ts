@@ -246,12 +246,14 @@ export function createEngine<Native>(
       if (answer !== "crowded") result = answer;
       waited = true;
     }
-    if (result.outcome === "granted") return granted(ask, owner, result, claimedMs);
     if (result.outcome === "processing" && ask.route.profile.unknownStatus === 202) {
       // While a reconciler looks into an open outcome it holds the record; callers still get the interim answer.
-      const interim = (await calls.find(ask.identity))?.interim;
-      if (interim !== undefined) return { kind: "unknown", interim };
+      const record = await calls.find(ask.identity);
+      if (record?.interim !== undefined) return { kind: "unknown", interim: record.interim };
+      // It was settled between the two questions: what is true now, not "in flight".
+      if (record?.state !== "processing") result = await claim();
     }
+    if (result.outcome === "granted") return granted(ask, owner, result, claimedMs);
     const ruling = rulingOf(ask, result);
     return ruling.kind === "replay" ? { ...ruling, waited } : ruling;
   }

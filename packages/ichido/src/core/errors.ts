@@ -46,6 +46,7 @@ export const catalogue = {
     retryable: false,
     title: "A value cannot be stored and given back unchanged",
   },
+  "message-invalid": { status: 500, retryable: false, title: "An event cannot be added or read as it is" },
   "schema-missing": { status: 500, retryable: false, title: "The tables of ichido are missing or outdated" },
   "engine-closed": { status: 503, retryable: true, title: "This process is shutting down" },
 } as const satisfies Readonly<Record<string, ErrorEntry>>;

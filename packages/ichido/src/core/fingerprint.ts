@@ -16,7 +16,7 @@ import { canonicalForm, canonicalParsedForm } from "./form.ts";
 import { lengthPrefixed } from "./length-prefix.ts";
 import { type MediaType, parseMediaType } from "./media-type.ts";
 import type { RequestBody } from "./message.ts";
-import { canonicalMultipart } from "./multipart.ts";
+import { readMultipart, type MultipartReading } from "./multipart.ts";
 import type { Fingerprint } from "./record.ts";
 import { sha256, sha256Hex } from "./sha256.ts";
 import { comparableTarget } from "./target.ts";
@@ -44,7 +44,7 @@ export function fingerprintOf(input: FingerprintInput): Fingerprint {
   const canonical = hashCanonical([...request, spelling, digest]);
   if (content.kind === "value") return { version: fingerprintVersion, raw: canonical, canonical };
   // The boundary says how the same bytes fall into parts.
-  const raw = [...request, content.mediaType?.boundary, content.kind === "bytes" ? content.digest : undefined];
+  const raw = [...request, content.mediaType?.boundary, content.kind === "none" ? undefined : content.digest];
   return { version: fingerprintVersion, raw: sha256(lengthPrefixed(["ichido-raw-1", ...raw])), canonical };
 }
 
@@ -63,11 +63,13 @@ type Content =
   /** An empty body is no body, whatever its media type. */
   | { readonly kind: "none"; readonly mediaType: undefined }
   | { readonly kind: "bytes"; readonly mediaType: MediaType; readonly bytes: Uint8Array; readonly digest: string }
+  | ({ readonly mediaType: MediaType } & Extract<RequestBody, { readonly kind: "hashed" }>)
   | { readonly kind: "value"; readonly mediaType: MediaType; readonly value: unknown };
 
 function contentOf({ body, mediaType: header }: FingerprintInput): Content {
   if (body.kind === "none") return { kind: "none", mediaType: undefined };
   const mediaType = parseMediaType(header);
+  if (body.kind === "hashed") return { ...body, mediaType };
   const bytes = body.kind === "bytes" ? body.bytes : bytesOfParsed(body.value, mediaType);
   if (bytes === undefined) return { kind: "value", mediaType, value: (body as { readonly value: unknown }).value };
   if (bytes.byteLength === 0) return { kind: "none", mediaType: undefined };
@@ -89,8 +91,21 @@ function canonicalDigest(
 ): readonly [reading: string, digest: string | undefined] {
   if (content.kind === "none") return ["none", undefined];
   if (content.kind === "value") return readValue(content.value, content.mediaType, options.fields);
-  const reading = options.compare === "bytes" ? undefined : readBytes(content.bytes, content.mediaType, options.fields);
+  const reading = options.compare === "bytes" ? undefined : readContent(content, options.fields);
   return reading === undefined ? ["bytes", content.digest] : [content.mediaType.kind, sha256Hex(reading)];
+}
+
+function readContent(
+  content: Extract<Content, { readonly kind: "bytes" | "hashed" }>,
+  fields: readonly string[] | undefined,
+): string | undefined {
+  return content.kind === "hashed"
+    ? textOf(content.parts.read(fields))
+    : readBytes(content.bytes, content.mediaType, fields);
+}
+
+function textOf(reading: MultipartReading): string | undefined {
+  return reading.kind === "parts" ? reading.text : undefined;
 }
 
 function readBytes(bytes: Uint8Array, mediaType: MediaType, fields: readonly string[] | undefined): string | undefined {
@@ -99,8 +114,7 @@ function readBytes(bytes: Uint8Array, mediaType: MediaType, fields: readonly str
     return text === undefined ? undefined : canonicalJson(text, fields && fieldTreeOf(fields));
   }
   if (mediaType.kind === "form") return canonicalForm(bytes, fields);
-  if (mediaType.boundary === undefined) return undefined;
-  return canonicalMultipart(bytes, mediaType.boundary, fields);
+  return mediaType.boundary === undefined ? undefined : textOf(readMultipart(bytes, mediaType, fields));
 }
 
 function readValue(

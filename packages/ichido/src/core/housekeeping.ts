@@ -65,7 +65,8 @@ export function createHousekeeping(parts: {
     for (let batch = 0; batch < sweepBatchesMax && !stopped; batch += 1) {
       result = await calls.sweep({ limit: limits.sweepBatch, budgetMs: limits.sweepBudgetMs });
       deleted += result.deleted;
-      if (!result.more || result.guarded) break;
+      // Whoever is at work already goes on until there is no more.
+      if (!result.more || result.guarded || result.busy === true) break;
     }
     emit({ type: "sweep", deleted, guarded: result.guarded });
     return { ...result, deleted };

@@ -1,4 +1,5 @@
 /** The neutral request and response: all that the core knows of HTTP. */
+import type { MultipartHash } from "./multipart.ts";
 import type { HeaderLine } from "./record.ts";
 
 /**
@@ -8,6 +9,8 @@ import type { HeaderLine } from "./record.ts";
 export type RequestBody =
   | { readonly kind: "none" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  /** A multipart body that passed by without being kept: the hash of all its bytes, and what its parts came to. */
+  | { readonly kind: "hashed"; readonly digest: string; readonly parts: Pick<MultipartHash, "read" | "kept"> }
   | { readonly kind: "parsed"; readonly value: unknown };
 
 export interface NeutralRequest<Native = unknown> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseMediaType } from "./media-type.ts";
-import { canonicalMultipart, multipartPartsMax, partHeaderBytesMax } from "./multipart.ts";
+import { multipartPartsMax, partHeaderBytesMax, readMultipart } from "./multipart.ts";
 
 type Parts = readonly (readonly [name: string, value: string | File])[];
 
@@ -11,6 +11,11 @@ async function encode(parts: Parts): Promise<{ bytes: Uint8Array; boundary: stri
   const response = new Response(data);
   const boundary = parseMediaType(response.headers.get("content-type") ?? "").boundary;
   return { bytes: new Uint8Array(await response.arrayBuffer()), boundary: boundary ?? "" };
+}
+
+function canonicalMultipart(bytes: Uint8Array, boundary: string, fields?: readonly string[]): string | undefined {
+  const reading = readMultipart(bytes, { essence: "multipart/form-data", boundary }, fields);
+  return reading.kind === "parts" ? reading.text : undefined;
 }
 
 async function canonical(parts: Parts, fields?: readonly string[]): Promise<string | undefined> {
@@ -26,7 +31,7 @@ const part = (headers: string, content: string): string => `--B\r\n${headers}\r\
 const named = (name: string, content: string): string =>
   part(`Content-Disposition: form-data; name="${name}"`, content);
 
-describe("canonicalMultipart", () => {
+describe("readMultipart", () => {
   it("A28 finds the same parts under another boundary the same", async () => {
     const parts = [
       ["amount", "100"],
@@ -39,7 +44,7 @@ describe("canonicalMultipart", () => {
     expect(canonicalMultipart(second.bytes, second.boundary)).toBe(spelt);
   });
 
-  it("A28 holds apart what differs in name, content, file name, media type, order or number of parts", async () => {
+  it("A28 holds apart what differs in name, content, file name, media type, number of parts or order within a name", async () => {
     const bodies = await Promise.all(
       (
         [
@@ -71,11 +76,15 @@ describe("canonicalMultipart", () => {
             ["a", "1"],
             ["f", "x"],
           ],
+          [["a", "1"]],
           [
-            ["f", file("x")],
+            ["a", "1"],
+            ["a", "2"],
+          ],
+          [
+            ["a", "2"],
             ["a", "1"],
           ],
-          [["a", "1"]],
           [
             ["a", "1"],
             ["a", "1"],
@@ -86,6 +95,19 @@ describe("canonicalMultipart", () => {
     );
     expect(bodies).not.toContain(undefined);
     expect(new Set(bodies).size).toBe(bodies.length);
+  });
+
+  it("A28 finds fields of a form the same in another order, and parts of other types not", async () => {
+    const parts = [
+      ["a", "1"],
+      ["f", file("x")],
+      ["a", "2"],
+    ] as const;
+    expect(await canonical(parts)).toBe(await canonical([parts[1], parts[0], parts[2]]));
+    const mixed = (body: string) => readMultipart(Buffer.from(body), { essence: "multipart/mixed", boundary: "B" });
+    expect(mixed(`${named("b", "1")}${named("a", "1")}--B--`)).not.toEqual(
+      mixed(`${named("a", "1")}${named("b", "1")}--B--`),
+    );
   });
 
   it("A28 takes content that looks like parts as content", async () => {

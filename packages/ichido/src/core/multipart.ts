@@ -1,107 +1,216 @@
 /**
  * Multipart by its parts (RFC 2046 section 5.1, RFC 7578): clients make a new boundary for every attempt, so the bytes
- * differ where the content does not. Of a part count its disposition, name, file name, media type and content, in the
- * order sent; preamble, epilogue and all other headers do not.
+ * differ where the content does not. Of a part count its disposition, name, file name, media type and content; preamble,
+ * epilogue and all other headers do not. Fields of a form are ordered by name, those of the same name as they were sent,
+ * like the pairs of any other form; parts of other multipart types count in the order sent.
+ *
+ * The body passes through in chunks of any size and is not kept: of every part, its headers and a hash of its content are.
  */
+import { createHash } from "node:crypto";
 import { isFieldNamed } from "./fields.ts";
 import { lengthPrefixed } from "./length-prefix.ts";
-import { parametersOf, parseMediaType } from "./media-type.ts";
-import { sha256Hex } from "./sha256.ts";
+import { type MediaType, parametersOf, parseMediaType } from "./media-type.ts";
+import { createDelimiterScan } from "./multipart-delimiter.ts";
 
 /** With more parts, or longer headers in one, a body is compared byte by byte. */
 export const multipartPartsMax = 1000;
 export const partHeaderBytesMax = 16 * 1024;
 /** RFC 2046 allows 70; some clients send more. */
 const boundaryLengthMax = 200;
+/** Of a field that is kept; more of it is left out. */
+const keptBytesMax = 1024;
+/** How much of a whole body is looked at in one go. */
+const pieceBytes = 64 * 1024;
 
-const carriageReturn = 0x0d;
-const lineFeed = 0x0a;
-const hyphen = 0x2d;
+const lineBreak = "\r\n";
 
-/** Undefined when the body is no well-formed multipart body, or past the bounds. */
-export function canonicalMultipart(body: Uint8Array, boundary: string, fields?: readonly string[]): string | undefined {
-  if (boundary === "" || boundary.length > boundaryLengthMax) return undefined;
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const parts = partsOf(bytes, boundary);
-  if (parts === undefined) return undefined;
+export type MultipartReading =
+  | { readonly kind: "parts"; readonly text: string }
+  /** No well-formed multipart body, or past the bounds. */
+  | { readonly kind: "malformed" }
+  /** It begins well and has no end: something on the way cut it. */
+  | { readonly kind: "truncated" };
+
+export interface MultipartHash {
+  update(chunk: Uint8Array): void;
+  /** The contents of the field that was asked for, as they arrived. */
+  readonly kept: readonly Buffer[];
+  /** After the last chunk; may be asked again for other fields. */
+  read(fields?: readonly string[]): MultipartReading;
+}
+
+interface Part {
+  readonly name: string | undefined;
+  readonly spell: (contentHash: string) => string;
+}
+
+interface SpeltPart {
+  readonly name: string | undefined;
+  readonly text: string;
+}
+
+type Hash = ReturnType<typeof createHash>;
+type Phase =
+  | { readonly in: "preamble" }
+  | { readonly in: "headers" }
+  | { readonly in: "content"; readonly part: Part; readonly hash: Hash }
+  | { readonly in: "epilogue" }
+  | { readonly in: "malformed" };
+
+const epilogue: Phase = { in: "epilogue" };
+const malformed: Phase = { in: "malformed" };
+
+export function createMultipartHash(
+  { essence, boundary = "" }: Pick<MediaType, "essence" | "boundary">,
+  keepField?: string,
+): MultipartHash {
+  const isBoundary = boundary !== "" && boundary.length <= boundaryLengthMax;
+  const scan = createDelimiterScan(boundary);
+  const parts: SpeltPart[] = [];
+  const keepName = keepField === undefined ? undefined : Buffer.from(keepField).toString("latin1");
+  const kept: Buffer[] = [];
+  let phase: Phase = isBoundary ? { in: "preamble" } : malformed;
+  // A delimiter at the very beginning has no line break in front of it; this one stands in.
+  let rest: Buffer = Buffer.from(lineBreak);
+  let isEnded = false;
+
+  function finishPart(): void {
+    if (phase.in !== "content") return;
+    parts.push({ name: phase.part.name, text: phase.part.spell(phase.hash.digest("hex")) });
+  }
+
+  function passContent({ part, hash }: Extract<Phase, { in: "content" }>, content: Buffer): void {
+    hash.update(content);
+    if (keepName === undefined || part.name !== keepName) return;
+    const before = kept.pop() ?? Buffer.alloc(0);
+    kept.push(Buffer.concat([before, content.subarray(0, keptBytesMax - before.length)]));
+  }
+
+  /** Returns whether there may be more to do with what is left. */
+  function passDelimiter(): boolean {
+    const found = scan(rest, isEnded);
+    // Bytes before this can no longer belong to a delimiter.
+    const settled = found.kind === "none" ? rest.length : found.start;
+    if (phase.in === "content") passContent(phase, rest.subarray(0, settled));
+    if (found.kind !== "delimiter") {
+      rest = rest.subarray(settled);
+      if (found.kind === "endless") phase = malformed;
+      return false;
+    }
+    rest = rest.subarray(found.end);
+    finishPart();
+    if (found.isLast) phase = epilogue;
+    else phase = parts.length === multipartPartsMax ? malformed : { in: "headers" };
+    return true;
+  }
+
+  function passHeaders(): boolean {
+    const isBare = rest.length >= 2 && rest.toString("latin1", 0, 2) === lineBreak;
+    const end = isBare ? 0 : rest.indexOf("\r\n\r\n") + 2;
+    const found = scan(rest, isEnded);
+    if (end === 1) {
+      // The part ends before its headers do, or they are endless.
+      if (found.kind === "delimiter" || found.kind === "endless" || rest.length > partHeaderBytesMax + 2)
+        phase = malformed;
+      return false;
+    }
+    if (end > partHeaderBytesMax) {
+      phase = malformed;
+      return false;
+    }
+    // The line break that ends the headers may turn out to begin a delimiter, and then there is no content.
+    if (found.kind !== "none" && found.start <= end) {
+      if (found.kind !== "undecided") phase = malformed;
+      return false;
+    }
+    const part = readHeaders(rest.toString("latin1", 0, end));
+    phase = part === undefined ? malformed : { in: "content", part, hash: createHash("sha256") };
+    if (part !== undefined && keepName !== undefined && part.name === keepName) kept.push(Buffer.alloc(0));
+    rest = rest.subarray(end + 2);
+    return true;
+  }
+
+  function advance(): void {
+    let goesOn = true;
+    while (goesOn && phase.in !== "epilogue" && phase.in !== "malformed") {
+      goesOn = phase.in === "headers" ? passHeaders() : passDelimiter();
+    }
+  }
+
+  return {
+    kept,
+    update(chunk) {
+      if (phase.in === "epilogue" || phase.in === "malformed") return;
+      rest = Buffer.concat([rest, chunk]);
+      advance();
+    },
+    read(fields) {
+      if (!isEnded) {
+        isEnded = true;
+        advance();
+      }
+      if (phase.in === "headers" || phase.in === "content") return { kind: "truncated" };
+      if (phase.in !== "epilogue") return { kind: "malformed" };
+      return { kind: "parts", text: spellParts(parts, { isForm: essence === "multipart/form-data", fields }) };
+    },
+  };
+}
+
+/** A body that is there as a whole. */
+export function readMultipart(
+  body: Uint8Array,
+  mediaType: Pick<MediaType, "essence" | "boundary">,
+  fields?: readonly string[],
+): MultipartReading {
+  const hash = createMultipartHash(mediaType);
+  for (let start = 0; start < body.length; start += pieceBytes) hash.update(body.subarray(start, start + pieceBytes));
+  return hash.read(fields);
+}
+
+function spellParts(
+  parts: readonly SpeltPart[],
+  { isForm, fields }: { readonly isForm: boolean; readonly fields: readonly string[] | undefined },
+): string {
   const wanted = fields?.map((field) => Buffer.from(field).toString("latin1"));
-  const texts: string[] = [];
-  for (const part of parts) {
-    const text = spellPart(part, wanted);
-    if (text === undefined) return undefined;
-    texts.push(text);
-  }
-  return lengthPrefixed(texts);
+  const counting = parts.filter(
+    ({ name }) => wanted === undefined || (name !== undefined && isFieldNamed(name, wanted)),
+  );
+  if (isForm) counting.sort((one, other) => compareNames(one.name, other.name));
+  return lengthPrefixed(counting.map(({ text }) => text));
 }
 
-interface Delimiter {
-  /** Where the content before it ends: the line break in front belongs to the delimiter. */
-  readonly start: number;
-  /** Where the content behind it begins. */
-  readonly end: number;
-  readonly isLast: boolean;
+function compareNames(one: string | undefined, other: string | undefined): number {
+  if (one === other) return 0;
+  if (one === undefined || other === undefined) return one === undefined ? -1 : 1;
+  return one < other ? -1 : 1;
 }
 
-function partsOf(bytes: Buffer, boundary: string): Buffer[] | undefined {
-  const lineBreakAndBoundary = Buffer.from(`\r\n--${boundary}`, "latin1");
-  const isAtStart = bytes.indexOf(lineBreakAndBoundary.subarray(2)) === 0;
-  const parts: Buffer[] = [];
-  let delimiter = isAtStart ? delimiterAt(bytes, -2, lineBreakAndBoundary.length) : undefined;
-  delimiter ??= findDelimiter(bytes, lineBreakAndBoundary, 0);
-  while (delimiter !== undefined && !delimiter.isLast) {
-    if (parts.length === multipartPartsMax) return undefined;
-    const start = delimiter.end;
-    delimiter = findDelimiter(bytes, lineBreakAndBoundary, start);
-    if (delimiter !== undefined) parts.push(bytes.subarray(start, delimiter.start));
-  }
-  return delimiter === undefined ? undefined : parts;
-}
-
-function findDelimiter(bytes: Buffer, lineBreakAndBoundary: Buffer, from: number): Delimiter | undefined {
-  let at = bytes.indexOf(lineBreakAndBoundary, from);
-  while (at >= 0) {
-    const delimiter = delimiterAt(bytes, at, lineBreakAndBoundary.length);
-    if (delimiter !== undefined) return delimiter;
-    at = bytes.indexOf(lineBreakAndBoundary, at + 1);
-  }
-  return undefined;
-}
-
-/** A delimiter has a line to itself; behind the boundary may stand white space, and two hyphens if it is the last. */
-function delimiterAt(bytes: Buffer, start: number, length: number): Delimiter | undefined {
-  let end = start + length;
-  const isLast = bytes[end] === hyphen && bytes[end + 1] === hyphen;
-  if (isLast) end += 2;
-  while (bytes[end] === 0x20 || bytes[end] === 0x09) end += 1;
-  const isLineEnd = bytes[end] === carriageReturn && bytes[end + 1] === lineFeed;
-  return isLineEnd || (isLast && end === bytes.length) ? { start, end: end + 2, isLast } : undefined;
-}
-
-/** Undefined when the part is malformed; an empty text when it does not count. */
-function spellPart(part: Buffer, fields: readonly string[] | undefined): string | undefined {
-  const headerEnd = part[0] === carriageReturn && part[1] === lineFeed ? 0 : part.indexOf("\r\n\r\n") + 2;
-  if (headerEnd === 1 || headerEnd > partHeaderBytesMax) return undefined;
-  const headers = headersOf(part.toString("latin1", 0, headerEnd));
+/** Undefined when the headers of the part are malformed. */
+function readHeaders(text: string): Part | undefined {
+  const headers = headersOf(text);
   const disposition = headers?.get("content-disposition") ?? "";
   const parameters = parametersOf(disposition);
   if (headers === undefined || parameters === undefined) return undefined;
   const name = parameters.get("name");
-  if (fields !== undefined && (name === undefined || !isFieldNamed(name, fields))) return "";
-  return lengthPrefixed([
-    parseMediaType(disposition).essence,
+  return {
     name,
-    parameters.get("filename"),
-    parameters.get("filename*"),
-    parseMediaType(headers.get("content-type")).essence,
-    sha256Hex(part.subarray(headerEnd + 2)),
-  ]);
+    spell: (contentHash) =>
+      lengthPrefixed([
+        parseMediaType(disposition).essence,
+        name,
+        parameters.get("filename"),
+        parameters.get("filename*"),
+        parseMediaType(headers.get("content-type")).essence,
+        contentHash,
+      ]),
+  };
 }
 
 /** Undefined when a line is no header, or a header is repeated: parsers differ in what they make of these. */
 function headersOf(text: string): ReadonlyMap<string, string> | undefined {
   const headers = new Map<string, string>();
   const unfolded = text.replace(/\r\n[ \t]+/g, " ");
-  for (const line of unfolded.split("\r\n")) {
+  for (const line of unfolded.split(lineBreak)) {
     if (line === "") continue;
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();

@@ -9,7 +9,10 @@ import {
   headerIn,
   type Bed,
 } from "../../../../test/support/engine-bed.ts";
+import { memoryStore } from "../stores/memory/index.ts";
+import type { FakeClock } from "../testing/clock.ts";
 import type { StepOptions } from "./options.ts";
+import type { Store } from "./store.ts";
 
 /** The process that runs the attempt dies: its heartbeats end and nothing more is written by it. */
 async function die({ store, clock }: Bed): Promise<void> {
@@ -241,6 +244,24 @@ describe("ctx.unknown", () => {
     const claim = { identity, fingerprint, owner, leaseMs: 1_000, retentionMs: 86_400_000, takeover: "any" } as const;
     expect((await store.claim(claim)).outcome).toBe("granted");
     expect(responseOf(await ask({ key })).status).toBe(202);
+  });
+
+  it("profile adr-007 replays what was settled between the claim and the look for an interim answer", async () => {
+    const key = "00000000-0000-4000-8000-000000000003";
+    let looks = 0;
+    const settling = (clock: FakeClock): Store => {
+      const store = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });
+      const find: Store["find"] = async (identity) => {
+        looks += 1;
+        await answer(running);
+        return store.find(identity);
+      };
+      return { ...store, find };
+    };
+    const { ask } = bed({ profile: "adr-007" }, settling);
+    const running = executionOf(await ask({ key }));
+    const settled = responseOf(await ask({ key }));
+    expect([settled.status, headerIn(settled, "idempotency-replayed"), looks]).toEqual([200, "true", 1]);
   });
 
   it("profile ietf answers 409 outcome-unknown", async () => {

@@ -80,14 +80,23 @@ export function createSteps(parts: StepsParts): Steps {
     finished.add(name);
   }
 
+  /** The reference is made when it is read: a call that needs none does not pay for the hash. */
+  function contextOf(name: string): StepContext {
+    return {
+      get reference() {
+        return parts.reference(name);
+      },
+      signal: parts.signal,
+    };
+  }
+
   async function call<Value>(name: string, fn: StepFunction<Value>): Promise<Value> {
     if (parts.signal.aborted)
       throw new FenceLost("the lease of this attempt can no longer be counted on; it must stop");
     fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs }));
     open.add(name);
     if (!failed.has(name)) failed.set(name, parts.environment.monotonicMs());
-    const context: StepContext = { reference: parts.reference(name), signal: parts.signal };
-    const value = await fn(context);
+    const value = await fn(contextOf(name));
     await finish(name, value);
     return value;
   }

@@ -28,6 +28,7 @@
  *  S11 Never under way.  A record with a living owner, a started step, an interim answer or a hold never expires and is
  *                        never swept.
  *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, never locks others out for long.
+ *                        One sweeper at a time, over all processes: a second one gives up at once and says `busy`.
  *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any
  *                        bytes come back unchanged, headers with order and multiplicity.
  *  S14 Refusal.          A store at its bound refuses new identities (`full`) and never drops a record that may still be
@@ -56,6 +57,8 @@ export interface StoreCapabilities {
   readonly transactions: "postgres" | "mysql" | "sqlite" | false;
   /** `claim` can join it too, so that record and business writes are one transaction from the start. */
   readonly transactionMode?: boolean;
+  /** The record itself lives elsewhere: a completion on a transaction is sent once more, without it, after the commit. */
+  readonly completesAfterCommit?: boolean;
   /** What an acknowledged write survives, in one sentence, for docs and `health()`. */
   readonly promise: string;
 }
@@ -252,6 +255,8 @@ export interface SweepResult {
   readonly more: boolean;
   /** The clock is not trusted yet: nothing was looked at. */
   readonly guarded: boolean;
+  /** Another sweeper is at work on the same records, or holds what this one needs: it gave up, `more` is false. */
+  readonly busy?: true;
 }
 
 export interface TickRequest {
@@ -281,7 +286,10 @@ export interface Store {
   /** Ends the lease without an answer, leaving the record to `onUnknown`, to a reconciler or to a person. */
   suspend(request: SuspendRequest): Promise<Fenced>;
 
-  /** Records the start of an external call and renews the lease. Starting a started step again is `ok`. */
+  /**
+   * Records the start of an external call. Starting a started step again is `ok`. The lease is renewed, unless at least
+   * half of what is asked for is left: then a store may leave that to the heartbeat.
+   */
   startStep(request: StepRequest): Promise<Fenced>;
   finishStep(request: FinishStepRequest): Promise<Fenced>;
   /** In the order of their first start. */

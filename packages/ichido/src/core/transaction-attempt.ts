@@ -44,13 +44,19 @@ export interface OpenAttempt {
   finish(fate: "committed" | "rolled-back" | "lost" | "failed" | "unknown", error?: unknown): void;
 }
 
+function ending(): Error {
+  return new Error("the transaction of this attempt is over");
+}
+
 export function createAttempt(parts: AttemptParts): OpenAttempt {
   const { ask, grant, handle, environment, emit, faults } = parts;
   const { identity, route } = ask;
   const { operation } = identity;
   const keyHash = keyHashOf(identity);
   const claim: Claim = { identity, owner: parts.owner, fence: grant.fence };
-  const abort = new AbortController();
+  /** Made when a handler asks for it: most never do. */
+  let abort: AbortController | undefined;
+  let over = false;
   const concluded = Promise.withResolvers<Conclusion>();
   const done = Promise.withResolvers<void>();
   const provided = Promise.withResolvers<NeutralResponse>();
@@ -94,7 +100,11 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     key: identity.key,
     attempt: grant.attempt,
     fence: grant.fence,
-    signal: abort.signal,
+    get signal() {
+      abort ??= new AbortController();
+      if (over) abort.abort(ending());
+      return abort.signal;
+    },
     reference: (name) => referenceOf(identity, grant.canonical, name),
     step: () => Promise.reject(leaseOnly("ctx.step")),
     complete: () => Promise.reject(leaseOnly("ctx.complete")),
@@ -165,7 +175,8 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
       } else {
         settled.resolve(settledBy(fate));
       }
-      abort.abort(new Error("the transaction of this attempt is over"));
+      over = true;
+      abort?.abort(ending());
       done.resolve();
       const durationMs = environment.monotonicMs() - ask.startedMs;
       const { attempt } = grant;

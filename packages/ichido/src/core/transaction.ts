@@ -17,10 +17,23 @@ export interface TransactionResult {
 export interface TransactionRunner<Tx> {
   readonly dialect: "postgres" | "mysql" | "sqlite";
   /**
+   * `run` rejects where the server undid a transaction that it was asked to commit. PostgreSQL does so, without an error,
+   * when a statement had failed and the function caught the error.
+   */
+  readonly refusesAborted?: boolean;
+  /**
    * Runs `fn` inside one transaction on one connection. Commits when it resolves, rolls back when it rejects, and rejects
    * with what `fn` rejected with. A failure of the commit itself rejects with a `CommitFailed`.
    */
   run<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
+  /**
+   * As `run`, with a first statement that travels together with BEGIN, so that it costs no round trip of its own. The
+   * text stands by itself: values are literals in it. Only where the driver can send two statements at once.
+   */
+  runOpening?<Value>(
+    opening: string,
+    fn: (tx: Tx, handle: TransactionHandle, opened: TransactionResult) => Promise<Value>,
+  ): Promise<Value>;
 }
 
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */

@@ -4,28 +4,15 @@ import type { Execution } from "../core/decision.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { NeutralRequest, NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions, ResolvedRoute } from "../core/options.ts";
+import { bodyLimitsOf, positive, type BodyOptions } from "./body-limits.ts";
 import { neutralRequest, type NodeRequest } from "./node-request.ts";
 import { captureResponse, quietMsDefault } from "./node-response.ts";
-import { requestBytesMaxDefault } from "./request-bytes.ts";
+import { capturedBytes } from "./request-bytes.ts";
 import { sendAnswer } from "./send.ts";
-
-export interface BodyOptions {
-  /** Larger request bodies are refused with 413 before anything is claimed. Default 10 MiB. */
-  readonly requestBytesMax?: number;
-}
 
 export interface WireOptions extends BodyOptions {
   /** How long a half-written answer to a client that went away may stay silent. Default 30 s. */
   readonly quietMs?: number;
-}
-
-function positive(option: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new IchidoError("option-invalid", `option ${option}: expected a positive integer, got ${String(value)}`);
-}
-
-export function requestBytesMaxOf(options: BodyOptions): number {
-  return positive("requestBytesMax", options.requestBytesMax ?? requestBytesMaxDefault);
 }
 
 export interface Exchange<Native> {
@@ -70,6 +57,14 @@ function noteClaim(request: NodeRequest, operation: string): void {
   underClaim.set(request, operations.add(operation));
 }
 
+/** An upload that waits in a file for a reader has none any more once the answer is out. */
+function letGoAfter(request: NodeRequest, response: ServerResponse): void {
+  const capture = capturedBytes(request);
+  if (capture?.letGo === undefined) return;
+  if (response.closed) capture.letGo();
+  else response.once("close", () => capture.letGo?.());
+}
+
 function giveBack(execution: Execution): void {
   execution.context.release();
   void execution.settle({ kind: "threw", error: new Error("the handler was not called") });
@@ -81,15 +76,17 @@ export function createNodeGuard<Native>(
   wire: WireOptions = {},
 ): NodeGuard<Native> {
   const route = ichido.route(options);
-  const requestBytesMax = requestBytesMaxOf(wire);
+  const limits = bodyLimitsOf(wire);
   const quietMs = positive("quietMs", wire.quietMs ?? quietMsDefault);
 
   return {
     route,
     async guard({ request, response, native, answer, prepare }) {
-      const neutral: NeutralRequest<Native> = { ...neutralRequest(request, { requestBytesMax }), native };
+      const neutral: NeutralRequest<Native> = { ...neutralRequest(request, limits), native };
       checkMountedOnce(request, route.operation);
       const decision = await ichido.decide(neutral, route);
+      // Under a capture the response tells of its end when the answer is settled.
+      if (decision.kind !== "execute") letGoAfter(request, response);
       switch (decision.kind) {
         case "pass":
           return "run";
@@ -101,11 +98,13 @@ export function createNodeGuard<Native>(
         case "execute":
           if (cannotRun(request, response)) {
             giveBack(decision.execution);
+            letGoAfter(request, response);
             return "answered";
           }
           noteClaim(request, route.operation);
           prepare?.(decision.execution);
           captureResponse(request, response, decision.execution, { quietMs });
+          letGoAfter(request, response);
           return "run";
       }
     },

@@ -2,16 +2,12 @@
 import type { IncomingMessage } from "node:http";
 import { RequestBodyError } from "../core/errors.ts";
 import type { NeutralRequest, RequestBody } from "../core/message.ts";
+import { notInFull, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
-import { captureBytes, capturedBytes, isUnread } from "./request-bytes.ts";
+import { captureBytes, capturedBytes } from "./request-bytes.ts";
 
 /** Frameworks on Node add these to the message. */
 export type NodeRequest = IncomingMessage & { readonly originalUrl?: string; body?: unknown };
-
-export interface RequestSettings {
-  /** Bound on the body, as sent and again as decoded. */
-  readonly requestBytesMax: number;
-}
 
 /** Header lines as they came: Node's own `headers` joins or drops repeated ones. */
 function linesOf(request: IncomingMessage, name: string): readonly string[] {
@@ -51,26 +47,27 @@ function parsedBody(request: NodeRequest): RequestBody {
   return { kind: "parsed", value: body };
 }
 
-async function bodyOf(request: NodeRequest, bytesMax: number): Promise<RequestBody> {
+async function bodyOf(request: NodeRequest, limits: BodyLimits): Promise<RequestBody> {
   if (!hasContent(request)) return { kind: "none" };
-  if (!request.complete && request.destroyed) {
-    throw new RequestBodyError("request-unreadable", "The request body did not arrive in full. Send it again.");
-  }
-  const capture = capturedBytes(request) ?? (isUnread(request) ? captureBytes(request, bytesMax) : undefined);
+  if (!request.complete && request.destroyed) throw notInFull();
+  const capture = capturedBytes(request) ?? captureBytes(request, limits);
   if (capture === undefined) return parsedBody(request);
+  const body = await capture.all();
+  if (body.kind !== "bytes") return body;
   const codings = codingsOf(linesOf(request, "content-encoding"));
-  return bytesBody(await decodeContent(await capture.all(), codings, bytesMax));
+  // The bound holds as sent, and again as decoded.
+  return bytesBody(await decodeContent(body.bytes, codings, limits.requestBytesMax));
 }
 
 export function neutralRequest<Native extends NodeRequest>(
   request: Native,
-  settings: RequestSettings,
+  limits: BodyLimits,
 ): NeutralRequest<Native> {
   return {
     method: request.method ?? "GET",
     target: request.originalUrl ?? request.url ?? "/",
     headerLines: (name) => linesOf(request, name),
-    body: () => bodyOf(request, settings.requestBytesMax),
+    body: () => bodyOf(request, limits),
     native: request,
   };
 }

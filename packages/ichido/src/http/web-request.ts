@@ -1,11 +1,10 @@
 /** A web `Request` as the core sees it. */
 import { RequestBodyError } from "../core/errors.ts";
 import type { NeutralRequest, RequestBody } from "../core/message.ts";
+import { notInFull, tooLarge, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
-
-function tooLarge(bytesMax: number): RequestBodyError {
-  return new RequestBodyError("request-too-large", `The request body is larger than ${bytesMax} bytes.`);
-}
+import { uploadHashFor } from "./upload-hash.ts";
+import { needsSpool, spoolUpload } from "./web-upload.ts";
 
 /** Reads to the end or to the bound, whichever comes first. */
 export async function readBytes(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
@@ -17,9 +16,7 @@ export async function readBytes(body: ReadableStream<Uint8Array>, bytesMax: numb
     try {
       part = await reader.read();
     } catch (error) {
-      throw new RequestBodyError("request-unreadable", "The request body did not arrive in full. Send it again.", {
-        cause: error,
-      });
+      throw notInFull(error);
     }
     if (part.done) break;
     length += part.value.length;
@@ -32,9 +29,7 @@ export async function readBytes(body: ReadableStream<Uint8Array>, bytesMax: numb
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
 }
 
-/** A copy is read, so that the handler finds the body unread. */
-async function bytesOf(request: Request, bytesMax: number): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array(0);
+function checkUnread(request: Request, bytesMax: number): void {
   if (request.bodyUsed) {
     throw new RequestBodyError(
       "body-unavailable",
@@ -42,20 +37,46 @@ async function bytesOf(request: Request, bytesMax: number): Promise<Uint8Array> 
     );
   }
   if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge(bytesMax);
-  const copy = request.clone();
-  return readBytes(copy.body as ReadableStream<Uint8Array>, bytesMax);
+}
+
+/** A copy is read, so that the handler finds the body unread. */
+async function readCopy(request: Request, bytesMax: number): Promise<Uint8Array> {
+  checkUnread(request, bytesMax);
+  return readBytes(request.clone().body as ReadableStream<Uint8Array>, bytesMax);
+}
+
+async function bodyOf({ request, limits, bytes, keyField }: WebRequestParts<unknown>): Promise<RequestBody> {
+  if (request.body === null && bytes === undefined) return { kind: "none" };
+  const coding = request.headers.get("content-encoding") ?? "";
+  const hash = uploadHashFor(request.headers.get("content-type") ?? undefined, [coding], keyField);
+  const bytesMax = hash === undefined ? limits.requestBytesMax : limits.uploadBytesMax;
+  if (hash !== undefined && bytes === undefined && needsSpool(request)) {
+    checkUnread(request, bytesMax);
+    await spoolUpload(request, hash, bytesMax);
+    return hash.body();
+  }
+  const sent = await (bytes?.() ?? readCopy(request, bytesMax));
+  if (sent.length > bytesMax) throw tooLarge(bytesMax);
+  if (hash !== undefined) {
+    hash.update(sent);
+    return hash.body();
+  }
+  const decoded = await decodeContent(sent, codingsOf([coding]), bytesMax);
+  return decoded.length === 0 ? { kind: "none" } : { kind: "bytes", bytes: decoded };
 }
 
 export interface WebRequestParts<Native> {
   readonly request: Request;
   readonly native: Native;
-  readonly requestBytesMax: number;
+  readonly limits: BodyLimits;
+  /** The field of a form that has the key. */
+  readonly keyField?: string | undefined;
   /** Where the framework keeps the bytes itself. */
   readonly bytes?: () => Promise<Uint8Array>;
 }
 
 export function neutralWebRequest<Native>(parts: WebRequestParts<Native>): NeutralRequest<Native> {
-  const { request, requestBytesMax } = parts;
+  const { request } = parts;
   const url = new URL(request.url);
   return {
     method: request.method,
@@ -65,13 +86,7 @@ export function neutralWebRequest<Native>(parts: WebRequestParts<Native>): Neutr
       const value = request.headers.get(name);
       return value === null ? [] : [value];
     },
-    async body(): Promise<RequestBody> {
-      const sent = await (parts.bytes?.() ?? bytesOf(request, requestBytesMax));
-      if (sent.length > requestBytesMax) throw tooLarge(requestBytesMax);
-      const coding = request.headers.get("content-encoding");
-      const bytes = coding === null ? sent : await decodeContent(sent, codingsOf([coding]), requestBytesMax);
-      return bytes.length === 0 ? { kind: "none" } : { kind: "bytes", bytes };
-    },
+    body: () => bodyOf(parts),
     native: parts.native,
   };
 }

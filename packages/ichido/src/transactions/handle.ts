@@ -51,6 +51,16 @@ async function probe(parts: HandleParts): Promise<boolean> {
   }
 }
 
+/** COMMIT was answered by ROLLBACK. */
+export function aborted(cause?: unknown): IchidoError {
+  return new IchidoError(
+    "option-invalid",
+    "the function caught an error of the database and went on, but PostgreSQL undoes the whole transaction after one; let " +
+      "the error through, or put a savepoint before what may fail",
+    { cause },
+  );
+}
+
 const constraintPrimary = 19;
 const wrapsMax = 4;
 
@@ -124,6 +134,8 @@ export async function inTransaction<Value>(
   try {
     await steps.commit();
   } catch (error) {
+    // Known to be undone, by the server's own word.
+    if (error instanceof IchidoError) throw error;
     throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
   }
   return value;
@@ -136,31 +148,58 @@ export function pooledTransactions<Connection>(parts: {
   readonly statement: (connection: Connection, sql: string) => Promise<unknown>;
   readonly giveBack: (connection: Connection, broken: boolean) => void;
   readonly handle: (connection: Connection) => TransactionHandle;
+  /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
+  readonly requireCommitted?: (result: unknown) => void;
+  /** Sends BEGIN and the statement at once, and gives what the statement was answered with. */
+  readonly open?: (connection: Connection, sql: string) => Promise<TransactionResult>;
 }): TransactionRunner<Connection> {
+  const { open } = parts;
+
+  async function within<Value>(
+    opening: string | undefined,
+    fn: (connection: Connection, handle: TransactionHandle, opened: TransactionResult) => Promise<Value>,
+  ): Promise<Value> {
+    const connection = await parts.acquire();
+    let broken = false;
+    const statement = async (sql: string): Promise<unknown> => {
+      try {
+        return await parts.statement(connection, sql);
+      } catch (error) {
+        broken = true;
+        throw error;
+      }
+    };
+    const isOpened = open !== undefined && opening !== undefined;
+    try {
+      return await inTransaction(
+        {
+          begin: () => (isOpened ? Promise.resolve() : statement("BEGIN")),
+          commit: async () => {
+            const result = await statement("COMMIT");
+            parts.requireCommitted?.(result);
+          },
+          rollback: () => statement("ROLLBACK"),
+        },
+        async () => {
+          // Inside the body, so that a first statement that fails is followed by ROLLBACK like any other.
+          const opened = isOpened ? await open(connection, opening) : nothingOpened;
+          return whileOpen(parts.handle(connection), (handle) => fn(connection, handle, opened));
+        },
+      );
+    } finally {
+      parts.giveBack(connection, broken);
+    }
+  }
+
   return {
     dialect: parts.dialect,
-    async run(fn) {
-      const connection = await parts.acquire();
-      let broken = false;
-      const statement = async (sql: string): Promise<void> => {
-        try {
-          await parts.statement(connection, sql);
-        } catch (error) {
-          broken = true;
-          throw error;
-        }
-      };
-      try {
-        return await inTransaction(
-          { begin: () => statement("BEGIN"), commit: () => statement("COMMIT"), rollback: () => statement("ROLLBACK") },
-          () => whileOpen(parts.handle(connection), (handle) => fn(connection, handle)),
-        );
-      } finally {
-        parts.giveBack(connection, broken);
-      }
-    },
+    ...(parts.requireCommitted === undefined ? {} : { refusesAborted: true }),
+    run: (fn) => within(undefined, (connection, handle) => fn(connection, handle)),
+    ...(open === undefined ? {} : { runOpening: within }),
   };
 }
+
+const nothingOpened: TransactionResult = { rows: [], affected: 0 };
 
 /** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
 export async function aroundLibrary<Tx, Value>(

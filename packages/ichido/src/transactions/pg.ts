@@ -1,5 +1,5 @@
 /** node-postgres (`pg`). */
-import { handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { aborted, handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 
 export interface PgClient {
   query(
@@ -50,6 +50,18 @@ export function pgTransactions<Client extends PgClient>(pool: PgPool<Client>): T
       return client;
     },
     statement: (client, sql) => client.query(sql),
+    async open(client, sql) {
+      // Without values `pg` speaks the simple protocol, which takes several statements and answers with one result each.
+      const results = (await client.query(`BEGIN; ${sql}`)) as unknown as readonly {
+        readonly rows: readonly unknown[];
+        readonly rowCount: number | null;
+      }[];
+      const { rows, rowCount } = results[1] ?? { rows: [], rowCount: 0 };
+      return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
+    },
+    requireCommitted(result) {
+      if ((result as { readonly command?: unknown }).command === "ROLLBACK") throw aborted();
+    },
     giveBack(client, broken) {
       client.removeListener?.("error", heard);
       client.release(broken);

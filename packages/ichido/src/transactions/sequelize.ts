@@ -41,10 +41,10 @@ export function fromSequelize(sequelize: SequelizeDatabase, transaction: Sequeli
       const text = texts
         .map((each, index) => `${index === 0 ? "" : `$${index}`}${each.replaceAll("$", "$$$$")}`)
         .join("");
-      const [rows, metadata] = (await sequelize.query(text, { bind: ordered, transaction } as never)) as [
-        unknown,
-        unknown,
-      ];
+      // It does so only where no letter stands before: bodies between $tags$ go through as they are, without values.
+      const [rows, metadata] = (await (ordered.length === 0
+        ? sequelize.query(sql, { transaction } as never)
+        : sequelize.query(text, { bind: ordered, transaction } as never))) as [unknown, unknown];
       const { rowCount, affectedRows } = Object(metadata) as {
         readonly rowCount?: number | null;
         readonly affectedRows?: number;

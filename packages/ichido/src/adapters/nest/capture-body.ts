@@ -1,4 +1,4 @@
-import { requestBytesMaxOf, type BodyOptions } from "../../http/node-guard.ts";
+import { bodyLimitsOf, type BodyOptions } from "../../http/body-limits.ts";
 import type { NodeRequest } from "../../http/node-request.ts";
 import { captureBytes } from "../../http/request-bytes.ts";
 import type { NestApplicationLike } from "./shapes.ts";
@@ -13,15 +13,15 @@ interface FastifyInstance {
  * that the parsed body is compared.
  */
 export function captureBody(app: NestApplicationLike, options: BodyOptions = {}): void {
-  const requestBytesMax = requestBytesMaxOf(options);
+  const limits = bodyLimitsOf(options);
   const adapter = app.getHttpAdapter();
   if (adapter.getType() === "fastify") {
     (adapter.getInstance() as FastifyInstance).addHook("preParsing", async ({ raw }) => {
-      captureBytes(raw, requestBytesMax);
+      captureBytes(raw, limits);
     });
   } else {
     app.use((request, _response, next) => {
-      captureBytes(request, requestBytesMax);
+      captureBytes(request, limits);
       next();
     });
   }

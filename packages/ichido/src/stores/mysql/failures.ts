@@ -36,8 +36,10 @@ export function isBroken(error: unknown): boolean {
 
 /** The connection broke: whether the statement took effect is not known. */
 export function isLost(error: unknown): boolean {
-  const { code, errno, sqlState } = partsOf(error);
+  const { code, errno, sqlState, fatal } = partsOf(error);
   if (errno === packetTooLarge) return false;
+  // mysql2 says no more than this of a connection that had ended before the statement came.
+  if (fatal === true && code === undefined && errno === undefined) return true;
   if (typeof errno === "number" && hangUps.includes(errno)) return true;
   if (typeof sqlState === "string" && sqlState.startsWith("08")) return true;
   return typeof code === "string" && /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code);
@@ -48,9 +50,9 @@ export function failureOf(error: unknown): IchidoError {
   if (error instanceof DeadlineExceeded) {
     return new IchidoError("store-unavailable", `the MySQL server gave no answer in time (${error.message})`);
   }
-  const { code, errno, sqlState } = partsOf(error);
+  const { code, errno, sqlState, fatal } = partsOf(error);
   const what = `${typeof code === "string" ? code : "unknown error"}${typeof errno === "number" ? ` (${errno})` : ""}`;
-  const cause = Object.assign(new Error(what), { code, errno, sqlState });
+  const cause = Object.assign(new Error(what), { code, errno, sqlState, fatal });
   if (typeof errno === "number" && schemaErrors.includes(errno)) {
     return new IchidoError(
       "schema-missing",

@@ -7,7 +7,7 @@ import type { Dialect, Value } from "./dialect.ts";
 import { binaryOf, labelledOf, tickOf } from "./rows.ts";
 import { forgetLabels } from "./labels.ts";
 import type { Run } from "./session.ts";
-import { binaryValue, microseconds } from "./values.ts";
+import { binaryValue, microseconds, text } from "./values.ts";
 
 /** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
 const sweepMax = 100;
@@ -28,7 +28,29 @@ export async function tick(run: Run, dialect: Dialect, request: TickRequest): Pr
   return { trusted: (await readClock(run, dialect)).trusted };
 }
 
-export async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise<SweepResult> {
+/**
+ * On one connection, which alone holds the lock against other sweepers. One that cannot give the lock back fails here,
+ * and the pool then drops it, and the lock with it.
+ */
+export async function sweepAlone(run: Run, dialect: Dialect, request: SweepRequest): Promise<SweepResult> {
+  const prefix = text("tablePrefix", dialect.prefix);
+  const lock = dialect.statement("lockSweep");
+  const [row] = (await run(lock.sql, lock.bind({ prefix }))).rows;
+  if (integerOf(row?.["held"] ?? 0) !== 1) return { deleted: 0, more: false, guarded: false, busy: true };
+  const unlock = dialect.statement("unlockSweep");
+  const giveBack = (): Promise<unknown> => run(unlock.sql, unlock.bind({ prefix }));
+  let result: SweepResult;
+  try {
+    result = await sweep(run, dialect, request);
+  } catch (error) {
+    await giveBack().catch(() => undefined);
+    throw error;
+  }
+  await giveBack();
+  return result;
+}
+
+async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise<SweepResult> {
   const start = await readClock(run, dialect);
   if (!start.trusted) return { deleted: 0, more: false, guarded: true };
   const pick = dialect.statement("sweepPick");

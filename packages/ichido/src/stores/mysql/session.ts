@@ -5,6 +5,7 @@
  */
 import { sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
+import { isIchidoError } from "../../core/errors.ts";
 import { isPool, promiseSide, queryOf, resultOf } from "./client.ts";
 import type { MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";
@@ -23,7 +24,7 @@ export interface Session {
   /** For the look at the server itself, which needs no such look before it. */
   probe: Run;
   /** Several statements on one connection. On a bare connection they run on that one. */
-  onOneConnection<T>(work: (run: Run) => Promise<T>): Promise<T>;
+  onOneConnection<T>(work: (run: Run) => Promise<T>, whenLost?: "again when lost"): Promise<T>;
 }
 
 export interface SessionParts {
@@ -74,16 +75,20 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
         () => once(sql, values, limitMs),
         async () => undefined,
       ),
-    async onOneConnection(work) {
+    async onOneConnection(work, whenLost) {
       const on =
         (connection: MysqlConnection): Run =>
         (sql, values, limitMs = parts.timeoutMs) =>
           persist(() => send(connection, sql, values, limitMs));
       if (!isPool(client)) return work(on(client));
-      try {
-        return await withPooled(client, parts.timeoutMs, (connection) => work(on(connection)));
-      } catch (error) {
-        throw failureOf(error);
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await withPooled(client, parts.timeoutMs, (connection) => work(on(connection)));
+        } catch (error) {
+          const lost = isLost(error) || (isIchidoError(error) && isLost(error.cause));
+          if (whenLost === undefined || !lost || tries >= connectionsMax) throw failureOf(error);
+          await parts.beforeResend();
+        }
       }
     },
   };

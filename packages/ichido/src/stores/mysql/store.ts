@@ -27,7 +27,7 @@ import { claim } from "./claim.ts";
 import type { MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./fenced.ts";
-import { sweep, tick } from "./housekeeping.ts";
+import { sweepAlone, tick } from "./housekeeping.ts";
 import { list, stats } from "./listing.ts";
 import { migrate, plan } from "./migrate.ts";
 import type { PlannedMigration } from "./migrate.ts";
@@ -63,6 +63,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
   const dialect = createDialect(settings.tablePrefix);
   let checked: Promise<void> | undefined;
   let packetBytesMax = Number.POSITIVE_INFINITY;
+  let sweeping = false;
   const session = createSession(pool, { timeoutMs: settings.statementTimeoutMs, beforeResend: ping });
 
   /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
@@ -75,6 +76,13 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
       throw error;
     }
   }
+
+  const fitting =
+    (send: Run): Run =>
+    async (sql, values, timeoutMs) => {
+      assertFits(packetBytesMax, sql, values);
+      return send(sql, values, timeoutMs);
+    };
 
   const run: Run = async (sql, values, timeoutMs) => {
     await ready();
@@ -120,7 +128,20 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     },
     list: (query) => list(run, dialect, query, settings.scanTimeoutMs),
     stats: () => stats(run, dialect, settings.scanTimeoutMs),
-    sweep: (request) => sweep(run, dialect, request),
+    async sweep(request) {
+      // A lock of the server is no lock between two sweeps on one and the same connection.
+      if (sweeping) return { deleted: 0, more: false, guarded: false, busy: true };
+      sweeping = true;
+      try {
+        await ready();
+        return await session.onOneConnection((send) => sweepAlone(fitting(send), dialect, request), "again when lost");
+      } catch (error) {
+        checked = undefined;
+        throw error;
+      } finally {
+        sweeping = false;
+      }
+    },
     tick: (request) => tick(run, dialect, request),
     ping,
     watch: (identity, timeoutMs) => watch(run, dialect, identity, timeoutMs),

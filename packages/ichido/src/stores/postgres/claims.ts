@@ -9,6 +9,7 @@ import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
+import { claimNew } from "./joined.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Perseverance } from "./perseverance.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
@@ -59,7 +60,10 @@ export function createClaims(
   async function join(request: ClaimRequest, transaction: TransactionHandle): Promise<ClaimResult> {
     refuseOtherDialect(transaction);
     try {
-      const values = valuesOf([request], Math.max(1, request.waitMs ?? options.lockTimeoutMs));
+      const waitMs = Math.max(1, request.waitMs ?? options.lockTimeoutMs);
+      const granted = await claimNew(statements, request, waitMs, transaction);
+      if (granted !== undefined) return granted;
+      const values = valuesOf([request], waitMs);
       const { rows } = await transaction.execute(statements.claim.text, values);
       // By position: an ORM may rename columns, but keeps their order.
       return claimResultOf(Object.values(rows[0] ?? {}));

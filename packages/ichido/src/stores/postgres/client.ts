@@ -17,6 +17,8 @@ export interface PgResult {
 }
 
 export interface PgQueryable {
+  /** The process that the server named when the connection was opened; a pooler names one of its own making. */
+  readonly processID?: number | null;
   // A method, so that the overloads of `pg` fit.
   query(query: PgQuery): Promise<PgResult>;
 }

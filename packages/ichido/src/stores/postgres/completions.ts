@@ -7,6 +7,7 @@ import { groupLockTimeoutMs, idOf, refuseOtherDialect, splits } from "./claims.t
 import type { Workshop } from "./claims.ts";
 import { toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
+import { completeOne } from "./joined.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
 
@@ -28,10 +29,9 @@ export function createCompletions(
   }
 
   /** One attempt, and errors as they are: only the caller can roll back and begin again. */
-  async function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
+  function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
     refuseOtherDialect(transaction);
-    const { rows } = await transaction.execute(statements.complete.text, valuesOf([request], channel, undefined));
-    return rows.length === 1 ? "ok" : "stale";
+    return completeOne(statements, request, channel, transaction);
   }
 
   const group = createGroup<CompleteRequest, Fenced>({
@@ -55,7 +55,7 @@ export function createCompletions(
   };
 }
 
-function valuesOf(requests: readonly CompleteRequest[], channel: string, lockTimeoutMs: number | undefined): unknown[] {
+function valuesOf(requests: readonly CompleteRequest[], channel: string, lockTimeoutMs: number): unknown[] {
   const bodies = requests.map(({ response }) => response.body);
   let next = 1;
   const firsts = bodies.map((body) => {
@@ -76,6 +76,6 @@ function valuesOf(requests: readonly CompleteRequest[], channel: string, lockTim
     // Without a copy when it travels alone.
     bodies.length === 1 && bodies[0] !== undefined ? bufferOf(bodies[0]) : Buffer.concat(bodies),
     channel,
-    lockTimeoutMs === undefined ? null : String(lockTimeoutMs),
+    String(lockTimeoutMs),
   ];
 }

@@ -5,10 +5,17 @@ export interface Statement {
   /** Names the prepared statement where those are wanted; another text has another name. */
   readonly name: string;
   readonly text: string;
+  /** Sent by every request: worth a prepared statement wherever it is known that one stays. */
+  readonly frequent?: boolean;
+  /** Its last column is `pg_backend_pid()`. */
+  readonly tellsBackend?: boolean;
 }
 
+/** `auto`: frequent statements, on a connection that is known to lead straight to its server. */
+export type Prepare = boolean | "auto";
+
 export interface Connection {
-  /** Parameterised and, unless `prepare` was asked for, unnamed: nothing stays on the session. Rows are positional. */
+  /** Parameterised, and named only as `Prepare` says: nothing stays on a pooler's session. Rows are positional. */
   run(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<readonly Row[]>;
   /** Several statements in one message, hence in one transaction. */
   script(text: string, timeoutMs: number): Promise<void>;

@@ -20,6 +20,11 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
+/** The session no longer has a statement that was prepared on it, or not as it was: nothing took effect. */
+export class StatementForgotten extends Error {
+  override readonly name = "StatementForgotten";
+}
+
 const byState: Readonly<Record<string, FailureKind>> = {
   "40001": "conflict",
   "40P01": "conflict",
@@ -59,6 +64,7 @@ function ownSqlState(error: unknown): string | undefined {
 
 export function failureKind(error: unknown): FailureKind {
   if (error instanceof DeadlineError) return "timeout";
+  if (error instanceof StatementForgotten) return "conflict";
   // A mistake of ours or a damaged row, not a message from the server or the network.
   if (isIchidoError(error) || error instanceof TypeError || error instanceof RangeError) return "refused";
   const state = sqlStateOf(error);
@@ -69,7 +75,8 @@ export function failureKind(error: unknown): FailureKind {
 
 /** Whether the connection that met this error may serve others. */
 export function keepsConnection(error: unknown): boolean {
-  return failureKind(error) !== "lost" && !(error instanceof DeadlineError);
+  if (error instanceof DeadlineError || error instanceof StatementForgotten) return false;
+  return failureKind(error) !== "lost";
 }
 
 const advice: Readonly<Record<FailureKind, string>> = {

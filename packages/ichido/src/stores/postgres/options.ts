@@ -2,6 +2,7 @@
 import type { Environment } from "../../core/environment.ts";
 import { systemEnvironment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
+import type { Prepare } from "./connection.ts";
 import type { ListenConnection } from "./listen.ts";
 
 export interface PostgresStoreOptions {
@@ -21,10 +22,12 @@ export interface PostgresStoreOptions {
   /** Upper bound of every call, waiting for a connection and retries included. Default 5 000. */
   readonly callTimeoutMs?: number;
   /**
-   * Named prepared statements: less work for the server, but they stay on the session. Leave it off behind a pooler in
-   * transaction mode that does not track them (PgBouncer before 1.21). Default off.
+   * Named prepared statements: less work for the server, but they stay on the session, which a pooler in transaction mode
+   * gives to others (PgBouncer before 1.21 does not track them). Default `"auto"`: with `pg`, claims, completions and steps are
+   * prepared on connections where the process that answers is the one that was announced when the connection was opened;
+   * PgBouncer announces one of its own making. `true`: every statement, on either driver. `false`: none.
    */
-  readonly prepare?: boolean;
+  readonly prepare?: Prepare;
   /**
    * Wakes waiting duplicates by notification, over one connection of its own, opened when the first one waits. `true`
    * makes it from the client given; through a transaction pooler give `connect` a direct one. Default off: waiting
@@ -41,7 +44,7 @@ export interface ResolvedOptions {
   readonly groupSizeMax: number;
   readonly lockTimeoutMs: number;
   readonly callTimeoutMs: number;
-  readonly prepare: boolean;
+  readonly prepare: Prepare;
   readonly listen: boolean | { connect(): Promise<ListenConnection> };
   readonly environment: Environment;
 }
@@ -66,10 +69,15 @@ export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
       callTimeoutMs / 2,
     ),
     callTimeoutMs,
-    prepare: options.prepare ?? false,
+    prepare: prepareOf(options.prepare ?? "auto"),
     listen: options.listen ?? false,
     environment: options.environment ?? systemEnvironment,
   };
+}
+
+function prepareOf(value: Prepare): Prepare {
+  if (value === "auto" || typeof value === "boolean") return value;
+  throw new IchidoError("option-invalid", `prepare: expected true, false or "auto", got ${JSON.stringify(value)}`);
 }
 
 /** Lower case only: what needs no quotes cannot be mistaken with and without them. */

@@ -1,8 +1,9 @@
 /** A `Pool` or a `Client` of `pg`. */
 import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./client.ts";
 import { isRows } from "./connection.ts";
-import type { Connection, Row } from "./connection.ts";
+import type { Connection, Prepare, Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
+import { createKeeping } from "./prepared.ts";
 
 /** Lends a queryable for one piece of work, with what is left of the time. */
 type Lend = <Value>(
@@ -10,18 +11,26 @@ type Lend = <Value>(
   work: (queryable: PgQueryable, leftMs: number) => Promise<Value>,
 ) => Promise<Value>;
 
-export function pgConnection(lend: Lend, prepare: boolean): Connection {
+export function pgConnection(lend: Lend, prepare: Prepare): Connection {
+  const keeping = createKeeping(prepare);
   return {
     run: (statement, values, timeoutMs) =>
-      lend(timeoutMs, (queryable, leftMs) =>
-        ask(queryable, {
-          text: statement.text,
-          values,
-          rowMode: "array",
-          query_timeout: leftMs,
-          ...(prepare && { name: statement.name }),
-        }),
-      ),
+      lend(timeoutMs, async (queryable, leftMs) => {
+        const { name, text } = statement;
+        const query = { text, values, rowMode: "array", query_timeout: leftMs } as const;
+        if (!keeping.names(queryable, statement)) {
+          const rows = await ask(queryable, query);
+          keeping.learn(queryable, statement, rows);
+          return rows;
+        }
+        try {
+          const rows = await ask(queryable, { ...query, name });
+          keeping.learn(queryable, statement, rows);
+          return rows;
+        } catch (error) {
+          throw keeping.judge(queryable, error);
+        }
+      }),
     script: (text, timeoutMs) =>
       lend(timeoutMs, async (queryable, leftMs) => {
         await ask(queryable, { text, rowMode: "array", query_timeout: leftMs });

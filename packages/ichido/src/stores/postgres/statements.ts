@@ -15,11 +15,14 @@ export function nameTables({ schema, tablePrefix }: Names, text: string): string
   return text.replaceAll("{prefix}", qualified).replaceAll("{bare}", tablePrefix);
 }
 
+const frequent: ReadonlySet<string> = new Set<StatementName>(["claim", "complete", "startStep", "finishStep"]);
+
 export function statementsFor(names: Names): Statements {
   const entries = Object.entries(statements).map(([verb, text]) => {
     const named = nameTables(names, withoutComments(text));
     const digest = createHash("sha256").update(named).digest("hex").slice(0, 12);
-    return [verb, { name: `ichido_${verb}_${digest}`, text: named }];
+    const name = `ichido_${verb}_${digest}`;
+    return [verb, { name, text: named, frequent: frequent.has(verb), tellsBackend: verb === "claim" }];
   });
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same keys, mapped
   return Object.fromEntries(entries) as Statements;

@@ -21,7 +21,7 @@ import type { Workshop } from "./claims.ts";
 import { kindOf } from "./client.ts";
 import type { ClientKind, PostgresClient } from "./client.ts";
 import { createCompletions } from "./completions.ts";
-import type { Connection, Row } from "./connection.ts";
+import type { Connection, Prepare, Row } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { createListener, subscriptionFor } from "./listen.ts";
 import type { Listener } from "./listen.ts";
@@ -34,6 +34,8 @@ import type { Repeatable } from "./perseverance.ts";
 import { lendClient, lendFromPool, pgConnection } from "./pg-connection.ts";
 import { postgresJsConnection } from "./postgres-js-connection.ts";
 import { auditEntryOf, flagOf, numberOf, recordOf, stepOf, textOf } from "./row.ts";
+import { countingSteps, createStepVerbs } from "./steps.ts";
+import type { StepsParts } from "./steps.ts";
 import { channelFor, knownMigrations, statementsFor } from "./statements.ts";
 import type { StatementName } from "./statements.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
@@ -81,7 +83,8 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     listener = createListener(subscriptionFor(kind, options.listen, channel), (digest) => watcher.wakeByDigest(digest));
   }
 
-  const claim = createClaims(workshop);
+  const stepsParts: StepsParts = { statements, run: (verb, values) => run(verb, "always", values) };
+  const claim = countingSteps(createClaims(workshop), stepsParts);
   const complete = createCompletions(workshop);
 
   async function fenced(verb: StatementName, request: Claim, ...more: readonly unknown[]): Promise<Fenced> {
@@ -160,9 +163,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       return answer;
     },
 
-    startStep: (request) => fenced("startStep", request, encodeText(request.name), String(request.leaseMs)),
-    finishStep: (request) =>
-      fenced("finishStep", request, encodeText(request.name), String(request.leaseMs), bufferOf(request.result)),
+    ...createStepVerbs(stepsParts),
     async steps(identity) {
       const rows = await run("steps", "always", identityValues(identity));
       refuseStandby(rows);
@@ -245,8 +246,9 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       let deleted = 0;
       for (;;) {
         const size = Math.min(sweepBatch, limit - deleted);
-        const [[trusted, gone, more] = []] = await run("sweep", "conflicts", [String(size)]);
+        const [[trusted, gone, more, alone] = []] = await run("sweep", "conflicts", [String(size)]);
         if (!flagOf(trusted)) return { deleted, more: false, guarded: true };
+        if (!flagOf(alone)) return { deleted, more: false, guarded: false, busy: true };
         deleted += numberOf(gone);
         if (!flagOf(more) || deleted >= limit || environment.monotonicMs() - startedMs >= budgetMs) {
           return { deleted, more: flagOf(more), guarded: false };
@@ -287,14 +289,14 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   return store;
 }
 
-function connectionFor(client: ClientKind, prepare: boolean): Connection {
+function connectionFor(client: ClientKind, prepare: Prepare): Connection {
   switch (client.kind) {
     case "pg-pool":
       return pgConnection(lendFromPool(client.pool), prepare);
     case "pg-client":
       return pgConnection(lendClient(client.client), prepare);
     case "postgres-js":
-      return postgresJsConnection(client.sql, prepare);
+      return postgresJsConnection(client.sql, prepare === true);
   }
 }
 

@@ -16,14 +16,40 @@ export interface Claimed {
   readonly formerLife: number | undefined;
 }
 
-export async function claim(
+export type Decode<Value> = (reply: unknown) => Value | Promise<Value>;
+
+/** `pick` says what of the answer is wanted; it is applied on the way, where it costs no promise. */
+export function claim<Value>(
   request: ClaimRequest,
   ticks: Ticks,
-  marginMs: number,
-  run: (args: readonly RedisArgument[]) => Promise<unknown>,
-): Promise<Claimed> {
+  margin: string,
+  run: (args: readonly RedisArgument[], decode: Decode<Value>) => Promise<Value>,
+  pick: (claimed: Claimed) => Value,
+): Promise<Value> {
+  const sight = encodeSight(request);
+  const askAgain = async (): Promise<Value> => {
+    await ticks.read();
+    return run(argsOf(request, sight, ticks.known(), "1", margin), (reply) => {
+      const second = claimedOf(reply);
+      if (second === undefined) throw new TypeError("a claim that carries a tick just read is always answered");
+      return pick(second);
+    });
+  };
+  return run(argsOf(request, sight, ticks.known(), "", margin), (reply) => {
+    const first = claimedOf(reply);
+    return first === undefined ? askAgain() : pick(first);
+  });
+}
+
+function argsOf(
+  request: ClaimRequest,
+  sight: string,
+  [last, interval, steadySince]: ReturnType<Ticks["known"]>,
+  read: "" | "1",
+  margin: string,
+): RedisArgument[] {
   const { raw, canonical, former } = request.fingerprint;
-  const args = (read: "" | "1"): RedisArgument[] => [
+  return [
     request.owner,
     bufferOf(raw),
     bufferOf(canonical),
@@ -32,17 +58,12 @@ export async function claim(
     microseconds(request.retentionMs),
     request.takeover,
     sight,
-    ...ticks.known(),
+    last,
+    interval,
+    steadySince,
     read,
-    String(marginMs),
+    margin,
   ];
-  const sight = encodeSight(request);
-  const answer = claimedOf(await run(args("")));
-  if (answer !== undefined) return answer;
-  await ticks.read();
-  const second = claimedOf(await run(args("1")));
-  if (second === undefined) throw new TypeError("a claim that carries a tick just read is always answered");
-  return second;
 }
 
 export function microseconds(ms: number): string {
@@ -57,41 +78,36 @@ export function grantedFence(reply: unknown): number | undefined {
 
 /** Nothing when the claim must be asked again with a tick just read. */
 function claimedOf(reply: unknown): Claimed | undefined {
-  const [told, one, two, three] = listOf(reply);
-  const [outcome, ...parts] = textOf(told).split(" ");
-  if (outcome === "granted") return grantOf(parts, one);
-  const result = outcome === "clock" ? undefined : resultOf(outcome, parts.map(numberOf), one, two, three);
-  return result === undefined ? undefined : { result, life: 0, formerLife: undefined };
+  const list = listOf(reply);
+  const parts = textOf(list[0]).split(" ");
+  if (parts[0] === "granted") return grantOf(parts, list[1]);
+  if (parts[0] === "clock") return undefined;
+  return { result: resultOf(parts, list[1], list[2], list[3]), life: 0, formerLife: undefined };
 }
 
-function resultOf(
-  outcome: string | undefined,
-  [first = 0, attempts = 0, created = 0, expires = 0, now = 0]: readonly number[],
-  head: unknown,
-  body: unknown,
-  hold: unknown,
-): ClaimResult {
+function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: unknown): ClaimResult {
+  const [outcome, first, attempts] = parts;
   switch (outcome) {
     case "completed":
       return {
         outcome,
         response: decodeResponse(head, body),
-        fence: first,
-        attempts,
-        createdAtMs: toMs(created),
-        expiresAtMs: toMs(expires),
-        expiresInMs: Math.max(0, toMs(expires - now)),
+        fence: numberOf(first),
+        attempts: numberOf(attempts),
+        createdAtMs: toMs(numberOf(parts[3])),
+        expiresAtMs: toMs(numberOf(parts[4])),
+        expiresInMs: Math.max(0, toMs(numberOf(parts[4]) - numberOf(parts[5]))),
       };
     case "processing":
-      return { outcome, leaseLeftMs: Math.ceil(first / 1_000), attempts };
+      return { outcome, leaseLeftMs: Math.ceil(numberOf(first) / 1_000), attempts: numberOf(attempts) };
     case "unknown": {
       const holdReason = optionalTextOf(hold);
       return {
         outcome,
         ...(head === null || head === undefined ? {} : { interim: decodeResponse(head, body) }),
         ...(holdReason === undefined ? {} : { holdReason }),
-        fence: first,
-        attempts,
+        fence: numberOf(first),
+        attempts: numberOf(attempts),
       };
     }
     case "mismatch":
@@ -101,23 +117,21 @@ function resultOf(
   }
 }
 
-function grantOf([name, ...parts]: readonly string[], canonical: unknown): Claimed {
-  const [fence = 0, attempt = 0, stepsStarted = 0, created = 0, expires = 0, life = 0] = parts
-    .slice(0, -1)
-    .map(numberOf);
-  const former = parts.at(-1);
+/** `granted origin fence attempt steps created expires life former` */
+function grantOf(parts: readonly string[], canonical: unknown): Claimed {
+  const former = parts[8];
   return {
     result: {
       outcome: "granted",
-      fence,
-      attempt,
-      origin: origins.find((each) => each === name) ?? "lapsed",
-      stepsStarted,
+      fence: numberOf(parts[2]),
+      attempt: numberOf(parts[3]),
+      origin: origins.find((each) => each === parts[1]) ?? "lapsed",
+      stepsStarted: numberOf(parts[4]),
       canonical: bytesOf(canonical),
-      createdAtMs: toMs(created),
-      expiresAtMs: toMs(expires),
+      createdAtMs: toMs(numberOf(parts[5])),
+      expiresAtMs: toMs(numberOf(parts[6])),
     },
-    life,
+    life: numberOf(parts[7]),
     formerLife: former === "-" ? undefined : numberOf(former),
   };
 }

@@ -13,6 +13,8 @@ export interface IoredisClient {
   callBuffer(command: string, args: RedisArgument[]): Promise<unknown>;
   duplicate(): IoredisSubscriber;
   readonly options: { readonly keyPrefix?: string | undefined };
+  /** The socket, while there is one. */
+  readonly stream?: { cork?(): void; uncork?(): void } | undefined;
 }
 
 /** `Cluster` of `ioredis`. */
@@ -30,6 +32,8 @@ export interface IoredisSubscriber {
 
 export interface NodeRedisOptions {
   readonly typeMapping?: Record<number, unknown>;
+  /** How long a command may wait to be written; 0 is for ever. */
+  readonly timeout?: number;
 }
 
 /** What `createClient` of `redis` gives, connected. */

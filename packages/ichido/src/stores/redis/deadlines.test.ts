@@ -2,6 +2,10 @@ import { describe, expect, it } from "vitest";
 import { fakeClock } from "../../testing/clock.ts";
 import { createDeadlines } from "./deadlines.ts";
 
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+const asIs = { decode: (reply: unknown) => reply, recover: rethrow };
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe("deadlines", () => {
@@ -10,7 +14,7 @@ describe("deadlines", () => {
     const deadlines = createDeadlines(clock.environment, 100);
     const ended: string[] = [];
     const track = (name: string, pending: Promise<unknown>): void =>
-      void deadlines.bound(pending).then(
+      void deadlines.bound(pending, asIs).then(
         () => ended.push(name),
         () => ended.push(`${name} late`),
       );
@@ -38,7 +42,9 @@ describe("deadlines", () => {
     const slow = Promise.withResolvers<number>();
     const broken = Promise.withResolvers<number>();
     const calls = [slow, broken].map(({ promise }) =>
-      expect(deadlines.bound(promise, (value) => void late.push(value))).rejects.toThrow("no answer within 100 ms"),
+      expect(deadlines.bound(promise, { ...asIs, onLate: (value: number) => void late.push(value) })).rejects.toThrow(
+        "no answer within 100 ms",
+      ),
     );
     await clock.advance(100);
     await Promise.all(calls);

@@ -5,13 +5,24 @@
 import { DeadlineExceeded } from "../../core/deadline.ts";
 import type { Environment, Timer } from "../../core/environment.ts";
 
+/** What becomes of a call. All of it in one place, because each further promise on the way costs every request. */
+export interface Ending<Reply, Value> {
+  /** A reply in time. */
+  decode(reply: Reply): Value | Promise<Value>;
+  /** A failure in time, or the deadline. */
+  recover(error: unknown, startedMs: number): Value | Promise<Value>;
+  /** What arrives after the deadline. */
+  readonly onLate?: ((reply: Reply) => void) | undefined;
+}
+
 export interface Deadlines {
-  /** What arrives after the deadline goes to `onLate`. */
-  bound<Value>(pending: Promise<Value>, onLate?: (value: Value) => void): Promise<Value>;
+  bound<Reply, Value>(pending: Promise<Reply>, ending: Ending<Reply, Value>): Promise<Value>;
+  /** Whether a call is under way. */
+  readonly busy: boolean;
 }
 
 interface Entry {
-  readonly untilMs: number;
+  readonly startedMs: number;
   /** Nothing once the call has ended, so that its answer is not kept. */
   expire: (() => void) | undefined;
 }
@@ -26,33 +37,41 @@ export function createDeadlines(environment: Environment, timeoutMs: number): De
 
   function skipEnded(): void {
     while (head < queue.length && queue[head]?.expire === undefined) head += 1;
-    if (head < cutMin && head < queue.length) return;
-    queue = queue.slice(head);
+    if (head === queue.length) queue.length = 0;
+    else if (head < cutMin) return;
+    else queue = queue.slice(head);
     head = 0;
   }
 
-  function arm(): void {
+  function arm(nowMs: number): void {
     const first = queue[head];
     if (timer !== undefined || first === undefined) return;
-    timer = environment.after(Math.max(1, first.untilMs - environment.monotonicMs()), fire);
+    timer = environment.after(Math.max(1, first.startedMs + timeoutMs - nowMs), fire);
   }
 
   function fire(): void {
     timer = undefined;
     const nowMs = environment.monotonicMs();
-    for (let at = head; at < queue.length && (queue[at]?.untilMs ?? 0) <= nowMs; at += 1) queue[at]?.expire?.();
+    const dueMs = nowMs - timeoutMs;
+    // Those that end make `head` move on: what was due is taken first.
+    const due = queue.slice(head).filter(({ startedMs }) => startedMs <= dueMs);
+    for (const entry of due) entry.expire?.();
     skipEnded();
-    arm();
+    arm(nowMs);
   }
 
   return {
-    bound: (pending, onLate) =>
+    get busy() {
+      return head < queue.length;
+    },
+    bound: (pending, ending) =>
       new Promise((resolve, reject) => {
+        const startedMs = environment.monotonicMs();
         const entry: Entry = {
-          untilMs: environment.monotonicMs() + timeoutMs,
+          startedMs,
           expire() {
             entry.expire = undefined;
-            reject(new DeadlineExceeded(`no answer within ${timeoutMs} ms`));
+            fail(new DeadlineExceeded(`no answer within ${timeoutMs} ms`));
           },
         };
         const end = (): boolean => {
@@ -61,12 +80,27 @@ export function createDeadlines(environment: Environment, timeoutMs: number): De
           if (queue[head] === entry) skipEnded();
           return open;
         };
+        const fail = (error: unknown): void => {
+          try {
+            resolve(ending.recover(error, startedMs));
+          } catch (final) {
+            reject(final as Error);
+          }
+        };
         queue.push(entry);
-        arm();
+        arm(startedMs);
         pending.then(
-          (value) => (end() ? resolve(value) : onLate?.(value)),
+          (reply) => {
+            if (!end()) return ending.onLate?.(reply);
+            try {
+              resolve(ending.decode(reply));
+            } catch (error) {
+              reject(error as Error);
+            }
+            return undefined;
+          },
           (error: unknown) => {
-            if (end()) reject(error as Error);
+            if (end()) fail(error);
           },
         );
       }),

@@ -20,6 +20,8 @@ export interface Link extends ServerLink {
   readonly keyPrefix: string;
   /** To whichever server owns the key, redirections followed. The key must be in `args`, too. */
   sendTo(key: string, args: readonly RedisArgument[]): Promise<unknown>;
+  /** What is sent in the rest of this turn leaves in one piece. Only where the driver does not do so itself. */
+  gather?(): void;
   servers(): Promise<readonly ServerLink[]>;
   /** A connection of the store's own, opened now. */
   subscriber(onMessage: (channel: string) => void): Promise<SubscriberLink>;
@@ -33,7 +35,8 @@ export interface SubscriberLink {
 
 /** `$` of the protocol: strings of any bytes. */
 const blobString = 36;
-const asBuffers: NodeRedisOptions = { typeMapping: { [blobString]: Buffer } };
+/** No timeout of the driver's: it makes an AbortSignal for each command, and the store has a deadline of its own. */
+const asBuffers: NodeRedisOptions = { typeMapping: { [blobString]: Buffer }, timeout: 0 };
 
 export function linkOf(client: ClientKind): Link {
   switch (client.kind) {
@@ -45,6 +48,7 @@ export function linkOf(client: ClientKind): Link {
         keyPrefix: client.client.options.keyPrefix ?? "",
         send: (args) => one.send(args),
         sendTo: (_key, args) => one.send(args),
+        ...(client.kind === "ioredis" && { gather: gatherOf(client.client) }),
         servers: async () => (client.kind === "ioredis" ? [one] : client.client.nodes("master").map(ioredisServer)),
         subscriber: async (onMessage) => ioredisSubscriber(client.client.duplicate(), onMessage),
       };
@@ -75,6 +79,24 @@ export function linkOf(client: ClientKind): Link {
       };
     }
   }
+}
+
+/**
+ * ioredis writes each command by itself, and a write to a socket costs more than everything else that a command does.
+ * The turn is over when its promises are: what they said by then is written together.
+ */
+function gatherOf(client: IoredisClient): () => void {
+  let gathering = false;
+  return () => {
+    const { stream } = client;
+    if (gathering || typeof stream?.cork !== "function" || typeof stream.uncork !== "function") return;
+    gathering = true;
+    stream.cork();
+    process.nextTick(() => {
+      gathering = false;
+      stream.uncork?.();
+    });
+  };
 }
 
 function ioredisServer(client: IoredisClient): ServerLink {

@@ -11,6 +11,8 @@ export interface Names {
   channel(recordName: string): string;
   readonly clock: string;
   readonly probe: string;
+  /** Held by the one sweeper at work. */
+  readonly sweeper: string;
   /** The glob that SCAN matches record names by. */
   readonly pattern: string;
   /** The name as verbs use it, of one that SCAN gave. */
@@ -20,18 +22,30 @@ export interface Names {
 const digestLength = 43;
 
 export function namesFor(prefix: string, keyPrefix: string): Names {
+  /** A claim is most often followed by its own completion; the same key and the same bytes have the same name. */
+  let last: { readonly key: string; readonly scopeHash: Uint8Array | undefined; readonly name: string } = {
+    key: "",
+    scopeHash: undefined,
+    name: "",
+  };
   return {
-    record: (identity) => `${prefix}{${digestOf(identity)}}`,
+    record({ key, scopeHash }) {
+      if (key !== last.key || scopeHash !== last.scopeHash) {
+        last = { key, scopeHash, name: `${prefix}{${digestOf({ key, scopeHash })}}` };
+      }
+      return last.name;
+    },
     channel: (recordName) => `${recordName}:end`,
     clock: `${prefix}{clock}`,
     probe: `${prefix}{probe}`,
+    sweeper: `${prefix}{sweeper}`,
     pattern: `${escapeGlob(keyPrefix + prefix)}{${"?".repeat(digestLength)}}`,
     fromScan: (name) => name.slice(keyPrefix.length),
   };
 }
 
 /** The scope hash has a fixed length and comes last, so no two identities give the same bytes. */
-function digestOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
+function digestOf({ key, scopeHash }: { readonly key: string; readonly scopeHash: Uint8Array }): string {
   return hash("sha256", Buffer.concat([bytesOfKey(key), scopeHash]), "base64url");
 }
 

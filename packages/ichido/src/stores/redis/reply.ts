@@ -19,7 +19,7 @@ export function optionalTextOf(value: unknown): string | undefined {
 }
 
 export function numberOf(value: unknown): number {
-  const number = Number(textOf(value));
+  const number = typeof value === "number" ? value : Number(textOf(value));
   if (!Number.isSafeInteger(number)) throw new TypeError("expected an integer from Redis");
   return number;
 }

@@ -44,10 +44,10 @@ const scripts = new Map<Verb, Script>(
 
 export interface Call {
   /** What arrives when nobody waits for it any more. */
-  readonly onLate?: (reply: unknown) => void;
+  readonly onLate?: ((reply: unknown) => void) | undefined;
 }
 
-const noCall: Call = {};
+const asIs = (reply: unknown): unknown => reply;
 
 export interface ScriptParts {
   readonly link: Link;
@@ -59,7 +59,15 @@ export interface ScriptParts {
 }
 
 export interface Scripts {
-  run(verb: Verb, key: string, args: readonly RedisArgument[], call?: Call): Promise<unknown>;
+  run(verb: Verb, key: string, args: readonly RedisArgument[]): Promise<unknown>;
+  /** The same for what every request does: the reply is decoded on the way, without another promise. */
+  runDecoded<Value>(
+    verb: Verb,
+    key: string,
+    args: readonly RedisArgument[],
+    decode: (reply: unknown) => Value | Promise<Value>,
+    onLate?: (reply: unknown) => void,
+  ): Promise<Value>;
   /** The same pair of commands, for whoever sends them together with others. */
   command(verb: Verb, key: string, args: readonly RedisArgument[], form: "digest" | "text"): readonly RedisArgument[];
   /** Any command, with deadline and repetition. */
@@ -169,11 +177,32 @@ export function createScripts({ link, environment, callTimeoutMs, ready, onFailu
   }
 
   /** Few promises on the way that every request takes; the long way begins with a failure. */
-  function start(verb: Verb, key: string, args: readonly RedisArgument[], call: Call): Promise<unknown> {
-    const startedMs = environment.monotonicMs();
-    return deadlines
-      .bound(send(verb, key, args), call.onLate)
-      .catch((error: unknown) => recover(error, startedMs, verb, key, args, call));
+  function start<Value>(
+    verb: Verb,
+    key: string,
+    args: readonly RedisArgument[],
+    decode: (reply: unknown) => Value | Promise<Value>,
+    onLate?: (reply: unknown) => void,
+  ): Promise<Value> {
+    // Alone it goes at once; in company, with whatever else is said in this turn.
+    if (deadlines.busy) link.gather?.();
+    return deadlines.bound(send(verb, key, args), {
+      decode,
+      recover: (error, startedMs) => recover(error, startedMs, verb, key, args, { onLate }).then(decode),
+      onLate,
+    });
+  }
+
+  function runDecoded<Value>(
+    verb: Verb,
+    key: string,
+    args: readonly RedisArgument[],
+    decode: (reply: unknown) => Value | Promise<Value>,
+    onLate?: (reply: unknown) => void,
+  ): Promise<Value> {
+    const waiting = ready();
+    if (waiting === undefined) return start(verb, key, args, decode, onLate);
+    return waiting.then(() => start(verb, key, args, decode, onLate));
   }
 
   return {
@@ -183,9 +212,7 @@ export function createScripts({ link, environment, callTimeoutMs, ready, onFailu
       return repeat(verb, repeatable, call, attempt);
     },
     repeatAnyway: repeat,
-    run(verb, key, args, call = noCall) {
-      const waiting = ready();
-      return waiting === undefined ? start(verb, key, args, call) : waiting.then(() => start(verb, key, args, call));
-    },
+    run: (verb, key, args) => runDecoded(verb, key, args, asIs),
+    runDecoded,
   };
 }

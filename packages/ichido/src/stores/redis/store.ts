@@ -21,7 +21,7 @@ import { IchidoError } from "../../core/errors.ts";
 import type { Claim, ClaimRequest, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
 import { claim, grantedFence, microseconds } from "./claim.ts";
-import type { Claimed } from "./claim.ts";
+import type { Claimed, Decode } from "./claim.ts";
 import { kindOf } from "./client.ts";
 import type { RedisArgument, RedisClient } from "./client.ts";
 import { createHealth } from "./health.ts";
@@ -35,11 +35,12 @@ import { namesFor } from "./names.ts";
 import { resolveOptions } from "./options.ts";
 import type { RedisStoreOptions } from "./options.ts";
 import { runReplicated, tooFewReplicas } from "./replicas.ts";
+import type { Replication } from "./replicas.ts";
 import { bufferOf, listOf, numberOf, textOf } from "./reply.ts";
 import { auditOf, encodeAudit, encodeHead, fields, recordOf, rowOf, stepsOf } from "./row.ts";
 import { createScripts } from "./scripts.ts";
 import type { Verb } from "./scripts.ts";
-import { createSweep } from "./sweep.ts";
+import { aloneBy, createSweep } from "./sweep.ts";
 import { createTicks } from "./ticks.ts";
 import { readPage } from "./walk.ts";
 import { createWatcher } from "./watch.ts";
@@ -95,6 +96,8 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     page: (place) => scripts.repeat("scan", true, {}, () => readPage(link, names, place)),
   };
   const { marker } = options;
+  // A sweep goes a page beyond its budget at most: one call for the page, one for what it found.
+  const alone = aloneBy(scripts, names.sweeper, 3 * options.callTimeoutMs);
   const sweep = createSweep(walk, ticks, scripts, marker && ((name, life) => marker.forget(name, life)));
   const watcher = createWatcher({
     link,
@@ -115,15 +118,25 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     scripts.run("release", name, proof).catch(() => undefined);
   }
 
-  async function runClaim(name: string, owner: string, args: readonly RedisArgument[]): Promise<unknown> {
-    if (options.wait === undefined) {
-      const onLate = (reply: unknown): void => {
-        const fence = grantedFence(reply);
-        if (fence !== undefined) giveBack(name, owner, fence);
-      };
-      return scripts.run("claim", name, args, { onLate });
-    }
-    const { wait } = options;
+  function runClaim<Value>(
+    name: string,
+    owner: string,
+    args: readonly RedisArgument[],
+    decode: Decode<Value>,
+  ): Promise<Value> {
+    if (options.wait !== undefined) return runClaimReplicated(name, owner, args, options.wait).then(decode);
+    return scripts.runDecoded("claim", name, args, decode, (reply) => {
+      const fence = grantedFence(reply);
+      if (fence !== undefined) giveBack(name, owner, fence);
+    });
+  }
+
+  async function runClaimReplicated(
+    name: string,
+    owner: string,
+    args: readonly RedisArgument[],
+    wait: Replication,
+  ): Promise<unknown> {
     const { reply, safe } = await runReplicated(link, scripts, wait, "claim", name, args);
     const fence = grantedFence(reply);
     if (fence === undefined || safe) return reply;
@@ -131,26 +144,28 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     throw tooFewReplicas("claim", wait);
   }
 
-  async function runComplete(name: string, args: readonly RedisArgument[]): Promise<Fenced> {
-    if (options.wait === undefined) return fencedOf(await scripts.run("complete", name, [...args, ""]));
-    const { wait } = options;
-    const { reply, safe } = await runReplicated(link, scripts, wait, "complete", name, [...args, "1"]);
+  async function runCompleteReplicated(
+    name: string,
+    args: readonly RedisArgument[],
+    wait: Replication,
+  ): Promise<unknown> {
+    const { reply, safe } = await runReplicated(link, scripts, wait, "complete", name, args);
     if (fencedOf(reply) === "ok" && !safe) throw tooFewReplicas("complete", wait);
-    return fencedOf(reply);
+    return reply;
   }
 
-  function claimed(request: ClaimRequest): Promise<Claimed> {
+  function claimed<Value>(request: ClaimRequest, pick: (claimed: Claimed) => Value): Promise<Value> {
     const name = names.record(request.identity);
-    return claim(request, ticks, marginMs, (args) => runClaim(name, request.owner, args));
+    return claim(request, ticks, margin, (args, decode) => runClaim(name, request.owner, args, decode), pick);
   }
 
   const store: RedisStore = {
     name: "redis",
     capabilities,
 
-    async claim(request, transaction) {
-      if (transaction !== undefined) throw cannotJoin("claim");
-      return (await claimed(request)).result;
+    claim(request, transaction) {
+      if (transaction !== undefined) return Promise.reject(cannotJoin("claim"));
+      return claimed(request, ({ result }) => result);
     },
     renew: (requests) =>
       Promise.all(
@@ -158,13 +173,25 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
           fenced("renew", names.record(each.identity), each, [microseconds(each.leaseMs), margin]),
         ),
       ),
-    async complete({ identity, owner, fence, response }, transaction) {
-      if (transaction !== undefined) throw cannotJoin("complete");
+    complete({ identity, owner, fence, response }, transaction) {
+      if (transaction !== undefined) return Promise.reject(cannotJoin("complete"));
+      const { wait } = options;
       const name = names.record(identity);
-      const answer = [encodeHead(response), bufferOf(response.body)];
-      const result = await runComplete(name, [owner, String(fence), ...answer, margin, names.channel(name)]);
-      watcher.wake(name);
-      return result;
+      const args = [
+        owner,
+        String(fence),
+        encodeHead(response),
+        bufferOf(response.body),
+        margin,
+        names.channel(name),
+        wait === undefined ? "" : "1",
+      ];
+      const decode = (reply: unknown): Fenced => {
+        watcher.wake(name);
+        return fencedOf(reply);
+      };
+      if (wait !== undefined) return runCompleteReplicated(name, args, wait).then(decode);
+      return scripts.runDecoded("complete", name, args, decode);
     },
     async release(held) {
       const name = names.record(held.identity);
@@ -224,7 +251,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     },
     list: (query) => list(walk, query),
     stats: () => stats(walk),
-    sweep,
+    sweep: alone(sweep),
 
     tick: (request) => ticks.tick(request),
     async ping() {
@@ -267,21 +294,32 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     capabilities: {
       ...capabilities,
       transactions: marker.dialect,
+      completesAfterCommit: true,
       promise:
         "At most once while the business database remembers: every answer is in its marker table before it counts; what " +
         "Redis forgets is given back from there.",
     },
-    ...markedVerbs({ base: store, marker, environment, nobody, nameOf, claim: claimed, restore }),
-    async sweep(request) {
+    ...markedVerbs({
+      base: store,
+      marker,
+      environment,
+      nobody,
+      nameOf,
+      claim: (request) => claimed(request, asClaimed),
+      restore,
+    }),
+    sweep: alone(async (request) => {
       const result = await sweep(request);
       if (result.guarded || result.more) return result;
       return { ...result, more: (await marker.sweep(request.limit)) >= request.limit };
-    },
+    }),
     async ping() {
       await Promise.all([store.ping(), marker.find(names.probe)]);
     },
   };
 }
+
+const asClaimed = (whole: Claimed): Claimed => whole;
 
 function fencedOf(reply: unknown): Fenced {
   return numberOf(reply) === 1 ? "ok" : "stale";

@@ -2,6 +2,7 @@
  * Sweeps go over all keys in bites: a call goes on where the last one of this process stopped, and `more` says that the
  * walk has not come to its end. What a walk passes before it expires is met by the next one, or goes by its time to live.
  */
+import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/store.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "./reply.ts";
@@ -55,5 +56,26 @@ export function createSweep(
       place = page.next;
     }
     return { deleted, more: left.length > 0 || place !== undefined, guarded: false };
+  };
+}
+
+type Sweep = (request: SweepRequest) => Promise<SweepResult>;
+
+/**
+ * One sweeper at a time, over all processes, by a key that goes by itself should its holder die. A holder slower than
+ * `slackMs` loses it: then two may be at work, which costs time and nothing else, since each removal is decided anew.
+ */
+export function aloneBy(scripts: Pick<Scripts, "run">, lockName: string, slackMs: number): (sweep: Sweep) => Sweep {
+  return (sweep) => async (request) => {
+    const token = randomBytes(16).toString("hex");
+    const lockMs = String(Math.ceil(request.budgetMs + slackMs));
+    if (numberOf(await scripts.run("startSweep", lockName, [token, lockMs])) !== 1) {
+      return { deleted: 0, more: false, guarded: false, busy: true };
+    }
+    try {
+      return await sweep(request);
+    } finally {
+      await scripts.run("endSweep", lockName, [token]).catch(() => undefined);
+    }
   };
 }

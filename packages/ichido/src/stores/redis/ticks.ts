@@ -12,8 +12,7 @@
  */
 import type { TickRequest, TickResult } from "../../core/store.ts";
 import { isTrusted } from "../shared/claim-rules.ts";
-import type { TickRow } from "../shared/claim-rules.ts";
-import { listOf, numberOf } from "./reply.ts";
+import { listOf, numberOf, textOf } from "./reply.ts";
 import type { Scripts } from "./scripts.ts";
 
 export interface Ticks {
@@ -25,15 +24,17 @@ export interface Ticks {
 }
 
 export function createTicks(scripts: Pick<Scripts, "run">, clockName: string): Ticks {
-  let row: TickRow | undefined;
+  let known: ReturnType<Ticks["known"]> = ["", "", ""];
 
   function take(reply: unknown): { nowUs: number; trusted: boolean } {
     const [now, last, interval, steady] = listOf(reply);
     const nowUs = numberOf(now);
-    row =
-      last === undefined
-        ? undefined
-        : { lastUs: numberOf(last), intervalUs: numberOf(interval), steadySinceUs: numberOf(steady) };
+    if (last === undefined) {
+      known = ["", "", ""];
+      return { nowUs, trusted: false };
+    }
+    known = [textOf(last), textOf(interval), textOf(steady)];
+    const row = { lastUs: numberOf(last), intervalUs: numberOf(interval), steadySinceUs: numberOf(steady) };
     return { nowUs, trusted: isTrusted(row, nowUs) };
   }
 
@@ -43,7 +44,6 @@ export function createTicks(scripts: Pick<Scripts, "run">, clockName: string): T
       return { trusted };
     },
     read: async () => take(await scripts.run("clock", clockName, [])),
-    known: () =>
-      row === undefined ? ["", "", ""] : [String(row.lastUs), String(row.intervalUs), String(row.steadySinceUs)],
+    known: () => known,
   };
 }

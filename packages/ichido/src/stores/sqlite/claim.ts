@@ -268,7 +268,7 @@ function* take(request: ClaimRequest, row: Row, verdict: ClaimVerdict, nowUs: nu
     fence,
     attempt: integer(row, "attempts") + (origin === "own" ? 0 : 1),
     origin,
-    stepsStarted: integer(row, "steps_started"),
+    stepsStarted: integer(row, "steps_count"),
     canonical: bytes(row, "fingerprint_canonical"),
     createdAtMs: toMs(integer(row, "created_us")),
     expiresAtMs: toMs(integer(row, "expires_us")),

@@ -12,7 +12,7 @@ import type {
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
 import type { SqliteValue } from "./database.ts";
-import { identityValues, responseValues } from "./row.ts";
+import { identityValues, integer, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
@@ -97,8 +97,9 @@ export function suspend(session: Session, request: SuspendRequest): Promise<Fenc
 export function startStep(session: Session, request: StepRequest): Promise<Fenced> {
   return session.turns.write(() => {
     const nowUs = session.nowUs();
-    if (renewOne(session, request, nowUs) === "stale") return "stale";
-    ensureStarted(session, request, nowUs);
+    const attempt = holdForStep(session, request, nowUs);
+    if (attempt === undefined) return "stale";
+    insertStep(session, request, attempt, nowUs);
     return "ok";
   });
 }
@@ -106,18 +107,32 @@ export function startStep(session: Session, request: StepRequest): Promise<Fence
 export function finishStep(session: Session, request: FinishStepRequest): Promise<Fenced> {
   return session.turns.write(() => {
     const nowUs = session.nowUs();
-    if (renewOne(session, request, nowUs) === "stale") return "stale";
-    ensureStarted(session, request, nowUs);
-    const where = [...identityValues(request.identity), request.name] as const;
-    session.connection.run(statements.finishStep, request.result, nowUs, ...where);
+    const attempt = holdForStep(session, request, nowUs);
+    if (attempt === undefined) return "stale";
+    const values = [request.result, nowUs, ...identityValues(request.identity), request.name] as const;
+    if (session.connection.run(statements.finishStep, ...values) === 1) return "ok";
+    // Finished before, or never started.
+    if (insertStep(session, request, attempt, nowUs)) session.connection.run(statements.finishStep, ...values);
     return "ok";
   }, request.result.length);
 }
 
-function ensureStarted(session: Session, request: StepRequest, nowUs: number): void {
-  const { connection } = session;
-  const where = identityValues(request.identity);
-  if (connection.run(statements.startStep, request.name, nowUs, ...where) === 1) {
-    connection.run(statements.countStep, nowUs, ...where);
+/**
+ * The attempt of the owner, or undefined for anyone else. The record is written for its first step, and when what is left
+ * of its lease is less than half of what was asked for, or more than twice that; else the heartbeat renews it.
+ */
+function holdForStep({ connection }: Session, request: StepRequest, nowUs: number): number | undefined {
+  const row = connection.get(statements.lookForStep, ...owned(request));
+  if (row === undefined) return undefined;
+  const leaseUs = request.leaseMs * 1000;
+  const leftUs = integer(row, "lease_us") - nowUs;
+  if (integer(row, "steps_started") === 0 || leftUs < leaseUs / 2 || leftUs > leaseUs * 2) {
+    connection.run(statements.holdForStep, nowUs + leaseUs, nowUs, ...owned(request));
   }
+  return integer(row, "attempts");
+}
+
+function insertStep({ connection }: Session, request: StepRequest, attempt: number, nowUs: number): boolean {
+  const where = identityValues(request.identity);
+  return connection.run(statements.startStep, ...where, request.name, ...where, attempt, nowUs) === 1;
 }

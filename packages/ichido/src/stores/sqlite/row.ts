@@ -108,7 +108,7 @@ export function recordOf(row: Row, nowUs: number): StoredRecord {
     fence: integer(row, "fence"),
     attempts: integer(row, "attempts"),
     ...(state === "processing" && { leaseLeftMs: leaseLeftMs(integer(row, "lease_us"), nowUs) }),
-    stepsStarted: integer(row, "steps_started"),
+    stepsStarted: integer(row, "steps_count"),
     ...(row["interim_status"] !== null && { interim: responseOf(row, "interim") }),
     ...(holdReason !== null && { holdReason }),
     ...(state === "completed" && { response: responseOf(row, "response") }),

@@ -8,6 +8,8 @@ import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
 const recordsPerTransaction = 200;
+/** Longer than claims of other processes hold the file's one write lock: whoever holds it longer is no place to sweep. */
+const lockWaitMs = 1_000;
 /** A log longer than this is cut back to nothing once every reader has moved on. */
 const logFramesMax = 4_000;
 
@@ -18,8 +20,9 @@ export async function sweep(session: Session, request: SweepRequest): Promise<Sw
   let deleted = 0;
   for (;;) {
     const limit = Math.min(recordsPerTransaction, request.limit - deleted);
-    const batch = await session.turns.write(() => sweepLocked(session, limit));
+    const batch = await session.turns.tryWrite(() => sweepLocked(session, limit), lockWaitMs);
     if (batch === "guarded") return { deleted, more: false, guarded: true };
+    if (batch === "busy") return { deleted, more: false, guarded: false, busy: true };
     deleted += batch;
     if (batch < limit) {
       await session.turns.read(() => cutLog(session));

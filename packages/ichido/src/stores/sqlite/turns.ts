@@ -34,6 +34,8 @@ interface Call {
   run(): unknown;
   resolve(value: unknown): void;
   reject(error: unknown): void;
+  /** Its time is up and the file is still locked. */
+  locked(failure: IchidoError): void;
   readonly bytes: number;
   readonly deadlineMs: number;
 }
@@ -43,6 +45,8 @@ export interface Turns {
   read<T>(run: () => T): Promise<T>;
   /** Inside a transaction that holds the write lock. `bytes` is the size of what it carries. */
   write<T>(run: () => T, bytes?: number): Promise<T>;
+  /** The same for what can be left for another day: when the lock is not had within `waitMs`, the answer is `busy`. */
+  tryWrite<T>(run: () => T, waitMs: number): Promise<T | "busy">;
 }
 
 export interface TurnsParts {
@@ -63,7 +67,7 @@ export function createTurns(parts: TurnsParts): Turns {
   let due = false;
   let retries = 0;
 
-  function enqueue<T>(queue: Call[], run: () => T, bytes: number): Promise<T> {
+  function enqueue<T>(queue: Call[], run: () => T, bytes: number, waitMs?: number): Promise<T> {
     if (reads.length + writes.length >= parts.queueMax) {
       const message = `${parts.queueMax} calls already wait for the SQLite file ${connection.file}; slow down or raise queueMax`;
       return Promise.reject(new IchidoError("store-unavailable", message));
@@ -73,8 +77,9 @@ export function createTurns(parts: TurnsParts): Turns {
         run,
         resolve: resolve as (value: unknown) => void,
         reject,
+        locked: waitMs === undefined ? reject : () => resolve("busy" as T),
         bytes,
-        deadlineMs: monotonicMs() + busyMs,
+        deadlineMs: monotonicMs() + (waitMs ?? busyMs),
       });
       schedule();
     });
@@ -189,7 +194,7 @@ export function createTurns(parts: TurnsParts): Turns {
   function later(cause: unknown): void {
     const nowMs = monotonicMs();
     const failure = lockedFor(busyMs, connection.file, cause);
-    for (const call of [...reads, ...writes]) if (call.deadlineMs <= nowMs) call.reject(failure);
+    for (const call of [...reads, ...writes]) if (call.deadlineMs <= nowMs) call.locked(failure);
     reads = reads.filter((call) => call.deadlineMs > nowMs);
     writes = writes.filter((call) => call.deadlineMs > nowMs);
     if (reads.length + writes.length === 0) {
@@ -206,6 +211,7 @@ export function createTurns(parts: TurnsParts): Turns {
   return {
     read: readAtOnce,
     write: (run, bytes = 0) => enqueue(writes, run, bytes),
+    tryWrite: <T>(run: () => T, waitMs: number) => enqueue<T | "busy">(writes, run, 0, Math.min(waitMs, busyMs)),
   };
 }
 

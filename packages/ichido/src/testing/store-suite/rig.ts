@@ -164,7 +164,7 @@ function createRig(store: Store, second: Store, clock: StoreClock | undefined): 
         const result: SweepResult = await store.sweep({ limit, budgetMs: 5_000 });
         assert.ok(result.deleted <= limit, `a sweep of at most ${limit} deleted ${result.deleted}`);
         deleted += result.deleted;
-        return !result.guarded && !result.more;
+        return !result.guarded && !result.more && result.busy !== true;
       });
       return deleted;
     },

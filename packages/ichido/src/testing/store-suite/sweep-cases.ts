@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Claim } from "../../core/store.ts";
 import type { StoreCase } from "./case.ts";
-import { leaseMsLong, leaseMsShort, retentionMsShort, tickMs, type Rig } from "./rig.ts";
+import { assertSame, leaseMsLong, leaseMsShort, retentionMsShort, tickMs, type Rig } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";
 
 const result = new Uint8Array([7]);
@@ -170,6 +170,35 @@ export const sweepCases: readonly StoreCase[] = [
       await Promise.all([rig.sweepAll(7), rig.sweepAll(7), beside]);
       const stats = await rig.store.stats();
       assert.equal(stats.records, 41, "40 new records and the sentinel");
+    },
+  },
+  {
+    id: "S12-alone",
+    title: "S12 of sweepers at once each record goes to one, and one that gives up says so and asks for no more",
+    async run(rig) {
+      await Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          rig.completed(sampleIdentity(`old-${index}`), "a", { retentionMs: retentionMsShort }),
+        ),
+      );
+      await rig.outliveRetention();
+      let deleted = 0;
+      await rig.eventually("30 records are swept", async () => {
+        await rig.store.tick({ intervalMs: tickMs });
+        const sweepers = [rig.store, rig.second, rig.store, rig.second];
+        const results = await Promise.all(sweepers.map((store) => store.sweep({ limit: 5, budgetMs: 5_000 })));
+        assert.ok(
+          results.some((swept) => swept.busy !== true),
+          "never do all give up",
+        );
+        for (const swept of results) {
+          deleted += swept.deleted;
+          if (swept.busy === true) assertSame(swept, { deleted: 0, more: false, guarded: false, busy: true });
+        }
+        assert.ok(deleted <= 30, `${deleted} of 30`);
+        return deleted === 30;
+      });
+      assert.equal(await rig.sweepAll(), 0);
     },
   },
 ];

@@ -8,7 +8,10 @@ select
   r.fingerprint_version, r.fingerprint_raw, r.fingerprint_canonical, r.fingerprint_former,
   r.state, replace(r.owner::text, '-', ''), r.fence, r.attempts,
   ceil(extract(epoch from r.lease_until - clock_timestamp()) * 1000)::bigint,
-  r.steps_started, r.hold_reason, r.response_kind, r.response_status, r.response_headers, ''::bytea,
+  case when r.steps_started = 0 then 0 else (
+    select count(*) from {prefix}steps s where s.key = r.key and s.scope_hash = r.scope_hash and s.life = r.life
+  ) end,
+  r.hold_reason, r.response_kind, r.response_status, r.response_headers, ''::bytea,
   r.labels::text,
   floor(extract(epoch from r.created_at) * 1000)::bigint,
   floor(extract(epoch from r.updated_at) * 1000)::bigint,

@@ -1,9 +1,11 @@
 -- Removes a small batch of expired records with their steps. What people decided about them stays (`audit`).
 -- Parameters: how many.
--- Rows: one: whether the clock is trusted, how many went, whether more could go. Guarantees S10, S11, S12: rows that
--- others hold are passed over, and each is judged again under its lock.
+-- Rows: one: whether the clock is trusted, how many went, whether more could go, whether no other sweeper was at work.
+-- Guarantees S10, S11, S12: rows that others hold are passed over, and each is judged again under its lock. The lock
+-- against other sweepers ends with this transaction, so it needs nothing of the session.
 with moment as materialized (
-  select m.now, coalesce((
+  select m.now, pg_try_advisory_xact_lock(hashtext('ichido.sweep'), '{prefix}records'::regclass::oid::integer) as alone,
+  coalesce((
     select m.now - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
       and m.now - t.steady_since >= t.interval_ms * interval '3 ms'
     from {prefix}clock t where t.id = 1), false) as trusted
@@ -12,7 +14,7 @@ with moment as materialized (
 due as materialized (
   select r.key, r.scope_hash
   from {prefix}records r
-  where (select trusted from moment)
+  where (select trusted and alone from moment)
     and r.expires_at <= (select now from moment)
     and (r.state = 'completed' or (
       r.steps_started = 0 and r.hold_reason is null and r.response_kind is null
@@ -33,4 +35,5 @@ steps_gone as (
 select
   (select trusted from moment)::integer,
   (select count(*) from gone),
-  ((select count(*) from due) > $1::integer)::integer
+  ((select count(*) from due) > $1::integer)::integer,
+  (select alone from moment)::integer

@@ -5,6 +5,9 @@
 --   `completed` stays true; with the lock it holds until commit.
 SELECT
   state, owner, fence, attempts, lease_us, steps_started, hold_reason, interim_status, fingerprint_raw,
-  fingerprint_canonical, fingerprint_former, created_us, expires_us, response_kind, response_status, response_headers, response_body
+  fingerprint_canonical, fingerprint_former, created_us, expires_us, response_kind, response_status, response_headers, response_body,
+  CASE WHEN steps_started = 0 THEN 0 ELSE (
+    SELECT count(*) FROM ichido_steps AS s WHERE s.key = ichido_records.key AND s.scope_hash = ichido_records.scope_hash
+  ) END AS steps_count
 FROM ichido_records
 WHERE key = ? AND scope_hash = ?

@@ -1,0 +1,179 @@
+/**
+ * Deliveries from quorum queues. With order `key` there is a queue per partition whose single active consumer works one after
+ * the other; when its channel is gone, the server gives all it had to the next one, in order.
+ *
+ * `stop` does not cancel its consumers first: the next one would become active beside deliveries that are still at work here.
+ */
+import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
+import { systemEnvironment, type Environment } from "../core/environment.ts";
+import { IchidoError, isIchidoError } from "../core/errors.ts";
+import { Backoff } from "./backoff.ts";
+import type { Subscription, Taker } from "./broker.ts";
+import { asError } from "./hand-out.ts";
+import {
+  concurrencyDefault,
+  concurrencyMax,
+  dottedOption,
+  functionOption,
+  integerOption,
+  keepMsDefault,
+  keepMsMax,
+  orderOption,
+  partitionsDefault,
+  partitionsMax,
+} from "./option-checks.ts";
+import { RabbitSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
+import { RabbitLane } from "./rabbitmq-lane.ts";
+import { queuesOf, type QueueWish } from "./rabbitmq-topology.ts";
+
+export interface RabbitSubscriptionOptions {
+  /** Makes a connection, such as `() => amqp.connect(url)`; called again after it is lost. It is closed here. */
+  readonly connect: AmqpConnect;
+  /** As given to `ensureRabbitTopology`. */
+  readonly queue: string;
+  readonly partitions?: number;
+  readonly order?: "key" | "none";
+  /** How many at once, of events without a key or with order `none`. Default 16. */
+  readonly concurrency?: number;
+  /** How many of a partition are fetched ahead. Default 16. */
+  readonly prefetch?: number;
+  /** At least the queues' `messageTtlMs`. Default 7 days. */
+  readonly redeliveryMsMax?: number;
+  readonly environment?: Environment;
+}
+
+const prefetchDefault = 16;
+const prefetchMax = 1_000;
+const drainMsDefault = 10_000;
+const notFound = 404;
+
+export function rabbitSubscription(options: RabbitSubscriptionOptions): Subscription {
+  return new QueueSubscription(options);
+}
+
+class QueueSubscription implements Subscription {
+  readonly name = "rabbitmq";
+  readonly redeliveryMsMax: number;
+  readonly #connect: AmqpConnect;
+  readonly #queues: readonly QueueWish[];
+  readonly #concurrency: number;
+  readonly #prefetch: number;
+  readonly #environment: Environment;
+  #lanes: readonly RabbitLane[] | undefined;
+  #session: RabbitSession<AmqpChannel> | undefined;
+
+  constructor(options: RabbitSubscriptionOptions) {
+    functionOption("connect", options.connect, "a function that makes an AMQP connection");
+    this.#connect = options.connect;
+    this.#queues = queuesOf(
+      dottedOption("queue", options.queue),
+      orderOption("order", options.order ?? "key"),
+      integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax),
+    );
+    this.#concurrency = integerOption("concurrency", options.concurrency ?? concurrencyDefault, 1, concurrencyMax);
+    this.#prefetch = integerOption("prefetch", options.prefetch ?? prefetchDefault, 1, prefetchMax);
+    this.redeliveryMsMax = integerOption("redeliveryMsMax", options.redeliveryMsMax ?? keepMsDefault, 1, keepMsMax);
+    this.#environment = options.environment ?? systemEnvironment;
+  }
+
+  async start(taker: Taker): Promise<void> {
+    if (this.#lanes !== undefined)
+      throw new IchidoError("option-invalid", "this RabbitMQ subscription is started already; stop it first");
+    const lanes = this.#queues.map(
+      ({ name, ordered }) =>
+        new RabbitLane({
+          queue: name,
+          ordered,
+          limit: ordered ? 1 : this.#concurrency,
+          // Deliveries that wait for another try hold a place: leave room beside them.
+          prefetch: ordered ? this.#prefetch : this.#concurrency * 2,
+          environment: this.#environment,
+          taker,
+        }),
+    );
+    this.#lanes = lanes;
+    try {
+      await this.#open(lanes);
+    } catch (error) {
+      // Missing queues are said at once; a server that is away is waited for.
+      if (isIchidoError(error)) {
+        this.#lanes = undefined;
+        throw error;
+      }
+      taker.disturbed?.(asError(error));
+    }
+    void this.#stayOpen(lanes, taker);
+  }
+
+  async stop(options: { readonly drainMs?: number } = {}): Promise<void> {
+    const lanes = this.#lanes;
+    if (lanes === undefined) return;
+    this.#lanes = undefined;
+    for (const lane of lanes) lane.stop();
+    const idle = (): Promise<unknown> => Promise.all(lanes.map((lane) => lane.idle()));
+    await withDeadline(this.#environment, Math.max(1, options.drainMs ?? drainMsDefault), idle).catch(
+      (error: unknown) => {
+        if (!(error instanceof DeadlineExceeded)) throw error;
+      },
+    );
+    await this.#session?.close();
+    this.#session = undefined;
+  }
+
+  async #open(lanes: readonly RabbitLane[]): Promise<void> {
+    const session = await RabbitSession.open(this.#connect, this.#environment, async (connection) => {
+      const channel = await connection.createChannel();
+      channel.on("error", () => undefined);
+      return channel;
+    });
+    this.#session = session;
+    try {
+      for (const lane of lanes) await this.#consume(session, lane);
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    // Stopped meanwhile.
+    if (this.#lanes !== lanes) await session.close();
+  }
+
+  async #consume(session: RabbitSession<AmqpChannel>, lane: RabbitLane): Promise<void> {
+    const { channel } = session;
+    try {
+      await channel.checkQueue(lane.queue);
+    } catch (error) {
+      if (replyCodeOf(error) !== notFound) throw error;
+      const what = `RabbitMQ queue ${lane.queue} does not exist; create it with ensureRabbitTopology`;
+      throw new IchidoError("option-invalid", what, { cause: error });
+    }
+    await channel.prefetch(lane.prefetch);
+    await channel.consume(lane.queue, (message) => {
+      if (message !== null) lane.add(session, message);
+      // The server cancelled it: the queue is gone, or has another leader.
+      else void session.close();
+    });
+  }
+
+  async #stayOpen(lanes: readonly RabbitLane[], taker: Taker): Promise<void> {
+    const backoff = new Backoff(this.#environment);
+    while (this.#lanes === lanes) {
+      const session = this.#session;
+      if (session !== undefined) {
+        const error = await session.lost;
+        for (const lane of lanes) lane.drop();
+        if (this.#lanes !== lanes) return;
+        this.#session = undefined;
+        taker.disturbed?.(error);
+      }
+      await new Promise<void>((resolve) => this.#environment.after(backoff.next(), resolve));
+      if (this.#lanes !== lanes) return;
+      try {
+        await this.#open(lanes);
+        backoff.reset();
+        taker.disturbed?.(new Error("rabbitmq: connected again"));
+      } catch (error) {
+        taker.disturbed?.(asError(error));
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/** Groups made, and streams shortened, on the operator's word. */
+import { systemEnvironment } from "../../core/environment.ts";
+import type { RedisClient } from "../../stores/redis/client.ts";
+import { replyCodeOf } from "../../stores/redis/failures.ts";
+import { numberOf } from "../../stores/redis/reply.ts";
+import { agree, streamsOf } from "./layout.ts";
+import { groupOf, integer, resolveLayout, type Layout, type RedisStreamsLayout } from "./options.ts";
+import { serverOf, type Server } from "./server.ts";
+
+const callTimeoutMs = 10_000;
+const trimmedMaxDefault = 10_000;
+
+export interface RedisGroupOptions extends RedisStreamsLayout {
+  readonly group: string;
+  /** Where a new group begins: with what the streams hold already, or with what is added from now on. Default `start`. */
+  readonly from?: "start" | "end";
+}
+
+/** Makes the group on every stream where it does not exist yet. A subscription does so by itself, from the start. */
+export async function ensureRedisGroups(client: RedisClient, options: RedisGroupOptions): Promise<void> {
+  const layout = resolveLayout(options);
+  const server = serverOf(client, systemEnvironment, callTimeoutMs);
+  await prepareGroups(server, layout, groupOf(options.group), options.from ?? "start");
+}
+
+export async function prepareGroups(
+  server: Server,
+  layout: Layout,
+  group: string,
+  from: "start" | "end",
+): Promise<void> {
+  await agree(server, layout);
+  await Promise.all(
+    streamsOf(layout).map(async (stream) => {
+      try {
+        await server.send(stream, ["xgroup", "CREATE", stream, group, from === "start" ? "0" : "$", "MKSTREAM"]);
+      } catch (error) {
+        if (replyCodeOf(error) !== "BUSYGROUP") throw error;
+      }
+    }),
+  );
+}
+
+export interface RedisTrimOptions extends RedisStreamsLayout {
+  /** Entries of each stream removed at most by one call. Default 10 000. */
+  readonly entriesMax?: number;
+}
+
+/**
+ * Removes entries that all groups have acknowledged, and says how many. An entry that any group has not acknowledged stays,
+ * as does all of a stream without groups. Call it from time to time; streams are never shortened otherwise.
+ */
+export async function trimRedisStreams(client: RedisClient, options: RedisTrimOptions = {}): Promise<number> {
+  const layout = resolveLayout(options);
+  const entriesMax = integer("entriesMax", options.entriesMax ?? trimmedMaxDefault, 1, 1_000_000);
+  const server = serverOf(client, systemEnvironment, callTimeoutMs);
+  let removed = 0;
+  for (const stream of streamsOf(layout)) removed += numberOf(await server.run("trim", stream, [String(entriesMax)]));
+  return removed;
+}

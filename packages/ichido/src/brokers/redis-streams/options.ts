@@ -1,0 +1,134 @@
+/** Options of publisher and subscription, checked once. */
+import { systemEnvironment, type Environment } from "../../core/environment.ts";
+import { optionInvalid } from "../../core/validate-options.ts";
+
+/** Where events lie. Publisher and subscriptions must agree; the first one writes it down, and who differs is refused. */
+export interface RedisStreamsLayout {
+  /** Begins the name of every key: 1 to 200 letters, digits and `_ - . : / { }`. Default `ichido:events`. */
+  readonly stream?: string;
+  /** How many streams keys are spread over, so how many events a group with order `key` works on at once. Default 8. */
+  readonly partitions?: number;
+}
+
+export interface RedisPublisherOptions extends RedisStreamsLayout {
+  /** For events and metrics. Default `redis-streams`. */
+  readonly name?: string;
+  /** Upper bound of `publish`. Default 10 000. */
+  readonly timeoutMs?: number;
+  /** Payloads beyond it are rejected; at most the server's `proto-max-bulk-len`. Default 64 MiB. */
+  readonly payloadBytesMax?: number;
+  /** `sent` only when so many replicas have it within the time. Blocks the client's connection meanwhile; not with a cluster client. */
+  readonly wait?: { readonly replicas: number; readonly timeoutMs: number };
+  /** Wakes subscriptions by PUBLISH, at most every 5 ms for each partition. Default on. */
+  readonly notify?: boolean;
+  readonly environment?: Environment;
+}
+
+export interface RedisSubscriptionOptions extends RedisStreamsLayout {
+  /** The consumer group: each group gets every event. */
+  readonly group: string;
+  /** `key`: events of one key are handed out in order. `none`: as they come. The same for all consumers of a group. Default `key`. */
+  readonly order?: "key" | "none";
+  /** Default `redis-streams:<group>`. */
+  readonly name?: string;
+  /** A consumer that gives no sign of life for so long loses what it holds to another one. Default 30 000. */
+  readonly ackWaitMs?: number;
+  /** With order `key`: entries of a partition taken at a time. Default 32. */
+  readonly batch?: number;
+  /** With order `none`: events at work at once. Default 16. */
+  readonly concurrency?: number;
+  /** Deletes an entry when it is acknowledged, unless other groups read the stream, too. Default off. */
+  readonly deleteAcked?: boolean;
+  /**
+   * Redis keeps what was not acknowledged for ever: this is your word that no outage of all consumers lasts longer. The
+   * inbox must remember for at least as long. Default 7 days.
+   */
+  readonly redeliveryMsMax?: number;
+  /** Upper bound of a call. Default 5 000. */
+  readonly callTimeoutMs?: number;
+  /** Longest pause between two looks at an idle partition; the shortest is 5. Default 100. */
+  readonly pollMsMax?: number;
+  /** Listens for the publisher's wake-ups on one connection made by `client.duplicate()`. Default on. */
+  readonly notify?: boolean;
+  readonly environment?: Environment;
+}
+
+export interface Layout {
+  readonly stream: string;
+  readonly partitions: number;
+}
+
+export type ResolvedPublisher = Required<Omit<RedisPublisherOptions, "wait">> & Pick<RedisPublisherOptions, "wait">;
+export type ResolvedSubscription = Required<RedisSubscriptionOptions>;
+
+/** How many entries the script looks through to see who holds a partition; no consumer takes more at a time. */
+const batchMax = 1_000;
+const partitionsMax = 256;
+const dayMs = 86_400_000;
+const megabyte = 1_048_576;
+
+export function resolveLayout(options: RedisStreamsLayout): Layout {
+  const stream = options.stream ?? "ichido:events";
+  if (typeof stream !== "string" || !/^[A-Za-z0-9_\-.:/{}]{1,200}$/.test(stream))
+    throw optionInvalid("stream", "1 to 200 letters, digits and _ - . : / { }", stream);
+  return { stream, partitions: integer("partitions", options.partitions ?? 8, 1, partitionsMax) };
+}
+
+export function resolvePublisher(options: RedisPublisherOptions, cluster: boolean): ResolvedPublisher {
+  const timeoutMs = integer("timeoutMs", options.timeoutMs ?? 10_000, 10, 600_000);
+  const { wait } = options;
+  if (wait !== undefined && cluster)
+    throw optionInvalid(
+      "wait",
+      "nothing with a cluster client: WAIT cannot be sent to the node that took the write",
+      wait,
+    );
+  return {
+    ...resolveLayout(options),
+    name: options.name ?? "redis-streams",
+    timeoutMs,
+    payloadBytesMax: integer("payloadBytesMax", options.payloadBytesMax ?? 64 * megabyte, 1, 2_047 * megabyte),
+    ...(wait === undefined
+      ? {}
+      : {
+          wait: {
+            replicas: integer("wait.replicas", wait.replicas, 1, 100),
+            timeoutMs: integer("wait.timeoutMs", wait.timeoutMs, 1, timeoutMs - 1),
+          },
+        }),
+    notify: options.notify ?? true,
+    environment: options.environment ?? systemEnvironment,
+  };
+}
+
+export function resolveSubscription(options: RedisSubscriptionOptions): ResolvedSubscription {
+  const group = groupOf(options.group);
+  const order: unknown = options.order ?? "key";
+  if (order !== "key" && order !== "none") throw optionInvalid("order", '"key" or "none"', order);
+  const ackWaitMs = integer("ackWaitMs", options.ackWaitMs ?? 30_000, 50, dayMs);
+  return {
+    ...resolveLayout(options),
+    group,
+    order,
+    name: options.name ?? `redis-streams:${group}`,
+    ackWaitMs,
+    batch: integer("batch", options.batch ?? 32, 1, batchMax),
+    concurrency: integer("concurrency", options.concurrency ?? 16, 1, batchMax),
+    deleteAcked: options.deleteAcked ?? false,
+    redeliveryMsMax: integer("redeliveryMsMax", options.redeliveryMsMax ?? 7 * dayMs, ackWaitMs, 3_650 * dayMs),
+    callTimeoutMs: integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 10, 600_000),
+    pollMsMax: integer("pollMsMax", options.pollMsMax ?? 100, 5, 60_000),
+    notify: options.notify ?? true,
+    environment: options.environment ?? systemEnvironment,
+  };
+}
+
+export function groupOf(group: unknown): string {
+  if (typeof group === "string" && /^[\x21-\x7e]{1,200}$/.test(group)) return group;
+  throw optionInvalid("group", "1 to 200 printable ASCII characters without spaces", group);
+}
+
+export function integer(option: string, value: unknown, min: number, max: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
+}

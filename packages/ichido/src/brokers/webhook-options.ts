@@ -1,0 +1,137 @@
+/** Options of the webhook publisher, checked once. Addresses and secrets never appear in a message. */
+import { systemEnvironment, type Environment } from "../core/environment.ts";
+import { IchidoError } from "../core/errors.ts";
+import { optionInvalid } from "../core/validate-options.ts";
+import { readSecret } from "./standard-webhooks.ts";
+
+export interface WebhookEndpoint {
+  readonly url: string;
+  /** `whsec_…`; several while one replaces another: each signs. Default: the publisher's. */
+  readonly secret?: string | readonly string[];
+  /** Sent with every request, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface WebhookPublisherOptions {
+  /** Where every event goes. Either this or `endpoints`. */
+  readonly endpoint?: string | WebhookEndpoint;
+  /** By topic: `order.paid`, `order.*` for all below, `*` for the rest; the closest one counts. Topics without one are rejected. */
+  readonly endpoints?: Readonly<Record<string, string | WebhookEndpoint>>;
+  readonly secret?: string | readonly string[];
+  /** Default `webhook`. */
+  readonly name?: string;
+  /** For a request, and as long again for a free place at the endpoint. Default 10 000. */
+  readonly timeoutMs?: number;
+  /** Requests at once to one endpoint. Default 16. */
+  readonly concurrency?: number;
+  /** After so many failures in a row an endpoint is left alone, and tried with one event every `probeMs`. Default 5 and 2 000. */
+  readonly circuit?: { readonly openAfter?: number; readonly probeMs?: number };
+  /** The longest `Retry-After` that is believed. Default one hour. */
+  readonly retryAfterMsMax?: number;
+  /** How much of an answer's body is read, and thrown away, to keep the connection. Default 65 536. */
+  readonly responseBytesMax?: number;
+  readonly userAgent?: string;
+  /** Default the global one. It must not follow redirections when told `redirect: "manual"`. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Plain http also beyond the own machine: whoever is in between reads events. Default off. */
+  readonly allowHttp?: boolean;
+  readonly environment?: Environment;
+}
+
+export interface ResolvedEndpoint {
+  readonly pattern: string;
+  readonly url: string;
+  /** For messages and metrics: paths and queries may hold secrets. */
+  readonly label: string;
+  readonly secrets: readonly Uint8Array[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ResolvedWebhook {
+  readonly endpoints: readonly ResolvedEndpoint[];
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly openAfter: number;
+  readonly probeMs: number;
+  readonly retryAfterMsMax: number;
+  readonly responseBytesMax: number;
+  readonly userAgent: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly environment: Environment;
+}
+
+const hourMs = 3_600_000;
+const endpointsMax = 1_000;
+const patternForm = /^(?:\*|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?:\.\*)?)$/;
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+export function resolveWebhook(options: WebhookPublisherOptions): ResolvedWebhook {
+  if ((options.endpoint === undefined) === (options.endpoints === undefined))
+    throw new IchidoError("option-invalid", "webhookPublisher: give either endpoint or endpoints");
+  const given = options.endpoints ?? { "*": options.endpoint ?? "" };
+  const patterns = Object.keys(given);
+  if (patterns.length === 0 || patterns.length > endpointsMax)
+    throw optionInvalid("endpoints", `1 to ${endpointsMax} endpoints`, patterns.length);
+  return {
+    endpoints: Object.entries(given).map(([pattern, endpoint]) => endpointOf(pattern, endpoint, options)),
+    name: options.name ?? "webhook",
+    timeoutMs: integer("timeoutMs", options.timeoutMs ?? 10_000, 10, 300_000),
+    concurrency: integer("concurrency", options.concurrency ?? 16, 1, 1_000),
+    openAfter: integer("circuit.openAfter", options.circuit?.openAfter ?? 5, 1, 1_000),
+    probeMs: integer("circuit.probeMs", options.circuit?.probeMs ?? 2_000, 10, hourMs),
+    retryAfterMsMax: integer("retryAfterMsMax", options.retryAfterMsMax ?? hourMs, 0, 24 * hourMs),
+    responseBytesMax: integer("responseBytesMax", options.responseBytesMax ?? 65_536, 0, 16_777_216),
+    userAgent: options.userAgent ?? "ichido-webhook/1",
+    fetch: options.fetch ?? globalThis.fetch,
+    environment: options.environment ?? systemEnvironment,
+  };
+}
+
+function endpointOf(
+  pattern: string,
+  given: string | WebhookEndpoint,
+  { secret: shared, allowHttp = false }: WebhookPublisherOptions,
+): ResolvedEndpoint {
+  if (!patternForm.test(pattern))
+    throw optionInvalid("endpoints", 'topics such as "order.paid", "order.*" or "*"', pattern);
+  const endpoint = typeof given === "string" ? { url: given } : given;
+  const where = `endpoints["${pattern}"]`;
+  const url = URL.canParse(endpoint.url) ? new URL(endpoint.url) : undefined;
+  const refuse = (why: string): IchidoError =>
+    new IchidoError("option-invalid", `webhookPublisher: ${where}.url ${why}`);
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:"))
+    throw refuse("must be an absolute https address");
+  if (url.protocol === "http:" && !allowHttp && !loopback.test(url.hostname))
+    throw refuse(
+      "must be https: over http anybody in between reads the events (allowHttp: true takes it all the same)",
+    );
+  if (url.username !== "" || url.password !== "")
+    throw refuse("must not hold a name or password; use headers.authorization");
+  const secrets = [endpoint.secret ?? shared ?? []].flat();
+  if (secrets.length === 0)
+    throw new IchidoError(
+      "option-invalid",
+      `webhookPublisher: ${where} has no secret; give secret, or one for the endpoint`,
+    );
+  return {
+    pattern,
+    url: url.href,
+    label: pattern === "*" ? url.host : `${url.host} (${pattern})`,
+    secrets: secrets.map((secret) => readSecret(secret, `webhookPublisher: ${where}.secret`)),
+    headers: headersFor(where, endpoint.headers ?? {}),
+  };
+}
+
+function headersFor(where: string, headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  try {
+    return Object.fromEntries(new Headers(headers));
+  } catch {
+    throw new IchidoError("option-invalid", `webhookPublisher: ${where}.headers holds what no header can be`);
+  }
+}
+
+function integer(option: string, value: unknown, min: number, max: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
+}

@@ -1,0 +1,43 @@
+/** A multipart body as it passes by: hashed whole and by parts, and not kept. */
+import { createHash } from "node:crypto";
+import { RequestBodyError } from "../core/errors.ts";
+import { parseMediaType } from "../core/media-type.ts";
+import type { RequestBody } from "../core/message.ts";
+import { createMultipartHash } from "../core/multipart.ts";
+import { codingsOf } from "./content-coding.ts";
+
+export interface UploadHash {
+  update(chunk: Uint8Array): void;
+  /** Once, after the last chunk. */
+  body(): Extract<RequestBody, { readonly kind: "none" | "hashed" }>;
+}
+
+/** Undefined where the body must be read as a whole: not multipart, or content-coded. */
+export function uploadHashFor(
+  contentType: string | undefined,
+  codings: readonly string[],
+  keepField?: string,
+): UploadHash | undefined {
+  const mediaType = parseMediaType(contentType);
+  if (mediaType.boundary === undefined || codingsOf(codings).length > 0) return undefined;
+  const whole = createHash("sha256");
+  const parts = createMultipartHash(mediaType, keepField);
+  let length = 0;
+  return {
+    update(chunk) {
+      length += chunk.length;
+      whole.update(chunk);
+      parts.update(chunk);
+    },
+    body() {
+      if (length === 0) return { kind: "none" };
+      if (parts.read().kind === "truncated") {
+        throw new RequestBodyError(
+          "request-unreadable",
+          "The multipart body ends before its last boundary. Send it again.",
+        );
+      }
+      return { kind: "hashed", digest: whole.digest("hex"), parts };
+    },
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * One message for one handler until it has an outcome. A failing handler is tried again in place, so that the order of a
+ * partition holds; faults of the database cost no attempts; everything ends by dead letter, by hand-back or by success.
+ */
+import type { EventMessage } from "../brokers/message.ts";
+import { isIchidoError } from "../core/errors.ts";
+import type { ConsumerEvent } from "./consumer.ts";
+import type { DeadReason } from "./dead-letters.ts";
+import type { ConsumerHandler } from "./handlers.ts";
+import type { Inbox, InboxParts } from "./inbox.ts";
+import type { InboxResult } from "./run-once.ts";
+
+export interface AttemptSettings {
+  readonly attemptsMax: number;
+  readonly backoffMs: number;
+  readonly backoffMsMax: number;
+  readonly crashesMax: number;
+  /** How long a message may be kept for something that is not its own fault. */
+  readonly inPlaceMs: number;
+}
+
+export interface Attempts {
+  readonly settings: AttemptSettings;
+  readonly inbox: Pick<Inbox<never>, "runOnce" | "run">;
+  readonly parts: InboxParts;
+  readonly emit: (event: ConsumerEvent) => void;
+  /** Resolves earlier, with false, when the consumer stops. */
+  readonly pause: (delayMs: number) => Promise<boolean>;
+  readonly random: () => number;
+  readonly nowMs: () => number;
+}
+
+/** `handed-back`: no outcome yet, and not for want of attempts. */
+export type Settled = "processed" | "duplicate" | "dead" | "handed-back";
+
+/** The database, or the engine behind `inbox.run`, could not be used: says nothing about the message. */
+function isTransport(error: unknown): boolean {
+  return isIchidoError(error) && (error.code === "store-unavailable" || error.code === "schema-missing");
+}
+
+const conflict = {
+  reason: "conflict",
+  error: "the id was processed before with another topic, content type or payload",
+} as const;
+
+/** Full jitter: anything up to the doubled bound, so that many consumers do not come back together. */
+function backoff({ settings, random }: Attempts, failures: number): number {
+  return Math.ceil(random() * Math.min(settings.backoffMsMax, settings.backoffMs * 2 ** Math.min(failures - 1, 30)));
+}
+
+function attempt<Tx>(
+  { inbox }: Attempts,
+  message: EventMessage,
+  handler: ConsumerHandler<Tx>,
+  number: number,
+): Promise<InboxResult> {
+  if (handler.once !== undefined)
+    return inbox.runOnce(message, handler.name, handler.once as never, { attempt: number });
+  const { onUnknown, leaseMs } = handler;
+  return inbox.run(message, handler.name, handler.run, {
+    attempt: number,
+    ...(onUnknown === undefined ? {} : { onUnknown }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+  });
+}
+
+export async function settleMessage<Tx>(
+  attempts: Attempts,
+  message: EventMessage,
+  handler: ConsumerHandler<Tx>,
+  { redelivered }: { readonly redelivered: boolean },
+): Promise<Settled> {
+  const { settings, parts, emit } = attempts;
+  const { name } = handler;
+  const about = { handler: name, topic: message.topic, id: message.id };
+  let failed = 0;
+  let waits = 0;
+  let waitingSinceMs: number | undefined;
+  let started = !redelivered;
+  /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
+  let verdict: { readonly reason: DeadReason; readonly error: unknown } | undefined;
+
+  async function step(): Promise<Settled | "failed" | "waiting"> {
+    if (verdict !== undefined) return bury(verdict);
+    if (!started) {
+      const crashes = await parts.starts.begin(message, name);
+      if (crashes === "duplicate") return crashes;
+      if (crashes === "conflict") return bury(conflict);
+      started = true;
+      if (crashes >= settings.crashesMax) {
+        const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
+        return bury({ reason: "crashed", error });
+      }
+    }
+    const { outcome, reason } = await attempt(attempts, message, handler, failed + 1);
+    if (outcome === "conflict") return bury(conflict);
+    if (outcome !== "busy") return outcome;
+    if (reason === "outcome-unknown" && isOverdue()) {
+      return bury({
+        reason: "unknown",
+        error: "an earlier attempt vanished and its outcome is not known; settle it first",
+      });
+    }
+    emit({ type: "busy", ...about, ...(reason === undefined ? {} : { reason }) });
+    return "waiting";
+  }
+
+  async function bury(decided: NonNullable<typeof verdict>): Promise<Settled> {
+    verdict = decided;
+    const put = await parts.desk.put(message, name, { ...decided, attempts: failed });
+    if (put === "processed") return "duplicate";
+    emit({ type: "dead", ...about, reason: decided.reason, error: decided.error });
+    return "dead";
+  }
+
+  function isOverdue(): boolean {
+    return waitingSinceMs !== undefined && attempts.nowMs() - waitingSinceMs >= settings.inPlaceMs;
+  }
+
+  async function guarded(): Promise<Settled | "failed" | "waiting"> {
+    try {
+      return await step();
+    } catch (error) {
+      if (isTransport(error) || verdict !== undefined || !started) {
+        emit({ type: "unavailable", ...about, error });
+        return "waiting";
+      }
+      failed += 1;
+      emit({ type: "failed", ...about, attempt: failed, error });
+      if (failed >= settings.attemptsMax) verdict = { reason: "failed", error };
+      return "failed";
+    }
+  }
+
+  try {
+    for (;;) {
+      const outcome = await guarded();
+      if (outcome !== "failed" && outcome !== "waiting") {
+        if (outcome === "processed") emit({ type: "processed", ...about, attempts: failed + 1 });
+        if (outcome === "duplicate") emit({ type: "duplicate", ...about });
+        return outcome;
+      }
+      if (outcome === "failed") {
+        waitingSinceMs = undefined;
+        waits = 0;
+        if (verdict !== undefined) continue;
+      } else {
+        waits += 1;
+        if (isOverdue()) return "handed-back";
+        waitingSinceMs ??= attempts.nowMs();
+      }
+      if (!(await attempts.pause(backoff(attempts, outcome === "failed" ? failed : waits)))) return "handed-back";
+    }
+  } finally {
+    if (redelivered && started) await parts.starts.end(message, name).catch(() => undefined);
+  }
+}

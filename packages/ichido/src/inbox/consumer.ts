@@ -1,0 +1,283 @@
+/**
+ * Takes deliveries from a subscription and answers them: acknowledged once every handler that wants the topic has an
+ * outcome that is committed. What no handler wants is never acknowledged unless that was asked for.
+ */
+import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
+import { IchidoError } from "../core/errors.ts";
+import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
+import type { DeadReason } from "./dead-letters.ts";
+import { checkHandlers, isFor, type ConsumerHandler } from "./handlers.ts";
+import { partsOf, type Inbox } from "./inbox.ts";
+
+interface About {
+  readonly handler: string;
+  readonly topic: string;
+  readonly id: string;
+}
+
+export type ConsumerEvent =
+  | (About & { readonly type: "processed"; readonly attempts: number })
+  | (About & { readonly type: "duplicate" })
+  | (About & { readonly type: "failed"; readonly attempt: number; readonly error: unknown })
+  | (About & { readonly type: "busy"; readonly reason?: "outcome-unknown" })
+  /** An alarm: a person must look. */
+  | (About & { readonly type: "dead"; readonly reason: DeadReason; readonly error: unknown })
+  /** The database cannot be used; costs no attempts. */
+  | (Partial<About> & { readonly type: "unavailable"; readonly error: unknown })
+  /** An alarm: deploy a handler for the topic, or say `unhandled: "ignore"`. */
+  | { readonly type: "unhandled"; readonly topic: string; readonly id: string; readonly ignored: boolean }
+  | { readonly type: "unreadable"; readonly error: unknown }
+  /** The broker: a lost connection, or an answer that it did not take. */
+  | { readonly type: "disturbed"; readonly error: unknown };
+
+export interface ConsumerOptions<Tx> {
+  readonly subscription: Subscription;
+  readonly inbox: Inbox<Tx>;
+  readonly handlers: readonly ConsumerHandler<Tx>[];
+  /** How often a handler may fail before the message is its dead letter. Default 10. */
+  readonly attemptsMax?: number;
+  /** The first pause after a failure is up to this long, later ones up to twice the one before. Default 100. */
+  readonly backoffMs?: number;
+  /** Default 30 000. */
+  readonly backoffMsMax?: number;
+  /** How many processes a message may take down before it is a dead letter that nobody runs. Default 3. */
+  readonly crashesMax?: number;
+  /** How long a message is kept while its database is down or another process has it; then it is handed back. Default 60 000. */
+  readonly inPlaceMs?: number;
+  /** What to do with a topic that no handler wants. Default `retry`: hand back after `unhandledMs`, with an alarm. */
+  readonly unhandled?: "retry" | "ignore";
+  /** Default 60 000. */
+  readonly unhandledMs?: number;
+  /** How often it looks for dead letters that are to be replayed. Default 5000. */
+  readonly replayMs?: number;
+  readonly onEvent?: (event: ConsumerEvent) => void;
+}
+
+export interface ConsumerHealth {
+  readonly state: "new" | "running" | "stopping" | "stopped";
+  /** Deliveries in hand. */
+  readonly inFlight: number;
+  /** Since the last outcome, the database failed. */
+  readonly unavailable: boolean;
+  /** Topics that came without a handler, by now. */
+  readonly unhandled: readonly string[];
+}
+
+export interface Consumer {
+  /** Refuses where tables are missing or the inbox forgets sooner than the subscription delivers again. */
+  start(): Promise<void>;
+  /** Takes no more and lets running handlers finish; those that wait for a next attempt are handed back at once. */
+  stop(options?: { readonly drainMs?: number }): Promise<void>;
+  health(): ConsumerHealth;
+  /** One look for dead letters to replay, for tests and cron; also runs by itself. */
+  replay(): Promise<number>;
+}
+
+export const consumerDefaults = {
+  attemptsMax: 10,
+  backoffMs: 100,
+  backoffMsMax: 30_000,
+  crashesMax: 3,
+  inPlaceMs: 60_000,
+  unhandledMs: 60_000,
+  replayMs: 5_000,
+  drainMs: 15_000,
+} as const;
+
+const replayBatchMax = 100;
+const unhandledNotedMax = 100;
+const handBackMs = 1_000;
+
+function resolve<Tx>(options: ConsumerOptions<Tx>): AttemptSettings & { unhandledMs: number; replayMs: number } {
+  const settings = {
+    ...consumerDefaults,
+    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
+  };
+  const names = [
+    "attemptsMax",
+    "backoffMs",
+    "backoffMsMax",
+    "crashesMax",
+    "inPlaceMs",
+    "unhandledMs",
+    "replayMs",
+  ] as const;
+  for (const name of names) {
+    const value: unknown = settings[name];
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1)
+      throw new IchidoError("option-invalid", `${name}: expected a whole number of at least 1, got ${String(value)}`);
+  }
+  const { unhandled } = options;
+  if (unhandled !== undefined && unhandled !== "retry" && unhandled !== "ignore")
+    throw new IchidoError("option-invalid", `unhandled: expected "retry" or "ignore", got ${String(unhandled)}`);
+  return settings;
+}
+
+export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
+  const { subscription, inbox, handlers } = options;
+  const parts = partsOf(inbox as Inbox<never>);
+  checkHandlers(handlers, parts.leased);
+  const settings = resolve(options);
+  const stopping = new AbortController();
+  const unhandled = new Set<string>();
+  let state: ConsumerHealth["state"] = "new";
+  let inFlight = 0;
+  let unavailable = false;
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<number> | undefined;
+  let forget = (): void => {};
+
+  /** A listener that fails must not decide about a message. */
+  function emit(event: ConsumerEvent): void {
+    if (event.type === "unavailable") unavailable = true;
+    else if (event.type === "processed" || event.type === "duplicate" || event.type === "dead") unavailable = false;
+    try {
+      const result: unknown = options.onEvent?.(event);
+      if (result instanceof Promise) result.catch(() => undefined);
+    } catch {
+      // What it was told is lost; the consumer goes on.
+    }
+  }
+
+  function pause(delayMs: number): Promise<boolean> {
+    const { signal } = stopping;
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((done) => {
+      const end = (): void => {
+        clearTimeout(wait);
+        signal.removeEventListener("abort", end);
+        done(!signal.aborted);
+      };
+      const wait = setTimeout(end, delayMs);
+      signal.addEventListener("abort", end);
+    });
+  }
+
+  const attempts: Attempts = {
+    settings,
+    inbox: inbox as Inbox<never>,
+    parts,
+    emit,
+    pause,
+    random: Math.random,
+    nowMs: () => performance.now(),
+  };
+
+  async function answer(tell: () => Promise<void>): Promise<void> {
+    // Unanswered, it is delivered again and then is a duplicate.
+    await tell().catch((error: unknown) => emit({ type: "disturbed", error }));
+  }
+
+  /** While handlers run or wait, the broker hears of it often enough that two misses do not matter. */
+  function keepWorking(delivery: Delivery): () => void {
+    if (subscription.ackWaitMs === undefined) return () => {};
+    const beat = setInterval(() => void answer(() => delivery.working()), Math.max(1, subscription.ackWaitMs / 3));
+    return () => clearInterval(beat);
+  }
+
+  async function take(delivery: Delivery): Promise<void> {
+    inFlight += 1;
+    const rest = keepWorking(delivery);
+    try {
+      const { message } = delivery;
+      const wanted = handlers.filter((handler) => isFor(handler, message.topic));
+      if (wanted.length === 0) return await takeUnhandled(delivery);
+      let open = false;
+      for (const handler of wanted) {
+        const settled = await settleMessage(attempts, message, handler, { redelivered: delivery.deliveries > 1 });
+        open ||= settled === "handed-back";
+      }
+      await answer(() => (open ? delivery.retry(stopping.signal.aborted ? 0 : handBackMs) : delivery.ack()));
+    } finally {
+      rest();
+      inFlight -= 1;
+    }
+  }
+
+  async function takeUnhandled(delivery: Delivery): Promise<void> {
+    const { topic, id } = delivery.message;
+    const ignored = options.unhandled === "ignore";
+    if (unhandled.size < unhandledNotedMax) unhandled.add(topic);
+    emit({ type: "unhandled", topic, id, ignored });
+    await answer(() => (ignored ? delivery.ack() : delivery.retry(settings.unhandledMs)));
+  }
+
+  async function takeUnreadable(delivery: UnreadableDelivery): Promise<void> {
+    emit({ type: "unreadable", error: delivery.error });
+    try {
+      await parts.desk.putUnreadable(delivery.raw, delivery.headers, delivery.error);
+    } catch (error) {
+      emit({ type: "unavailable", error });
+      await answer(() => delivery.retry(handBackMs));
+      return;
+    }
+    await answer(() => delivery.ack());
+  }
+
+  /** One attempt each: who asked for the replay sees at once what became of it. */
+  async function look(): Promise<number> {
+    let done = 0;
+    const once: Attempts = { ...attempts, settings: { ...settings, attemptsMax: 1, inPlaceMs: 1 } };
+    for (const handler of handlers) {
+      for (const { message } of await parts.desk.replaying(handler.name, replayBatchMax)) {
+        if (stopping.signal.aborted) return done;
+        const settled = await settleMessage(once, message, handler, { redelivered: true });
+        // Processed, and then not removed: the next look finds a duplicate.
+        if (settled === "processed" || settled === "duplicate") await parts.desk.remove(message, handler.name);
+        if (settled !== "handed-back") done += 1;
+      }
+    }
+    return done;
+  }
+
+  function replay(): Promise<number> {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  function lookAgain(delayMs: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      replay()
+        .catch((error: unknown) => emit({ type: "unavailable", error }))
+        .finally(() => {
+          if (state === "running") lookAgain(settings.replayMs);
+        });
+    }, delayMs);
+    timer.unref();
+  }
+
+  return {
+    async start() {
+      if (state !== "new") throw new IchidoError("option-invalid", `the consumer is ${state}; create another one`);
+      await inbox.check(subscription);
+      state = "running";
+      forget = parts.desk.onReplay(() => {
+        if (state === "running") lookAgain(0);
+      });
+      lookAgain(settings.replayMs);
+      await subscription.start({
+        take: (delivery) => take(delivery).catch((error: unknown) => emit({ type: "disturbed", error })),
+        unreadable: takeUnreadable,
+        disturbed: (error) => emit({ type: "disturbed", error }),
+      });
+    },
+    async stop({ drainMs = consumerDefaults.drainMs } = {}) {
+      if (state === "stopped" || state === "new") {
+        state = "stopped";
+        return;
+      }
+      state = "stopping";
+      stopping.abort();
+      clearTimeout(timer);
+      forget();
+      await subscription.stop({ drainMs });
+      await looking?.catch(() => undefined);
+      state = "stopped";
+    },
+    health: () => ({ state, inFlight, unavailable, unhandled: [...unhandled] }),
+    replay,
+  };
+}

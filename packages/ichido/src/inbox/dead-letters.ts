@@ -1,0 +1,279 @@
+/** Messages that a handler could not process: kept whole, looked at by people, run again or let go. */
+import type { EventMessage } from "../brokers/message.ts";
+import { IchidoError } from "../core/errors.ts";
+import { sha256, sha256Hex } from "../core/sha256.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { failureOf } from "./failures.ts";
+import { columnOfId } from "./identity.ts";
+import { bytesOf, numberOf, textOf } from "../stores/shared/columns.ts";
+import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";
+import type { Statements } from "./statement.ts";
+
+export type DeadReason =
+  /** The handler failed as often as it may. */
+  | "failed"
+  /** Its id was seen before with other content. */
+  | "conflict"
+  /** An earlier attempt of `inbox.run` vanished, and its outcome stayed unknown: settle it, then replay or discard. */
+  | "unknown"
+  /** It was started again and again without an end: whoever runs it dies. */
+  | "crashed"
+  /** What the broker delivered is no event. `payload` are the bytes as they came. */
+  | "unreadable";
+
+export interface InboxDeadLetter {
+  readonly handler: string;
+  readonly message: EventMessage;
+  readonly reason: DeadReason;
+  readonly error: string;
+  readonly attempts: number;
+  /** By the database's clock. */
+  readonly sinceMs: number;
+  /** `replaying`: marked for the next pass of a consumer. */
+  readonly state: "dead" | "replaying";
+}
+
+export interface DeadLetterQuery {
+  readonly handler?: string;
+  readonly topic?: string;
+  /** Default 100, at most 1000. */
+  readonly limit?: number;
+  /** Of the page before. */
+  readonly cursor?: number;
+}
+
+export interface DeadLetterDecision {
+  readonly handler: string;
+  /** The message's id. */
+  readonly id: string;
+  /** Who decides, for the audit. */
+  readonly actor: string;
+  readonly reason: string;
+}
+
+export interface InboxAuditEntry {
+  readonly action: "replay" | "discard";
+  readonly actor: string;
+  readonly reason: string;
+  readonly topic: string;
+  readonly atMs: number;
+}
+
+export interface InboxDeadLetters {
+  /** Oldest first. */
+  list(
+    query?: DeadLetterQuery,
+  ): Promise<{ readonly letters: readonly InboxDeadLetter[]; readonly cursor: number | undefined }>;
+  get(letter: { readonly handler: string; readonly id: string }): Promise<InboxDeadLetter | undefined>;
+  /** Marks it for the consumers of its handler, which run it at their next pass. `already`: it is marked. */
+  replay(decision: DeadLetterDecision): Promise<"ok" | "already" | "absent" | "unreadable">;
+  /** Forgets it; redeliveries stay duplicates for the retention. */
+  discard(decision: DeadLetterDecision): Promise<"ok" | "absent">;
+  audit(letter: { readonly handler: string; readonly id: string }): Promise<readonly InboxAuditEntry[]>;
+}
+
+/** What a consumer does with dead letters. */
+export interface DeadLetterDesk {
+  put(
+    message: EventMessage,
+    handler: string,
+    news: { readonly reason: DeadReason; readonly error: unknown; readonly attempts: number },
+  ): Promise<"dead" | "processed">;
+  putUnreadable(raw: Uint8Array, headers: Readonly<Record<string, string>>, error: unknown): Promise<void>;
+  replaying(handler: string, limit: number): Promise<readonly InboxDeadLetter[]>;
+  remove(message: EventMessage, handler: string): Promise<void>;
+  /** Called when something was marked in this process. */
+  onReplay(wake: () => void): () => void;
+}
+
+/** Not a name that a handler can have. */
+export const unreadableHandler = "(unreadable)";
+const limitDefault = 100;
+const limitMax = 1_000;
+const textMax = 1_000;
+const errorLengthMax = 8_000;
+const auditMax = 1_000;
+
+type Row = Readonly<Record<string, unknown>>;
+
+export function describeError(error: unknown): string {
+  const text = error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
+  const cause = error instanceof Error && error.cause !== undefined ? `\ncaused by ${describeError(error.cause)}` : "";
+  return (text + cause).replaceAll("\0", "").slice(0, errorLengthMax).toWellFormed();
+}
+
+function letterOf(row: Row): InboxDeadLetter {
+  const envelope = JSON.parse(textOf(row, "envelope")) as Omit<EventMessage, "payload">;
+  return {
+    handler: textOf(row, "handler"),
+    message: { ...envelope, payload: new Uint8Array(bytesOf(row, "payload")) },
+    reason: textOf(row, "reason") as DeadReason,
+    error: textOf(row, "error"),
+    attempts: numberOf(row, "attempts"),
+    sinceMs: numberOf(row, "since_ms"),
+    state: textOf(row, "state") as InboxDeadLetter["state"],
+  };
+}
+
+function checkDecision({ actor, reason }: DeadLetterDecision): void {
+  for (const [name, text] of Object.entries({ actor, reason })) {
+    if (typeof text !== "string" || text === "" || text.length > textMax || text.includes("\0"))
+      throw new IchidoError("option-invalid", `${name}: expected a text of 1 to ${textMax} characters, for the audit`);
+  }
+}
+
+export function createDeadLetters(
+  transactions: TransactionRunner<unknown>,
+  statements: Statements,
+): { readonly dead: InboxDeadLetters; readonly desk: DeadLetterDesk } {
+  const wakes = new Set<() => void>();
+  const inside = <Value>(fn: (handle: TransactionHandle) => Promise<Value>): Promise<Value> =>
+    transactions.run((_tx, handle) => fn(handle));
+
+  async function rowsOf(
+    handle: TransactionHandle,
+    wanted: { readonly handler?: string; readonly id?: string; readonly topic?: string; readonly state?: string },
+    limit: number,
+    after = 0,
+  ): Promise<readonly Row[]> {
+    const values: Record<string, string | number> = { after, limit };
+    for (const name of ["handler", "id", "topic", "state"] as const) {
+      values[name] = wanted[name] ?? "";
+      values[`any_${name}`] = wanted[name] === undefined ? 1 : 0;
+    }
+    return (await statements(handle, "listDead", values)).rows;
+  }
+
+  async function marked(handle: TransactionHandle, key: InboxKey): Promise<boolean> {
+    try {
+      return (await statements(handle, "markDead", { ...key })).affected > 0;
+    } catch (error) {
+      if (failureOf(error) === "duplicate") return false;
+      throw error;
+    }
+  }
+
+  function store(
+    handle: TransactionHandle,
+    key: InboxKey,
+    message: EventMessage,
+    news: { readonly reason: DeadReason; readonly error: unknown; readonly attempts: number },
+  ): Promise<unknown> {
+    const { payload, ...envelope } = message;
+    return statements(handle, "putDead", {
+      ...key,
+      topic: message.topic,
+      envelope: JSON.stringify(envelope),
+      payload,
+      reason: news.reason,
+      error: describeError(news.error),
+      attempts: news.attempts,
+    });
+  }
+
+  const desk: DeadLetterDesk = {
+    put: (message, handler, news) =>
+      inside(async (handle) => {
+        const key = keyOf(message, handler);
+        if (news.reason !== "conflict" && !(await marked(handle, key))) {
+          const found = await findOutcome({ statements }, handle, key);
+          if (found?.outcome === "duplicate" && !found.dead) return "processed";
+        }
+        await store(handle, key, message, news);
+        await statements(handle, "removeStart", { handler: key.handler, id: key.id });
+        return "dead";
+      }),
+    async putUnreadable(raw, headers, error) {
+      const id = `sha256:${sha256Hex(Buffer.concat([Buffer.from(JSON.stringify(headers)), Buffer.from([0]), raw]))}`;
+      const message = { id, topic: "", source: "", time: "", contentType: "", payload: raw, headers };
+      const key = { handler: unreadableHandler, id, print: sha256(raw) };
+      await inside((handle) => store(handle, key, message, { reason: "unreadable", error, attempts: 0 }));
+    },
+    replaying: async (handler, limit) =>
+      (await inside((handle) => rowsOf(handle, { handler, state: "replaying" }, limit))).map(letterOf),
+    async remove(message, handler) {
+      await inside((handle) => statements(handle, "finishDead", { ...keyOf(message, handler) }));
+    },
+    onReplay(wake) {
+      wakes.add(wake);
+      return () => wakes.delete(wake);
+    },
+  };
+
+  async function note(
+    handle: TransactionHandle,
+    action: InboxAuditEntry["action"],
+    decision: DeadLetterDecision,
+    topic: string,
+  ): Promise<void> {
+    const { handler, actor, reason } = decision;
+    await statements(handle, "addAudit", { action, handler, id: columnOfId(decision.id), topic, actor, reason });
+  }
+
+  const dead: InboxDeadLetters = {
+    async list({ handler, topic, limit = limitDefault, cursor = 0 } = {}) {
+      if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
+        throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
+      const wanted = { ...(handler === undefined ? {} : { handler }), ...(topic === undefined ? {} : { topic }) };
+      const rows = await inside((handle) => rowsOf(handle, wanted, limit, cursor));
+      const last = rows.at(-1);
+      return {
+        letters: rows.map(letterOf),
+        cursor: rows.length < limit || last === undefined ? undefined : numberOf(last, "place"),
+      };
+    },
+    async get({ handler, id }) {
+      const [row] = await inside((handle) => rowsOf(handle, { handler, id: columnOfId(id) }, 1));
+      return row === undefined ? undefined : letterOf(row);
+    },
+    async replay(decision) {
+      checkDecision(decision);
+      const { handler } = decision;
+      const id = columnOfId(decision.id);
+      const answer = await inside(async (handle) => {
+        const rows = await rowsOf(handle, { handler, id }, limitMax);
+        const [first] = rows;
+        if (first === undefined) return "absent" as const;
+        if (handler === unreadableHandler) return "unreadable" as const;
+        // The conditional update decides between two people.
+        if ((await statements(handle, "replayDead", { handler, id })).affected === 0) return "already" as const;
+        for (const row of rows) await statements(handle, "unmarkDead", { handler, id, print: bytesOf(row, "print") });
+        await note(handle, "replay", decision, textOf(first, "topic"));
+        return "ok" as const;
+      });
+      if (answer === "ok") for (const wake of wakes) wake();
+      return answer;
+    },
+    async discard(decision) {
+      checkDecision(decision);
+      const { handler } = decision;
+      const id = columnOfId(decision.id);
+      return inside(async (handle) => {
+        const rows = await rowsOf(handle, { handler, id }, limitMax);
+        let removed = 0;
+        for (const row of rows) {
+          const print = bytesOf(row, "print");
+          removed += (await statements(handle, "removeDead", { handler, id, print })).affected;
+          // A letter that was about to run again must not: its redelivery is a duplicate once more.
+          if (textOf(row, "state") === "replaying") await marked(handle, { handler, id, print });
+        }
+        const [first] = rows;
+        if (first === undefined || removed === 0) return "absent" as const;
+        await note(handle, "discard", decision, textOf(first, "topic"));
+        return "ok" as const;
+      });
+    },
+    async audit({ handler, id }) {
+      const values = { handler, id: columnOfId(id), limit: auditMax };
+      const { rows } = await inside((handle) => statements(handle, "listAudit", values));
+      return rows.map((row) => ({
+        action: textOf(row, "action") as InboxAuditEntry["action"],
+        actor: textOf(row, "actor"),
+        reason: textOf(row, "reason"),
+        topic: textOf(row, "topic"),
+        atMs: numberOf(row, "at_ms"),
+      }));
+    },
+  };
+  return { dead, desk };
+}

@@ -1,0 +1,58 @@
+/** The handlers of a consumer, by the topics they want. */
+import { IchidoError } from "../core/errors.ts";
+import { checkHandlerName } from "./identity.ts";
+import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
+import type { OnceHandler } from "./run-once.ts";
+
+interface NamedHandler {
+  /** Part of what a message is remembered by: a new name gets every message anew. */
+  readonly name: string;
+  /** `order.paid`, everything below with `order.*`, everything with `*`. */
+  readonly topics: readonly string[];
+}
+
+export type ConsumerHandler<Tx> =
+  | (NamedHandler & {
+      /** Effects in the inbox's own database. */
+      readonly once: OnceHandler<Tx>;
+      readonly run?: never;
+    })
+  | (NamedHandler &
+      LeasedOptions & {
+        /** Effects elsewhere: under a lease, with steps and references. */
+        readonly run: LeasedHandler;
+        readonly once?: never;
+      });
+
+const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
+
+function invalid(message: string): IchidoError {
+  return new IchidoError("option-invalid", message);
+}
+
+export function checkHandlers<Tx>(handlers: readonly ConsumerHandler<Tx>[], leased: boolean): void {
+  if (!Array.isArray(handlers) || handlers.length === 0) throw invalid("handlers: expected at least one");
+  const names = new Set<string>();
+  for (const [index, handler] of handlers.entries()) {
+    const place = `handlers[${index}]`;
+    const name = checkHandlerName(handler.name);
+    if (names.has(name)) throw invalid(`${place}.name: ${name} is there twice; each handler needs a name of its own`);
+    names.add(name);
+    if (!Array.isArray(handler.topics) || handler.topics.length === 0)
+      throw invalid(`${place}.topics: expected at least one, such as "order.paid" or "order.*"`);
+    for (const topic of handler.topics) {
+      if (!patternForm.test(topic))
+        throw invalid(`${place}.topics: expected "order.paid", "order.*" or "*", got ${JSON.stringify(topic)}`);
+    }
+    const kinds = [handler.once, handler.run].filter((fn) => typeof fn === "function").length;
+    if (kinds !== 1) throw invalid(`${place}: expected a function as once or as run, and not both`);
+    if (handler.run !== undefined && !leased)
+      throw invalid(`${place}.run needs leases and steps: pass \`ichido\` to createInbox`);
+  }
+}
+
+export function isFor(handler: NamedHandler, topic: string): boolean {
+  return handler.topics.some((pattern) =>
+    pattern.endsWith("*") ? topic.startsWith(pattern.slice(0, -1)) : pattern === topic,
+  );
+}

@@ -1,0 +1,41 @@
+/** What a message is known by: handler, id and content. */
+import type { EventMessage } from "../brokers/message.ts";
+import { IchidoError } from "../core/errors.ts";
+import { hasLoneSurrogate, sha256, sha256Hex } from "../core/sha256.ts";
+
+export const idBytesMax = 255;
+const handlerForm = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/;
+/** No id that is kept as it is begins with it. */
+const hashedMark = "\u0001";
+
+export function checkHandlerName(name: unknown): string {
+  if (typeof name === "string" && handlerForm.test(name)) return name;
+  throw new IchidoError(
+    "option-invalid",
+    `handler: expected a name of 1 to 100 letters, digits and "_.:-" that stays the same for as long as messages live; got ${JSON.stringify(name)?.slice(0, 120)}`,
+  );
+}
+
+/** As it stands in the column: byte for byte, or as a hash where it is too long or not text that every database keeps. */
+export function columnOfId(id: unknown): string {
+  if (typeof id !== "string" || id === "" || hasLoneSurrogate(id)) {
+    throw new IchidoError(
+      "message-invalid",
+      `id: expected a well-formed text, got ${JSON.stringify(id)?.slice(0, 80)}`,
+    );
+  }
+  const plain = Buffer.byteLength(id) <= idBytesMax && !id.includes("\0") && !id.startsWith(hashedMark);
+  return plain ? id : hashedMark + sha256Hex(id);
+}
+
+/** The same id as a key of `ichido.run`, which takes printable ASCII alone. */
+export function keyOfId(id: string): string {
+  const column = columnOfId(id);
+  return /^[\x21-\x7e]+$/.test(column) ? column : `sha256:${sha256Hex(id)}`;
+}
+
+/** SHA-256 of topic, content type and payload, each after its length. */
+export function printOf({ topic, contentType, payload }: EventMessage): Uint8Array {
+  const parts = [Buffer.from(topic), Buffer.from(contentType), payload];
+  return sha256(Buffer.concat(parts.flatMap((part) => [Buffer.from(`${part.length}:`), part])));
+}

@@ -1,0 +1,154 @@
+/**
+ * The inbox: a message takes effect once for each handler, however often it is delivered.
+ *
+ * Promised: a message that a handler's transaction committed is never run by that handler again within the retention; one
+ * whose transaction did not commit is never called processed. Left to the caller: to acknowledge only after `processed` or
+ * `duplicate`, and to keep `retentionMs` above the longest time after which the broker may deliver again.
+ */
+import type { EventMessage } from "../brokers/message.ts";
+import type { Ichido } from "../core/create-ichido.ts";
+import { limits } from "../core/defaults.ts";
+import { IchidoError } from "../core/errors.ts";
+import type { TransactionRunner } from "../core/transaction.ts";
+import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../stores/shared/runner-migration.ts";
+import { checkPrefix } from "../stores/shared/table-prefix.ts";
+import { createDeadLetters, type DeadLetterDesk, type InboxDeadLetters } from "./dead-letters.ts";
+import { failureOf, schemaMissing, unavailable } from "./failures.ts";
+import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds } from "./housekeeping.ts";
+import { migrations as mysql } from "./mysql/statements.generated.ts";
+import { migrations as postgres } from "./postgres/statements.generated.ts";
+import { runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
+import { findOutcome, keyOf, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
+import { migrations as sqlite } from "./sqlite/statements.generated.ts";
+import { createStarts, type Starts } from "./starts.ts";
+import { createStatements } from "./statement.ts";
+
+export interface InboxOptions<Tx> {
+  /** Opens transactions of the database that the handlers write to: `pgTransactions(pool)` and its like. */
+  readonly transactions: TransactionRunner<Tx>;
+  /** For `inbox.run`. */
+  readonly ichido?: Pick<Ichido, "run">;
+  /** How long a processed message is remembered. No default: it must be longer than any redelivery. */
+  readonly retentionMs: number;
+  /** The longest time after its first delivery at which a message may come again; consumers check their subscription's. */
+  readonly redeliveryMsMax?: number;
+  /** How long a second delivery waits for the first one, before it is `busy`. Default 2000. */
+  readonly waitMs?: number;
+  /** What the tables' names begin with. Default `ichido_`; on PostgreSQL also `schema.ichido_`. */
+  readonly prefix?: string;
+}
+
+export interface RunOptions {
+  /** Which try this is, for the handler. Default 1. */
+  readonly attempt?: number;
+}
+
+export interface Inbox<Tx = unknown> extends RunnerMigrator {
+  /**
+   * For effects in the inbox's own database. Rejects with what the handler threw, after the rollback, or with
+   * `store-unavailable` where the database failed and nothing, or nothing known, was committed: deliver again.
+   */
+  runOnce(message: EventMessage, handler: string, fn: OnceHandler<Tx>, options?: RunOptions): Promise<InboxResult>;
+  /** For effects elsewhere: the handler runs under a lease of `ichido`, with steps and references. */
+  run(
+    message: EventMessage,
+    handler: string,
+    fn: LeasedHandler,
+    options?: RunOptions & LeasedOptions,
+  ): Promise<InboxResult>;
+  readonly dead: InboxDeadLetters;
+  /** Forgets processed messages past the retention, in bounded batches. Call it every few minutes, from any process. */
+  sweep(bounds?: SweepBounds): Promise<InboxSweep>;
+  stats(): Promise<InboxStats>;
+  /** Throws `schema-missing` where tables are missing, `option-invalid` where the retention is too short. */
+  check(subscription?: { readonly name: string; readonly redeliveryMsMax: number }): Promise<void>;
+}
+
+/** What a consumer needs beyond the public verbs. */
+export interface InboxParts {
+  readonly desk: DeadLetterDesk;
+  readonly starts: Starts;
+  readonly leased: boolean;
+}
+
+const waitMsDefault = 2_000;
+const waitMsMax = 60_000;
+const parts = new WeakMap<object, InboxParts>();
+
+export function partsOf(inbox: Inbox<never>): InboxParts {
+  const found = parts.get(inbox);
+  if (found !== undefined) return found;
+  throw new IchidoError("option-invalid", "inbox: expected what createInbox returned");
+}
+
+function checkRetention(retentionMs: number, redeliveryMsMax: number, whose: string): void {
+  if (retentionMs > redeliveryMsMax) return;
+  throw new IchidoError(
+    "option-invalid",
+    `retentionMs (${retentionMs}) must be greater than ${whose} (${redeliveryMsMax}): a message that is delivered after it ` +
+      "was forgotten would take effect twice",
+  );
+}
+
+function checkMs(name: string, value: unknown, max: number): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0 && value <= max) return value;
+  throw new IchidoError("option-invalid", `${name}: expected milliseconds from 1 to ${max}, got ${String(value)}`);
+}
+
+export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
+  const { transactions, ichido } = options;
+  if (typeof transactions?.run !== "function" || !["postgres", "mysql", "sqlite"].includes(transactions.dialect)) {
+    throw new IchidoError(
+      "option-invalid",
+      "transactions: expected a runner such as pgTransactions(pool) of ichido/transactions",
+    );
+  }
+  const retentionMs = checkMs("retentionMs", options.retentionMs, limits.retentionMsMax);
+  const waitMs = checkMs("waitMs", options.waitMs ?? waitMsDefault, waitMsMax);
+  if (options.redeliveryMsMax !== undefined) {
+    checkRetention(
+      retentionMs,
+      checkMs("redeliveryMsMax", options.redeliveryMsMax, Number.MAX_SAFE_INTEGER),
+      "redeliveryMsMax",
+    );
+  }
+  const prefix = checkPrefix(transactions.dialect, options.prefix);
+  const statements = createStatements(transactions.dialect, prefix, waitMs);
+  const once = { transactions, statements, waitMs };
+  const schema = { part: "inbox", migrations: { postgres, mysql, sqlite }, prefix } as const;
+  const migrator = createRunnerMigrator({ transactions, ...schema });
+  const { dead, desk } = createDeadLetters(transactions, statements);
+
+  const inbox: Inbox<Tx> = {
+    ...migrator,
+    dead,
+    async runOnce(message, handler, fn, { attempt = 1 } = {}) {
+      return runOnce(once, keyOf(message, handler), fn, { message, attempt });
+    },
+    async run(message, handler, fn, { attempt = 1, ...leased } = {}) {
+      const key = keyOf(message, handler);
+      const found = await transactions
+        .run((_tx, handle) => findOutcome(once, handle, key))
+        .catch((error: unknown) => {
+          throw failureOf(error) === "no-table"
+            ? schemaMissing(error)
+            : unavailable("the inbox's database cannot be reached", error);
+        });
+      if (found !== undefined) return { outcome: found.outcome };
+      return runLeased(ichido, key, fn, { message, attempt }, { ...leased, retentionMs });
+    },
+    sweep: (bounds) => sweepInbox(transactions, statements, retentionMs, bounds),
+    stats: () => statsOf(transactions, statements),
+    async check(subscription) {
+      if (subscription !== undefined)
+        checkRetention(
+          retentionMs,
+          subscription.redeliveryMsMax,
+          `redeliveryMsMax of the subscription ${subscription.name}`,
+        );
+      await transactions.run((_tx, handle) => requireSchema(handle, schema));
+    },
+  };
+  parts.set(inbox, { desk, starts: createStarts(transactions, statements), leased: ichido !== undefined });
+  return inbox;
+}

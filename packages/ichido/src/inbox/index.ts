@@ -1,0 +1,29 @@
+/** `ichido/inbox`: messages take effect once. Brokers have subpaths of their own. */
+export { createInbox, type Inbox, type InboxOptions, type RunOptions } from "./inbox.ts";
+export type { InboxOutcome, InboxResult, OnceContext, OnceHandler } from "./run-once.ts";
+export type { LeasedContext, LeasedHandler, LeasedOptions } from "./run-leased.ts";
+export type {
+  DeadLetterDecision,
+  DeadLetterQuery,
+  DeadReason,
+  InboxAuditEntry,
+  InboxDeadLetter,
+  InboxDeadLetters,
+} from "./dead-letters.ts";
+export {
+  consumerDefaults,
+  createConsumer,
+  type Consumer,
+  type ConsumerEvent,
+  type ConsumerHealth,
+  type ConsumerOptions,
+} from "./consumer.ts";
+export type { ConsumerHandler } from "./handlers.ts";
+export {
+  createWebhookReceiver,
+  type WebhookEvent,
+  type WebhookReceiver,
+  type WebhookReceiverOptions,
+} from "./webhook-receiver.ts";
+export type { InboxStats, InboxSweep, SweepBounds } from "./housekeeping.ts";
+export { payloadOf, type EventMessage } from "../brokers/message.ts";

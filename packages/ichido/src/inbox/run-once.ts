@@ -1,0 +1,232 @@
+/**
+ * A handler whose effects are in the inbox's own database. The message's row is the first write of the handler's
+ * transaction: both are committed or neither is, so a message that was seen was also processed.
+ */
+import type { EventMessage } from "../brokers/message.ts";
+import { isIchidoError } from "../core/errors.ts";
+import {
+  CommitFailed,
+  type TransactionHandle,
+  type TransactionResult,
+  type TransactionRunner,
+} from "../core/transaction.ts";
+import { aborted } from "../transactions/handle.ts";
+import { failureOf, schemaMissing, unavailable } from "./failures.ts";
+import { checkHandlerName, columnOfId, printOf } from "./identity.ts";
+import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
+import type { Statements } from "./statement.ts";
+
+export type InboxOutcome =
+  /** The handler ran, and its writes are committed. */
+  | "processed"
+  /** It ran before, or is a dead letter: acknowledge. */
+  | "duplicate"
+  /** Somebody else is at it: deliver again later. */
+  | "busy"
+  /** The same id came before with other content. Nothing ran. */
+  | "conflict";
+
+export interface InboxResult {
+  readonly outcome: InboxOutcome;
+  /** With `busy`: an earlier attempt of `inbox.run` vanished, and `onUnknown` does not let the handler run again. */
+  readonly reason?: "outcome-unknown";
+}
+
+export interface OnceContext {
+  /** For `outbox.add(handle, …)` and guards: follow-ups commit with the message. */
+  readonly handle: TransactionHandle;
+  readonly message: EventMessage;
+  /** 1 for the first. A process that died takes its count with it. */
+  readonly attempt: number;
+}
+
+export type OnceHandler<Tx> = (tx: Tx, context: OnceContext) => unknown;
+
+export interface InboxKey {
+  readonly handler: string;
+  readonly id: string;
+  readonly print: Uint8Array;
+}
+
+export function keyOf(message: EventMessage, handler: string): InboxKey {
+  return { handler: checkHandlerName(handler), id: columnOfId(message.id), print: printOf(message) };
+}
+
+export interface OnceParts<Tx> {
+  readonly transactions: TransactionRunner<Tx>;
+  readonly statements: Statements;
+  readonly waitMs: number;
+}
+
+/** Deadlocks among several that waited for one row; each time at least one of them got on. */
+const triesMax = 4;
+
+type Taken = "taken" | "again" | Exclude<InboxOutcome, "processed">;
+
+const byNumber: Readonly<Record<number, Taken>> = { 2: "taken", 1: "duplicate", 0: "conflict" };
+
+/** What was committed before; undefined: nothing. */
+export async function findOutcome(
+  { statements }: Pick<OnceParts<never>, "statements">,
+  handle: TransactionHandle,
+  key: InboxKey,
+): Promise<{ readonly outcome: "duplicate" | "conflict"; readonly dead: boolean } | undefined> {
+  const { rows } = await statements(handle, "find", { ...key });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return { outcome: numberOf(row, "same") === 1 ? "duplicate" : "conflict", dead: numberOf(row, "dead") === 1 };
+}
+
+async function take<Tx>(
+  parts: OnceParts<Tx>,
+  handle: TransactionHandle,
+  key: InboxKey,
+  opened: TransactionResult | undefined,
+): Promise<Taken> {
+  const { statements, waitMs } = parts;
+  try {
+    const { rows, affected } = opened ?? (await statements(handle, "insert", { ...key, wait_ms: String(waitMs) }));
+    const [row] = rows;
+    // PostgreSQL tells all in one row.
+    if (row !== undefined) return byNumber[optionalNumber(row, "taken") ?? -1] ?? "again";
+    if (affected > 0) return "taken";
+  } catch (error) {
+    if (failureOf(error) !== "duplicate") throw error;
+  }
+  // Nothing there any more: swept in between.
+  return (await findOutcome(parts, handle, key))?.outcome ?? "again";
+}
+
+/** A handler's error on a connection that is gone says nothing about the message. */
+async function isLost(handle: TransactionHandle): Promise<boolean> {
+  if (handle.dialect === "sqlite") return false;
+  try {
+    await handle.execute("select 1 as alive", []);
+    return false;
+  } catch (error) {
+    return failureOf(error) === undefined && !(error instanceof TypeError) && !isIchidoError(error);
+  }
+}
+
+/**
+ * PostgreSQL answers COMMIT without an error after a statement failed and the handler caught it, and undoes everything.
+ * The server is asked: what a driver knows of the state may be older than the error that was just caught.
+ */
+async function requireWhole(transactions: TransactionRunner<never>, handle: TransactionHandle): Promise<void> {
+  if (handle.dialect !== "postgres" || transactions.refusesAborted === true) return;
+  try {
+    await handle.execute("select 1 as alive", []);
+  } catch (cause) {
+    throw aborted(cause);
+  }
+}
+
+export async function runOnce<Tx>(
+  parts: OnceParts<Tx>,
+  key: InboxKey,
+  handler: OnceHandler<Tx>,
+  context: Omit<OnceContext, "handle">,
+): Promise<InboxResult> {
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await runInTime(parts, key, handler, context);
+    if (outcome !== "again") return { outcome };
+    if (tries >= triesMax) return { outcome: "busy" };
+  }
+}
+
+type Phase = "reaching" | "taking" | "handling" | "ending";
+class Late extends Error {}
+
+/**
+ * MySQL cannot bound the wait of one statement: there the caller is told `busy` in time, and the transaction that still
+ * waits for the row is undone once it gets it.
+ */
+async function runInTime<Tx>(
+  parts: OnceParts<Tx>,
+  key: InboxKey,
+  handler: OnceHandler<Tx>,
+  context: Omit<OnceContext, "handle">,
+): Promise<InboxOutcome | "again"> {
+  const { transactions, waitMs } = parts;
+  let phase: Phase = "reaching";
+  let timer: NodeJS.Timeout | undefined;
+  let late = false;
+  let tellLate: (outcome: "busy") => void = () => {};
+  const inTime = new Promise<"busy">((resolve) => {
+    tellLate = resolve;
+  });
+
+  async function body(tx: Tx, handle: TransactionHandle, opened?: TransactionResult): Promise<InboxOutcome | "again"> {
+    phase = "taking";
+    if (handle.dialect === "mysql") {
+      timer = setTimeout(() => {
+        late = true;
+        tellLate("busy");
+      }, waitMs);
+    }
+    const taken = await take(parts, handle, key, opened);
+    clearTimeout(timer);
+    if (late) throw new Late();
+    if (taken !== "taken") return taken;
+    phase = "handling";
+    try {
+      await handler(tx, { ...context, handle });
+      await requireWhole(transactions as TransactionRunner<never>, handle);
+    } catch (error) {
+      if (await isLost(handle)) throw unavailable("the connection was lost while the handler ran", error);
+      throw error;
+    }
+    phase = "ending";
+    return "processed";
+  }
+
+  /** Where the driver can, the message is taken together with BEGIN. */
+  function begin(): Promise<InboxOutcome | "again"> {
+    if (transactions.dialect !== "postgres" || transactions.runOpening === undefined) return transactions.run(body);
+    phase = "taking";
+    const opening = parts.statements.text("insert", { ...key, wait_ms: String(waitMs) });
+    return transactions.runOpening(opening, body);
+  }
+
+  const run = begin().catch((error: unknown) => {
+    clearTimeout(timer);
+    if (late) return "busy" as const;
+    return afterFailure(parts, key, phase, error);
+  });
+  return Promise.race([run, inTime]);
+}
+
+async function afterFailure<Tx>(
+  parts: OnceParts<Tx>,
+  key: InboxKey,
+  phase: Phase,
+  error: unknown,
+): Promise<InboxOutcome | "again"> {
+  if (phase === "handling") throw error;
+  if (phase === "ending") return afterCommit(parts, key, error);
+  // A commit of nothing that failed: the message is where it was.
+  const failure = failureOf(error instanceof CommitFailed ? error.cause : error);
+  if (failure === "locked") return "busy";
+  if (failure === "again" && phase === "taking") return "again";
+  if (failure === "no-table") throw schemaMissing(error);
+  if (isIchidoError(error)) throw error;
+  throw unavailable(
+    phase === "reaching" ? "the inbox's database cannot be reached" : "the message could not be taken",
+    error,
+  );
+}
+
+/** Whether COMMIT took effect is asked on another connection. */
+async function afterCommit<Tx>(parts: OnceParts<Tx>, key: InboxKey, error: unknown): Promise<"processed"> {
+  if (!(error instanceof CommitFailed)) throw error;
+  let found: Awaited<ReturnType<typeof findOutcome>>;
+  try {
+    found = await parts.transactions.run((_tx, handle) => findOutcome(parts, handle, key));
+  } catch (unasked) {
+    throw unavailable("COMMIT was sent, and whether it took effect cannot be asked", unasked);
+  }
+  if (found?.outcome === "duplicate") return "processed";
+  // The server's own refusal, such as a deferred constraint, is the handler's affair; a lost connection is nobody's.
+  if (failureOf(error.cause) !== undefined) throw error.cause;
+  throw unavailable("COMMIT was sent on a connection that was lost, and took no effect", error);
+}

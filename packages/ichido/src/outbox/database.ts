@@ -1,0 +1,155 @@
+/** The outbox's statements over a transaction handle: one function a verb, rows in our own words. */
+import type { EventMessage } from "../brokers/message.ts";
+import type { TransactionHandle } from "../core/transaction.ts";
+import { decodeMessage } from "./envelope.ts";
+import { statements as mysql } from "./mysql/statements.generated.ts";
+import { statements as postgres } from "./postgres/statements.generated.ts";
+import { bytesOf, numberOf, optionalBytes, optionalNumber, optionalText, textOf } from "../stores/shared/columns.ts";
+import { statements as sqlite } from "./sqlite/statements.generated.ts";
+import { execute, literalText, prepareText, type Values } from "./statement.ts";
+import { statements as portable } from "./statements.generated.ts";
+
+type Dialect = TransactionHandle["dialect"];
+type Row = Readonly<Record<string, unknown>>;
+type Verb = keyof typeof portable | "park" | "addLanes" | "lockKey" | "patience" | "turn";
+
+/** An event in a relay's hands. */
+export interface Waiting {
+  readonly seq: number;
+  readonly lane: number;
+  /** The hash of its key in hex, where order is to be kept. */
+  readonly keyHash: string | undefined;
+  readonly message: EventMessage;
+  readonly attempts: number;
+  readonly crashes: number;
+  /** Something was written about it before, so perhaps its key waits for it. */
+  readonly noted: boolean;
+  /** Why its row is no event. It cannot be sent, and must not keep others from being read. */
+  readonly unreadable?: string;
+}
+
+export interface DeadLetter {
+  readonly seq: number;
+  readonly message: EventMessage;
+  readonly reason: "rejected" | "crashed" | "unreadable";
+  readonly error: string | undefined;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly addedAtMs: number;
+  readonly deadAtMs: number;
+}
+
+const own: Readonly<Record<Dialect, Partial<Record<Verb, string>>>> = { mysql, postgres, sqlite };
+
+export interface Statements {
+  (
+    handle: TransactionHandle,
+    verb: Verb,
+    values?: Values,
+  ): Promise<{ readonly rows: readonly Row[]; readonly affected: number }>;
+  /** The statement as one text. */
+  text(verb: Verb, values: Values): string;
+}
+
+export function createStatements(dialect: Dialect, prefix: string): Statements {
+  const texts = new Map<Verb, string>();
+  for (const [verb, text] of Object.entries({ ...portable, ...own[dialect] }))
+    texts.set(
+      verb as Verb,
+      prepareText(
+        dialect,
+        prefix,
+        text.replace("{claim}", () => portable.claim),
+      ),
+    );
+  const textOfVerb = (verb: Verb): string => {
+    const text = texts.get(verb);
+    if (text === undefined) throw new TypeError(`${dialect} has no statement ${verb}`);
+    return text;
+  };
+  return Object.assign(
+    (handle: TransactionHandle, verb: Verb, values?: Values) => execute(handle, textOfVerb(verb), values),
+    { text: (verb: Verb, values: Values) => literalText(textOfVerb(verb), values) },
+  );
+}
+
+export function waitingOf(row: Row): Waiting {
+  const hash = optionalBytes(row, "key_hash");
+  return {
+    seq: numberOf(row, "seq"),
+    lane: numberOf(row, "lane"),
+    keyHash: hash === undefined ? undefined : Buffer.from(hash).toString("hex"),
+    ...readRow(row),
+    attempts: numberOf(row, "attempts"),
+    crashes: numberOf(row, "crashes"),
+    noted: numberOf(row, "noted") === 1,
+  };
+}
+
+function messageOf(row: Row): EventMessage {
+  return decodeMessage({
+    id: textOf(row, "id"),
+    topic: textOf(row, "topic"),
+    key: optionalText(row, "message_key"),
+    envelope: textOf(row, "envelope"),
+    payload: bytesOf(row, "payload"),
+  });
+}
+
+/** A row that somebody else wrote or changed may hold anything: then as much of it as can be shown to a person. */
+function readRow(row: Row): Pick<Waiting, "message" | "unreadable"> {
+  try {
+    return { message: messageOf(row) };
+  } catch (error) {
+    const { payload } = row;
+    const key = optionalText(row, "message_key");
+    const message = {
+      id: textOf(row, "id"),
+      topic: textOf(row, "topic"),
+      ...(key === undefined ? {} : { key }),
+      source: "",
+      time: "",
+      contentType: "application/octet-stream",
+      headers: {},
+      payload: payload instanceof Uint8Array ? payload : Buffer.from(String(payload)),
+    };
+    return { message, unreadable: `the row is no event: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+export function deadLetterOf(row: Row): DeadLetter {
+  return {
+    seq: numberOf(row, "seq"),
+    message: readRow(row).message,
+    reason: textOf(row, "reason") as DeadLetter["reason"],
+    error: optionalText(row, "last_error"),
+    attempts: numberOf(row, "attempts"),
+    crashes: numberOf(row, "crashes"),
+    addedAtMs: numberOf(row, "added_ms"),
+    deadAtMs: numberOf(row, "dead_ms"),
+  };
+}
+
+export interface ParkedKey {
+  readonly topic: string;
+  readonly key: string;
+  /** The event at its head. */
+  readonly seq: number;
+  readonly reason: string;
+  readonly error: string | undefined;
+  readonly sinceMs: number;
+  /** Absent: until a person decides. */
+  readonly untilMs: number | undefined;
+}
+
+export function parkedOf(row: Row): ParkedKey {
+  return {
+    topic: textOf(row, "topic"),
+    key: textOf(row, "message_key"),
+    seq: numberOf(row, "seq"),
+    reason: textOf(row, "reason"),
+    error: optionalText(row, "last_error"),
+    sinceMs: numberOf(row, "since_ms"),
+    untilMs: optionalNumber(row, "until_ms"),
+  };
+}

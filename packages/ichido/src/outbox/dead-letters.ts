@@ -1,0 +1,114 @@
+/** What became of events that were given up: a person looks, then sends them again or lets them go. */
+import { IchidoError } from "../core/errors.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { deadLetterOf, type DeadLetter, type Statements } from "./database.ts";
+import { numberOf, optionalBytes, textOf } from "../stores/shared/columns.ts";
+
+export interface Decision {
+  readonly seq: number;
+  /** Who decides, for the audit. */
+  readonly actor: string;
+  readonly reason: string;
+}
+
+export interface AuditEntry {
+  readonly seq: number;
+  readonly id: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly reason: string;
+  readonly atMs: number;
+}
+
+export interface DeadLetters {
+  /** Oldest first; `cursor` is the last page's. */
+  list(query?: {
+    readonly topic?: string;
+    readonly limit?: number;
+    readonly cursor?: number;
+  }): Promise<{ readonly letters: readonly DeadLetter[]; readonly cursor: number | undefined }>;
+  get(seq: number): Promise<DeadLetter | undefined>;
+  /** Sends it again with the same id, before everything that waited behind it. `absent`: decided before. */
+  replay(decision: Decision): Promise<"ok" | "absent">;
+  /** Lets it go; its key moves on. */
+  discard(decision: Decision): Promise<"ok" | "absent">;
+  audit(seq: number): Promise<readonly AuditEntry[]>;
+}
+
+const limitDefault = 100;
+const limitMax = 1000;
+const textMax = 200;
+
+function checkDecision({ seq, actor, reason }: Decision): void {
+  if (!Number.isSafeInteger(seq)) throw new IchidoError("option-invalid", `seq: expected a whole number, got ${seq}`);
+  for (const [name, text] of Object.entries({ actor, reason })) {
+    if (typeof text !== "string" || text === "" || text.length > textMax)
+      throw new IchidoError("option-invalid", `${name}: expected a text of 1 to ${textMax} characters, for the audit`);
+  }
+}
+
+export function createDeadLetters(
+  transactions: TransactionRunner<unknown>,
+  run: Statements,
+  wake: () => void,
+): DeadLetters {
+  const inside = <Value>(fn: (handle: TransactionHandle) => Promise<Value>): Promise<Value> =>
+    transactions.run((_tx, handle) => fn(handle));
+
+  function decide(action: "replay" | "discard", decision: Decision): Promise<"ok" | "absent"> {
+    checkDecision(decision);
+    const { seq, actor, reason } = decision;
+    return inside(async (handle) => {
+      const { rows } = await run(handle, "deadFind", { seq });
+      const [row] = rows;
+      if (row === undefined) return "absent" as const;
+      if (action === "replay") await run(handle, "revive", { seq });
+      // Two people at once: the second one finds the row gone, and its copy of the event is undone with the transaction.
+      if ((await run(handle, "removeDead", { seq })).affected === 0) throw new Decided();
+      const keyHash = optionalBytes(row, "key_hash");
+      if (keyHash !== undefined) await run(handle, "unpark", { key_hash: keyHash, seq });
+      await run(handle, "addAudit", { seq, id: textOf(row, "id"), actor, action, reason });
+      return "ok" as const;
+    }).then(
+      (done) => {
+        if (done === "ok") wake();
+        return done;
+      },
+      async (error: unknown) => {
+        if (error instanceof Decided || (await inside((handle) => run(handle, "deadFind", { seq }))).rows.length === 0)
+          return "absent" as const;
+        throw error;
+      },
+    );
+  }
+
+  return {
+    async list({ topic, limit = limitDefault, cursor = 0 } = {}) {
+      if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
+        throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${limit}`);
+      const values = { after: cursor, topic: topic ?? "", any_topic: topic === undefined ? 1 : 0, limit };
+      const { rows } = await inside((handle) => run(handle, "deadList", values));
+      const letters = rows.map(deadLetterOf);
+      return { letters, cursor: letters.length < limit ? undefined : letters.at(-1)?.seq };
+    },
+    async get(seq) {
+      const { rows } = await inside((handle) => run(handle, "deadFind", { seq }));
+      return rows[0] === undefined ? undefined : deadLetterOf(rows[0]);
+    },
+    replay: (decision) => decide("replay", decision),
+    discard: (decision) => decide("discard", decision),
+    async audit(seq) {
+      const { rows } = await inside((handle) => run(handle, "audit", { seq }));
+      return rows.map((row) => ({
+        seq: numberOf(row, "seq"),
+        id: textOf(row, "id"),
+        actor: textOf(row, "actor"),
+        action: textOf(row, "action"),
+        reason: textOf(row, "reason"),
+        atMs: numberOf(row, "at_ms"),
+      }));
+    },
+  };
+}
+
+class Decided extends Error {}

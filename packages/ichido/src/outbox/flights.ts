@@ -1,0 +1,103 @@
+/**
+ * The events in a relay's hands. Those of one key form a chain, of which only the first may be on its way; others are
+ * free to go. Nothing here knows of databases or brokers.
+ */
+import type { Waiting } from "./database.ts";
+
+export interface Flights {
+  readonly size: number;
+  readonly inFlight: number;
+  has(seq: number): boolean;
+  /** In the order of their numbers; one that is here already is passed by, and so is one whose chain was just dropped. */
+  accept(events: readonly Waiting[]): void;
+  /** First events of their chains that are not on their way, oldest first. */
+  readonly heads: ReadonlySet<Waiting>;
+  depart(event: Waiting): void;
+  /** Its outcome is known: the next of its key may go. */
+  arrive(event: Waiting): void;
+  /** Gives up the whole chain of an event, which will be read again: order must be kept by reading, not by memory. */
+  dropChain(event: Waiting): void;
+  /**
+   * From now on until `accept`: chains that are dropped meanwhile. What a reading found of them stands behind something
+   * that the reading left out, because it was still in hand when the reading began.
+   */
+  beginReading(): void;
+  /** Gives up everything that is not on its way. */
+  dropWaiting(): void;
+  dropLane(lane: number): void;
+  seqs(): number[];
+  lanes(): Set<number>;
+}
+
+export function createFlights(): Flights {
+  const held = new Map<number, Waiting>();
+  const chains = new Map<string, Waiting[]>();
+  const heads = new Set<Waiting>();
+  const away = new Set<Waiting>();
+  const droppedSince = new Set<string>();
+
+  const chainOf = (event: Waiting): string => event.keyHash ?? `#${event.seq}`;
+
+  function forget(event: Waiting): void {
+    held.delete(event.seq);
+    heads.delete(event);
+  }
+
+  function shorten(event: Waiting, rest: Waiting[]): void {
+    if (rest.length === 0) chains.delete(chainOf(event));
+    else chains.set(chainOf(event), rest);
+  }
+
+  function dropChain(event: Waiting): void {
+    droppedSince.add(chainOf(event));
+    const chain = chains.get(chainOf(event)) ?? [];
+    const kept = chain.filter((each) => away.has(each));
+    for (const each of chain) if (!away.has(each)) forget(each);
+    shorten(event, kept);
+  }
+
+  return {
+    get size() {
+      return held.size;
+    },
+    get inFlight() {
+      return away.size;
+    },
+    has: (seq) => held.has(seq),
+    heads,
+    accept(events) {
+      for (const event of events.toSorted((one, other) => one.seq - other.seq)) {
+        if (held.has(event.seq) || droppedSince.has(chainOf(event))) continue;
+        held.set(event.seq, event);
+        const chain = chains.get(chainOf(event));
+        if (chain === undefined) {
+          chains.set(chainOf(event), [event]);
+          heads.add(event);
+        } else chain.push(event);
+      }
+      droppedSince.clear();
+    },
+    beginReading: () => droppedSince.clear(),
+    depart(event) {
+      heads.delete(event);
+      away.add(event);
+    },
+    arrive(event) {
+      away.delete(event);
+      forget(event);
+      const rest = (chains.get(chainOf(event)) ?? []).filter((each) => each !== event);
+      shorten(event, rest);
+      const [next] = rest;
+      if (next !== undefined) heads.add(next);
+    },
+    dropChain,
+    dropWaiting() {
+      for (const event of Array.from(held.values())) if (!away.has(event)) dropChain(event);
+    },
+    dropLane(lane) {
+      for (const event of Array.from(held.values())) if (event.lane === lane && !away.has(event)) dropChain(event);
+    },
+    seqs: () => [...held.keys()],
+    lanes: () => new Set([...held.values()].map(({ lane }) => lane)),
+  };
+}

@@ -1,0 +1,6 @@
+-- The key waits, until then or (null) until a person decides. Only later events of this key are held back.
+-- Parameters: key_hash, topic, message_key, seq, delay_ms (null: without end), reason, error.
+insert into {prefix}outbox_parked (key_hash, topic, message_key, seq, reason, last_error, since_ms, until_ms)
+values (:key_hash, :topic, :message_key, :seq, :reason, :error, {now}, {now} + :delay_ms)
+on duplicate key update
+  seq = values(seq), reason = values(reason), last_error = values(last_error), until_ms = values(until_ms)

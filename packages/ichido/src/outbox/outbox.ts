@@ -1,0 +1,210 @@
+/**
+ * Events that commit with the business write, or not at all. `add` writes one row inside the caller's own transaction; a
+ * relay sends it afterwards, until a broker has taken it over.
+ */
+import { newEventId } from "./event-id.ts";
+import { checkId, checkKey, checkTopic } from "../brokers/message.ts";
+import { partitionOf } from "../brokers/partition.ts";
+import { IchidoError } from "../core/errors.ts";
+import { sha256 } from "../core/sha256.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { createRunnerMigrator, requireSchema, type RunnerPart } from "../stores/shared/runner-migration.ts";
+import { checkPrefix } from "../stores/shared/table-prefix.ts";
+import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
+import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
+import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
+import { laneCount } from "./lanes.ts";
+import { migrations as mysql } from "./mysql/statements.generated.ts";
+import { migrations as postgres } from "./postgres/statements.generated.ts";
+import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
+import { migrations as sqlite } from "./sqlite/statements.generated.ts";
+import { createTopics, type TopicRule, type Topics } from "./topics.ts";
+import { sweepOutbox, type SweepResult } from "./sweep.ts";
+import type { WakeChannel } from "./wake-channel.ts";
+import { createWake, type Wake } from "./wake.ts";
+
+export interface OutboxOptions<Tx> {
+  /** Of the database with the business tables: `pgTransactions(pool)` and its like in `ichido/transactions`. */
+  readonly transactions: TransactionRunner<Tx>;
+  /** Where events go. An event without a rule stays and alarms. */
+  readonly topics: Readonly<Record<string, TopicRule>>;
+  /** CloudEvents `source` of all events, such as `/shop`. */
+  readonly source: string;
+  /** What the tables' names begin with. Default `ichido_`; on PostgreSQL a schema may stand before it. */
+  readonly prefix?: string;
+  /** Default 262144. */
+  readonly payloadBytesMax?: number;
+  /**
+   * Order of commit per key also for writers that do not lock the row the event is about. Costs a lock per event. Default
+   * false: with that row locked before `add`, the order is right without it. SQLite has it for free.
+   */
+  readonly strict?: boolean;
+  /** How long sent events are remembered, without payload. Default 0: they are removed. */
+  readonly keepSentMs?: number;
+  /** How long dead letters are kept that park no key. Default 90 days. */
+  readonly keepDeadMs?: number;
+  /** Wakes relays of other processes at once: `pgWake(pool)` or `postgresJsWake(sql)`. Without it they poll. */
+  readonly wake?: WakeChannel;
+  /** The trace context of the moment, for events that bring none. */
+  readonly trace?: () => { readonly traceparent?: string; readonly tracestate?: string } | undefined;
+}
+
+export interface OutboxStats {
+  readonly pending: number;
+  /** Age of the oldest event that is due; 0 when none waits. */
+  readonly oldestMs: number;
+  readonly dead: number;
+  readonly parked: number;
+  readonly relays: number;
+}
+
+export interface Outbox<Tx = unknown> {
+  /** Inside your transaction: the handle comes from `fromPg`, `fromKysely` and their like, or from `ctx.transaction`. */
+  add(handle: TransactionHandle, message: OutboxMessage): Promise<{ readonly id: string }>;
+  /** Runs `fn` in a transaction and wakes the relay when it has committed. */
+  transaction<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
+  /** After a commit of your own: the relay looks at once instead of at its next poll. */
+  wake(): void;
+  readonly dead: DeadLetters;
+  /** Keys that wait, with the reason. */
+  parked(limit?: number): Promise<readonly ParkedKey[]>;
+  stats(): Promise<OutboxStats>;
+  /** Removes what was kept long enough, in bounded batches. */
+  sweep(options?: { readonly limit?: number; readonly budgetMs?: number }): Promise<SweepResult>;
+  plan(): Promise<string>;
+  migrate(): Promise<number>;
+  readonly [internals]: OutboxInternals;
+}
+
+export const internals: unique symbol = Symbol("ichido.outbox");
+
+export interface OutboxInternals {
+  readonly transactions: TransactionRunner<unknown>;
+  readonly run: Statements;
+  readonly topics: Topics;
+  readonly wake: Wake;
+  readonly keepSentMs: number;
+  readonly requireSchema: () => Promise<void>;
+}
+
+const payloadBytesMaxDefault = 262_144;
+const keepDeadMsDefault = 90 * 86_400_000;
+const parkedMax = 1000;
+
+function wholeOption(name: string, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new IchidoError("option-invalid", `${name}: expected a whole number of at least 0, got ${String(value)}`);
+  return value;
+}
+
+/** Enough to tell keys apart; it is in an index. */
+const keyHashBytes = 16;
+
+/** What order is kept by: events of one rule with one key. */
+function keyHashOf(pattern: string, key: string): Uint8Array {
+  return sha256(`${pattern}\0${key}`).subarray(0, keyHashBytes);
+}
+
+export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
+  const { transactions, source, strict = false, trace } = options;
+  if (typeof source !== "string" || source === "" || /\s/.test(source))
+    throw new IchidoError(
+      "option-invalid",
+      `source: expected a URI reference such as "/shop", got ${JSON.stringify(source)}`,
+    );
+  const { dialect } = transactions;
+  const prefix = checkPrefix(dialect, options.prefix);
+  const payloadBytesMax = wholeOption("payloadBytesMax", options.payloadBytesMax, payloadBytesMaxDefault);
+  const keepSentMs = wholeOption("keepSentMs", options.keepSentMs, 0);
+  const keepDeadMs = wholeOption("keepDeadMs", options.keepDeadMs, keepDeadMsDefault);
+  const topics = createTopics(options.topics);
+  const run = createStatements(dialect, prefix);
+  const wake = createWake(options.wake);
+  const part: RunnerPart = { part: "outbox", migrations: { mysql, postgres, sqlite }, prefix };
+  const migrator = createRunnerMigrator({ ...part, transactions });
+  let turn = 0;
+
+  async function lockKey(handle: TransactionHandle, hash: Uint8Array): Promise<void> {
+    if (!strict || dialect === "sqlite") return;
+    await run(
+      handle,
+      "lockKey",
+      dialect === "mysql" ? { key_hash: hash } : { key_text: Buffer.from(hash).toString("hex") },
+    );
+  }
+
+  return {
+    async add(handle, message) {
+      if (handle.dialect !== dialect) {
+        throw new IchidoError(
+          "option-invalid",
+          `the handle speaks ${handle.dialect}, the outbox lives on ${dialect}: pass the handle of a transaction on its database`,
+        );
+      }
+      const topic = checkTopic(message.topic);
+      const key = checkKey(message.key);
+      const id = message.id === undefined ? newEventId() : checkId(message.id);
+      const delayMs = message.delayMs ?? 0;
+      if (!Number.isSafeInteger(delayMs) || delayMs < 0)
+        throw new IchidoError(
+          "message-invalid",
+          `delayMs must be a whole number of at least 0, got ${String(delayMs)}`,
+        );
+      const payload = payloadBytes(message, payloadBytesMax);
+      const envelope = encodeEnvelope({ ...trace?.(), ...message }, source, Date.now());
+      const rule = topics.find(topic);
+      const ordered = key !== undefined && delayMs === 0 && rule?.order !== "none";
+      const hash = ordered ? keyHashOf(rule?.pattern ?? "", key) : null;
+      if (hash !== null) await lockKey(handle, hash);
+      turn = (turn + 1) % laneCount;
+      await run(handle, "add", {
+        id,
+        topic,
+        lane: hash === null ? turn : partitionOf(key ?? "", laneCount),
+        message_key: key ?? null,
+        key_hash: hash,
+        envelope,
+        payload,
+        delay_ms: delayMs === 0 ? null : delayMs,
+      });
+      wake.soon();
+      return { id };
+    },
+    async transaction(fn) {
+      const value = await transactions.run(fn);
+      wake.now();
+      return value;
+    },
+    wake: () => wake.now(),
+    dead: createDeadLetters(transactions, run, () => wake.now()),
+    async parked(limit = 100) {
+      if (!Number.isSafeInteger(limit) || limit < 1 || limit > parkedMax)
+        throw new IchidoError("option-invalid", `limit: expected 1 to ${parkedMax}, got ${limit}`);
+      const { rows } = await transactions.run((_tx, handle) => run(handle, "parked", { limit }));
+      return rows.map(parkedOf);
+    },
+    async stats() {
+      const { rows } = await transactions.run((_tx, handle) => run(handle, "stats"));
+      const row = rows[0] ?? {};
+      return {
+        pending: numberOf(row, "pending"),
+        oldestMs: Math.max(0, optionalNumber(row, "oldest_ms") ?? 0),
+        dead: numberOf(row, "dead"),
+        parked: numberOf(row, "parked"),
+        relays: numberOf(row, "relays"),
+      };
+    },
+    sweep: (sweepOptions) => sweepOutbox({ transactions, run, keepSentMs, keepDeadMs }, sweepOptions),
+    plan: () => migrator.plan(),
+    migrate: () => migrator.migrate(),
+    [internals]: {
+      transactions,
+      run,
+      topics,
+      wake,
+      keepSentMs,
+      requireSchema: () => transactions.run((_tx, handle) => requireSchema(handle, part)),
+    },
+  };
+}

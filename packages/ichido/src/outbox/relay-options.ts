@@ -1,0 +1,111 @@
+/** The relay's options, checked once. */
+import type { Publisher } from "../brokers/broker.ts";
+import { systemEnvironment, type Environment } from "../core/environment.ts";
+import { IchidoError } from "../core/errors.ts";
+
+export type RelayEvent =
+  | { readonly type: "sent"; readonly id: string; readonly topic: string; readonly tookMs: number }
+  | {
+      readonly type: "rejected";
+      readonly id: string;
+      readonly topic: string;
+      readonly attempt: number;
+      readonly error: Error;
+    }
+  | {
+      readonly type: "dead";
+      readonly id: string;
+      readonly topic: string;
+      readonly reason: "rejected" | "crashed" | "unreadable";
+      readonly error: string;
+    }
+  | { readonly type: "paused"; readonly route: string; readonly topic: string; readonly error: Error }
+  | { readonly type: "resumed"; readonly route: string; readonly topic: string }
+  /** No rule, or no route: the event stays, and somebody should look. */
+  | { readonly type: "unrouted"; readonly id: string; readonly topic: string }
+  /** Another relay took this one's lanes: the process was paused for longer than the lease, or cut off. */
+  | { readonly type: "session-lost" }
+  | { readonly type: "session-ended"; readonly session: string }
+  /** The database did not answer; tried again. */
+  | { readonly type: "failed"; readonly error: unknown };
+
+export interface RelayOptions {
+  /** By the names that the outbox's topics send to. */
+  readonly routes: Readonly<Record<string, Publisher>>;
+  /** For people who look at the table of relays. Default: the process id. */
+  readonly name?: string;
+  /** How many events are read at once. Default 250. */
+  readonly batch?: number;
+  /** How many are on their way at once. Default 256. */
+  readonly concurrency?: number;
+  /** How long a silent relay keeps its lanes. Default 10000. */
+  readonly leaseMs?: number;
+  /** How soon it looks again when there was nothing: first, and at most. Default 20 and 1000. */
+  readonly idleMs?: readonly [first: number, most: number];
+  /** Waits after a refused event: full jitter under a doubling bound. Default 500 and 300000. */
+  readonly backoffMs?: readonly [first: number, most: number];
+  /** Pauses after a transport fault. Default 100 and 5000. */
+  readonly pauseMs?: readonly [first: number, most: number];
+  /** How often a process may end while it sends an event before the event is quarantined. Default 8. */
+  readonly crashesMax?: number;
+  readonly onEvent?: (event: RelayEvent) => void;
+  readonly environment?: Environment;
+}
+
+export type ResolvedRelayOptions = Required<RelayOptions>;
+
+/** A day in milliseconds; far below where timers overflow. */
+const most = 86_400_000;
+
+function whole(name: string, value: unknown, least: number): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most)
+    throw new IchidoError(
+      "option-invalid",
+      `${name}: expected a whole number from ${least} to ${most}, got ${String(value)}`,
+    );
+  return value;
+}
+
+function range(name: string, value: readonly [number, number]): readonly [number, number] {
+  const [first, longest] = value;
+  if (whole(`${name}[1]`, longest, 1) < whole(`${name}[0]`, first, 1))
+    throw new IchidoError(
+      "option-invalid",
+      `${name}: expected the first wait and the longest one, got ${JSON.stringify(value)}`,
+    );
+  return value;
+}
+
+/** What a listener was told is lost when it throws; the relay and what it knows of events go on. */
+function guarded(listener: RelayOptions["onEvent"]): (event: RelayEvent) => void {
+  return (event) => {
+    try {
+      const result: unknown = listener?.(event);
+      if (result instanceof Promise) result.catch(() => undefined);
+    } catch {
+      // Told, and that is all there is to it.
+    }
+  };
+}
+
+export function resolveRelayOptions(options: RelayOptions): ResolvedRelayOptions {
+  const { routes } = options;
+  for (const [name, publisher] of Object.entries(routes ?? {})) {
+    if (typeof publisher?.publish !== "function")
+      throw new IchidoError("option-invalid", `routes.${name}: expected a publisher, such as natsPublisher({ … })`);
+  }
+  if (routes === undefined) throw new IchidoError("option-invalid", "routes: expected an object of publishers by name");
+  return {
+    routes,
+    name: options.name ?? `pid ${process.pid}`,
+    batch: whole("batch", options.batch ?? 250, 1),
+    concurrency: whole("concurrency", options.concurrency ?? 256, 1),
+    leaseMs: whole("leaseMs", options.leaseMs ?? 10_000, 100),
+    idleMs: range("idleMs", options.idleMs ?? [20, 1_000]),
+    backoffMs: range("backoffMs", options.backoffMs ?? [500, 300_000]),
+    pauseMs: range("pauseMs", options.pauseMs ?? [100, 5_000]),
+    crashesMax: whole("crashesMax", options.crashesMax ?? 8, 2),
+    onEvent: guarded(options.onEvent),
+    environment: options.environment ?? systemEnvironment,
+  };
+}

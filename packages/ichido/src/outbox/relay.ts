@@ -1,0 +1,397 @@
+/**
+ * Sends what the outbox holds until a broker has taken it over. Any number of relays share the work: each leases lanes,
+ * and keys belong to lanes. Within a key an event leaves only after the one before it was taken over.
+ */
+import { IchidoError } from "../core/errors.ts";
+import { uuidV7 } from "../core/uuid.ts";
+import { createFlights } from "./flights.ts";
+import { laneCount } from "./lanes.ts";
+import { internals, type Outbox } from "./outbox.ts";
+import { resolveRelayOptions, type RelayOptions } from "./relay-options.ts";
+import { numberOf } from "../stores/shared/columns.ts";
+import { createRoutes, type RouteHealth } from "./routes.ts";
+import { createSender } from "./sender.ts";
+import { giveBack, tend } from "./session.ts";
+import { createSignal } from "./signal.ts";
+import { SessionLost, takeTurn, type Outcome } from "./turn.ts";
+
+export interface RelayHealth {
+  readonly running: boolean;
+  readonly lanes: number;
+  /** Events in its hands, and of those on their way. */
+  readonly held: number;
+  readonly inFlight: number;
+  /** Sent by a session that was lost, not marked yet. */
+  readonly unmarked: number;
+  readonly routes: readonly RouteHealth[];
+  readonly lastError: unknown;
+}
+
+export interface TickResult {
+  readonly sent: number;
+  readonly rejected: number;
+  readonly dead: number;
+  /** More may be due. */
+  readonly more: boolean;
+}
+
+export interface Relay {
+  /** Resolves once the tables are there and the relay has its session. */
+  start(): Promise<void>;
+  /** Takes no more, waits for what is on its way, writes what became of it and gives everything back. */
+  stop(options?: { readonly drainMs?: number }): Promise<void>;
+  /** One pass, for tests and cron: reads one batch, sends it, writes what became of it. */
+  tick(): Promise<TickResult>;
+  health(): RelayHealth;
+}
+
+const drainMsDefault = 15_000;
+/** Events that committed late have numbers below those seen: the next reads begin this far back. */
+const gap = 1_000;
+/** And this often at the very beginning, for what committed later still, was delayed or sent back. */
+const rescanMs = 1_000;
+/** Longest time that what became of an event stays unwritten. */
+const outcomesMsMax = 50;
+const failuresMsMax = 5_000;
+
+export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions: RelayOptions): Relay {
+  const { transactions, run, topics, wake, keepSentMs, requireSchema } = outbox[internals];
+  const options = resolveRelayOptions(relayOptions);
+  const { environment, leaseMs, batch, onEvent } = options;
+  const [pauseFirstMs, pauseMostMs] = options.pauseMs;
+  const routes = createRoutes(topics, options.routes, { baseMs: pauseFirstMs, maxMs: pauseMostMs }, environment);
+  const flights = createFlights();
+  const signal = createSignal(environment);
+  const heldMax = 2 * batch;
+
+  let session: string | undefined;
+  let lanes: readonly number[] = [];
+  let surplus: readonly number[] = [];
+  let coveredUntilMs = 0;
+  let tendAtMs = 0;
+  let highest = 0;
+  let rescanAtMs = 0;
+  let lookAtMs = 0;
+  let idleMs = options.idleMs[0];
+  let firstOutcomeMs: number | undefined;
+  let failures = 0;
+  let lastError: unknown;
+  let running: Promise<void> | undefined;
+  let stopping = false;
+  let prepared = false;
+  let ticking: Promise<TickResult> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const written = { sent: 0, rejected: 0, dead: 0, postponed: 0 };
+
+  const nowMs = (): number => environment.monotonicMs();
+  const sender = createSender({
+    options,
+    topics,
+    routes,
+    flights,
+    covered: () => session !== undefined && nowMs() < coveredUntilMs,
+    changed() {
+      if (sender.outcomes.length > 0) firstOutcomeMs ??= nowMs();
+      if (!stopping) sender.sendFree();
+      if (sender.outcomes.length >= batch / 2 || flights.inFlight === 0) signal.raise();
+    },
+  });
+
+  const woken = (): void => {
+    idleMs = options.idleMs[0];
+    lookAtMs = 0;
+    signal.raise();
+  };
+
+  const lookEverywhere = (): void => {
+    rescanAtMs = 0;
+    woken();
+  };
+
+  async function prepare(): Promise<void> {
+    if (prepared) return;
+    await requireSchema();
+    await transactions.run(async (_tx, handle) => {
+      const [row] = (await run(handle, "countLanes")).rows;
+      if (row !== undefined && numberOf(row, "lanes") === laneCount) return;
+      for (let lane = 0; lane < laneCount; lane += 1) await run(handle, "addLanes", { lane });
+    });
+    prepared = true;
+  }
+
+  function lose(): void {
+    session = undefined;
+    lanes = [];
+    coveredUntilMs = 0;
+    tendAtMs = 0;
+    sender.sessionLost();
+    onEvent({ type: "session-lost" });
+  }
+
+  /** The lease counts from before the statement was sent: the database's count begins later. */
+  async function fenced<Value>(work: () => Promise<Value>): Promise<Value> {
+    const startMs = nowMs();
+    try {
+      const value = await work();
+      coveredUntilMs = startMs + leaseMs;
+      return value;
+    } catch (error) {
+      if (error instanceof SessionLost) lose();
+      throw error;
+    }
+  }
+
+  async function tendSession(): Promise<void> {
+    const isNew = session === undefined;
+    const id = session ?? uuidV7(Date.now());
+    // What became of these is not written yet: whoever had their lanes would send them again.
+    const unwritten = sender.outcomes.map(({ event }) => event);
+    const request = {
+      id,
+      name: options.name,
+      isNew,
+      leaseMs,
+      held: [...flights.seqs(), ...unwritten.map(({ seq }) => seq)],
+      alone: false,
+      busyLanes: new Set([...flights.lanes(), ...unwritten.map(({ lane }) => lane)]),
+      crashesMax: options.crashesMax,
+      crashDelayMs: (crashes: number) => Math.min(options.backoffMs[1], options.backoffMs[0] * 2 ** crashes),
+    };
+    const done = await fenced(() => transactions.run((_tx, handle) => tend(run, handle, topics, request)));
+    session = id;
+    if (done.lanes.length !== lanes.length) lookEverywhere();
+    ({ lanes, surplus } = done);
+    for (const lane of surplus) flights.dropLane(lane);
+    tendAtMs = nowMs() + leaseMs / 3;
+    for (const ended of done.ended) onEvent({ type: "session-ended", session: ended });
+    for (const { id: eventId, topic } of done.quarantined)
+      onEvent({
+        type: "dead",
+        id: eventId,
+        topic,
+        reason: "crashed",
+        error: "the process ended while it was being sent",
+      });
+  }
+
+  async function turn(claims: number, company: readonly number[] = []): Promise<number> {
+    const held = session;
+    if (held === undefined) return 0;
+    // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
+    const outcomes: readonly Outcome[] = [...sender.outcomes];
+    const inHand = company.length > 0 ? company : flights.seqs();
+    const rescans = nowMs() >= rescanAtMs;
+    const paused = routes.pausedPatterns();
+    flights.beginReading();
+    const found = await fenced(() =>
+      takeTurn(run, transactions, {
+        session: held,
+        leaseMs,
+        outcomes,
+        held: inHand,
+        alone: company.length > 0,
+        keepsSent: keepSentMs > 0,
+        ...(claims === 0
+          ? {}
+          : {
+              claim: {
+                floor: rescans ? 0 : Math.max(0, highest - gap),
+                lanes: lanes.filter((lane) => !surplus.includes(lane)),
+                pausedTopics: routes.pausedTopics(),
+                batch: claims,
+              },
+            }),
+      }),
+    );
+    sender.outcomes.splice(0, outcomes.length);
+    for (const { kind } of outcomes) written[kind] += 1;
+    firstOutcomeMs = sender.outcomes.length > 0 ? nowMs() : undefined;
+    if (claims > 0) {
+      const last = found.at(-1)?.seq ?? 0;
+      // A reading from zero that came to its limit goes on from there: what stands behind was perhaps never read.
+      highest = rescans && found.length >= claims ? last : Math.max(highest, last);
+      if (rescans) rescanAtMs = nowMs() + rescanMs;
+      // A claim leaves out the topics of a pause that it knows; of those that it does not know an earlier event of the
+      // same key may be missing, and the pause may be over by now.
+      flights.accept(sender.markSent(found).filter(({ message }) => !routes.goesBy(message.topic, paused)));
+    }
+    return found.length;
+  }
+
+  const outcomesDue = (): boolean =>
+    sender.outcomes.length >= batch / 2 ||
+    (sender.outcomes.length > 0 && (flights.inFlight === 0 || nowMs() - (firstOutcomeMs ?? nowMs()) >= outcomesMsMax));
+
+  /**
+   * Small companies, one after the other, each known to the database before it leaves; the same turn writes what became of
+   * the one before.
+   */
+  async function sendSuspects(): Promise<void> {
+    let company = sender.company();
+    if (company.length === 0) return;
+    for (; company.length > 0; company = sender.company()) {
+      const seqs = company.map(({ seq }) => seq);
+      await turn(0, seqs);
+      for (const event of company) sender.send(event);
+      // A broker slower than the lease must not look like a process that ended.
+      while (!stopping && !(await signal.until(() => flights.inFlight === 0, leaseMs / 3))) await turn(0, seqs);
+    }
+    await turn(0);
+  }
+
+  async function pass(): Promise<void> {
+    if (nowMs() >= tendAtMs) await tendSession();
+    const room = Math.min(batch, heldMax - flights.size);
+    const looks = nowMs() >= lookAtMs && room >= batch / 2;
+    if (looks || outcomesDue()) {
+      const found = await turn(looks ? room : 0);
+      if (looks) {
+        const full = found >= room;
+        idleMs = found > 0 ? options.idleMs[0] : Math.min(options.idleMs[1], idleMs * 1.5);
+        lookAtMs = full ? 0 : nowMs() + idleMs;
+      }
+    }
+    await sendSuspects();
+    sender.sendFree();
+  }
+
+  /** Milliseconds until there is something to do without anybody's word. */
+  function restMs(): number {
+    const from = nowMs();
+    const waits = [tendAtMs - from];
+    if (heldMax - flights.size >= batch / 2) waits.push(lookAtMs - from);
+    if (sender.outcomes.length > 0) waits.push((firstOutcomeMs ?? from) + outcomesMsMax - from);
+    const opens = routes.nextOpenMs();
+    if (opens !== undefined) waits.push(opens);
+    return Math.max(0, Math.min(...waits));
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping) {
+      try {
+        await pass();
+        failures = 0;
+        const opens = routes.nextOpenMs();
+        const rest = restMs();
+        if (rest > 0) await signal.rest(rest);
+        if (opens !== undefined && routes.nextOpenMs() === undefined) lookEverywhere();
+      } catch (error) {
+        if (error instanceof SessionLost) continue;
+        failures += 1;
+        lastError = error;
+        onEvent({ type: "failed", error });
+        await signal.rest(Math.min(failuresMsMax, 50 * 2 ** Math.min(failures, 10)));
+      }
+    }
+  }
+
+  async function release(): Promise<void> {
+    const held = session;
+    if (held === undefined) return;
+    try {
+      await turn(0);
+      await transactions.run((_tx, handle) => giveBack(run, handle, held));
+    } catch (error) {
+      // The lease ends it instead.
+      onEvent({ type: "failed", error });
+    }
+    session = undefined;
+    lanes = [];
+    // What arrives from now on belongs to no session: another relay may have its lane.
+    sender.sessionLost();
+  }
+
+  /** The lease goes on meanwhile, and what arrived is written: a slow broker must not look like a process that ended. */
+  async function drain(drainMs: number): Promise<void> {
+    const endMs = nowMs() + drainMs;
+    for (let leftMs = drainMs; leftMs > 0; leftMs = endMs - nowMs()) {
+      if (await signal.until(() => flights.inFlight === 0, Math.min(leftMs, leaseMs / 3))) return;
+      try {
+        await turn(0);
+      } catch (error) {
+        onEvent({ type: "failed", error });
+      }
+    }
+  }
+
+  async function begin(): Promise<void> {
+    if (running !== undefined) return;
+    stopping = false;
+    await prepare();
+    await tendSession();
+    const unlisten = wake.listen(woken);
+    running = (async () => {
+      try {
+        await loop();
+      } finally {
+        await unlisten();
+      }
+    })();
+  }
+
+  async function end(drainMs: number): Promise<void> {
+    stopping = true;
+    signal.raise();
+    await running;
+    running = undefined;
+    flights.dropWaiting();
+    await drain(drainMs);
+    await release();
+  }
+
+  async function tickOnce(): Promise<TickResult> {
+    if (running !== undefined) throw new IchidoError("option-invalid", "tick() is for a relay that was not started");
+    stopping = false;
+    await prepare();
+    const { sent, rejected, dead } = written;
+    await tendSession();
+    rescanAtMs = 0;
+    const found = await turn(batch);
+    await sendSuspects();
+    while (!stopping && (flights.heads.size > 0 || flights.inFlight > 0)) {
+      sender.sendFree();
+      if (flights.inFlight === 0 && flights.heads.size > 0) break;
+      await signal.until(() => flights.inFlight === 0 || stopping);
+    }
+    flights.dropWaiting();
+    await turn(0);
+    return {
+      sent: written.sent - sent,
+      rejected: written.rejected - rejected,
+      dead: written.dead - dead,
+      more: found === batch,
+    };
+  }
+
+  /** One after the other: two at once would write and forget each other's outcomes. */
+  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const next = last.then(work);
+    last = next.catch(() => undefined);
+    return next;
+  }
+
+  return {
+    start: () => inTurn(begin),
+    stop({ drainMs = drainMsDefault } = {}) {
+      stopping = true;
+      signal.raise();
+      return inTurn(() => end(drainMs));
+    },
+    tick() {
+      // A timer that is faster than the broker joins the pass under way.
+      ticking ??= inTurn(tickOnce).finally(() => {
+        ticking = undefined;
+      });
+      return ticking;
+    },
+    health: () => ({
+      running: running !== undefined,
+      lanes: lanes.length,
+      held: flights.size,
+      inFlight: flights.inFlight,
+      unmarked: sender.unmarked.size,
+      routes: routes.health(),
+      lastError,
+    }),
+  };
+}

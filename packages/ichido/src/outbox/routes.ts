@@ -1,0 +1,156 @@
+/**
+ * Where events go and whether the way is open. A transport fault pauses what goes by the same rule, or by the same route;
+ * after the pause one event tries the way before the others follow. It never costs an attempt.
+ */
+import type { Publisher } from "../brokers/broker.ts";
+import { IchidoError } from "../core/errors.ts";
+import { fraction, type Environment } from "../core/environment.ts";
+import type { ResolvedRule, Topics } from "./topics.ts";
+
+export interface RouteHealth {
+  readonly pattern: string;
+  readonly route: string;
+  readonly state: "open" | "paused" | "probing";
+  /** Transport faults in a row. */
+  readonly failures: number;
+  readonly pausedForMs: number;
+  readonly lastError: string | undefined;
+}
+
+interface Way {
+  readonly rule: ResolvedRule;
+  failures: number;
+  pausedUntilMs: number;
+  probing: boolean;
+  inFlight: number;
+  lastError: string | undefined;
+}
+
+export interface Routes {
+  publisherOf(rule: ResolvedRule): Publisher | undefined;
+  /** Whether an event of this rule may leave now. */
+  mayLeave(rule: ResolvedRule): "yes" | "wait" | "paused";
+  left(rule: ResolvedRule): void;
+  /** A transport fault. True when this began a pause. */
+  unavailable(
+    rule: ResolvedRule,
+    fault: { readonly error: Error; readonly scope?: string; readonly retryAfterMs?: number },
+  ): boolean;
+  /** The way is good, whatever the broker said about the event. True when it was not before. */
+  passed(rule: ResolvedRule): boolean;
+  arrived(rule: ResolvedRule): void;
+  /** Notes a topic, so that it can be left out of the next claims while its rule pauses. */
+  see(topic: string, rule: ResolvedRule): void;
+  pausedTopics(): string[];
+  /** The patterns of rules that pause. */
+  pausedPatterns(): ReadonlySet<string>;
+  /** Whether a topic goes by one of these rules. It is noted then: the next claim leaves it out. */
+  goesBy(topic: string, patterns: ReadonlySet<string>): boolean;
+  /** Milliseconds until the first pause ends; undefined when none. */
+  nextOpenMs(): number | undefined;
+  health(): RouteHealth[];
+}
+
+const topicsMax = 1_000;
+const exponentMax = 20;
+
+export function createRoutes(
+  topics: Topics,
+  publishers: Readonly<Record<string, Publisher>>,
+  pause: { readonly baseMs: number; readonly maxMs: number },
+  environment: Environment,
+): Routes {
+  for (const route of topics.routes) {
+    if (publishers[route] === undefined) {
+      throw new IchidoError(
+        "option-invalid",
+        `routes: a rule of topics sends to ${JSON.stringify(route)}, which is not among ${JSON.stringify(Object.keys(publishers))}`,
+      );
+    }
+  }
+  const ways = new Map<string, Way>();
+  const seen = new Map<string, string>();
+
+  function wayOf(rule: ResolvedRule): Way {
+    let way = ways.get(rule.pattern);
+    if (way === undefined) {
+      way = { rule, failures: 0, pausedUntilMs: 0, probing: false, inFlight: 0, lastError: undefined };
+      ways.set(rule.pattern, way);
+    }
+    return way;
+  }
+
+  function see(topic: string, rule: ResolvedRule): void {
+    if (seen.size < topicsMax) seen.set(topic, rule.pattern);
+  }
+
+  const isPaused = (way: Way): boolean => way.pausedUntilMs > environment.monotonicMs();
+
+  function close(way: Way, message: string, retryAfterMs: number | undefined): boolean {
+    // Others that were under way when the first one failed say nothing new.
+    if (isPaused(way)) return false;
+    way.failures += 1;
+    way.lastError = message;
+    const longest = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(way.failures - 1, exponentMax));
+    const pausedMs = retryAfterMs ?? longest * (0.5 + fraction(environment) / 2);
+    way.pausedUntilMs = environment.monotonicMs() + Math.min(pausedMs, pause.maxMs);
+    way.probing = true;
+    return true;
+  }
+
+  return {
+    publisherOf: (rule) => publishers[rule.to],
+    mayLeave(rule) {
+      const way = wayOf(rule);
+      if (isPaused(way)) return "paused";
+      return way.probing && way.inFlight > 0 ? "wait" : "yes";
+    },
+    left(rule) {
+      wayOf(rule).inFlight += 1;
+    },
+    arrived(rule) {
+      wayOf(rule).inFlight -= 1;
+    },
+    unavailable(rule, { error, scope, retryAfterMs }) {
+      if (scope !== undefined) return close(wayOf(rule), error.message, retryAfterMs);
+      const same = [wayOf(rule), ...[...ways.values()].filter((way) => way.rule.to === rule.to && way.rule !== rule)];
+      return same.map((way) => close(way, error.message, retryAfterMs)).includes(true);
+    },
+    passed(rule) {
+      const way = wayOf(rule);
+      const wasShut = way.probing;
+      way.failures = 0;
+      way.probing = false;
+      return wasShut;
+    },
+    see,
+    pausedTopics() {
+      if (![...ways.values()].some(isPaused)) return [];
+      return [...seen].flatMap(([topic, pattern]) => {
+        const way = ways.get(pattern);
+        return way !== undefined && isPaused(way) ? [topic] : [];
+      });
+    },
+    pausedPatterns: () => new Set([...ways.values()].filter(isPaused).map(({ rule }) => rule.pattern)),
+    goesBy(topic, patterns) {
+      const rule = patterns.size === 0 ? undefined : topics.find(topic);
+      if (rule === undefined || !patterns.has(rule.pattern)) return false;
+      see(topic, rule);
+      return true;
+    },
+    nextOpenMs() {
+      const nowMs = environment.monotonicMs();
+      const left = [...ways.values()].map((way) => way.pausedUntilMs - nowMs).filter((ms) => ms > 0);
+      return left.length === 0 ? undefined : Math.min(...left);
+    },
+    health: () =>
+      [...ways.values()].map((way) => ({
+        pattern: way.rule.pattern,
+        route: way.rule.to,
+        state: isPaused(way) ? "paused" : way.probing ? "probing" : "open",
+        failures: way.failures,
+        pausedForMs: Math.max(0, way.pausedUntilMs - environment.monotonicMs()),
+        lastError: way.lastError,
+      })),
+  };
+}

@@ -1,0 +1,3 @@
+-- Parameters: seq.
+select seq, id, topic, message_key, key_hash, envelope, payload, attempts, crashes, reason, last_error, added_ms, dead_ms
+from {prefix}outbox_dead where seq = :seq

@@ -1,0 +1,2 @@
+-- Parameters: session.
+update {prefix}outbox_lanes set session = null where session = :session

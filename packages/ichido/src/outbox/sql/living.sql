@@ -1,0 +1,1 @@
+select count(*) as living from {prefix}outbox_relays

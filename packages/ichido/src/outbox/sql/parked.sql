@@ -1,0 +1,4 @@
+-- Keys that wait, oldest first.
+-- Parameters: limit.
+select topic, message_key, seq, reason, last_error, since_ms, until_ms from {prefix}outbox_parked
+order by since_ms limit :limit

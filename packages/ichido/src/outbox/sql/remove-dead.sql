@@ -1,0 +1,2 @@
+-- Parameters: seq.
+delete from {prefix}outbox_dead where seq = :seq

@@ -1,0 +1,2 @@
+-- Parameters: session.
+delete from {prefix}outbox_relays where session = :session

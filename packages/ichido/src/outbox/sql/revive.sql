@@ -1,0 +1,5 @@
+-- Back into its old place: the same number, so that it comes before what waited behind it.
+-- Parameters: seq.
+insert into {prefix}outbox (seq, id, topic, lane, message_key, key_hash, envelope, payload, due_ms, attempts, crashes, last_error, added_ms)
+select seq, id, topic, lane, message_key, key_hash, envelope, payload, null, 0, 0, last_error, added_ms
+from {prefix}outbox_dead where seq = :seq

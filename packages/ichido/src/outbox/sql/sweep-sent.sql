@@ -1,0 +1,2 @@
+-- Parameters: seqs.
+delete from {prefix}outbox_sent where seq in (:seqs)

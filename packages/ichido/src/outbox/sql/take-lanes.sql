@@ -1,0 +1,8 @@
+-- Looks again, now that the rows are locked: the reading may be older than a session that took them meanwhile, and then
+-- it has seen neither that session nor its right.
+-- Parameters: session, lanes.
+update {prefix}outbox_lanes set session = :session
+where lane in (:lanes)
+  and (session is null or not exists (
+    select 1 from {prefix}outbox_relays r where r.session = {prefix}outbox_lanes.session
+  ))

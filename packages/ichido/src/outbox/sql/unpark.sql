@@ -1,0 +1,3 @@
+-- The key goes on. Only for the event that parked it: a later decision stays.
+-- Parameters: key_hash, seq.
+delete from {prefix}outbox_parked where key_hash = :key_hash and seq = :seq

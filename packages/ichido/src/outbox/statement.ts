@@ -1,0 +1,92 @@
+/**
+ * Statements with named values, for any dialect and through any handle. Whole numbers and nulls become part of the text:
+ * they need no quoting, and lists of them have no fixed length. Texts and bytes always travel as values.
+ */
+import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
+import { bytesLiteral, textLiteral } from "../stores/shared/literal.ts";
+import { namedTables } from "../stores/shared/table-prefix.ts";
+
+type Dialect = TransactionHandle["dialect"];
+
+export type Value = string | number | Uint8Array | null | readonly number[] | readonly string[];
+export type Values = Readonly<Record<string, Value>>;
+
+const tokens: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
+  postgres: {
+    now: "(extract(epoch from clock_timestamp()) * 1000)::bigint",
+    "skip-locked": "for update skip locked",
+    "skip-locked-lanes": "for update of l skip locked",
+  },
+  mysql: {
+    // In UTC: local time has an hour twice a year that means two moments.
+    now: "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)",
+    "skip-locked": "for update skip locked",
+    "skip-locked-lanes": "for update skip locked",
+  },
+  sqlite: { now: "cast(unixepoch('subsec') * 1000 as integer)", "skip-locked": "", "skip-locked-lanes": "" },
+};
+
+/** Without comments, with the names of the tables and the clock of the dialect. */
+export function prepareText(dialect: Dialect, prefix: string, text: string): string {
+  const plain = text.replace(/^\s*--.*$/gm, "").trim();
+  return namedTables(prefix, plain).replace(/\{([a-z-]+)\}/g, (_, name: string) => tokens[dialect][name] ?? "");
+}
+
+const place = /(?<![:\w]):([a-z_]+)/g;
+
+/** No row has such a number or topic: an empty list matches nothing, and its negation everything. */
+const nothing = "-1";
+
+function whole(name: string, value: number): string {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${name}: expected a whole number, got ${value}`);
+  return value < 0 ? `(${value})` : String(value);
+}
+
+/** Texts are few, and the same ones come again with every event. */
+const split = new Map<string, readonly string[]>();
+
+/** Text and names in turns. */
+function partsOf(text: string): readonly string[] {
+  let parts = split.get(text);
+  if (parts === undefined) {
+    parts = text.split(place);
+    split.set(text, parts);
+  }
+  return parts;
+}
+
+function fill(text: string, values: Values, mark: (value: string | Uint8Array) => string): string {
+  const one = (name: string): string => {
+    const value = values[name];
+    if (value === undefined) throw new TypeError(`the statement wants a value for ${name}`);
+    if (value === null) return "null";
+    if (typeof value === "number") return whole(name, value);
+    if (typeof value === "string" || value instanceof Uint8Array) return mark(value);
+    if (value.length === 0) return name === "topics" ? "''" : nothing;
+    return value.map((each) => (typeof each === "number" ? whole(name, each) : mark(each))).join(", ");
+  };
+  return partsOf(text).reduce((sql, part, index) => sql + (index % 2 === 0 ? part : one(part)), "");
+}
+
+export function bind(
+  dialect: Dialect,
+  text: string,
+  values: Values,
+): { readonly sql: string; readonly bound: readonly unknown[] } {
+  const bound: unknown[] = [];
+  const sql = fill(text, values, (value) => {
+    bound.push(typeof value === "string" ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+    return dialect === "postgres" ? `$${bound.length}` : "?";
+  });
+  return { sql, bound };
+}
+
+/** One statement in one text, with literals: for PostgreSQL, to travel with BEGIN. */
+export function literalText(text: string, values: Values): string {
+  return fill(text, values, (value) => (typeof value === "string" ? textLiteral(value) : bytesLiteral(value)));
+}
+
+export function execute(handle: TransactionHandle, text: string, values: Values = {}): Promise<TransactionResult> {
+  const { sql, bound } = bind(handle.dialect, text, values);
+  return handle.execute(sql, bound);
+}

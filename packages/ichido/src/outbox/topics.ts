@@ -1,0 +1,65 @@
+/** Which events go where, and what is kept in order. The most specific pattern wins. */
+import { IchidoError } from "../core/errors.ts";
+
+export interface TopicRule {
+  /** The name of one of the relay's routes. */
+  readonly to: string;
+  /** `key`: events of one key leave one after the other, in the order in which they were added. Default `key`. */
+  readonly order?: "key" | "none";
+  /** A dead letter of an ordered key stops that key until a person decides (`park-key`, default), or is passed by (`skip`). */
+  readonly onDead?: "park-key" | "skip";
+  /** How often the broker may refuse an event before it is a dead letter. Default 10. */
+  readonly attemptsMax?: number;
+}
+
+export interface ResolvedRule extends Required<TopicRule> {
+  readonly pattern: string;
+}
+
+export interface Topics {
+  find(topic: string): ResolvedRule | undefined;
+  readonly routes: ReadonlySet<string>;
+}
+
+export const attemptsMaxDefault = 10;
+const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
+const cacheMax = 10_000;
+
+function invalid(message: string): IchidoError {
+  return new IchidoError("option-invalid", message);
+}
+
+function resolve(pattern: string, rule: TopicRule): ResolvedRule {
+  const name = `topics[${JSON.stringify(pattern)}]`;
+  if (!patternForm.test(pattern)) {
+    throw invalid(`${name}: expected a topic such as "order.paid", or one that ends in "*", such as "order.*" or "*"`);
+  }
+  const { to, order = "key", onDead = "park-key", attemptsMax = attemptsMaxDefault } = rule;
+  if (typeof to !== "string" || to === "") throw invalid(`${name}.to: expected the name of a route`);
+  if (order !== "key" && order !== "none")
+    throw invalid(`${name}.order: expected "key" or "none", got ${String(order)}`);
+  if (onDead !== "park-key" && onDead !== "skip")
+    throw invalid(`${name}.onDead: expected "park-key" or "skip", got ${String(onDead)}`);
+  if (!Number.isSafeInteger(attemptsMax) || attemptsMax < 1)
+    throw invalid(`${name}.attemptsMax: expected a whole number of at least 1, got ${String(attemptsMax)}`);
+  return { pattern, to, order, onDead, attemptsMax };
+}
+
+export function createTopics(rules: Readonly<Record<string, TopicRule>>): Topics {
+  const resolved = Object.entries(rules).map(([pattern, rule]) => resolve(pattern, rule));
+  const exact = new Map(resolved.filter(({ pattern }) => !pattern.endsWith("*")).map((rule) => [rule.pattern, rule]));
+  const open = resolved
+    .filter(({ pattern }) => pattern.endsWith("*"))
+    .toSorted((one, other) => other.pattern.length - one.pattern.length);
+  const seen = new Map<string, ResolvedRule | undefined>();
+
+  return {
+    routes: new Set(resolved.map(({ to }) => to)),
+    find(topic) {
+      if (seen.has(topic)) return seen.get(topic);
+      const rule = exact.get(topic) ?? open.find(({ pattern }) => topic.startsWith(pattern.slice(0, -1)));
+      if (seen.size < cacheMax) seen.set(topic, rule);
+      return rule;
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * One turn of a relay in the database, one transaction: what became of events is written, the next ones are read, and the
+ * session's lease is renewed with the list of what it now holds. The last statement is the fence: a session that was
+ * taken over has no row, and the whole turn is undone.
+ */
+import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/transaction.ts";
+import { waitingOf, type Statements, type Waiting } from "./database.ts";
+import type { Values } from "./statement.ts";
+
+export type Outcome =
+  | { readonly kind: "sent"; readonly event: Waiting }
+  | { readonly kind: "rejected"; readonly event: Waiting; readonly error: string; readonly delayMs: number }
+  | { readonly kind: "postponed"; readonly event: Waiting; readonly error: string; readonly delayMs: number }
+  | {
+      readonly kind: "dead";
+      readonly event: Waiting;
+      readonly reason: "rejected" | "crashed" | "unreadable";
+      readonly error: string;
+      readonly parks: boolean;
+    };
+
+export interface Turn {
+  readonly session: string;
+  readonly leaseMs: number;
+  readonly outcomes: readonly Outcome[];
+  /** What the relay still holds, besides what it now reads. */
+  readonly held: readonly number[];
+  /** Exactly the held ones are about to be sent, by themselves: one of them may end the process. */
+  readonly alone: boolean;
+  readonly claim?: {
+    readonly floor: number;
+    readonly lanes: readonly number[];
+    readonly pausedTopics: readonly string[];
+    readonly batch: number;
+  };
+  readonly keepsSent: boolean;
+}
+
+/** The session ended: others may have its lanes. */
+export class SessionLost extends Error {
+  override readonly name: string = "SessionLost";
+}
+
+const errorLengthMax = 2_000;
+
+/** No NUL: PostgreSQL has none in texts. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.replaceAll("\0", "").slice(0, errorLengthMax);
+}
+
+export function keyBytes(event: Pick<Waiting, "keyHash">): Buffer {
+  return Buffer.from(event.keyHash ?? "", "hex");
+}
+
+export async function park(
+  run: Statements,
+  handle: TransactionHandle,
+  event: Waiting,
+  reason: string,
+  error: string,
+  delayMs: number | null,
+): Promise<void> {
+  await run(handle, "park", {
+    key_hash: keyBytes(event),
+    topic: event.message.topic,
+    message_key: event.message.key ?? "",
+    seq: event.seq,
+    delay_ms: delayMs,
+    reason,
+    error,
+  });
+}
+
+export async function bury(
+  run: Statements,
+  handle: TransactionHandle,
+  event: Waiting,
+  verdict: { readonly reason: "rejected" | "crashed" | "unreadable"; readonly error: string; readonly parks: boolean },
+): Promise<void> {
+  const { attempts, crashes, seq } = event;
+  await run(handle, "bury", { seq, reason: verdict.reason, error: verdict.error, attempts, crashes });
+  const { affected } = await run(handle, "ack", { seqs: [seq] });
+  // Gone: an earlier turn whose commit went unanswered buried it, or another relay sent it. Parking its key now would
+  // leave a key that nobody can free, for there is no dead letter to decide about.
+  if (affected === 0) return;
+  if (event.keyHash === undefined) return;
+  if (verdict.parks) await park(run, handle, event, "dead", verdict.error, null);
+  else await run(handle, "unpark", { key_hash: keyBytes(event), seq });
+}
+
+async function write(run: Statements, handle: TransactionHandle, { outcomes, keepsSent }: Turn): Promise<void> {
+  const sent = outcomes.filter(({ kind }) => kind === "sent").map(({ event }) => event);
+  if (sent.length > 0) {
+    const seqs = sent.map(({ seq }) => seq);
+    if (keepsSent) await run(handle, "keepSent", { seqs });
+    await run(handle, "ack", { seqs });
+    for (const event of sent) {
+      if (event.keyHash !== undefined && event.noted)
+        await run(handle, "unpark", { key_hash: keyBytes(event), seq: event.seq });
+    }
+  }
+  for (const outcome of outcomes) {
+    const { event } = outcome;
+    if (outcome.kind === "sent") continue;
+    if (outcome.kind === "dead") {
+      await bury(run, handle, event, outcome);
+      continue;
+    }
+    const ordered = event.keyHash !== undefined;
+    const { error, delayMs } = outcome;
+    const values = { seq: event.seq, error, delay_ms: ordered ? null : delayMs };
+    if (outcome.kind === "rejected") await run(handle, "fail", { ...values, attempts: event.attempts });
+    else await run(handle, "postpone", values);
+    if (ordered) await park(run, handle, event, outcome.kind, error, delayMs);
+  }
+}
+
+/** MySQL has no such bound for one transaction, and on SQLite whoever froze inside one stops all writers anyway. */
+export async function limitPatience(run: Statements, handle: TransactionHandle, leaseMs: number): Promise<void> {
+  if (handle.dialect === "postgres") await run(handle, "patience", { lease_ms: leaseMs });
+}
+
+const lost = (): SessionLost => new SessionLost("the relay's session was taken over by another one");
+
+/** Whether one statement can do it all: nothing to count, to park or to keep. */
+function isPlain({ outcomes, alone, keepsSent }: Turn): boolean {
+  return !alone && !keepsSent && outcomes.every(({ kind, event }) => kind === "sent" && !event.noted);
+}
+
+function claimValues({ held, outcomes }: Turn, claim: NonNullable<Turn["claim"]>): Values {
+  return {
+    floor: claim.floor,
+    lanes: claim.lanes,
+    claimed: [...held, ...outcomes.map(({ event }) => event.seq)],
+    topics: claim.pausedTopics,
+    batch: claim.batch,
+  };
+}
+
+function turnValues(turn: Turn, claim: NonNullable<Turn["claim"]>): Values {
+  return {
+    ...claimValues(turn, claim),
+    seqs: turn.outcomes.map(({ event }) => event.seq),
+    session: turn.session,
+    lease_ms: turn.leaseMs,
+    held: turn.held.join(","),
+  };
+}
+
+function foundIn({ rows }: Pick<TransactionResult, "rows">): readonly Waiting[] {
+  if (rows.length === 0) throw lost();
+  return rows.filter((row) => row["seq"] !== null).map(waitingOf);
+}
+
+export function takeTurn(
+  run: Statements,
+  transactions: TransactionRunner<unknown>,
+  turn: Turn,
+): Promise<readonly Waiting[]> {
+  const claim = turn.claim?.lanes.length === 0 ? undefined : turn.claim;
+  if (claim !== undefined && transactions.dialect === "postgres" && isPlain(turn)) {
+    const values = turnValues(turn, claim);
+    return transactions.runOpening === undefined
+      ? transactions.run(async (_tx, handle) => foundIn(await run(handle, "turn", values)))
+      : transactions.runOpening(run.text("turn", values), async (_tx, _handle, opened) => foundIn(opened));
+  }
+  return transactions.run((_tx, handle) => takeInSteps(run, handle, turn, claim));
+}
+
+async function takeInSteps(
+  run: Statements,
+  handle: TransactionHandle,
+  turn: Turn,
+  claim: Turn["claim"],
+): Promise<readonly Waiting[]> {
+  await limitPatience(run, handle, turn.leaseMs);
+  await write(run, handle, turn);
+  const found = claim === undefined ? [] : (await run(handle, "claim", claimValues(turn, claim))).rows.map(waitingOf);
+  const { affected } = await run(handle, "hold", {
+    session: turn.session,
+    lease_ms: turn.leaseMs,
+    claimed: [...turn.held, ...found.map(({ seq }) => seq)].join(","),
+    alone: turn.alone ? 1 : 0,
+  });
+  if (affected === 0) throw lost();
+  return found;
+}

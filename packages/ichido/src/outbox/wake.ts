@@ -1,0 +1,41 @@
+/** Tells relays that something was committed: those of this process directly, others through the channel, if there is one. */
+import type { WakeChannel } from "./wake-channel.ts";
+
+export interface Wake {
+  /** Now: a commit was seen. */
+  now(): void;
+  /** In a moment: an event was added to a transaction that we shall not see commit. */
+  soon(): void;
+  listen(listener: () => void): () => Promise<void>;
+}
+
+/** About the time that the rest of a short transaction takes; polling is the net. */
+const soonMs = 5;
+
+export function createWake(channel?: WakeChannel): Wake {
+  const listeners = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  const now = (): void => {
+    for (const listener of listeners) listener();
+    channel?.notify();
+  };
+  return {
+    now,
+    soon() {
+      if (timer !== undefined || (listeners.size === 0 && channel === undefined)) return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        now();
+      }, soonMs);
+      timer.unref();
+    },
+    listen(listener) {
+      listeners.add(listener);
+      const unlisten = channel?.listen(listener);
+      return async () => {
+        listeners.delete(listener);
+        await unlisten?.();
+      };
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Which connections keep prepared statements. A pooler in transaction mode gives each transaction another session, and a
+ * statement prepared on one is unknown to the next. Whoever opens a connection is told the process that will serve it;
+ * a pooler, which has none yet, makes a number up. So when the process that answers is the one that was named, nobody
+ * stands between. It is looked at again with every claim, and the first doubt ends it for that connection.
+ */
+import type { PgQueryable } from "./client.ts";
+import type { Prepare, Row, Statement } from "./connection.ts";
+import { sqlStateOf, StatementForgotten } from "./failures.ts";
+
+/** No such prepared statement; one of that name exists; its rows have another shape since a migration. */
+const forgotten: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
+
+export interface Keeping {
+  names(queryable: PgQueryable, statement: Statement): boolean;
+  learn(queryable: PgQueryable, statement: Statement, rows: readonly Row[]): void;
+  /** What a caller gets for an error of a named statement. */
+  judge(queryable: PgQueryable, error: unknown): unknown;
+}
+
+export function createKeeping(prepare: Prepare): Keeping {
+  const direct = new WeakMap<PgQueryable, boolean>();
+  return {
+    names: (queryable, { frequent }) =>
+      prepare === true || (prepare === "auto" && frequent === true && direct.get(queryable) === true),
+    learn(queryable, { tellsBackend }, rows) {
+      const [row] = rows;
+      if (prepare !== "auto" || tellsBackend !== true || row === undefined || direct.get(queryable) === false) return;
+      const { processID } = queryable;
+      direct.set(queryable, typeof processID === "number" && processID > 0 && Number(row.at(-1)) === processID);
+    },
+    judge(queryable, error) {
+      if (prepare !== "auto" || !forgotten.has(sqlStateOf(error) ?? "")) return error;
+      direct.set(queryable, false);
+      return new StatementForgotten("a prepared statement is gone from its session", { cause: error });
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** Steps: each verb one call of a function that writes one row, and the count of those that a new owner inherits. */
+import type { Claim, ClaimRequest, ClaimResult, Fenced, Store } from "../../core/store.ts";
+import type { TransactionHandle } from "../../core/transaction.ts";
+import { bufferOf } from "./arrays.ts";
+import type { Row } from "./connection.ts";
+import { flagOf, numberOf } from "./row.ts";
+import type { Statements } from "./statements.ts";
+import { encodeText } from "./text.ts";
+
+export interface StepsParts {
+  readonly statements: Statements;
+  readonly run: (
+    verb: "startStep" | "finishStep" | "countSteps",
+    values: readonly unknown[],
+  ) => Promise<readonly Row[]>;
+}
+
+export function createStepVerbs({ run }: StepsParts): Pick<Store, "startStep" | "finishStep"> {
+  return {
+    startStep: async (request) => verdictOf(await run("startStep", valuesOf(request, request.name, request.leaseMs))),
+    async finishStep(request) {
+      const values = valuesOf(request, request.name, request.leaseMs);
+      values.push(bufferOf(request.result));
+      return verdictOf(await run("finishStep", values));
+    },
+  };
+}
+
+/** The record tells only whether there are steps. A claim that inherits some asks how many, which is rare. */
+export function countingSteps(
+  claim: Store["claim"],
+  { run, statements }: StepsParts,
+): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
+  return async (request, transaction) => {
+    const result = await claim(request, transaction);
+    if (result.outcome !== "granted" || result.stepsStarted === 0) return result;
+    const { key, scopeHash } = request.identity;
+    const values = [encodeText(key), bufferOf(scopeHash)];
+    if (transaction === undefined) {
+      const [row] = await run("countSteps", values);
+      return { ...result, stepsStarted: numberOf(row?.[0]) };
+    }
+    const { rows } = await transaction.execute(statements.countSteps.text, values);
+    return { ...result, stepsStarted: numberOf(Object.values(rows[0] ?? {})[0]) };
+  };
+}
+
+function verdictOf(rows: readonly Row[]): Fenced {
+  return flagOf(rows[0]?.[0]) ? "ok" : "stale";
+}
+
+function valuesOf({ identity, owner, fence }: Claim, name: string, leaseMs: number): unknown[] {
+  return [
+    encodeText(identity.key),
+    bufferOf(identity.scopeHash),
+    owner,
+    String(fence),
+    encodeText(name),
+    String(leaseMs),
+  ];
+}

@@ -1,0 +1,7 @@
+-- What a step must know of its record.
+-- Parameters: key, scope hash, owner, fence.
+-- Rows: one for the owner, none for anyone else.
+-- Guarantee: S5, under the write lock.
+SELECT attempts, lease_us, steps_started
+FROM ichido_records
+WHERE key = ? AND scope_hash = ? AND owner = ? AND fence = ? AND state = 'processing'

@@ -1,0 +1,58 @@
+/** Two consumers replay dead letters at once: what one of them buried again is not taken away by the other. */
+import { createConsumer, type Consumer } from "ichido/inbox";
+import { inProcess } from "ichido/in-process";
+import { expect, test } from "vitest";
+import { Pool } from "pg";
+import { pgTransactions } from "ichido/transactions";
+import { describeWith, freshDatabase } from "../support/services.ts";
+import { inboxOn, message } from "./inbox-messages.ts";
+
+const handler = "stock";
+
+describeWith("postgres", "dead letters and two consumers", (server) => {
+  // On PostgreSQL: elsewhere the quick one waits in place for the row that the slow one holds.
+  test("a letter that failed again stays a letter", async () => {
+    await using database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 6 });
+    pool.on("error", () => undefined);
+    const inbox = inboxOn(pgTransactions(pool));
+    await inbox.migrate();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+    const broken = (): never => {
+      throw new Error("still broken");
+    };
+    const consumerOf = (once: (id: string) => unknown): Consumer & { publish: (id: string) => Promise<unknown> } => {
+      const { publisher, subscription } = inProcess();
+      const consumer = createConsumer({
+        subscription,
+        inbox,
+        attemptsMax: 1,
+        replayMs: 3_600_000,
+        handlers: [{ name: handler, topics: ["*"], once: (_tx, context) => once(context.message.id) }],
+      });
+      return { ...consumer, publish: (id) => publisher.publish(message({ id })) };
+    };
+    const first = consumerOf(broken);
+    await first.start();
+    for (const id of ["m0", "m1"]) await first.publish(id);
+    for (const id of ["m0", "m1"]) await inbox.dead.replay({ handler, id, actor: "ann", reason: "fixed" });
+    await first.stop();
+
+    // The slow one has both in its list while the quick one runs and buries the second.
+    const slow = consumerOf(async (id) => {
+      if (id !== "m0") return broken();
+      enter();
+      await released;
+      return undefined;
+    });
+    const replaying = slow.replay();
+    await entered;
+    await consumerOf(broken).replay();
+    release();
+    await replaying;
+    const { letters } = await inbox.dead.list();
+    expect(letters.map((letter) => letter.message?.id)).toContain("m1");
+    await pool.end();
+  });
+});

@@ -1,0 +1,34 @@
+/** Messages and databases with an inbox, for the suites of the inbox. */
+import { createInbox, type EventMessage, type Inbox, type InboxOptions } from "ichido/inbox";
+import type { Side } from "../effects/sides.ts";
+import { uniqueName } from "../support/services.ts";
+import type { Database } from "./inbox-databases.ts";
+
+const encoder = new TextEncoder();
+
+export function message(
+  parts: Partial<Omit<EventMessage, "payload">> & { readonly payload?: unknown } = {},
+): EventMessage {
+  return {
+    id: uniqueName("m"),
+    topic: "order.paid",
+    source: "/shop",
+    time: "2026-01-02T03:04:05.678Z",
+    contentType: "application/json",
+    headers: {},
+    ...parts,
+    payload: encoder.encode(JSON.stringify(parts.payload ?? { order: 7 })),
+  };
+}
+
+export const dayMs = 86_400_000;
+
+export function inboxOn(runner: Side["runner"], options: Partial<InboxOptions<unknown>> = {}): Inbox {
+  return createInbox({ transactions: runner, retentionMs: 14 * dayMs, ...options });
+}
+
+export async function migrated(database: Database, options: Partial<InboxOptions<unknown>> = {}): Promise<Inbox> {
+  const inbox = inboxOn(database.side().runner, options);
+  await inbox.migrate();
+  return inbox;
+}

@@ -1,0 +1,96 @@
+/** Tables of the parts that reach a database through the user's own transactions. */
+import { expect, test } from "vitest";
+import { createRunnerMigrator, requireSchema } from "../../packages/ichido/src/stores/shared/runner-migration.ts";
+import { checkPrefix } from "../../packages/ichido/src/stores/shared/table-prefix.ts";
+import { forEachDatabase } from "./inbox-databases.ts";
+
+const first = {
+  version: 1,
+  name: "create",
+  sql: `-- A comment; with a semicolon and a 'quote.
+create table {prefix}outbox_one (id integer primary key, note varchar(20) default 'a;b');
+/* another; */
+create table {prefix}outbox_two (id integer primary key);
+`,
+};
+const second = { version: 2, name: "add", sql: "alter table {prefix}outbox_two add column more integer;\n" };
+const every = (...steps: (typeof first)[]) => ({ postgres: steps, mysql: steps, sqlite: steps });
+
+forEachDatabase("migrations", (open) => {
+  const migratorOf = (prefix: string, ...steps: (typeof first)[]) => {
+    const { runner } = open().side();
+    return createRunnerMigrator({ transactions: runner, part: "outbox", migrations: every(...steps), prefix });
+  };
+  const tables = async (prefix: string): Promise<number> => {
+    const sql = `select o.id, o.note, t.id, t.more from ${prefix}outbox_one o, ${prefix}outbox_two t`;
+    return open()
+      .side()
+      .runner.run(async (_tx, handle) => (await handle.execute(sql, [])).rows.length);
+  };
+
+  test("four at once apply each step once", async () => {
+    const prefix = checkPrefix(open().dialect, "four_");
+    const counts = await Promise.all(Array.from({ length: 4 }, () => migratorOf(prefix, first, second).migrate()));
+    expect(counts.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 2]);
+    expect(await tables(prefix)).toBe(0);
+  });
+
+  test("later steps come on top, and a missing one is named with what to do", async () => {
+    const prefix = checkPrefix(open().dialect, "later_");
+    const { runner } = open().side();
+    const check = (...steps: (typeof first)[]) =>
+      runner.run((_tx, handle) => requireSchema(handle, { part: "outbox", migrations: every(...steps), prefix }));
+    await expect(check(first)).rejects.toMatchObject({
+      code: "schema-missing",
+      message: expect.stringContaining("outbox.migrate()"),
+    });
+    expect(await migratorOf(prefix, first).migrate()).toBe(1);
+    await check(first);
+    await expect(check(first, second)).rejects.toMatchObject({ message: expect.stringContaining("migration 2 (add)") });
+    expect(await migratorOf(prefix, first, second).migrate()).toBe(1);
+    expect(await migratorOf(prefix, first, second).migrate()).toBe(0);
+    await check(first, second);
+  });
+
+  test("a step that ran with other content is refused", async () => {
+    const prefix = checkPrefix(open().dialect, "other_");
+    await migratorOf(prefix, first).migrate();
+    const changed = { ...first, sql: `${first.sql}-- changed\n` };
+    await expect(migratorOf(prefix, changed).migrate()).rejects.toMatchObject({ code: "schema-missing" });
+    await expect(migratorOf(prefix, changed).plan()).rejects.toMatchObject({ code: "schema-missing" });
+  });
+
+  test("a step that fails leaves no lock behind, and the next attempt goes through", async () => {
+    const prefix = checkPrefix(open().dialect, "fails_");
+    const broken = { ...second, sql: "alter table {prefix}nowhere add column more integer;\n" };
+    const side = open().side();
+    const make = (...steps: (typeof first)[]) =>
+      createRunnerMigrator({ transactions: side.runner, part: "outbox", migrations: every(...steps), prefix });
+    await make(first).migrate();
+    await expect(make(first, broken).migrate()).rejects.toThrow(/nowhere/);
+    const counts = await Promise.all([make(first, second).migrate(), migratorOf(prefix, first, second).migrate()]);
+    expect(counts.toSorted((one, other) => one - other)).toEqual([0, 1]);
+  });
+
+  test("the plan, run by hand, is what migrate would have done", async () => {
+    const prefix = checkPrefix(open().dialect, "plan_");
+    const migrator = migratorOf(prefix, first, second);
+    const text = await migrator.plan();
+    await open().script(text);
+    expect(await tables(prefix)).toBe(0);
+    expect(await migrator.plan()).toBe("");
+    expect(await migrator.migrate()).toBe(0);
+  });
+
+  test("a schema of PostgreSQL is made where it is missing", async (context) => {
+    if (open().dialect !== "postgres") return context.skip("schemas are PostgreSQL's");
+    const prefix = checkPrefix("postgres", "apart.ichido_");
+    expect(prefix).toBe('"apart".ichido_');
+    expect(await migratorOf(prefix, first, second).migrate()).toBe(2);
+    expect(await tables(prefix)).toBe(0);
+  });
+});
+
+test.each(["", "A_", "a b", "a;", 'x".y', "a".repeat(31)])("the prefix %j is refused", (prefix) => {
+  expect(() => checkPrefix("mysql", prefix)).toThrow(/prefix: expected/);
+});

@@ -1,0 +1,185 @@
+/** What `add` promises, on every database. */
+import { createOutbox } from "ichido/outbox";
+import { payloadOf } from "ichido/outbox";
+import { createRelay } from "ichido/outbox";
+import { describe, expect, it } from "vitest";
+import { forEachDatabase } from "./inbox-databases.ts";
+import { idsOf, openOutbox, wire } from "./outbox-bed.ts";
+
+const relayOf = (outbox: Parameters<typeof createRelay>[0], publisher = wire(), other = wire()) =>
+  createRelay(outbox, { routes: { wire: publisher, other } });
+
+forEachDatabase("outbox", (open) => {
+  it("an event commits with the business write and is gone with its rollback", async () => {
+    const outbox = await openOutbox(open());
+    await outbox.transaction(async (_tx, handle) => {
+      await outbox.add(handle, { topic: "order.paid", key: "o1", payload: { order: 1 }, id: "kept" });
+    });
+    await expect(
+      outbox.transaction(async (_tx, handle) => {
+        await outbox.add(handle, { topic: "order.paid", key: "o1", payload: { order: 2 }, id: "gone" });
+        throw new Error("changed my mind");
+      }),
+    ).rejects.toThrow("changed my mind");
+    const publisher = wire();
+    const relay = relayOf(outbox, publisher);
+    expect(await relay.tick()).toMatchObject({ sent: 1, more: false });
+    expect(await relay.tick()).toMatchObject({ sent: 0 });
+    await relay.stop();
+    expect(idsOf(publisher.sent)).toEqual(["kept"]);
+    expect(await outbox.stats()).toMatchObject({ pending: 0, dead: 0, parked: 0, relays: 0 });
+  });
+
+  it("every part of an event arrives as it was given, the payload byte for byte", async () => {
+    const outbox = await openOutbox(open(), { trace: () => ({ traceparent: "00-aa-bb-01" }) });
+    const key = "résumé é k ";
+    const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
+    await outbox.transaction(async (_tx, handle) => {
+      await outbox.add(handle, {
+        topic: "order.paid",
+        key,
+        payload: { name: "日本", nested: [1, null] },
+        headers: { "X-Kind": "größe" },
+        correlationId: "c1",
+        causationId: "e0",
+      });
+      await outbox.add(handle, {
+        topic: "mail.sent",
+        payload: bytes,
+        contentType: "image/png",
+        traceparent: "00-cc-dd-01",
+      });
+    });
+    const publisher = wire();
+    const relay = relayOf(outbox, publisher);
+    await relay.tick();
+    await relay.stop();
+    const [order, mail] = publisher.sent;
+    expect(order).toMatchObject({
+      topic: "order.paid",
+      key,
+      source: "/shop",
+      contentType: "application/json",
+      correlationId: "c1",
+      causationId: "e0",
+      traceparent: "00-aa-bb-01",
+      headers: { "x-kind": "größe" },
+    });
+    expect(order?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(Date.parse(order?.time ?? "")).toBeGreaterThan(0);
+    expect(order && payloadOf(order)).toEqual({ name: "日本", nested: [1, null] });
+    expect(mail && [...mail.payload]).toEqual([...bytes]);
+    expect(mail).toMatchObject({ contentType: "image/png", traceparent: "00-cc-dd-01" });
+  });
+
+  it("a delay holds an event back by the database's clock", async () => {
+    const outbox = await openOutbox(open());
+    await outbox.transaction(async (_tx, handle) => {
+      await outbox.add(handle, { topic: "order.late", key: "k", payload: 1, delayMs: 400, id: "late" });
+      await outbox.add(handle, { topic: "order.soon", key: "k", payload: 2, id: "soon" });
+    });
+    const publisher = wire();
+    const relay = relayOf(outbox, publisher);
+    await relay.tick();
+    expect(idsOf(publisher.sent)).toEqual(["soon"]);
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    await relay.tick();
+    await relay.stop();
+    expect(idsOf(publisher.sent)).toEqual(["soon", "late"]);
+  });
+
+  it("a bad event is refused by name and nothing is written", async () => {
+    const outbox = await openOutbox(open(), { payloadBytesMax: 10 });
+    const refused: readonly [object, RegExp][] = [
+      [{ topic: "order paid", payload: 1 }, /topic must be dot-separated/],
+      [{ topic: "order.paid", key: "", payload: 1 }, /key must be a well-formed text/],
+      [{ topic: "order.paid", payload: "a".repeat(20) }, /payload has 22 bytes, more than payloadBytesMax \(10\)/],
+      [{ topic: "order.paid", payload: { at: new Date() } }, /cannot be stored/],
+      [{ topic: "order.paid", payload: 1, id: "a b" }, /id must be 1 to 255 printable/],
+      [{ topic: "order.paid", payload: 1, headers: { "ce-id": "x" } }, /header ce-id is set by ichido/],
+      [{ topic: "order.paid", payload: 1, delayMs: -1 }, /delayMs must be/],
+    ];
+    for (const [message, text] of refused) {
+      await expect(
+        outbox.transaction(async (_tx, handle) => {
+          await outbox.add(handle, message as never);
+        }),
+      ).rejects.toThrow(text);
+    }
+    expect(await outbox.stats()).toMatchObject({ pending: 0 });
+  });
+
+  it("with strict, two writers of one key commit in the order in which they added", async () => {
+    const database = open();
+    const outbox = await openOutbox(database, { strict: true });
+    const order: string[] = [];
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let added: (() => void) | undefined;
+    const firstAdded = new Promise<void>((resolve) => {
+      added = resolve;
+    });
+    const first = outbox.transaction(async (_tx, handle) => {
+      await outbox.add(handle, { topic: "order.paid", key: "k", payload: 1, id: "first" });
+      added?.();
+      await held;
+      order.push("first");
+    });
+    await firstAdded;
+    const second = outbox.transaction(async (_tx, handle) => {
+      await outbox.add(handle, { topic: "order.paid", key: "k", payload: 2, id: "second" });
+      order.push("second");
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    release?.();
+    await Promise.all([first, second]);
+    expect(order).toEqual(["first", "second"]);
+  });
+
+  it("tables that are missing are said to be, with what to do", async () => {
+    const outbox = createOutbox({
+      transactions: open().side().runner,
+      source: "/shop",
+      topics: { "*": { to: "wire" } },
+      prefix: "nowhere_",
+    });
+    await expect(createRelay(outbox, { routes: { wire: wire() } }).tick()).rejects.toThrow(/outbox\.migrate\(\)/);
+  });
+
+  it("sent events are remembered for keepSentMs and then swept", async () => {
+    const outbox = await openOutbox(open(), { keepSentMs: 1 });
+    await outbox.transaction(async (_tx, handle) => {
+      for (let at = 0; at < 30; at += 1) await outbox.add(handle, { topic: "mail.x", payload: at });
+    });
+    const relay = relayOf(outbox);
+    await relay.tick();
+    await relay.stop();
+    const [row] = await open().query(`SELECT count(*) AS n FROM ${outbox.prefix}outbox_sent`);
+    expect(Number(row?.["n"])).toBe(30);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await outbox.sweep({ limit: 20 })).toEqual({ deleted: 20, more: true });
+    expect(await outbox.sweep()).toEqual({ deleted: 10, more: false });
+  });
+});
+
+describe("outbox options", () => {
+  const transactions = { dialect: "sqlite", run: async () => undefined } as never;
+  it("are checked when it is made", () => {
+    const make = (options: object) => () => createOutbox({ transactions, source: "/s", topics: {}, ...options });
+    expect(make({ source: "" })).toThrow(/source: expected a URI reference/);
+    expect(make({ prefix: "a b" })).toThrow(/prefix: expected/);
+    expect(make({ payloadBytesMax: -1 })).toThrow(/payloadBytesMax: expected/);
+    expect(make({ topics: { "a b": { to: "x" } } })).toThrow(/topics\["a b"\]/);
+    expect(make({ topics: { a: { to: "" } } })).toThrow(/\.to: expected the name of a route/);
+    expect(make({ topics: { a: { to: "x", attemptsMax: 0 } } })).toThrow(/attemptsMax/);
+    expect(make({ topics: { a: { to: "x", order: "no" } } })).toThrow(/order: expected/);
+  });
+  it("a route that nobody serves is refused when the relay is made", () => {
+    const outbox = createOutbox({ transactions, source: "/s", topics: { a: { to: "x" } } });
+    expect(() => createRelay(outbox, { routes: {} })).toThrow(/sends to "x", which is not among \[\]/);
+    expect(() => createRelay(outbox, { routes: { x: wire() }, batch: 0 })).toThrow(/batch: expected/);
+    expect(() => createRelay(outbox, { routes: { x: {} as never } })).toThrow(/routes\.x: expected a publisher/);
+  });
+});

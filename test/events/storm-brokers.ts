@@ -1,0 +1,79 @@
+/**
+ * Each broker as the storm wants it: short waits, one topic, order by key. Processes of the storm start often, so each
+ * loads only what its broker needs.
+ */
+import type { Publisher, Subscription } from "../../packages/ichido/src/brokers/broker.ts";
+
+export type BrokerKind = "nats" | "rabbitmq" | "redis-streams" | "webhook" | "in-process";
+
+interface Broker {
+  /** What has to be there before the first process starts. */
+  prepare(): Promise<void>;
+  publisher(): Promise<Publisher>;
+  subscription(): Promise<Subscription>;
+}
+
+const name = "storm";
+const ackWaitMs = 1_000;
+const timeoutMs = 2_000;
+export const webhookSecret = "whsec_c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0=";
+
+async function nats(url: string): Promise<Broker> {
+  const { connect, headers } = await import("@nats-io/transport-node");
+  const { ensureNatsConsumers, ensureNatsStream, natsPublisher, natsSubscription } = await import("ichido/nats");
+  const link = () =>
+    connect({ servers: url, maxReconnectAttempts: -1, reconnectTimeWait: 100, waitOnFirstConnect: true });
+  const shared = { connection: link, stream: name, subjectPrefix: name };
+  const wish = { ...shared, durable: name, ackWaitMs };
+  return {
+    async prepare() {
+      await ensureNatsStream(shared);
+      await ensureNatsConsumers(wish);
+    },
+    publisher: async () => natsPublisher({ ...shared, connection: await link(), headers, timeoutMs }),
+    subscription: async () => natsSubscription({ ...wish, connection: await link() }),
+  };
+}
+
+async function rabbitmq(url: string): Promise<Broker> {
+  const { connect } = await import("amqplib");
+  const { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } = await import("ichido/rabbitmq");
+  const link = () => connect(url);
+  return {
+    prepare: () => ensureRabbitTopology({ connect: link, exchange: name, queue: name }),
+    publisher: async () => rabbitPublisher({ connect: link, exchange: name, timeoutMs }),
+    subscription: async () => rabbitSubscription({ connect: link, queue: name }),
+  };
+}
+
+async function redisStreams(url: string): Promise<Broker> {
+  const { Redis } = await import("ioredis");
+  const { ensureRedisGroups, redisStreamsPublisher, redisStreamsSubscription } = await import("ichido/redis-streams");
+  const link = () => new Redis(url).on("error", () => undefined);
+  return {
+    async prepare() {
+      const client = link();
+      await ensureRedisGroups(client, { stream: name, group: name });
+      client.disconnect();
+    },
+    publisher: async () => redisStreamsPublisher(link(), { stream: name, timeoutMs }),
+    subscription: async () =>
+      redisStreamsSubscription(link(), { stream: name, group: name, ackWaitMs, callTimeoutMs: timeoutMs }),
+  };
+}
+
+async function webhook(url: string): Promise<Broker> {
+  const { webhookPublisher } = await import("ichido/webhook");
+  return {
+    prepare: async () => {},
+    publisher: async () =>
+      webhookPublisher({ endpoint: url, secret: webhookSecret, timeoutMs, circuit: { probeMs: 100 } }),
+    subscription: () => Promise.reject(new Error("webhooks come to a receiver, not to a subscription")),
+  };
+}
+
+const brokers = { nats, rabbitmq, "redis-streams": redisStreams, webhook } as const;
+
+export function openBroker(kind: Exclude<BrokerKind, "in-process">, url: string): Promise<Broker> {
+  return brokers[kind](url);
+}
