@@ -2,8 +2,10 @@
 import express, { type Express, type Request } from "express";
 import type { Ichido } from "ichido";
 import type { ShopConfig } from "./config.ts";
+import type { OrderEvents } from "./events/order-events.ts";
 import { accountRoutes } from "./http/account-routes.ts";
 import { authenticate } from "./http/authentication.ts";
+import { notificationRoutes } from "./http/notification-routes.ts";
 import { operationRoutes } from "./http/operation-routes.ts";
 import { orderRoutes, productRoutes } from "./http/order-routes.ts";
 import { paymentRoutes } from "./http/payment-routes.ts";
@@ -13,21 +15,22 @@ import { publicRoutes } from "./http/public-routes.ts";
 import { userRoutes } from "./http/user-routes.ts";
 import type { PaymentPorts } from "./payments/create-payment.ts";
 import type { RefundPorts } from "./payments/create-refund.ts";
-import type { SqlDatabase } from "./sql.ts";
+import type { Database } from "./database/database.ts";
 
 export interface ShopAppOptions {
   readonly config: ShopConfig;
   readonly ichido: Ichido<Request>;
   readonly ports: PaymentPorts & RefundPorts;
-  readonly database: SqlDatabase;
+  readonly database: Database;
+  readonly events: OrderEvents;
   readonly gatewayUrl: string;
   readonly log: (line: string) => void;
 }
 
-export function shopApp({ config, ichido, ports, database, gatewayUrl, log }: ShopAppOptions): Express {
+export function shopApp({ config, ichido, ports, database, events, gatewayUrl, log }: ShopAppOptions): Express {
   const app = express();
   app.disable("x-powered-by").set("etag", false);
-  app.use(publicRoutes({ config, ichido, payments: ports.payments, gatewayUrl }));
+  app.use(publicRoutes({ config, ichido, database, payments: ports.payments, gatewayUrl }));
   const { handlerDelayMs } = config;
   const authenticated = authenticate(config.tokens);
   app.use(
@@ -38,7 +41,8 @@ export function shopApp({ config, ichido, ports, database, gatewayUrl, log }: Sh
   );
   app.use("/accounts", authenticated, accountRoutes(database));
   app.use("/users", authenticated, userRoutes({ ichido, database, handlerDelayMs }));
-  app.use("/orders", authenticated, orderRoutes({ ichido, database, handlerDelayMs }));
+  app.use("/orders", authenticated, orderRoutes({ ichido, database, events, handlerDelayMs }));
+  app.use("/notifications", authenticated, notificationRoutes(database));
   app.use("/products", authenticated, productRoutes(database));
   app.use("/operations", authenticated, operationRoutes(ichido));
   app.use(unknownRoute);

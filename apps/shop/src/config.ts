@@ -1,5 +1,7 @@
 /** The shop's settings. The README has the same table with its reasons. */
 import { join, resolve } from "node:path";
+import { databaseSchemes } from "./database/open.ts";
+import { brokerSchemes } from "./events/broker.ts";
 import { SettingsReader, type Variables } from "./environment.ts";
 import { parseTokens, type Tokens } from "./http/tokens.ts";
 
@@ -8,6 +10,12 @@ export interface ShopConfig {
   readonly host: string;
   /** Holds the shop's database and the ledger of a bank it starts itself. */
   readonly dataFolder: string;
+  /** Absent: an SQLite file in the data folder. */
+  readonly databaseUrl: string | undefined;
+  /** Absent: keys live in the same database. */
+  readonly keyStoreUrl: string | undefined;
+  /** Absent: events stay in the process. */
+  readonly brokerUrl: string | undefined;
   /** Absent: the shop starts a bank of its own. */
   readonly gatewayUrl: string | undefined;
   /** Where a bank that the shop starts keeps its ledger, if not in the data folder. */
@@ -25,21 +33,10 @@ export interface ShopConfig {
 const DAY_MS = 86_400_000;
 const DEFAULT_TOKENS = "demo-1=acme/user-1,demo-2=acme/user-2,demo-3=globex/user-3";
 
-/** What later versions connect to; refusing is better than quietly writing to the embedded database instead. */
-const NOT_YET = {
-  DATABASE_URL: "payments live in the embedded SQLite file under SHOP_DATA",
-  KEY_STORE_URL: "keys live in the same embedded SQLite file",
-  BROKER_URL: "there are no events yet",
-} as const;
+const REDIS_SCHEMES = ["redis:", "rediss:"];
 
 export function readConfig(variables: Variables): ShopConfig {
   const settings = new SettingsReader(variables);
-  for (const [name, instead] of Object.entries(NOT_YET)) {
-    const value = settings.text(name);
-    if (value !== undefined)
-      settings.refuse(name, `no value: this version supports only SQLite (${instead})`, schemeOf(value));
-  }
-
   const tokenText = settings.text("SHOP_TOKENS");
   const tokens = parseTokens(tokenText ?? DEFAULT_TOKENS);
   if (typeof tokens === "string") settings.refuse("SHOP_TOKENS", tokens, "(not shown: it holds secrets)");
@@ -48,6 +45,9 @@ export function readConfig(variables: Variables): ShopConfig {
     port: settings.integer("PORT", { fallback: 3000, min: 0, max: 65_535 }),
     host: settings.text("HOST") ?? "127.0.0.1",
     dataFolder: resolve(settings.text("SHOP_DATA") ?? "data"),
+    databaseUrl: settings.serverUrl("DATABASE_URL", databaseSchemes, "/database"),
+    keyStoreUrl: settings.serverUrl("KEY_STORE_URL", REDIS_SCHEMES),
+    brokerUrl: settings.serverUrl("BROKER_URL", brokerSchemes),
     gatewayUrl: settings.httpUrl("GATEWAY_URL"),
     bankFile: settings.text("BANK_DATA"),
     gatewayTimeoutMs: settings.integer("GATEWAY_TIMEOUT_MS", { fallback: 3000, min: 10, max: 600_000 }),
@@ -63,7 +63,7 @@ export function readConfig(variables: Variables): ShopConfig {
 }
 
 export function databaseFile(config: ShopConfig): string {
-  return join(config.dataFolder, "shop.db");
+  return join(config.dataFolder, "shop.sqlite");
 }
 
 /** Beside the shop's own file, so that shops on one folder share one ledger even when each starts a bank. */
@@ -73,10 +73,4 @@ export function bankFile(config: ShopConfig): string {
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** A connection string may hold a password. */
-function schemeOf(url: string): string {
-  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(url)?.[0];
-  return scheme === undefined ? "(not a URL)" : `${scheme}…`;
 }

@@ -50,6 +50,19 @@ export class SettingsReader {
     return undefined;
   }
 
+  /** `path`: what must follow the host. Of a wrong value only the scheme is shown: the rest may hold a password. */
+  serverUrl(name: string, schemes: readonly string[], path = ""): string | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const complete = url !== undefined && (path === "" || url.pathname.length > 1);
+    if (complete && schemes.includes(url.protocol)) return text;
+    const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0];
+    const expected = schemes.map((each) => `${each}//host${path}`).join(" or ");
+    this.refuse(name, expected, scheme === undefined ? "(not a URL)" : `${scheme}…`);
+    return undefined;
+  }
+
   refuse(name: string, expected: string, value: string): void {
     const shown = value.length > 80 ? `${value.slice(0, 80)}…` : value;
     this.#faults.push(`${name}: expected ${expected}, got ${JSON.stringify(shown)}`);

@@ -20,3 +20,22 @@ function reasonsOf(error: unknown): readonly string[] {
 export function textOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there; start the server, or correct the address",
+  ENOTFOUND: "that host name is not known",
+  EAI_AGAIN: "that host name cannot be looked up now",
+  ETIMEDOUT: "it does not answer",
+  EHOSTUNREACH: "no way leads to that host",
+};
+
+/** Why a server could not be used, in one line: drivers wrap the cause, some without a message of their own. */
+export function reasonOf(error: unknown): string {
+  const { code, message, cause, errors } = Object(error) as Readonly<Record<string, unknown>>;
+  const known = typeof code === "string" ? REASONS[code] : undefined;
+  if (known !== undefined) return known;
+  const [inner] = Array.isArray(errors) ? (errors as readonly unknown[]) : [cause];
+  if (inner !== undefined && inner !== null) return reasonOf(inner);
+  const [line = ""] = (typeof message === "string" ? message : String(error)).split("\n");
+  return line === "" ? "no reason was given" : line;
+}

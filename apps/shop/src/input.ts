@@ -14,12 +14,12 @@ export function isAmount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
-/** A lone surrogate cannot be stored as UTF-8 and given back unchanged. */
+/** A lone surrogate cannot be stored as UTF-8 and given back unchanged; NUL cannot be stored by PostgreSQL. */
 export function isText(value: unknown, charactersMax: number): value is string {
   return (
     typeof value === "string" &&
     value !== "" &&
-    !/\p{Surrogate}/u.test(value) &&
+    !/[\p{Surrogate}\0]/u.test(value) &&
     Array.from(value).length <= charactersMax
   );
 }

@@ -1,30 +1,34 @@
-/** Start-up: settings, database, bank, keys, HTTP; and the way back on a signal. */
+/** Start-up: settings, database, keys, bank, HTTP; and the way back on a signal. */
 import type { Request } from "express";
-import { createIchido } from "ichido";
-import { sqliteStore } from "ichido/sqlite";
+import { createIchido, type IchidoEvent } from "ichido";
 import { shopApp } from "./app.ts";
 import { startBankChild } from "./bank/child.ts";
 import { bankFile, databaseFile, isLoopback, readConfig, type ShopConfig } from "./config.ts";
-import { openDatabase } from "./database.ts";
-import { bankGateway } from "./gateway/bank-gateway.ts";
+import { openDatabase } from "./database/open.ts";
+import { databaseName } from "./database/migrate.ts";
+import { startEvents } from "./events/flow.ts";
+import { orderEvents } from "./events/order-events.ts";
+import { exitWithReason, reasonOf, StartError, textOf } from "./errors.ts";
+import { bankGateway, requireBank } from "./gateway/bank-gateway.ts";
 import { caller } from "./http/authentication.ts";
+import { openKeyStore } from "./key-store.ts";
 import { listen } from "./listen.ts";
-import { paymentOperation } from "./http/payment-routes.ts";
-import { refundOperation } from "./http/refund-routes.ts";
-import { startReconciler } from "./reconciler.ts";
+import { reconcileOpenOutcomes } from "./open-outcomes.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
-import { migrations } from "./migrations.ts";
-import { findPaymentAnswer, findRefundAnswer } from "./open-outcomes.ts";
-import { sqlitePaymentRepository } from "./payments/sqlite-payment-repository.ts";
-import { sqliteRefundRepository } from "./payments/sqlite-refund-repository.ts";
-import { sqliteSql } from "./sql.ts";
-import { exitWithReason, textOf } from "./errors.ts";
+import { sqlPaymentRepository } from "./payments/sql-payment-repository.ts";
+import { sqlRefundRepository } from "./payments/sql-refund-repository.ts";
 
 /** How long what runs may take to finish after a signal. */
 const DRAIN_MS = 10_000;
+/** How long all of the way back may take: a database that hangs must not keep the process. */
+const STOP_MS = 25_000;
 
 function log(line: string): void {
   console.error(`shop: ${line}`);
+}
+
+function logWarning(event: IchidoEvent): void {
+  if (event.type === "warning") log(`${event.message}${event.error === undefined ? "" : `: ${textOf(event.error)}`}`);
 }
 
 /** Starts everything, or nothing; gives back how to stop it. */
@@ -34,20 +38,29 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
     for (const step of undo.toReversed()) await step();
   };
   try {
-    const database = await openDatabase(databaseFile(config), migrations);
+    const database = await openDatabase(config.databaseUrl, databaseFile(config));
     undo.push(() => database.close());
-    const writing = await openDatabase(databaseFile(config), migrations);
-    undo.push(() => writing.close());
-    const store = sqliteStore(database);
-    await store.migrate();
-    undo.push(() => store.close());
+    const keys = await openKeyStore(config.keyStoreUrl, database);
+    undo.push(() => keys.close());
+    await keys.store.ping().catch((error: unknown) => {
+      throw new StartError(`keys cannot be kept: ${reasonOf(error)}`, { cause: error });
+    });
+
+    const flow = await startEvents({
+      database,
+      databaseName: await databaseName(database),
+      brokerUrl: config.brokerUrl,
+      log,
+    });
+    undo.push(() => flow.stop());
 
     const bank = config.gatewayUrl === undefined ? await startBankChild(bankFile(config), log) : undefined;
     undo.push(() => bank?.stop());
-    const gatewayUrl = config.gatewayUrl ?? bank?.url ?? "";
+    const gatewayUrl = bank?.url ?? config.gatewayUrl ?? "";
+    if (bank === undefined) await requireBank(gatewayUrl);
 
     const ichido = createIchido<Request>({
-      store,
+      store: keys.store,
       scope: (request) => ({ tenant: caller(request).tenant, principal: caller(request).user }),
       // Each keyed route says how its outcome is found out; one that forgot would stop rather than take effect twice.
       onUnknown: "hold",
@@ -55,24 +68,17 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       retentionMs: config.retentionMs,
       sweepMs: config.sweepMs,
       closeMs: DRAIN_MS,
-      onEvent: (event) => {
-        if (event.type === "warning")
-          log(`${event.message}${event.error === undefined ? "" : `: ${textOf(event.error)}`}`);
-      },
+      onEvent: logWarning,
     });
     undo.push(() => ichido.close());
 
     const ports = {
-      payments: sqlitePaymentRepository(database),
-      refunds: sqliteRefundRepository(database),
+      payments: sqlPaymentRepository(database),
+      refunds: sqlRefundRepository(database),
       gateway: bankGateway({ url: gatewayUrl, timeoutMs: config.gatewayTimeoutMs }),
     };
-    const operations = {
-      [paymentOperation.operation]: findPaymentAnswer(ports, config.gatewayTimeoutMs),
-      [refundOperation.operation]: findRefundAnswer(ports),
-    };
-    undo.push(startReconciler({ ichido, operations, log }));
-    const app = shopApp({ config, ichido, ports, database: sqliteSql(database, writing), gatewayUrl, log });
+    undo.push(reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs: config.gatewayTimeoutMs, log }));
+    const app = shopApp({ config, ichido, ports, database, events: orderEvents(flow.outbox), gatewayUrl, log });
     const listening = await listen(app, config.host, config.port);
     // Both at once: a handler whose client has gone is known to the keys only, an answer on its way to the server only.
     undo.push(() => Promise.all([listening.drain(DRAIN_MS), ichido.close()]));
@@ -95,6 +101,10 @@ try {
   let stopping: Promise<void> | undefined;
   // A second signal changes nothing: npm passes on the Ctrl-C that the terminal has sent to the shop already.
   const end = (): void => {
+    setTimeout(() => {
+      log(`did not end within ${STOP_MS} ms; what is open is found out by the next shop`);
+      process.exit(1);
+    }, STOP_MS).unref();
     stopping ??= stop().then(
       () => process.exit(0),
       (error: unknown) => exitWithReason("shop", error),

@@ -1,36 +1,63 @@
-/** How the outcome of each keyed operation that calls the bank is found out without its caller. */
-import { settledAnswer } from "./http/payment-answers.ts";
-import { refundAnswer } from "./http/refund-answers.ts";
+/**
+ * Settles what is open while nobody asks for it (ADR-010). A record is taken under a fence before the bank is asked, so
+ * that of several shops one asks; its callers go on getting the interim answer meanwhile.
+ */
+import type { Request } from "express";
+import { createReconciler, type Ichido } from "ichido";
+import { textOf } from "./errors.ts";
+import { paymentVerdict } from "./http/payment-answers.ts";
+import { CHARGE, paymentOperation } from "./http/payment-routes.ts";
+import { refundVerdict } from "./http/refund-answers.ts";
+import { REFUND, refundOperation } from "./http/refund-routes.ts";
 import type { PaymentPorts } from "./payments/create-payment.ts";
 import type { RefundPorts } from "./payments/create-refund.ts";
-import { isOpen } from "./payments/payment.ts";
 import { reconcilePayment } from "./payments/reconcile-payment.ts";
-import { settleRefund } from "./payments/recover-refund.ts";
-import type { FindAnswer } from "./reconciler.ts";
+import { recoverRefund } from "./payments/recover-refund.ts";
 
-const INQUIRY_MARGIN_MS = 2_000;
-
-export function findPaymentAnswer(ports: PaymentPorts, gatewayTimeoutMs: number): FindAnswer {
-  return async ({ identity, fence, interim }, signal) => {
-    const { key, tenant = "", principal: user = "" } = identity;
-    const payment = await ports.payments.findByAttempt({ key, fence, tenant, user });
-    if (payment === undefined) return undefined;
-    if (!isOpen(payment)) return settledAnswer(payment);
-    // Without an interim answer a retry may take the key over and charge: then the bank is asked only.
-    const mayCharge = interim !== undefined;
-    const inquiryMs = 2 * gatewayTimeoutMs + INQUIRY_MARGIN_MS;
-    const settled = await reconcilePayment(ports, payment, { mayCharge, inquiryMs, signal });
-    return settled === undefined ? undefined : settledAnswer(settled);
-  };
+export interface OpenOutcomesOptions {
+  readonly ichido: Ichido<Request>;
+  readonly ports: PaymentPorts & RefundPorts;
+  readonly gatewayTimeoutMs: number;
+  readonly log: (line: string) => void;
 }
 
-/** Only asks: a refund that the bank does not know is left to its caller, who was told to retry. */
-export function findRefundAnswer(ports: RefundPorts): FindAnswer {
-  return async ({ identity, fence }, signal) => {
-    const { key, tenant = "", principal: user = "" } = identity;
-    const refund = await ports.refunds.findByAttempt({ key, fence, tenant, user });
-    if (refund === undefined) return undefined;
-    const settled = await settleRefund(ports, refund, signal);
-    return settled.outcome === "settled" ? refundAnswer(settled.refund) : undefined;
+/** Also how soon a silent bank is asked again, and then after twice that, and so on. */
+const EVERY_MS = 500;
+const VERIFY_MARGIN_MS = 2_000;
+/** What a lease can cover. */
+const VERIFY_MS_MAX = 50_000;
+
+/** Gives back how to stop it: what is under way at the bank is broken off, and found out by whoever looks next. */
+export function reconcileOpenOutcomes({
+  ichido,
+  ports,
+  gatewayTimeoutMs,
+  log,
+}: OpenOutcomesOptions): () => Promise<void> {
+  const stopping = new AbortController();
+  const orStopping = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, stopping.signal]);
+  const reconciler = createReconciler(ichido, {
+    operations: {
+      [paymentOperation.operation]: {
+        verify: async ({ reference, signal }) =>
+          paymentVerdict(await reconcilePayment(ports, reference(CHARGE), orStopping(signal))),
+      },
+      [refundOperation.operation]: {
+        verify: async ({ reference, signal }) =>
+          refundVerdict(await recoverRefund(ports, reference(REFUND), orStopping(signal))),
+      },
+    },
+    everyMs: EVERY_MS,
+    olderThanMs: 0,
+    // The bank is asked and then perhaps told to charge.
+    verifyMs: Math.min(2 * gatewayTimeoutMs + VERIFY_MARGIN_MS, VERIFY_MS_MAX),
+    onEvent: (event) => {
+      if (event.type === "warning") log(`${event.message}: ${textOf(event.error)}`);
+    },
+  });
+  reconciler.start();
+  return () => {
+    stopping.abort();
+    return reconciler.stop();
   };
 }

@@ -6,7 +6,7 @@ import { send, startShop, type Shop } from "./support/shop.ts";
 
 let shops: readonly Shop[];
 beforeAll(async () => {
-  const settings = { SHOP_DATA: newFolder(), GATEWAY_URL: "http://127.0.0.1:9" };
+  const settings = { SHOP_DATA: newFolder() };
   shops = await Promise.all([startShop(settings), startShop(settings)]);
 });
 const account = (id: string, shop = 0) => `${String(shops[shop]?.url)}/accounts/${id}`;

@@ -1,12 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { connect, createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isAlive, newFolder, startProgram } from "./support/program.ts";
 import { until } from "./support/poll.ts";
-import { bankOf, charges, launchShop, pay, send, startBank, startShop } from "./support/shop.ts";
+import {
+  bankOf,
+  charges,
+  launchShop,
+  pay,
+  send,
+  setFault,
+  startBank,
+  startShop,
+  whileRunning,
+} from "./support/shop.ts";
 
 const isGone = (url: string) =>
   fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
@@ -37,15 +48,59 @@ describe("starting", () => {
     expect(shop.output.lines).toEqual([]);
   });
 
-  it("refuses the databases and brokers it does not support yet, and does not print their passwords", async () => {
-    const url = "postgres://me:hunter2@db/shop";
-    const shop = launchShop({ DATABASE_URL: url, KEY_STORE_URL: url, BROKER_URL: url });
+  it.each([
+    [
+      "a scheme that nobody speaks",
+      "DATABASE_URL",
+      "mongodb://me:hunter2@db/shop",
+      /expected postgres:.*got "mongodb:\/\/…"/,
+    ],
+    ["no URL at all", "DATABASE_URL", "hunter2", /expected postgres:.*got "\(not a URL\)"/],
+    ["no database named", "DATABASE_URL", "mysql://me:hunter2@127.0.0.1", /expected .*mysql:\/\/host\/database/],
+    ["a database for keys", "KEY_STORE_URL", "postgres://me:hunter2@db/shop", /expected redis:.*got "postgres:\/\/…"/],
+    [
+      "no PostgreSQL there",
+      "DATABASE_URL",
+      "postgres://me:hunter2@127.0.0.1:1/shop",
+      /127\.0\.0\.1:1.*nothing listens there/,
+    ],
+    [
+      "no MariaDB there",
+      "DATABASE_URL",
+      "mysql://me:hunter2@127.0.0.1:1/shop",
+      /127\.0\.0\.1:1.*nothing listens there/,
+    ],
+    ["no Redis there", "KEY_STORE_URL", "redis://:hunter2@127.0.0.1:1", /127\.0\.0\.1:1.*nothing listens there/],
+    ["a host that is not known", "DATABASE_URL", "postgres://me:hunter2@nowhere.invalid/shop", /not known|looked up/],
+  ])("%s: one line that names the variable and not the password, exit code 1", async (_what, name, url, expected) => {
+    const shop = launchShop({ SHOP_DATA: newFolder(), [name]: url });
     expect(await shop.exited).toEqual({ code: 1, signal: null });
     const errors = shop.output.errors();
-    for (const name of ["DATABASE_URL", "KEY_STORE_URL", "BROKER_URL"]) {
-      expect(errors).toMatch(new RegExp(`^shop: ${name}: .*only SQLite.*postgres://…`, "m"));
-    }
+    expect(errors).toMatch(expected);
+    expect(errors).toContain(name);
+    expect(errors).toMatch(/^shop: .*\n$/);
     expect(errors).not.toContain("hunter2");
+    expect(shop.output.lines).toEqual([]);
+  });
+
+  it("says that no bank answers at GATEWAY_URL, or that what answers is none, and exits with 1", async () => {
+    const other = createHttpServer((_request, response) => response.end("hello")).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as { port: number };
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port: nobody } = closed.address() as { port: number };
+    closed.close();
+    const [stranger, silent] = [port, nobody].map((each) =>
+      launchShop({ SHOP_DATA: newFolder(), GATEWAY_URL: `http://127.0.0.1:${each}` }),
+    );
+    expect(await stranger?.exited).toEqual({ code: 1, signal: null });
+    expect(await silent?.exited).toEqual({ code: 1, signal: null });
+    other.close();
+    expect(stranger?.output.errors()).toBe(
+      `shop: cannot use the bank at http://127.0.0.1:${port} (GATEWAY_URL): what answers there is not the bank\n`,
+    );
+    expect(silent?.output.errors()).toMatch(/^shop: .*\(GATEWAY_URL\): nothing listens there.*\n$/);
   });
 
   it("says that the port is taken, exits with 1 and leaves no bank behind", async () => {
@@ -64,11 +119,12 @@ describe("starting", () => {
   it("says that the data folder cannot be used", async () => {
     const shop = launchShop({ SHOP_DATA: "/dev/null/shop" });
     expect(await shop.exited).toEqual({ code: 1, signal: null });
-    expect(shop.output.errors()).toMatch(/^shop: cannot open the database \/dev\/null\/shop\/shop\.db: /);
+    expect(shop.output.errors()).toMatch(/^shop: cannot open the database \/dev\/null\/shop\/shop\.sqlite: /);
   });
 
   it("warns about the published tokens off loopback, and not on it", async () => {
-    const quiet = { GATEWAY_URL: "http://127.0.0.1:9" };
+    const bank = await startBank({ BANK_DATA: join(newFolder(), "bank.db") });
+    const quiet = { GATEWAY_URL: bank.url };
     const [open, own, local] = await Promise.all([
       startShop({ ...quiet, SHOP_DATA: newFolder(), HOST: "0.0.0.0" }),
       startShop({ ...quiet, SHOP_DATA: newFolder(), HOST: "0.0.0.0", SHOP_TOKENS: "t0k=en==acme/user-9" }),
@@ -153,7 +209,7 @@ describe("ending", () => {
   });
 
   it("is not held up by a connection that was opened ahead of need", async () => {
-    const shop = await startShop({ SHOP_DATA: newFolder(), GATEWAY_URL: "http://127.0.0.1:9" });
+    const shop = await startShop({ SHOP_DATA: newFolder() });
     const silent = connect(Number(new URL(shop.url).port), "127.0.0.1");
     await once(silent, "connect");
     await send(`${shop.url}/healthz`);
@@ -161,6 +217,23 @@ describe("ending", () => {
     await once(silent.resume(), "end", { signal: AbortSignal.timeout(8_000) });
     silent.destroy();
     expect(await shop.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("is not held up by a bank that is silent about open outcomes", async () => {
+    const folder = newFolder();
+    const bank = await startBank({ BANK_DATA: join(folder, "bank.db") });
+    const settings = { SHOP_DATA: folder, GATEWAY_URL: bank.url };
+    await setFault(bank.url, { mode: "timeout-before-charge" });
+    const first = await startShop({ ...settings, GATEWAY_TIMEOUT_MS: "200" });
+    const interims = await Promise.all(Array.from({ length: 6 }, () => pay(first)));
+    expect(interims.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202, 202]);
+    first.kill("SIGKILL");
+    await first.exited;
+    // Asking for all of them one after the other would take longer than ending may.
+    const second = await startShop({ ...settings, GATEWAY_TIMEOUT_MS: "10000" });
+    await whileRunning(second);
+    second.kill("SIGTERM");
+    expect(await second.exited).toEqual({ code: 0, signal: null });
   });
 
   it("takes its bank along when it is killed by SIGKILL", async () => {

@@ -6,7 +6,6 @@ import { newFolder } from "./support/program.ts";
 import { send, startShop, type Sending, type Shop } from "./support/shop.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const settings = { GATEWAY_URL: "http://127.0.0.1:9" };
 const wish = { productId: "prod-123", quantity: 2 };
 const order = (shop: Shop, sending: Sending = {}) =>
   send(`${shop.url}/orders`, { key: randomUUID(), body: wish, ...sending });
@@ -14,7 +13,7 @@ const order = (shop: Shop, sending: Sending = {}) =>
 describe("orders", () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await startShop({ SHOP_DATA: newFolder(), ...settings });
+    shop = await startShop({ SHOP_DATA: newFolder() });
   });
   const put = (id: string, body: unknown, token = "demo-1") =>
     send(`${shop.url}/orders/${id}`, { method: "PUT", body, token });
@@ -86,7 +85,7 @@ describe("orders", () => {
 
 describe("an order that takes long", () => {
   it("C-03 202 with the operation's address while the first runs; its owner sees it complete, nobody else sees it", async () => {
-    const shop = await startShop({ SHOP_DATA: newFolder(), ...settings, SHOP_HANDLER_DELAY_MS: "1500" });
+    const shop = await startShop({ SHOP_DATA: newFolder(), SHOP_HANDLER_DELAY_MS: "1500" });
     const key = randomUUID();
     const first = order(shop, { key });
     const accepted = await until("the second request meets the first", async () => {
@@ -107,7 +106,7 @@ describe("an order that takes long", () => {
   });
 
   it("E-07 kill -9 inside it: unknown, then the retry orders once", async () => {
-    const shared = { SHOP_DATA: newFolder(), ...settings, IDEMPOTENCY_LEASE_MS: "1500" };
+    const shared = { SHOP_DATA: newFolder(), IDEMPOTENCY_LEASE_MS: "1500" };
     const [slow, quick] = await Promise.all([
       startShop({ ...shared, SHOP_HANDLER_DELAY_MS: "60000" }),
       startShop(shared),
@@ -132,7 +131,7 @@ describe("an order that takes long", () => {
 
 describe("two shops on one folder", () => {
   it("A01 C-04 order once for each of 40 keys under four simultaneous requests per key, and never fail", async () => {
-    const shared = { SHOP_DATA: newFolder(), ...settings };
+    const shared = { SHOP_DATA: newFolder() };
     const shops = await Promise.all([startShop(shared), startShop(shared)]);
     const keys = Array.from({ length: 40 }, () => randomUUID());
     const seen = new Set<number>();

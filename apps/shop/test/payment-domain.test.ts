@@ -1,15 +1,21 @@
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
-import { openDatabase } from "../src/database.ts";
+import type { Database } from "../src/database/database.ts";
+import { migrate } from "../src/database/migrate.ts";
+import { openDatabase } from "../src/database/open.ts";
 import { isCurrency } from "../src/payments/currencies.ts";
 import { newId } from "../src/ids.ts";
-import { migrations } from "../src/migrations.ts";
-import type { Attempt, PaymentRepository } from "../src/payments/payment-repository.ts";
-import { IllegalTransitionError, mayBecome, type Payment, type PaymentStatus } from "../src/payments/payment.ts";
-import { sqlitePaymentRepository } from "../src/payments/sqlite-payment-repository.ts";
-import { until } from "./support/poll.ts";
+import type { Attempt } from "../src/payments/attempts.ts";
+import type { PaymentRepository } from "../src/payments/payment-repository.ts";
+import {
+  IllegalTransitionError,
+  paymentTransitions,
+  type Payment,
+  type PaymentStatus,
+} from "../src/payments/payment.ts";
+import { sqlPaymentRepository } from "../src/payments/sql-payment-repository.ts";
+import { freshDatabase, mariadbUrl, postgresUrl, type FreshDatabase } from "../../../test/support/services.ts";
 import { newFolder } from "./support/program.ts";
 
 const statuses: readonly PaymentStatus[] = ["requested", "unknown", "captured", "declined", "refunded"];
@@ -18,7 +24,7 @@ const request = { tenant: "acme", user: "user-1", bookingId: "booking-1", amount
 describe("payment statuses", () => {
   it("ADR-009 allows these transitions and no others", () => {
     const allowed = statuses.flatMap((from) =>
-      statuses.filter((to) => mayBecome(from, to)).map((to) => `${from} → ${to}`),
+      statuses.filter((to) => paymentTransitions.allows(from, to)).map((to) => `${from} → ${to}`),
     );
     expect(allowed).toEqual([
       "requested → unknown",
@@ -31,17 +37,22 @@ describe("payment statuses", () => {
   });
 });
 
-describe("payments in SQLite", () => {
-  let database: DatabaseSync;
+describe.each(["sqlite", "postgres", "mariadb"] as const)("payments in %s", (kind) => {
+  let database: Database;
   let payments: PaymentRepository;
+  let fresh: FreshDatabase | undefined;
   beforeEach(async () => {
-    database = await openDatabase(join(newFolder(), "shop.db"), migrations);
-    payments = sqlitePaymentRepository(database);
+    if (kind !== "sqlite") fresh = await freshDatabase(await (kind === "postgres" ? postgresUrl() : mariadbUrl()));
+    database = await openDatabase(fresh?.url, join(newFolder(), "shop.sqlite"));
+    await migrate(database);
+    payments = sqlPaymentRepository(database);
   });
-  afterEach(() => database.close());
+  afterEach(async () => {
+    await database.close();
+    await fresh?.drop();
+  });
 
   const attempt = (number: number, fence: number): Attempt => ({
-    key: "key-1",
     reference: "ref-1",
     number,
     fence,
@@ -101,24 +112,13 @@ describe("payments in SQLite", () => {
     });
   });
 
-  it("one asker at a time finds out an open outcome, and an asker that died is succeeded", async () => {
-    const payment = await opened(1, 10);
-    expect(await payments.beginInquiry(payment, 10_000)).toBe(true);
-    expect(await payments.beginInquiry(payment, 10_000)).toBe(false);
-    await payments.endInquiry(payment);
-    expect(await payments.beginInquiry(payment, 1)).toBe(true);
-    await until("the inquiry has run out", () => payments.beginInquiry(payment, 10_000));
-  });
-
-  it("finds a payment by the fence of its latest attempt, and no other payment under the same key", async () => {
-    const { paymentId } = await opened(1, 10);
-    const owner = { key: "key-1", tenant: "acme", user: "user-1" };
-    expect(await payments.findByAttempt({ ...owner, fence: 10 })).toMatchObject({ paymentId });
-    expect(await payments.findByAttempt({ ...owner, fence: 11 })).toBeUndefined();
-    expect(await payments.findByAttempt({ ...owner, fence: 10, user: "user-2" })).toBeUndefined();
-    await opened(2, 20);
-    expect(await payments.findByAttempt({ ...owner, fence: 10 })).toBeUndefined();
-    expect(await payments.findByAttempt({ ...owner, fence: 20 })).toMatchObject({ paymentId });
+  it("of twelve attempts at once one opens the row, and all that were not overtaken get that one", async () => {
+    const fences = Array.from({ length: 12 }, (_, index) => index + 1);
+    const all = await Promise.all(fences.map((fence) => payments.open(request, attempt(fence, fence))));
+    const rows = all.filter((each) => each !== "overtaken");
+    expect(all.at(-1)).not.toBe("overtaken");
+    expect(new Set(rows.map(({ paymentId }) => paymentId)).size).toBe(1);
+    expect(await payments.countByStatus()).toEqual({ requested: 1 });
   });
 
   it("finds a payment for its tenant only", async () => {
@@ -148,6 +148,8 @@ describe("small parts", () => {
     expect(readConfig({})).toMatchObject({
       port: 3000,
       host: "127.0.0.1",
+      databaseUrl: undefined,
+      keyStoreUrl: undefined,
       gatewayUrl: undefined,
       gatewayTimeoutMs: 3000,
       leaseMs: 30_000,

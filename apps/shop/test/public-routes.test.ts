@@ -36,6 +36,7 @@ describe("what needs no token", () => {
         { operation: "payment.create", method: "POST", path: "/payments", required: true, profile: "adr-007" },
         { operation: "payment.refund", method: "POST", path: "/payments/{paymentId}/refunds", profile: "ietf" },
         { operation: "order.create", method: "POST", path: "/orders", profile: "polling", inFlight: "accepted" },
+        { operation: "order.pay", method: "POST", path: "/orders/{orderId}/pay", profile: "ietf" },
         { operation: "user.patch", method: "PATCH", path: "/users/{userId}", required: false, profile: "ietf" },
       ],
       key: { length: { min: 36, max: 36 } },

@@ -5,10 +5,9 @@ import { expectProblem } from "./support/problem.ts";
 import { newFolder } from "./support/program.ts";
 import { send, startShop, type Reply, type Sending, type Shop } from "./support/shop.ts";
 
-const settings = { GATEWAY_URL: "http://127.0.0.1:9" };
 let shop: Shop;
 beforeAll(async () => {
-  shop = await startShop({ SHOP_DATA: newFolder(), ...settings });
+  shop = await startShop({ SHOP_DATA: newFolder() });
 });
 const newUser = () => `${shop.url}/users/u-${randomUUID()}`;
 const put = (url: string, body: unknown, headers: Sending["headers"] = {}) =>
@@ -60,6 +59,21 @@ describe("users", () => {
     }
     expect((await send(url)).body).toMatchObject({ name: "Anna" });
     expect((await patch(url, { age: 7 }, { "if-match": `${old}, ${current}` })).status).toBe(200);
+  });
+
+  it("a body that is nested deeper than it could be written again is refused with 400", async () => {
+    const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+    const url = newUser();
+    expectProblem(await put(url, { name: "Ann", deep: nested(100) }), 400, "validation");
+    const created = await put(url, { name: "Ann", deep: nested(99) });
+    expect(created.status, created.text).toBe(201);
+    expectProblem(await patch(url, { deep: nested(100) }, { "if-match": tagOf(created) }), 400, "validation");
+    const far = await fetch(newUser(), {
+      method: "PUT",
+      headers: { authorization: "Bearer demo-1", "content-type": "application/json" },
+      body: `{"name":"Ann","deep":${"[".repeat(20_000)}${"]".repeat(20_000)}}`,
+    });
+    expect(far.status).toBe(400);
   });
 
   it("DELETE: 204, then 404; and the tags of a user that comes back are new", async () => {
@@ -114,8 +128,8 @@ describe("users", () => {
     const SHOP_DATA = newFolder();
     const lease = { IDEMPOTENCY_LEASE_MS: "1500" };
     const [slow, quick] = await Promise.all([
-      startShop({ SHOP_DATA, ...settings, ...lease, SHOP_HANDLER_DELAY_MS: "60000" }),
-      startShop({ SHOP_DATA, ...settings, ...lease }),
+      startShop({ SHOP_DATA, ...lease, SHOP_HANDLER_DELAY_MS: "60000" }),
+      startShop({ SHOP_DATA, ...lease }),
     ]);
     const tag = tagOf(await put(`${quick.url}/users/ann`, { name: "Ann" }));
     const key = randomUUID();

@@ -1,6 +1,6 @@
 /** Accounts: a balance, changed by transactions with an id of their own, or compared and set. Starts at 0 on first use. */
 import { createOnce } from "ichido/guards";
-import { change, select, type Sql } from "../sql.ts";
+import { change, select, type Sql } from "../database/database.ts";
 
 export interface Account {
   readonly accountId: string;
@@ -34,16 +34,16 @@ export type SetBalanceResult =
   | { readonly outcome: "set" | "same"; readonly account: Account }
   | { readonly outcome: "changed"; readonly account: Account };
 
-export const accountMigrations: readonly string[] = [
-  `CREATE TABLE accounts (
-     tenant TEXT NOT NULL, account_id TEXT NOT NULL, balance INTEGER NOT NULL CHECK (balance >= 0),
-     version INTEGER NOT NULL, PRIMARY KEY (tenant, account_id)
-   ) STRICT;
-   CREATE TABLE account_transactions (
-     tenant TEXT NOT NULL, account_id TEXT NOT NULL, transaction_id TEXT NOT NULL,
-     type TEXT NOT NULL CHECK (type IN ('deposit', 'withdrawal')), amount INTEGER NOT NULL CHECK (amount > 0),
-     balance INTEGER NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (tenant, account_id, transaction_id)
-   ) STRICT;`,
+export const accountTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS accounts (
+    tenant {id} NOT NULL, account_id {id} NOT NULL, balance {integer} NOT NULL CHECK (balance >= 0),
+    version {integer} NOT NULL, PRIMARY KEY (tenant, account_id)
+  ){table}`,
+  `CREATE TABLE IF NOT EXISTS account_transactions (
+    tenant {id} NOT NULL, account_id {id} NOT NULL, transaction_id {id} NOT NULL,
+    type {name} NOT NULL CHECK (type IN ('deposit', 'withdrawal')), amount {integer} NOT NULL CHECK (amount > 0),
+    balance {integer} NOT NULL, created_at {name} NOT NULL, PRIMARY KEY (tenant, account_id, transaction_id)
+  ){table}`,
 ];
 
 export async function findAccount(on: Sql, { tenant, accountId }: AccountName): Promise<Account> {
@@ -54,8 +54,19 @@ export async function findAccount(on: Sql, { tenant, accountId }: AccountName): 
 }
 
 /**
+ * Before a transaction, not inside one: an insert that finds its row there keeps a shared lock on it, and two transactions
+ * that then both wanted to change the row would wait for each other.
+ */
+export async function ensureAccount(on: Sql, { tenant, accountId }: AccountName): Promise<void> {
+  const [row] = await select(on)`SELECT 1 FROM accounts WHERE tenant = ${tenant} AND account_id = ${accountId}`;
+  if (row !== undefined) return;
+  const key = { tenant, account_id: accountId };
+  await createOnce(on, { table: "accounts", key, content: {}, other: { balance: 0, version: 0 } });
+}
+
+/**
  * The natural key decides first, whatever the balance is by now: a withdrawal sent again after the money has gone is still
- * the one that was made. The caller rolls back on a refusal, so that a refused id stays free.
+ * the one that was made. The caller has ensured the account, and rolls back on a refusal, so that a refused id stays free.
  */
 export async function postTransfer(on: Sql, name: AccountName, transfer: Transfer): Promise<PostResult> {
   const { tenant, accountId } = name;
@@ -70,7 +81,6 @@ export async function postTransfer(on: Sql, name: AccountName, transfer: Transfe
   if (created.outcome === "conflict") return { outcome: "conflict" };
   if (created.outcome === "same") return { outcome: "same", transfer: await findTransfer(on, name, transfer) };
 
-  await ensureAccount(on, name);
   const [least, most, difference] =
     type === "deposit" ? [0, Number.MAX_SAFE_INTEGER - amount, amount] : [amount, Number.MAX_SAFE_INTEGER, -amount];
   const changed = await change(
@@ -84,14 +94,13 @@ export async function postTransfer(on: Sql, name: AccountName, transfer: Transfe
   return { outcome: "posted", transfer: { ...transfer, balance, createdAt } };
 }
 
-/** Compare and set. Blind to A-B-A: a balance that went away and came back looks untouched; versions would tell. */
+/** Compare and set, on an account that was ensured. Blind to A-B-A: a balance that went away and came back looks untouched; versions would tell. */
 export async function setBalance(
   on: Sql,
   name: AccountName,
   { newBalance, previousBalance }: { readonly newBalance: number; readonly previousBalance: number },
 ): Promise<SetBalanceResult> {
   const { tenant, accountId } = name;
-  await ensureAccount(on, name);
   const changed =
     newBalance === previousBalance
       ? 0
@@ -108,9 +117,4 @@ async function findTransfer(on: Sql, name: AccountName, transfer: Transfer): Pro
     on,
   )`SELECT balance, created_at FROM account_transactions WHERE tenant = ${name.tenant} AND account_id = ${name.accountId} AND transaction_id = ${transfer.transactionId}`;
   return { ...transfer, balance: row?.balance ?? 0, createdAt: row?.created_at ?? "" };
-}
-
-async function ensureAccount(on: Sql, { tenant, accountId }: AccountName): Promise<void> {
-  const key = { tenant, account_id: accountId };
-  await createOnce(on, { table: "accounts", key, content: {}, other: { balance: 0, version: 0 } });
 }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { inTransaction, openDatabase, patiently } from "../database.ts";
+import { inTransaction, openDatabase, patiently } from "../database/sqlite-file.ts";
 
 export interface Charge {
   readonly chargeId: string;

@@ -1,4 +1,6 @@
 /** The gateway port spoken in the protocol of the bank in `src/bank`. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { reasonOf, StartError } from "../errors.ts";
 import type { PaymentGateway } from "./payment-gateway.ts";
 
 export interface BankGatewayOptions {
@@ -84,4 +86,29 @@ function expectId(reply: Reply & { readonly kind: "answered" }, member: string):
   const id = reply.body[member];
   if (reply.status < 300 && typeof id === "string") return id;
   throw new Error(`the bank answered ${reply.status} ${JSON.stringify(reply.body)} to an order`);
+}
+
+const LOOK_MS = 5_000;
+const LOOK_AGAIN_MS = 250;
+
+/** At start: a bank answers there, perhaps after a moment, because it may be starting too. */
+export async function requireBank(url: string): Promise<void> {
+  const deadline = performance.now() + LOOK_MS;
+  for (;;) {
+    const fault = await faultOf(url, AbortSignal.timeout(LOOK_MS));
+    if (fault === undefined) return;
+    if (performance.now() > deadline) throw new StartError(`cannot use the bank at ${url} (GATEWAY_URL): ${fault}`);
+    await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+async function faultOf(url: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${url}/charges?reference=is-anybody-there`, { signal, redirect: "error" });
+    const body = (await response.json()) as { readonly charges?: unknown } | null;
+    return Array.isArray(body?.charges) ? undefined : "what answers there is not the bank";
+  } catch (error) {
+    if (error instanceof SyntaxError) return "what answers there is not the bank";
+    return signal.aborted ? "it does not answer" : reasonOf(error);
+  }
 }

@@ -1,23 +1,31 @@
 /** `/accounts`: natural keys and compare and set in place of an Idempotency-Key. */
 import { Router, type Request, type Response } from "express";
 import { checkBalances, checkTransfer, type BalanceInput } from "../accounts/account-input.ts";
-import { findAccount, postTransfer, setBalance, type AccountName, type Transfer } from "../accounts/account.ts";
-import type { SqlDatabase } from "../sql.ts";
+import {
+  ensureAccount,
+  findAccount,
+  postTransfer,
+  setBalance,
+  type AccountName,
+  type Transfer,
+} from "../accounts/account.ts";
+import type { Database } from "../database/database.ts";
 import { caller } from "./authentication.ts";
 import { inputOf, jsonBody } from "./json-body.ts";
 import { idOf } from "./path-id.ts";
 import { allow, ShopError } from "./problems.ts";
 
-export function accountRoutes({ reads, transactions }: SqlDatabase): Router {
+export function accountRoutes({ direct, transactions }: Database): Router {
   const router = Router();
 
   router.get("/:accountId", async (request, response) => {
-    response.set("Cache-Control", "private, no-cache").json(await findAccount(reads, nameOf(request)));
+    response.set("Cache-Control", "private, no-cache").json(await findAccount(direct, nameOf(request)));
   });
   router.all("/:accountId", allow("GET", "HEAD"));
 
   router.post("/:accountId/transactions", jsonBody(checkTransfer), async (request: Request, response: Response) => {
     const name = nameOf(request);
+    await ensureAccount(direct, name);
     const result = await transactions.run(async (_tx, sql) => {
       const posted = await postTransfer(sql, name, inputOf<Transfer>(request));
       // Thrown inside, so that the transaction's id is rolled back with it and stays free.
@@ -30,6 +38,7 @@ export function accountRoutes({ reads, transactions }: SqlDatabase): Router {
 
   router.put("/:accountId/balance", jsonBody(checkBalances), async (request: Request, response: Response) => {
     const name = nameOf(request);
+    await ensureAccount(direct, name);
     const result = await transactions.run((_tx, sql) => setBalance(sql, name, inputOf<BalanceInput>(request)));
     const { account } = result;
     if (result.outcome === "changed") {

@@ -5,9 +5,13 @@ import type { StoreStats } from "ichido";
 export interface HomePageFacts {
   readonly origin: string;
   readonly gatewayUrl: string;
+  readonly database: string;
+  /** Where they are kept. */
+  readonly keys: string;
   readonly demoToken: string | undefined;
   readonly records: StoreStats;
   readonly byStatus: Readonly<Record<string, number>>;
+  readonly orders: number;
 }
 
 const style = `
@@ -29,12 +33,14 @@ const styleHash = createHash("sha256").update(style).digest("base64");
 export const homePage = {
   contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 
-  render({ origin, gatewayUrl, demoToken, records, byStatus }: HomePageFacts): string {
+  render(facts: HomePageFacts): string {
+    const { origin, gatewayUrl, database, keys, demoToken, records, byStatus, orders } = facts;
     const token = demoToken ?? "$TOKEN";
     const counts: readonly (readonly [string, number])[] = [
       ["payments captured", byStatus.captured ?? 0],
       ["payments declined", byStatus.declined ?? 0],
       ["payments open", (byStatus.requested ?? 0) + (byStatus.unknown ?? 0)],
+      ["orders", orders],
       ["keys stored", records.records],
       ["keys in flight", records.processing],
     ];
@@ -51,6 +57,11 @@ export const homePage = {
 <p class="lead">A payment service that charges once, however often it is asked.</p>
 <p>The shop keeps payments and idempotency keys; a bank, a process of its own, keeps the ledger of what was really
 charged. Reload this page to see the counts move.</p>
+<ul>
+<li>shop: <code>${escape(origin)}</code>, payments, orders, accounts and users in ${escape(database)}</li>
+<li>idempotency keys: ${escape(keys)}</li>
+<li>bank: <code>${escape(gatewayUrl)}</code></li>
+</ul>
 <dl class="counts">
 ${counts.map(([name, value]) => `<div><dt>${escape(name)}</dt><dd>${value}</dd></div>`).join("\n")}
 </dl>

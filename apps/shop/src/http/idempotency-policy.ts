@@ -2,7 +2,7 @@
 import type { Request } from "express";
 import type { Ichido } from "ichido";
 import { policyOf, type Policy, type PublishedRoute } from "ichido/policy";
-import { orderOperation } from "./order-routes.ts";
+import { orderOperation, payOperation } from "./order-routes.ts";
 import { paymentOperation } from "./payment-routes.ts";
 import { refundOperation } from "./refund-routes.ts";
 import { userPatchOperation } from "./user-routes.ts";
@@ -11,6 +11,7 @@ export const keyedRoutes: readonly PublishedRoute<Request>[] = [
   { method: "POST", path: "/payments", options: paymentOperation },
   { method: "POST", path: "/payments/:paymentId/refunds", options: refundOperation },
   { method: "POST", path: "/orders", options: orderOperation },
+  { method: "POST", path: "/orders/:orderId/pay", options: payOperation },
   { method: "PATCH", path: "/users/:userId", options: userPatchOperation },
 ];
 

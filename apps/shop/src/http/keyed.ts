@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Request } from "express";
 import type { Context } from "ichido";
-import type { Attempt } from "../payments/payment-repository.ts";
+import type { Attempt } from "../payments/attempts.ts";
 
 /** The context of a request that ichido let through to its handler. */
 export function contextOf(request: Request): Context {
@@ -13,7 +13,7 @@ export function contextOf(request: Request): Context {
 /** `effect` names the external effect: with the key and the content it makes the bank's reference. */
 export function attemptOf(key: Context, effect: string): Attempt {
   const { attempt: number, fence, signal } = key;
-  return { key: key.key, reference: key.reference(effect), number, fence, signal };
+  return { reference: key.reference(effect), number, fence, signal };
 }
 
 /** For demonstrations: time to send a second request, or to pull the plug. */

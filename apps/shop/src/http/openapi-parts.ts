@@ -10,9 +10,14 @@ export const amount = {
 export const dateTime = { type: "string", format: "date-time" } as const;
 const text = { type: "string" } as const;
 
-export const retryAfter = { "Retry-After": { description: "seconds", schema: { type: "integer", minimum: 1 } } };
-export const location = { Location: { schema: { type: "string" } } };
-export const etag = { ETag: { schema: text } };
+const seconds = { description: "seconds", schema: { type: "integer", minimum: 1 } } as const;
+export const retryAfter = { "Retry-After": { required: true, ...seconds } };
+export const perhapsRetryAfter = { "Retry-After": { required: false, ...seconds } };
+export const location = { Location: { required: true, schema: { type: "string", format: "uri-reference" } } };
+export const etag = { ETag: { required: true, schema: { type: "string", pattern: '^"' } } };
+export const replayed = { "Idempotency-Replayed": { required: true, schema: { const: "true" } } };
+/** Where the stored answer has the status of the first one. */
+export const perhapsReplayed = { "Idempotency-Replayed": { required: false, schema: { const: "true" } } };
 
 export function json(schema: string) {
   return { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } };
@@ -20,6 +25,10 @@ export function json(schema: string) {
 
 export function answer(description: string, schema: string, headers: object = {}) {
   return { description, headers, content: json(schema) };
+}
+
+export function other(description: string, mediaType: string, schema: object = text) {
+  return { description, content: { [mediaType]: { schema } } };
 }
 
 export function problem(description: string, headers: object = {}) {
@@ -46,6 +55,10 @@ export function key(required: boolean, schema: object = { type: "string", minLen
 
 export function inPath(name: string, schema: object = { type: "string", minLength: 1, maxLength: 64 }) {
   return { name, in: "path", required: true, schema };
+}
+
+export function inQuery(name: string, schema: object = { type: "string", minLength: 1, maxLength: 64 }) {
+  return { name, in: "query", required: true, schema };
 }
 
 export function condition(name: "If-Match" | "If-None-Match") {

@@ -44,6 +44,14 @@ export const schemas = {
     version: { type: "integer" },
     createdAt: dateTime,
   }),
+  OrderPayment: object({ amount }),
+  PaidOrder: object({ orderId: id, status: { const: "paid" }, note: { const: "already paid" } }, ["orderId", "status"]),
+  Notifications: object({
+    notifications: {
+      type: "array",
+      items: object({ orderId: id, eventId: text, message: text, createdAt: dateTime }),
+    },
+  }),
   Operation: object(
     {
       operationId: text,
@@ -67,18 +75,21 @@ export const schemas = {
   UserInput: { ...object({ name: { type: "string", minLength: 1, maxLength: 200 } }), additionalProperties: true },
   UserPatch: { type: "object", description: "JSON merge patch (RFC 7396)", additionalProperties: true },
   User: { ...object({ userId: id, name: text }), additionalProperties: true },
-  Problem: object(
-    {
-      type: { type: "string", format: "uri" },
-      title: text,
-      status: { type: "integer" },
-      detail: text,
-      code: {
-        type: "string",
-        description: `of the shop: ${Object.keys(problems).join(", ")}; of the keys: see the policy`,
+  Problem: {
+    additionalProperties: true,
+    ...object(
+      {
+        type: { type: "string", format: "uri" },
+        title: text,
+        status: { type: "integer" },
+        detail: text,
+        code: {
+          type: "string",
+          description: `of the shop: ${Object.keys(problems).join(", ")}; of the keys: see the policy`,
+        },
+        retryable: { type: "boolean" },
       },
-      retryable: { type: "boolean" },
-    },
-    ["type", "title", "status", "code"],
-  ),
+      ["type", "title", "status", "code"],
+    ),
+  },
 } as const;

@@ -6,17 +6,21 @@ import {
   condition,
   etag,
   inPath,
+  inQuery,
   key,
   location,
+  object,
+  other,
+  perhapsReplayed,
+  perhapsRetryAfter,
   problem,
+  replayed,
   retryAfter,
   unauthorized,
   uuid,
 } from "./openapi-parts.ts";
 import { schemas } from "./openapi-schemas.ts";
 
-const plain = (description: string) => ({ responses: { "200": { description } } });
-const replayed = { "Idempotency-Replayed": { schema: { const: "true" } } };
 const notFound = { "404": problem("not-found") };
 const gatewayProblems = {
   "503": problem("gateway-unavailable or store-unavailable: nothing was done", retryAfter),
@@ -34,8 +38,8 @@ const payments = {
         "200": answer("The stored answer to this key and content", "Payment", { ...location, ...replayed }),
         "202": answer("The bank has not answered: settled within seconds", "Payment", { ...location, ...retryAfter }),
         "400": problem("validation, idempotency-key-required or idempotency-key-invalid"),
-        "402": problem("card-declined; stored, and replayed as 402"),
-        "409": problem("idempotency-key-reused, idempotency-in-flight or outcome-unknown", retryAfter),
+        "402": problem("card-declined; stored, and replayed as 402", perhapsReplayed),
+        "409": problem("idempotency-key-reused, idempotency-in-flight or outcome-unknown", perhapsRetryAfter),
         ...bodyProblems,
         ...gatewayProblems,
       },
@@ -61,11 +65,14 @@ const payments = {
       parameters: [inPath("paymentId", uuid), key(true)],
       requestBody: body("RefundInput"),
       responses: {
-        "201": answer("Refunded; the same again for the same key", "Refund"),
+        "201": answer("Refunded; the same again for the same key", "Refund", perhapsReplayed),
         "400": problem("validation, idempotency-key-required or idempotency-key-invalid"),
-        "402": problem("refund-declined"),
+        "402": problem("refund-declined", perhapsReplayed),
         ...notFound,
-        "409": problem("amount-exceeds, illegal-transition, idempotency-in-flight or outcome-unknown", retryAfter),
+        "409": problem("amount-exceeds, illegal-transition, idempotency-in-flight or outcome-unknown", {
+          ...perhapsRetryAfter,
+          ...perhapsReplayed,
+        }),
         "422": problem("idempotency-key-reused"),
         ...bodyProblems,
         ...gatewayProblems,
@@ -83,7 +90,11 @@ const orders = {
       parameters: [key(true)],
       requestBody: body("OrderInput"),
       responses: {
-        "201": answer("Ordered; the same again for the same key", "Order", { ...location, ...etag }),
+        "201": answer("Ordered; the same again for the same key", "Order", {
+          ...location,
+          ...etag,
+          ...perhapsReplayed,
+        }),
         "202": answer("The first request still runs: ask there", "Operation", { ...location, ...retryAfter }),
         "400": problem("validation, unknown-product, idempotency-key-required or idempotency-key-invalid"),
         "409": problem("idempotency-key-reused"),
@@ -114,6 +125,34 @@ const orders = {
         "304": { description: "Unchanged" },
         ...unauthorized,
         ...notFound,
+      },
+    },
+  },
+  "/orders/{orderId}/pay": {
+    post: {
+      operationId: "payOrder",
+      summary: "Pay an order, once; its notification and the reduction of stock follow",
+      parameters: [inPath("orderId"), key(true)],
+      requestBody: body("OrderPayment"),
+      responses: {
+        "200": answer("Paid, now or before; the same again for the same key", "PaidOrder", perhapsReplayed),
+        "400": problem("validation, idempotency-key-required or idempotency-key-invalid"),
+        "404": problem("not-found; stored", perhapsReplayed),
+        "409": problem("amount-mismatch or idempotency-in-flight", { ...perhapsRetryAfter, ...perhapsReplayed }),
+        "422": problem("idempotency-key-reused"),
+        ...bodyProblems,
+      },
+    },
+  },
+  "/notifications": {
+    get: {
+      operationId: "getNotifications",
+      summary: "What was sent about an order",
+      parameters: [inQuery("orderId")],
+      responses: {
+        "200": answer("The notifications", "Notifications"),
+        "400": problem("validation"),
+        ...unauthorized,
       },
     },
   },
@@ -209,10 +248,10 @@ const users = {
       parameters: [inPath("userId"), condition("If-Match"), key(false)],
       requestBody: body("UserPatch"),
       responses: {
-        "200": answer("Changed", "User", etag),
+        "200": answer("Changed; the same again for the same key", "User", { ...etag, ...perhapsReplayed }),
         "400": problem("validation or idempotency-key-invalid"),
         ...notFound,
-        "409": problem("idempotency-in-flight", retryAfter),
+        "409": problem("idempotency-in-flight", perhapsRetryAfter),
         "422": problem("idempotency-key-reused"),
         ...bodyProblems,
         ...preconditions,
@@ -225,6 +264,28 @@ const users = {
       responses: { "204": { description: "Deleted" }, ...unauthorized, ...notFound, ...preconditions },
     },
   },
+};
+
+const anything = { type: "object", additionalProperties: true };
+const health = object({ status: { type: "string" } });
+
+function publicly(operationId: string, summary: string, ok: object, others: object = {}) {
+  return { get: { operationId, summary, security: [], responses: { "200": ok, ...others } } };
+}
+
+const open = {
+  "/": publicly("getHome", "What runs here, its counts, and commands to try", other("A page", "text/html")),
+  "/healthz": publicly("getHealth", "The process runs", other("It does", "application/json", health)),
+  "/readyz": publicly("getReadiness", "Keys can be claimed", other("Ready", "application/json", anything), {
+    "503": other("Not ready", "application/json", anything),
+  }),
+  "/metrics": publicly("getMetrics", "Prometheus text", other("Metrics", "text/plain")),
+  "/openapi.json": publicly("getDescription", "This document", other("It", "application/json", anything)),
+  "/.well-known/idempotency": publicly(
+    "getIdempotencyPolicy",
+    "The idempotency policy",
+    other("The policy", "application/json", anything),
+  ),
 };
 
 export const openapi = {
@@ -240,16 +301,7 @@ export const openapi = {
     ...orders,
     ...accounts,
     ...users,
-    "/healthz": { get: { security: [], summary: "The process runs", ...plain("It does") } },
-    "/readyz": {
-      get: {
-        security: [],
-        summary: "Keys can be claimed",
-        responses: { "200": { description: "Ready" }, "503": { description: "Not ready" } },
-      },
-    },
-    "/metrics": { get: { security: [], summary: "Prometheus text", ...plain("Metrics") } },
-    "/.well-known/idempotency": { get: { security: [], summary: "The idempotency policy", ...plain("The policy") } },
+    ...open,
   },
   components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } }, schemas },
 } as const;

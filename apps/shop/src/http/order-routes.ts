@@ -2,11 +2,13 @@
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import type { Ichido, RouteOptions } from "ichido";
 import { idempotency } from "ichido/express";
+import type { OrderEvents } from "../events/order-events.ts";
 import { newId } from "../ids.ts";
 import { productOf, stockOf } from "../orders/catalogue.ts";
-import { checkOrder } from "../orders/order-input.ts";
+import { checkOrder, checkOrderPayment, type OrderPayment } from "../orders/order-input.ts";
 import { findOrder, placeOrder, type Order, type OrderName, type OrderRequest } from "../orders/order.ts";
-import type { SqlDatabase } from "../sql.ts";
+import { payOrder, type PayResult } from "../orders/pay-order.ts";
+import type { Database } from "../database/database.ts";
 import { sendAnswer, type Answer } from "./answer.ts";
 import { caller } from "./authentication.ts";
 import { etagOf, sendTagged } from "./etag.ts";
@@ -14,11 +16,12 @@ import { inputOf, jsonBody } from "./json-body.ts";
 import { contextOf, dawdle } from "./keyed.ts";
 import { operationUrl } from "./operation-routes.ts";
 import { idOf } from "./path-id.ts";
-import { allow, ShopError } from "./problems.ts";
+import { allow, problemAnswer, ShopError } from "./problems.ts";
 
 export interface OrderRouteOptions {
   readonly ichido: Ichido<Request>;
-  readonly database: SqlDatabase;
+  readonly database: Database;
+  readonly events: OrderEvents;
   readonly handlerDelayMs: number;
 }
 
@@ -30,6 +33,14 @@ export const orderOperation: RouteOptions<Request> = {
   statusUrl: operationUrl,
 };
 
+/** State, event and answer are one commit, so an attempt that left no answer has paid nothing. */
+export const payOperation: RouteOptions<Request> = {
+  operation: "order.pay",
+  profile: "ietf",
+  onUnknown: "rerun",
+  labels: ({ params }) => ({ order: String(params.orderId) }),
+};
+
 /** Before the key is looked at, like every body that cannot be right. */
 const knownProduct: RequestHandler = (request, _response, next) => {
   const { productId } = inputOf<OrderRequest>(request);
@@ -37,8 +48,8 @@ const knownProduct: RequestHandler = (request, _response, next) => {
   next();
 };
 
-export function orderRoutes({ ichido, database, handlerDelayMs }: OrderRouteOptions): Router {
-  const { reads, transactions } = database;
+export function orderRoutes({ ichido, database, events, handlerDelayMs }: OrderRouteOptions): Router {
+  const { direct, transactions } = database;
   const router = Router();
 
   router.post(
@@ -68,21 +79,37 @@ export function orderRoutes({ ichido, database, handlerDelayMs }: OrderRouteOpti
     sendAnswer(response, orderAnswer(placed.outcome === "created" ? 201 : 200, placed.order));
   });
   router.get("/:orderId", async (request, response) => {
-    const order = await findOrder(reads, nameOf(request));
+    const order = await findOrder(direct, nameOf(request));
     if (order === undefined) throw new ShopError("not-found", "no order of your tenant has this id");
     sendTagged(request, response, order);
   });
   router.all("/:orderId", allow("GET", "HEAD", "PUT"));
 
+  router.post(
+    "/:orderId/pay",
+    jsonBody(checkOrderPayment),
+    idempotency(ichido, payOperation),
+    async (request: Request) => {
+      const key = contextOf(request);
+      await dawdle(handlerDelayMs);
+      const name = nameOf(request);
+      const { amount } = inputOf<OrderPayment>(request);
+      await key.transaction(transactions, async (_tx, sql) =>
+        payAnswer(name, await payOrder(sql, events, name, amount)),
+      );
+    },
+  );
+  router.all("/:orderId/pay", allow("POST"));
+
   return router;
 }
 
-export function productRoutes({ reads }: SqlDatabase): Router {
+export function productRoutes({ direct }: Database): Router {
   const router = Router();
   router.get("/:productId", async (request, response) => {
     const product = productOf(request.params.productId);
     if (product === undefined) throw new ShopError("not-found", "the catalogue has no such product");
-    response.set("Cache-Control", "private, no-cache").json({ ...product, stock: await stockOf(reads, product) });
+    response.set("Cache-Control", "private, no-cache").json({ ...product, stock: await stockOf(direct, product) });
   });
   router.all("/:productId", allow("GET", "HEAD"));
   return router;
@@ -95,6 +122,24 @@ function orderAnswer(status: number, order: Order): Answer {
     etag: etagOf(JSON.stringify(order)),
   };
   return { status, headers, body: order };
+}
+
+function payAnswer({ orderId }: OrderName, result: PayResult): Answer {
+  switch (result.outcome) {
+    case "paid":
+    case "already":
+      return {
+        status: 200,
+        headers: { "content-type": "application/json; charset=utf-8" },
+        body: { orderId, status: "paid", ...(result.outcome === "already" ? { note: "already paid" } : {}) },
+      };
+    case "absent":
+      return problemAnswer(new ShopError("not-found", "no order of your tenant has this id"));
+    case "mismatch":
+      return problemAnswer(
+        new ShopError("amount-mismatch", `the order costs ${result.order.amount} ${result.order.currency}`),
+      );
+  }
 }
 
 function nameOf(request: Request): OrderName {

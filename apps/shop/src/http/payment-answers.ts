@@ -1,5 +1,7 @@
 /** A payment as the API tells it. */
+import type { VerifyAnswer } from "ichido";
 import type { Payment } from "../payments/payment.ts";
+import type { RecoverPaymentResult } from "../payments/recover-payment.ts";
 import type { Answer } from "./answer.ts";
 import { problemAnswer, ShopError } from "./problems.ts";
 
@@ -38,4 +40,10 @@ export function settledAnswer(payment: Payment): Answer {
     headers: { "content-type": "application/json; charset=utf-8", location: `/payments/${paymentId}` },
     body: paymentView(payment),
   };
+}
+
+export function paymentVerdict(recovered: RecoverPaymentResult): VerifyAnswer {
+  return recovered.outcome === "settled"
+    ? { verdict: "found", response: settledAnswer(recovered.payment) }
+    : { verdict: recovered.outcome };
 }

@@ -1,6 +1,6 @@
 /** `/payments`: requests in, use cases called, answers out. */
 import { Router, type Request, type Response } from "express";
-import type { Ichido, OnUnknown, RouteOptions } from "ichido";
+import type { Ichido, RouteOptions } from "ichido";
 import { idempotency } from "ichido/express";
 import { createPayment, type PaymentPorts } from "../payments/create-payment.ts";
 import { checkPaymentInput, type PaymentInput } from "../payments/payment-input.ts";
@@ -10,10 +10,12 @@ import { caller } from "./authentication.ts";
 import { sendTagged } from "./etag.ts";
 import { inputOf, jsonBody } from "./json-body.ts";
 import { attemptOf, contextOf, dawdle } from "./keyed.ts";
-import { interimAnswer, paymentView, settledAnswer } from "./payment-answers.ts";
+import { interimAnswer, paymentVerdict, paymentView, settledAnswer } from "./payment-answers.ts";
+import { uuidOf } from "./path-id.ts";
 import { allow, ShopError } from "./problems.ts";
 
-const CHARGE = "bank.charge";
+/** Names the effect in the bank's reference. */
+export const CHARGE = "bank.charge";
 
 export interface PaymentRouteOptions {
   readonly ichido: Ichido<Request>;
@@ -35,7 +37,13 @@ export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOpt
   router.post(
     "/",
     jsonBody(checkPaymentInput),
-    idempotency(ichido, { ...paymentOperation, onUnknown: askTheBank(ports) }),
+    idempotency(ichido, {
+      ...paymentOperation,
+      // When an attempt vanished without a word, the bank knows what became of the reference.
+      onUnknown: {
+        verify: async ({ reference, signal }) => paymentVerdict(await recoverPayment(ports, reference(CHARGE), signal)),
+      },
+    }),
     async (request: Request, response: Response) => {
       const key = contextOf(request);
       await dawdle(handlerDelayMs);
@@ -62,23 +70,11 @@ export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOpt
   router.all("/", allow("POST"));
 
   router.get("/:paymentId", async (request, response) => {
-    const payment = await ports.payments.find(caller(request).tenant, request.params.paymentId);
+    const payment = await ports.payments.find(caller(request).tenant, uuidOf(request, "paymentId"));
     if (payment === undefined) throw new ShopError("not-found", "no payment of your tenant has this id");
     sendTagged(request, response, paymentView(payment));
   });
   router.all("/:paymentId", allow("GET", "HEAD"));
 
   return router;
-}
-
-/** When an attempt vanished without a word, the bank knows what became of the reference. */
-function askTheBank(ports: PaymentPorts): OnUnknown {
-  return {
-    verify: async (vanished) => {
-      const recovered = await recoverPayment(ports, vanished.reference(CHARGE), vanished.signal);
-      return recovered.outcome === "settled"
-        ? { verdict: "found", response: settledAnswer(recovered.payment) }
-        : { verdict: recovered.outcome };
-    },
-  };
 }

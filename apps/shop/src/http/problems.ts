@@ -11,6 +11,7 @@ export const problems = {
   "refund-declined": { status: 402, title: "The refund was declined" },
   "not-found": { status: 404, title: "There is no such resource" },
   "method-not-allowed": { status: 405, title: "The resource does not support this method" },
+  "amount-mismatch": { status: 409, title: "The amount is not the order's" },
   "amount-exceeds": { status: 409, title: "The amount is more than what is left" },
   "illegal-transition": { status: 409, title: "The resource's status does not allow this" },
   "transaction-exists": { status: 409, title: "The transaction exists with other content" },

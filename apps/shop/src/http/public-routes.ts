@@ -2,6 +2,7 @@
 import { Router, type Request } from "express";
 import type { Ichido } from "ichido";
 import type { ShopConfig } from "../config.ts";
+import { select, type Database } from "../database/database.ts";
 import type { PaymentRepository } from "../payments/payment-repository.ts";
 import { homePage } from "./home-page.ts";
 import { idempotencyPolicy } from "./idempotency-policy.ts";
@@ -12,31 +13,58 @@ import { allow } from "./problems.ts";
 export interface PublicRouteOptions {
   readonly config: ShopConfig;
   readonly ichido: Ichido<Request>;
+  readonly database: Database;
   readonly payments: PaymentRepository;
   readonly gatewayUrl: string;
 }
 
-export function publicRoutes({ config, ichido, payments, gatewayUrl }: PublicRouteOptions): Router {
+const DATABASES = { sqlite: "SQLite", postgres: "PostgreSQL", mysql: "MariaDB or MySQL" } as const;
+
+export function publicRoutes({ config, ichido, database, payments, gatewayUrl }: PublicRouteOptions): Router {
   const router = Router();
+  const { direct } = database;
   const metrics = shopMetrics(ichido, () => payments.countByStatus());
   const published = idempotencyPolicy(ichido);
   // A token of somebody's own is never printed.
   const demoToken = config.usesDefaultTokens ? "demo-1" : undefined;
 
   router.get("/", async (request, response) => {
-    const [records, byStatus] = await Promise.all([ichido.store.stats(), payments.countByStatus()]);
+    const [records, byStatus, orders] = await Promise.all([
+      ichido.store.stats(),
+      payments.countByStatus(),
+      select<{ total: number }>(direct)`SELECT count(*) AS total FROM orders`,
+    ]);
     response
       .set({ "Content-Security-Policy": homePage.contentSecurityPolicy, "Cache-Control": "no-store" })
       .set({ "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" })
       .type("html")
-      .send(homePage.render({ origin: originOf(request), gatewayUrl, demoToken, records, byStatus }));
+      .send(
+        homePage.render({
+          origin: originOf(request),
+          gatewayUrl,
+          database: DATABASES[direct.dialect],
+          keys: config.keyStoreUrl === undefined ? "in the same database" : "in Redis, with a marker in the database",
+          demoToken,
+          records,
+          byStatus,
+          orders: orders[0]?.total ?? 0,
+        }),
+      );
   });
   router.get("/healthz", (_request, response) => {
     response.json({ status: "ok" });
   });
   router.get("/readyz", async (_request, response) => {
-    const health = await ichido.health();
-    response.status(health.ok ? 200 : 503).json({ status: health.ok ? "ready" : "not-ready", ...health });
+    const [health, reachable] = await Promise.all([
+      ichido.health(),
+      direct.execute("SELECT 1", []).then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    const ok = health.ok && reachable;
+    const status = ok ? "ready" : "not-ready";
+    response.status(ok ? 200 : 503).json({ ...health, ok, status, database: { reachable } });
   });
   router.get("/metrics", async (_request, response) => {
     response.type("text/plain; version=0.0.4; charset=utf-8").send(await metrics.text());

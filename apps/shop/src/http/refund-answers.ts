@@ -1,4 +1,6 @@
 /** A refund as the API tells it. */
+import type { VerifyAnswer } from "ichido";
+import type { RecoverRefundResult } from "../payments/recover-refund.ts";
 import type { Refund } from "../payments/refund.ts";
 import type { Answer } from "./answer.ts";
 import { problemAnswer, ShopError } from "./problems.ts";
@@ -16,4 +18,10 @@ export function refundAnswer(refund: Refund): Answer {
     headers: { "content-type": "application/json; charset=utf-8" },
     body: { refundId, paymentId, amount, currency, status, refundedAmount, createdAt },
   };
+}
+
+export function refundVerdict(recovered: RecoverRefundResult): VerifyAnswer {
+  return recovered.outcome === "settled"
+    ? { verdict: "found", response: refundAnswer(recovered.refund) }
+    : { verdict: recovered.outcome };
 }

@@ -1,6 +1,6 @@
 /** `/payments/:paymentId/refunds` */
 import { Router, type Request, type Response } from "express";
-import type { Ichido, OnUnknown, RouteOptions } from "ichido";
+import type { Ichido, RouteOptions } from "ichido";
 import { idempotency } from "ichido/express";
 import { createRefund, type CreateRefundResult, type RefundPorts } from "../payments/create-refund.ts";
 import { checkRefundInput, type RefundInput } from "../payments/payment-input.ts";
@@ -9,10 +9,12 @@ import { sendAnswer } from "./answer.ts";
 import { caller } from "./authentication.ts";
 import { inputOf, jsonBody } from "./json-body.ts";
 import { attemptOf, contextOf, dawdle } from "./keyed.ts";
+import { uuidOf } from "./path-id.ts";
 import { allow, ShopError } from "./problems.ts";
-import { refundAnswer } from "./refund-answers.ts";
+import { refundAnswer, refundVerdict } from "./refund-answers.ts";
 
-const REFUND = "bank.refund";
+/** Names the effect in the bank's reference. */
+export const REFUND = "bank.refund";
 const PATH = "/:paymentId/refunds";
 
 export interface RefundRouteOptions {
@@ -32,14 +34,19 @@ export function refundRoutes({ ichido, ports, handlerDelayMs }: RefundRouteOptio
   router.post(
     PATH,
     jsonBody(checkRefundInput),
-    idempotency(ichido, { ...refundOperation, onUnknown: askTheBank(ports) }),
+    idempotency(ichido, {
+      ...refundOperation,
+      onUnknown: {
+        verify: async ({ reference, signal }) => refundVerdict(await recoverRefund(ports, reference(REFUND), signal)),
+      },
+    }),
     async (request: Request, response: Response) => {
       const key = contextOf(request);
       await dawdle(handlerDelayMs);
       const order = {
         ...inputOf<RefundInput>(request),
         ...caller(request),
-        paymentId: String(request.params.paymentId),
+        paymentId: uuidOf(request, "paymentId"),
       };
       const result = await createRefund(ports, order, attemptOf(key, REFUND), (call) => key.step(REFUND, call));
       if (result.outcome === "unreachable" && key.attempt === 1) key.release();
@@ -72,15 +79,4 @@ function refusal(result: Exclude<CreateRefundResult, { readonly outcome: "settle
     case "overtaken":
       return new ShopError("internal-error", "another attempt took over; retry with the same key to get its answer");
   }
-}
-
-function askTheBank(ports: RefundPorts): OnUnknown {
-  return {
-    verify: async (vanished) => {
-      const recovered = await recoverRefund(ports, vanished.reference(REFUND), vanished.signal);
-      return recovered.outcome === "settled"
-        ? { verdict: "found", response: refundAnswer(recovered.refund) }
-        : { verdict: recovered.outcome };
-    },
-  };
 }

@@ -3,7 +3,7 @@ import { Router, type Request, type Response } from "express";
 import type { Ichido, RouteOptions } from "ichido";
 import { idempotency } from "ichido/express";
 import { checkPreconditions, etagOfVersion } from "ichido/guards";
-import type { Sql, SqlDatabase } from "../sql.ts";
+import type { Database, Sql } from "../database/database.ts";
 import { checkUser, checkUserPatch } from "../users/user-input.ts";
 import { findUser, merge, writeUser, type User, type UserDocument, type UserName } from "../users/user.ts";
 import { sendAnswer, type Answer } from "./answer.ts";
@@ -17,7 +17,7 @@ const PATH = "/:userId";
 
 export interface UserRouteOptions {
   readonly ichido: Ichido<Request>;
-  readonly database: SqlDatabase;
+  readonly database: Database;
   readonly handlerDelayMs: number;
 }
 
@@ -30,11 +30,11 @@ export const userPatchOperation: RouteOptions<Request> = {
 };
 
 export function userRoutes({ ichido, database, handlerDelayMs }: UserRouteOptions): Router {
-  const { reads, transactions } = database;
+  const { direct, transactions } = database;
   const router = Router();
 
   router.get(PATH, async (request, response) => {
-    const user = await findUser(reads, nameOf(request));
+    const user = await findUser(direct, nameOf(request));
     if (user === undefined) throw absent();
     const etag = etagOfVersion(user.version);
     response.set({ ETag: etag, "Cache-Control": "private, no-cache" });

@@ -1,5 +1,5 @@
 /** The built-in catalogue. Prices are the shop's own; stock is counted in the database. */
-import { select, type Sql } from "../sql.ts";
+import { change, select, type Sql } from "../database/database.ts";
 
 export interface Product {
   readonly productId: string;
@@ -16,10 +16,13 @@ const products: readonly Product[] = [
 
 const STOCK_AT_FIRST = 100_000;
 
-export const stockMigrations: readonly string[] = [
-  `CREATE TABLE stock (product_id TEXT PRIMARY KEY, quantity INTEGER NOT NULL) STRICT;
-   INSERT INTO stock VALUES ${products.map(({ productId }) => `('${productId}', ${STOCK_AT_FIRST})`).join(", ")};`,
-];
+export const stockTable = `CREATE TABLE IF NOT EXISTS stock (
+  product_id {name} PRIMARY KEY, quantity {integer} NOT NULL
+){table}`;
+
+export const stockAtFirst: ReadonlyMap<string, number> = new Map(
+  products.map(({ productId }) => [productId, STOCK_AT_FIRST]),
+);
 
 export function productOf(productId: string): Product | undefined {
   return products.find((product) => product.productId === productId);
@@ -28,4 +31,12 @@ export function productOf(productId: string): Product | undefined {
 export async function stockOf(on: Sql, { productId }: Product): Promise<number> {
   const [row] = await select<{ quantity: number }>(on)`SELECT quantity FROM stock WHERE product_id = ${productId}`;
   return row?.quantity ?? 0;
+}
+
+/** What was paid is no longer for sale. May go below nothing: the order was paid, and somebody must buy more. */
+export async function takeFromStock(
+  on: Sql,
+  { productId, quantity }: { readonly productId: string; readonly quantity: number },
+): Promise<void> {
+  await change(on)`UPDATE stock SET quantity = quantity - ${quantity} WHERE product_id = ${productId}`;
 }

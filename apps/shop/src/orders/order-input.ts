@@ -1,6 +1,6 @@
 /** What a caller must say to order. */
 import type { Checked, Fault } from "../http/json-body.ts";
-import { isAmount, membersOf } from "../input.ts";
+import { AMOUNT, isAmount, membersOf } from "../input.ts";
 import type { OrderRequest } from "./order.ts";
 
 const QUANTITY_MAX = 1_000_000;
@@ -13,4 +13,13 @@ export function checkOrder(body: unknown): Checked<OrderRequest> {
     faults.push({ member: "quantity", expected: `an integer from 1 to ${QUANTITY_MAX}` });
   }
   return faults.length > 0 ? { faults } : { input: { productId, quantity } as OrderRequest };
+}
+
+export interface OrderPayment {
+  readonly amount: number;
+}
+
+export function checkOrderPayment(body: unknown): Checked<OrderPayment> {
+  const { amount } = membersOf(body);
+  return isAmount(amount) ? { input: { amount } } : { faults: [{ member: "amount", expected: AMOUNT }] };
 }

@@ -1,6 +1,6 @@
 /** Orders: created under an id that the shop makes, or that the client chose. */
 import { createOnce } from "ichido/guards";
-import { select, type Sql } from "../sql.ts";
+import { select, type Sql } from "../database/database.ts";
 import { productOf } from "./catalogue.ts";
 
 export type OrderStatus = "pending" | "paid";
@@ -25,14 +25,12 @@ export interface Order extends OrderRequest {
   readonly createdAt: string;
 }
 
-export const orderMigrations: readonly string[] = [
-  `CREATE TABLE orders (
-     tenant TEXT NOT NULL, order_id TEXT NOT NULL, user_id TEXT NOT NULL, product_id TEXT NOT NULL,
-     quantity INTEGER NOT NULL CHECK (quantity > 0), amount INTEGER NOT NULL CHECK (amount > 0), currency TEXT NOT NULL,
-     status TEXT NOT NULL CHECK (status IN ('pending', 'paid')), version INTEGER NOT NULL, created_at TEXT NOT NULL,
-     PRIMARY KEY (tenant, order_id)
-   ) STRICT;`,
-];
+export const orderTable = `CREATE TABLE IF NOT EXISTS orders (
+  tenant {id} NOT NULL, order_id {id} NOT NULL, user_id {name} NOT NULL, product_id {name} NOT NULL,
+  quantity {integer} NOT NULL CHECK (quantity > 0), amount {integer} NOT NULL CHECK (amount > 0),
+  currency {name} NOT NULL, status {name} NOT NULL CHECK (status IN ('pending', 'paid')), version {integer} NOT NULL,
+  created_at {name} NOT NULL, PRIMARY KEY (tenant, order_id)
+){table}`;
 
 export type PlaceResult =
   | { readonly outcome: "created" | "same"; readonly order: Order }

@@ -1,8 +1,9 @@
 /** Paying: the one place where a payment is charged. */
 import type { ChargeOutcome, PaymentGateway } from "../gateway/payment-gateway.ts";
 import { answered, type Recorded } from "../gateway/recorded-call.ts";
+import type { Attempt } from "./attempts.ts";
 import { isOpen, type Payment, type PaymentRequest } from "./payment.ts";
-import type { Attempt, PaymentRepository } from "./payment-repository.ts";
+import type { PaymentRepository } from "./payment-repository.ts";
 
 export interface PaymentPorts {
   readonly payments: PaymentRepository;

@@ -1,7 +1,7 @@
 /** Refunding: the one place where money is given back. */
 import type { PaymentGateway } from "../gateway/payment-gateway.ts";
 import { answered, type Recorded } from "../gateway/recorded-call.ts";
-import type { Attempt } from "./payment-repository.ts";
+import type { Attempt } from "./attempts.ts";
 import type { RefundOpening, RefundRepository } from "./refund-repository.ts";
 import type { Refund, RefundRequest } from "./refund.ts";
 

@@ -1,21 +1,6 @@
-/** Where payments are kept: a port, with one adapter per database. */
+/** Where payments are kept, as a port. */
+import type { Attempt } from "./attempts.ts";
 import type { Payment, PaymentRequest } from "./payment.ts";
-
-/**
- * One try at a payment. The same intent may be tried again after a crash; then `reference` is the same, `number` and
- * `fence` are greater.
- */
-export interface Attempt {
-  /** The caller's key: with tenant and user it leads from a key's record to the payment. */
-  readonly key: string;
-  readonly reference: string;
-  /** 1 for the first try. */
-  readonly number: number;
-  /** Orders the tries: one with a smaller fence than was seen before has been overtaken. */
-  readonly fence: number;
-  /** Aborts when this try has been overtaken. */
-  readonly signal: AbortSignal;
-}
 
 /** What the gateway said of a charge. */
 export type Settlement =
@@ -35,12 +20,5 @@ export interface PaymentRepository {
   find(tenant: string, paymentId: string): Promise<Payment | undefined>;
   /** The newest one. */
   findByReference(reference: string): Promise<Payment | undefined>;
-  /** The one whose latest try had this fence: another one under the same key answers another request. */
-  findByAttempt(
-    attempt: Pick<Attempt, "key" | "fence"> & Pick<Payment, "tenant" | "user">,
-  ): Promise<Payment | undefined>;
-  /** Gives one asker at a time, among all shops, the task of finding out an open outcome, for so long. */
-  beginInquiry(payment: Payment, forMs: number): Promise<boolean>;
-  endInquiry(payment: Payment): Promise<void>;
   countByStatus(): Promise<Readonly<Record<string, number>>>;
 }

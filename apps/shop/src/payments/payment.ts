@@ -1,14 +1,14 @@
 /** A payment and the only ways its status may change (ADR-009). Knows nothing of HTTP, keys or the bank. */
+import { defineTransitions, type StateOf } from "ichido/guards";
 
-export type PaymentStatus = "requested" | "unknown" | "captured" | "declined" | "refunded";
-
-const transitions: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
+const statuses = {
   requested: ["captured", "declined", "unknown"],
   unknown: ["captured", "declined"],
   captured: ["refunded"],
-  declined: [],
-  refunded: [],
-};
+} as const;
+
+export type PaymentStatus = StateOf<typeof statuses>;
+export const paymentTransitions = defineTransitions(statuses);
 
 export interface PaymentRequest {
   readonly tenant: string;
@@ -36,15 +36,6 @@ export class IllegalTransitionError extends Error {
   constructor(paymentId: string, from: PaymentStatus, to: PaymentStatus) {
     super(`payment ${paymentId} is ${from} and cannot become ${to}`);
   }
-}
-
-export function mayBecome(from: PaymentStatus, to: PaymentStatus): boolean {
-  return transitions[from].includes(to);
-}
-
-/** The statuses from which `to` may be reached: what a guarded update compares with. */
-export function predecessorsOf(to: PaymentStatus): readonly PaymentStatus[] {
-  return (Object.keys(transitions) as PaymentStatus[]).filter((from) => mayBecome(from, to));
 }
 
 /** Whether the gateway's answer to the charge is still to come. */

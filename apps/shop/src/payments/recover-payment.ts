@@ -5,7 +5,7 @@ import { isOpen, type Payment } from "./payment.ts";
 export type RecoverPaymentResult =
   | { readonly outcome: "settled"; readonly payment: Payment }
   /** The gateway was never asked, or does not know the reference: the payment may be attempted again. */
-  | { readonly outcome: "absent" }
+  | { readonly outcome: "absent"; readonly payment: Payment | undefined }
   | { readonly outcome: "not-visible-yet" };
 
 export async function recoverPayment(
@@ -15,7 +15,7 @@ export async function recoverPayment(
 ): Promise<RecoverPaymentResult> {
   const payment = await payments.findByReference(reference);
   // The row is written before the charge, so without a row there is no charge.
-  if (payment === undefined) return { outcome: "absent" };
+  if (payment === undefined) return { outcome: "absent", payment };
   if (!isOpen(payment)) return { outcome: "settled", payment };
 
   const found = await gateway.find(reference, signal);
@@ -28,7 +28,7 @@ export async function recoverPayment(
     case "declined":
       return { outcome: "settled", payment: await payments.settle(payment, { status: "declined" }) };
     case "absent":
-      return { outcome: "absent" };
+      return { outcome: "absent", payment };
     case "unreachable":
       return { outcome: "not-visible-yet" };
   }

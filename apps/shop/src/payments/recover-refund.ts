@@ -8,23 +8,15 @@ export type RecoverRefundResult =
   | { readonly outcome: "not-visible-yet" };
 
 export async function recoverRefund(
-  ports: RefundPorts,
+  { refunds, gateway }: RefundPorts,
   reference: string,
   signal: AbortSignal,
 ): Promise<RecoverRefundResult> {
-  const refund = await ports.refunds.findByReference(reference);
+  const refund = await refunds.findByReference(reference);
   // The row is written before the gateway is asked, so without a row nothing was given back.
-  return refund === undefined ? { outcome: "absent" } : settleRefund(ports, refund, signal);
-}
-
-export async function settleRefund(
-  { refunds, gateway }: RefundPorts,
-  refund: Refund,
-  signal: AbortSignal,
-): Promise<RecoverRefundResult> {
-  if (refund.status === "withdrawn") return { outcome: "absent" };
+  if (refund === undefined || refund.status === "withdrawn") return { outcome: "absent" };
   if (refund.status !== "requested") return { outcome: "settled", refund };
-  const found = await gateway.findRefund(refund.reference, signal);
+  const found = await gateway.findRefund(reference, signal);
   switch (found.outcome) {
     case "refunded":
       return {

@@ -1,5 +1,5 @@
-/** Where refunds are kept: a port, with one adapter per database. */
-import type { Attempt } from "./payment-repository.ts";
+/** Where refunds are kept, as a port. */
+import type { Attempt } from "./attempts.ts";
 import type { PaymentStatus } from "./payment.ts";
 import type { Refund, RefundRequest } from "./refund.ts";
 
@@ -25,5 +25,4 @@ export interface RefundRepository {
   settle(refund: Refund, settlement: RefundSettlement): Promise<Refund>;
   /** The newest one. */
   findByReference(reference: string): Promise<Refund | undefined>;
-  findByAttempt(attempt: Pick<Attempt, "key" | "fence"> & Pick<Refund, "tenant" | "user">): Promise<Refund | undefined>;
 }

@@ -1,6 +1,6 @@
 /** Users: a document with a version. A deleted user's row stays, so that its versions, and so its tags, never come back. */
 import { createOnce, updateVersioned } from "ichido/guards";
-import { select, type Sql } from "../sql.ts";
+import { select, type Sql } from "../database/database.ts";
 
 export interface UserName {
   readonly tenant: string;
@@ -15,12 +15,10 @@ export interface User {
   readonly version: number;
 }
 
-export const userMigrations: readonly string[] = [
-  `CREATE TABLE users (
-     tenant TEXT NOT NULL, user_id TEXT NOT NULL, document TEXT NOT NULL, deleted INTEGER NOT NULL CHECK (deleted IN (0, 1)),
-     version INTEGER NOT NULL, PRIMARY KEY (tenant, user_id)
-   ) STRICT;`,
-];
+export const userTable = `CREATE TABLE IF NOT EXISTS users (
+  tenant {id} NOT NULL, user_id {id} NOT NULL, document {text} NOT NULL,
+  deleted {integer} NOT NULL CHECK (deleted IN (0, 1)), version {integer} NOT NULL, PRIMARY KEY (tenant, user_id)
+){table}`;
 
 interface Row {
   readonly document: string;

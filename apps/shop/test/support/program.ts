@@ -112,7 +112,8 @@ export function startProgram(command: readonly string[], settings: Settings): Pr
       for (;;) {
         const found = lines.find((each) => each.startsWith(prefix));
         if (found !== undefined) return found.slice(prefix.length).trim();
-        if (child.exitCode !== null || limit.aborted) throw new Error(`no line "${prefix}"; stderr: ${errors}`);
+        if (child.exitCode !== null || child.signalCode !== null || limit.aborted)
+          throw new Error(`no line "${prefix}"; stderr: ${errors}`);
         await Promise.race([once(child, "lines", { signal: limit }), exited]).catch(() => undefined);
       }
     },

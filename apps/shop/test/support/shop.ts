@@ -1,5 +1,6 @@
 /** Shops and banks, and a client that knows only their contract. */
 import { randomUUID } from "node:crypto";
+import { until } from "./poll.ts";
 import { startProgram, type Program, type Settings } from "./program.ts";
 
 export type { Settings };
@@ -82,6 +83,13 @@ export async function send(
 
 export async function pay(shop: { readonly url: string }, sending: Sending = {}): Promise<Reply> {
   return send(`${shop.url}/payments`, { key: randomUUID(), body: booking, ...sending });
+}
+
+/** Some key's first request is inside its handler. */
+export async function whileRunning(shop: { readonly url: string }): Promise<void> {
+  await until("a key is claimed", async () =>
+    /\{state="processing"\} [1-9]/.test((await send(`${shop.url}/metrics`)).text),
+  );
 }
 
 export interface LedgerCharge {

@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StartError } from "./errors.ts";
+import { StartError } from "../errors.ts";
 
 const BUSY_MS = 25;
 const PATIENCE_MS = 10_000;
