@@ -1,50 +1,36 @@
 /**
- * What a recorded step and a joined transaction cost, beside what they cannot cost less than, in turns of one run:
+ * What a recorded step and a joined transaction cost, beside what they cannot cost less than and beside a step of DBOS, in
+ * turns of one run:
  *
- *     node --conditions=ichido-source bench/effects.ts [postgres://postgres@127.0.0.1:5432/postgres] [rounds]
+ *     npm run bench -- effects.ts [postgres://postgres@127.0.0.1:5432/postgres] [rounds]
  *
  * Read the ratios; the figures themselves are those of one machine on one day.
  */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { loadavg } from "node:os";
 import { createIchido } from "ichido";
-import type { Context, Ichido, Store, TransactionHandle } from "ichido";
-import { postgresStore } from "ichido/postgres";
-import { sqliteStore } from "ichido/sqlite";
-import { nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
-import type { TransactionRunner } from "ichido/transactions";
-import { Pool } from "pg";
+import type { Context, Ichido, TransactionHandle } from "ichido";
+import { type Bed, postgresBed, sqliteBed } from "./effects-beds.ts";
+import { quantile, rate } from "./measure.ts";
 
 const server = process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres";
-const rounds = Number(process.argv[3] ?? 300);
-const warmUps = 50;
-const stepsEach = 5;
+const rounds = Number(process.argv[3] ?? 150);
+const warmUps = 30;
+const stepsEach = 10;
+const callers = 8;
+const turnMs = 2_500;
+const pairs = 3;
 const encoder = new TextEncoder();
-
-interface Bed {
-  readonly name: string;
-  readonly store: Store;
-  readonly runner: TransactionRunner<unknown>;
-  /** One row under a key of its own, committed. */
-  readonly keyedInsert: () => Promise<unknown>;
-  close(): Promise<void>;
-}
 
 function insertOrder(handle: TransactionHandle): Promise<unknown> {
   const places = handle.dialect === "postgres" ? "$1, $2" : "?, ?";
   return handle.execute(`INSERT INTO orders (id, amount) VALUES (${places})`, [randomUUID(), 1_999]);
 }
 
-function subjectsOf({ runner, keyedInsert }: Bed, ichido: Ichido): Readonly<Record<string, () => Promise<number>>> {
-  const routes = {
-    lease: ichido.route({ operation: "order.create" }),
-    transaction: ichido.route({ operation: "order.create", mode: "transaction" }),
-  };
-
-  async function keyed(mode: keyof typeof routes, handler: (context: Context) => Promise<unknown>): Promise<void> {
+/** One request with a key of its own, as an adapter would bring it. */
+function requester(ichido: Ichido, mode: "lease" | "transaction") {
+  const route = ichido.route({ operation: "order.create", mode });
+  return async (handler: (context: Context) => Promise<unknown>): Promise<void> => {
     const key = randomUUID();
     const decision = await ichido.decide(
       {
@@ -54,7 +40,7 @@ function subjectsOf({ runner, keyedInsert }: Bed, ichido: Ichido): Readonly<Reco
         body: async () => ({ kind: "bytes", bytes: encoder.encode('{"amount":1999}') }),
         native: undefined,
       },
-      routes[mode],
+      route,
     );
     if (decision.kind !== "execute") throw new Error(`expected to run, got ${decision.kind}`);
     await handler(decision.execution.context);
@@ -62,43 +48,11 @@ function subjectsOf({ runner, keyedInsert }: Bed, ichido: Ichido): Readonly<Reco
       kind: "answered",
       response: { status: 201, headers: [], body: encoder.encode("{}") },
     });
-  }
-
-  const ordering = (context: Context): Promise<unknown> =>
-    context.transaction(async (_tx, handle) => {
-      await insertOrder(handle);
-      return { status: 201, body: {} };
-    });
-  const timed = async (work: () => Promise<unknown>): Promise<number> => {
-    const from = performance.now();
-    await work();
-    return performance.now() - from;
-  };
-  return {
-    "keyed insert by hand": () => timed(keyedInsert),
-    "ctx.step": async () => {
-      let ms = 0;
-      await keyed("lease", async (context) => {
-        ms = await timed(async () => {
-          for (let step = 0; step < stepsEach; step += 1) await context.step(`call ${step}`, () => "ch_1");
-        });
-      });
-      return ms / stepsEach;
-    },
-    "transaction by hand": () => timed(() => runner.run((_tx, handle) => insertOrder(handle))),
-    "transaction mode": () => timed(() => keyed("transaction", ordering)),
-    "lease mode, ctx.transaction": () => timed(() => keyed("lease", ordering)),
   };
 }
 
-/** The lower fifth: on a busy machine the rest measures the neighbours. */
-function typical(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 5)] ?? Number.NaN;
-}
-
-async function measure(bed: Bed): Promise<void> {
-  const { store, runner } = bed;
-  const ichido = createIchido({
+function ichidoOn({ store, runner }: Bed): Ichido {
+  return createIchido({
     store,
     transactions: runner,
     dangerouslyShareKeys: true,
@@ -106,76 +60,89 @@ async function measure(bed: Bed): Promise<void> {
     sweepMs: "off",
     onEvent: () => {},
   });
-  const subjects = Object.entries(subjectsOf(bed, ichido));
-  const times = new Map(subjects.map(([name]) => [name, [] as number[]]));
+}
+
+/** Ten of each in a row, less what the same costs without them. The lower fifth: the rest measures the neighbours. */
+async function measureSteps(bed: Bed, ichido: Ichido): Promise<void> {
+  const request = requester(ichido, "lease");
+  const dbos = await bed.dbos?.(stepsEach);
+  const subjects: Record<string, () => Promise<unknown>> = {
+    inserts: async () => {
+      for (let insert = 0; insert < stepsEach; insert += 1) await bed.keyedInsert();
+    },
+    empty: () => request(async () => undefined),
+    steps: () =>
+      request(async (context) => {
+        for (let step = 0; step < stepsEach; step += 1) await context.step(`call ${step}`, () => "ch_1");
+      }),
+    ...(dbos && { dbosEmpty: () => dbos.empty(), dbosSteps: () => dbos.steps() }),
+  };
+  const times = new Map(Object.keys(subjects).map((name) => [name, [] as number[]]));
   // One round of each after the other, so that a busy moment is busy for all of them.
   for (let round = -warmUps; round < rounds; round += 1) {
-    for (const [name, run] of subjects) {
-      const ms = await run();
-      if (round >= 0) times.get(name)?.push(ms);
+    for (const [name, run] of Object.entries(subjects)) {
+      const from = performance.now();
+      await run();
+      if (round >= 0) times.get(name)?.push(performance.now() - from);
     }
   }
-  await ichido.close();
-  const of = (name: string): number => typical(times.get(name) ?? []);
-  console.log(`\n${bed.name}, one caller, lower fifth of ${rounds} rounds`);
-  for (const [name] of subjects) console.log(`  ${name.padEnd(30)} ${of(name).toFixed(3)} ms`);
-  const ratio = (one: string, other: string): string => (of(one) / of(other)).toFixed(2);
-  console.log(`  step / keyed insert              ${ratio("ctx.step", "keyed insert by hand")}`);
-  console.log(`  transaction mode / same by hand  ${ratio("transaction mode", "transaction by hand")}`);
-  console.log(`  lease mode / same by hand        ${ratio("lease mode, ctx.transaction", "transaction by hand")}`);
+  await dbos?.close();
+  const of = (name: string): number => quantile(times.get(name) ?? [], 0.2);
+  const insertMs = of("inserts") / stepsEach;
+  const stepMs = (of("steps") - of("empty")) / stepsEach;
+  console.log(`\n${bed.name}: steps, one caller, lower fifth of ${rounds} rounds`);
+  console.log(`  keyed insert by hand   ${insertMs.toFixed(3)} ms`);
+  console.log(`  ctx.step               ${stepMs.toFixed(3)} ms = ${(stepMs / insertMs).toFixed(2)} keyed inserts`);
+  if (dbos === undefined) return;
+  const dbosMs = (of("dbosSteps") - of("dbosEmpty")) / stepsEach;
+  console.log(`  DBOS.runStep           ${dbosMs.toFixed(3)} ms = ${(dbosMs / insertMs).toFixed(2)} keyed inserts`);
+  console.log(`  ctx.step / DBOS.runStep ${(stepMs / dbosMs).toFixed(2)}`);
 }
 
-async function postgresBed(prepare: boolean): Promise<Bed> {
-  const admin = new Pool({ connectionString: server, max: 1 });
-  const name = `ichido_bench_${randomUUID().replaceAll("-", "")}`;
-  await admin.query(`CREATE DATABASE ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  const pool = new Pool({ connectionString: url.href, max: 4 });
-  pool.on("error", () => {});
-  const store = postgresStore(pool, { prepare });
-  await store.migrate();
-  await pool.query("CREATE TABLE orders (id uuid PRIMARY KEY, amount integer)");
-  return {
-    name: prepare ? "PostgreSQL, prepared statements" : "PostgreSQL",
-    store,
-    runner: pgTransactions(pool),
-    keyedInsert: () =>
-      pool.query("INSERT INTO orders (id, amount) VALUES ($1, $2) ON CONFLICT DO NOTHING", [randomUUID(), 1_999]),
-    async close() {
-      await store.close();
-      await pool.end();
-      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await admin.end();
-    },
+/** Alternating turns on one pool. Each ratio is of two turns side by side; the best pair was disturbed least. */
+async function measureTransactions(bed: Bed, ichido: Ichido): Promise<void> {
+  const ordering = (context: Context): Promise<unknown> =>
+    context.transaction(async (_tx, handle) => {
+      await insertOrder(handle);
+      return { status: 201, body: {} };
+    });
+  const transaction = requester(ichido, "transaction");
+  const lease = requester(ichido, "lease");
+  const subjects: Readonly<Record<string, () => Promise<void>>> = {
+    "by hand": async () => void (await bed.runner.run((_tx, handle) => insertOrder(handle))),
+    "transaction mode": () => transaction(ordering),
+    "lease mode, ctx.transaction": () => lease(ordering),
   };
+  const rates = new Map(Object.keys(subjects).map((name) => [name, [] as number[]]));
+  for (const run of Object.values(subjects)) await rate(callers, turnMs / 5, run);
+  for (let pair = 0; pair < pairs; pair += 1) {
+    for (const [name, run] of Object.entries(subjects)) rates.get(name)?.push(await rate(callers, turnMs, run));
+  }
+  console.log(`\n${bed.name}: transactions, ${callers} callers, ${pairs} turns of ${turnMs} ms each`);
+  const bare = rates.get("by hand") ?? [];
+  for (const [name, measured] of rates) {
+    const shares = measured.map((each, pair) => each / (bare[pair] ?? Number.NaN));
+    const all = shares.map((share) => share.toFixed(2)).join(", ");
+    console.log(
+      `  ${name.padEnd(28)} best ${Math.max(...measured).toFixed(0)}/s, share of by hand: ` +
+        `${Math.max(...shares).toFixed(2)} (${all})`,
+    );
+  }
 }
 
-async function sqliteBed(): Promise<Bed> {
-  const folder = mkdtempSync(join(tmpdir(), "ichido-bench-"));
-  const database = new DatabaseSync(join(folder, "shop.db"));
-  const store = sqliteStore(database);
-  await store.migrate();
-  database.exec("CREATE TABLE orders (id text PRIMARY KEY, amount integer)");
-  const insert = database.prepare("INSERT INTO orders (id, amount) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  return {
-    name: "SQLite",
-    store,
-    runner: nodeSqliteTransactions(database),
-    keyedInsert: async () => insert.run(randomUUID(), 1_999),
-    async close() {
-      await store.close();
-      database.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-for (const open of [() => postgresBed(false), () => postgresBed(true), sqliteBed]) {
+for (const open of [() => postgresBed(server), () => postgresBed(server, { prepare: false }), sqliteBed]) {
   const bed = await open();
+  const ichido = ichidoOn(bed);
   try {
-    await measure(bed);
+    await measureSteps(bed, ichido);
+    await measureTransactions(bed, ichido);
   } finally {
+    await ichido.close();
     await bed.close();
   }
 }
+console.log(
+  `\nload average ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(" ")}`,
+);

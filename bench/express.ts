@@ -26,7 +26,7 @@ import { mysqlStore } from "ichido/mysql";
 import { postgresStore } from "ichido/postgres";
 import { redisStore } from "ichido/redis";
 import { openSqliteStore } from "ichido/sqlite";
-import { median } from "./measure.ts";
+import { median, removeKeys } from "./measure.ts";
 
 const seconds = Number(process.argv[2] ?? 3);
 const turns = 3;
@@ -86,10 +86,18 @@ if (POSTGRES_URL !== undefined) {
 if (MARIADB_URL !== undefined) {
   const { createPool } = await import("mysql2/promise");
   const pool = createPool({ uri: MARIADB_URL, connectionLimit: 16 });
-  const store = mysqlStore(pool, { tablePrefix: `bench_${randomBytes(4).toString("hex")}_` });
+  const tablePrefix = `bench_${randomBytes(4).toString("hex")}_`;
+  const store = mysqlStore(pool, { tablePrefix });
   await store.migrate();
   closers.push(
     () => store.close(),
+    async () => {
+      const [tables] = await pool.query(
+        "select table_name as name from information_schema.tables where table_schema = database()",
+      );
+      for (const { name } of tables as { name: string }[])
+        if (name.startsWith(tablePrefix)) await pool.query(`drop table ${name}`);
+    },
     () => pool.end(),
   );
   subjects.set("ichido mariadb", await serve(withStore(store)));
@@ -97,9 +105,11 @@ if (MARIADB_URL !== undefined) {
 if (REDIS_URL !== undefined) {
   const { Redis } = await import("ioredis");
   const client = new Redis(REDIS_URL);
-  const store = redisStore(client, { prefix: `bench:${randomBytes(4).toString("hex")}` });
+  const prefix = `bench:${randomBytes(4).toString("hex")}:`;
+  const store = redisStore(client, { prefix });
   closers.push(
     () => store.close(),
+    () => removeKeys(client, prefix),
     () => client.quit(),
   );
   subjects.set("ichido redis", await serve(withStore(store)));

@@ -56,6 +56,21 @@ export function storeSubject(name: string, store: Store): Subject {
   };
 }
 
+interface Scanned {
+  scan(cursor: string, match: "MATCH", pattern: string, count: "COUNT", size: number): Promise<[string, string[]]>;
+  unlink(...names: string[]): Promise<unknown>;
+}
+
+/** Everything of a run on a Redis server that others use as well. */
+export async function removeKeys(client: Scanned, prefix: string): Promise<void> {
+  let cursor = "0";
+  do {
+    const [next, names] = await client.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1_000);
+    if (names.length > 0) await client.unlink(...names);
+    cursor = next;
+  } while (cursor !== "0");
+}
+
 /** Operations a second with so many under way at any time. */
 export async function rate(concurrent: number, turnMs: number, operation: () => Promise<void>): Promise<number> {
   const start = performance.now();
@@ -80,32 +95,82 @@ export function quantile(numbers: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** Prints every subject's rate and its ratio to the last one, the hand-written minimum. */
-export async function compareStores(
-  title: string,
-  subjects: readonly Subject[],
-  turnMs = 1_500,
-  turns = 3,
-): Promise<void> {
-  for (const concurrent of [1, 64]) {
-    for (const what of ["claim + complete", "replay"] as const) {
-      const rates = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
-      for (let turn = 0; turn < turns; turn += 1) {
-        for (const subject of subjects) {
-          const replayed = newKey();
-          if (what === "replay") await subject.claimAndComplete(replayed);
-          const operation =
-            what === "replay" ? () => subject.replay(replayed) : () => subject.claimAndComplete(newKey());
-          rates.get(subject.name)?.push(await rate(concurrent, turnMs, operation));
-        }
+/** Another order each time, so that nobody always runs after the same one. */
+function shuffled<Each>(values: readonly Each[]): Each[] {
+  return values
+    .map((value) => ({ value, place: Math.random() }))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ value }) => value);
+}
+
+export interface Comparison {
+  readonly title: string;
+  readonly subjects: readonly Subject[];
+  /** Name of the hand-written minimum that the others are held against. */
+  readonly baseline: string;
+  readonly turnMs: number;
+  readonly turns?: number;
+}
+
+const kinds = ["claim + complete", "replay"] as const;
+const crowd = 64;
+/** Calls before anything counts: compiled code, full pools, prepared statements. */
+const warmCalls = 1_000;
+const replayedKeys = 100;
+
+/** Prints every subject's rate and its ratio to the baseline. */
+export async function compareStores({ title, subjects, baseline, turnMs, turns = 5 }: Comparison): Promise<void> {
+  const replayed = new Map<Subject, string[]>();
+  for (const subject of subjects) {
+    const keysOf = Array.from({ length: replayedKeys }, newKey);
+    replayed.set(subject, keysOf);
+    await Promise.all(keysOf.map((key) => subject.claimAndComplete(key)));
+    let begun = 0;
+    const warm = async (): Promise<void> => {
+      while (begun < warmCalls) {
+        const key = keysOf[(begun += 1) % replayedKeys] ?? "";
+        await subject.claimAndComplete(newKey());
+        await subject.replay(key);
       }
-      const medians = subjects.map(({ name }) => median(rates.get(name) ?? []));
-      const bare = medians.at(-1) ?? 1;
-      const cells = subjects.map(
-        ({ name }, index) =>
-          `${name} ${(medians[index] ?? 0).toFixed(0)}/s (${((medians[index] ?? 0) / bare).toFixed(2)})`,
-      );
-      console.log(`${title} ${what}, ${concurrent} concurrent: ${cells.join(", ")}`);
+    };
+    await Promise.all(Array.from({ length: crowd }, warm));
+  }
+  let calls = 0;
+  const operationOf = (subject: Subject, kind: (typeof kinds)[number]) => (): Promise<void> => {
+    if (kind === "claim + complete") return subject.claimAndComplete(newKey());
+    return subject.replay(replayed.get(subject)?.[(calls += 1) % replayedKeys] ?? "");
+  };
+  for (const kind of kinds) {
+    // Alone, the subjects take turns call by call: whatever else the machine does hits all of them alike.
+    const latencies = new Map(subjects.map(({ name }) => [name, [] as number[]]));
+    const endMs = performance.now() + turnMs * turns * subjects.length;
+    while (performance.now() < endMs) {
+      for (const subject of shuffled(subjects)) {
+        const startMs = performance.now();
+        await operationOf(subject, kind)();
+        latencies.get(subject.name)?.push(performance.now() - startMs);
+      }
+    }
+    const bare = median(latencies.get(baseline) ?? []);
+    const rounds = latencies.get(baseline)?.length ?? 0;
+    console.log(`\n${title}: ${kind}, 1 concurrent (median of ${rounds} calls; ratio to ${baseline})`);
+    for (const [name, values] of latencies) report(name, 1_000 / median(values), bare / median(values));
+  }
+  for (const kind of kinds) {
+    const rates = new Map(subjects.map(({ name }) => [name, [] as number[]]));
+    for (let turn = 0; turn < turns; turn += 1) {
+      for (const subject of shuffled(subjects)) {
+        rates.get(subject.name)?.push(await rate(crowd, turnMs, operationOf(subject, kind)));
+      }
+    }
+    console.log(`\n${title}: ${kind}, ${crowd} concurrent (median of ${turns} turns; ratio to ${baseline})`);
+    const bare = rates.get(baseline) ?? [];
+    for (const [name, values] of rates) {
+      report(name, median(values), median(values.map((value, turn) => value / (bare[turn] ?? Number.NaN))));
     }
   }
+}
+
+function report(name: string, perSecond: number, ratio: number): void {
+  console.log(`  ${name.padEnd(24)} ${perSecond.toFixed(0).padStart(7)}/s   ${ratio.toFixed(2)}`);
 }

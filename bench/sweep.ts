@@ -1,9 +1,9 @@
 /**
  * Claims while a million expired rows are swept, as a ratio of p99 latencies in the same run:
  *
- *     npm run bench -- sweep.ts [rows]
+ *     npm run bench -- sweep.ts [rows] [sqlite | postgres]
  *
- * SQLite always; PostgreSQL when POSTGRES_URL is set.
+ * Without a name both; PostgreSQL when POSTGRES_URL is set.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,6 +16,7 @@ import { openSqliteStore } from "ichido/sqlite";
 import { newKey, quantile, storeSubject } from "./measure.ts";
 
 const rows = Number(process.argv[2] ?? 1_000_000);
+const only = process.argv[3];
 const claimers = 8;
 
 /** Latencies of claims until told to stop. */
@@ -60,25 +61,29 @@ async function measure(name: string, store: Store): Promise<void> {
   );
 }
 
-const folder = mkdtempSync(join(tmpdir(), "ichido-bench-"));
-const path = join(folder, "keys.db");
-const sqlite = await openSqliteStore(path, { migrate: true });
-{
-  const filler = new DatabaseSync(path);
-  filler.exec(`insert into ichido_records(key, scope_hash, tenant, principal, operation, fingerprint_version, fingerprint_raw,
-    fingerprint_canonical, state, owner, fence, attempts, lease_us, created_us, updated_us, expires_us, response_kind,
-    response_status, response_headers, response_body)
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
-    select 'old-' || i, zeroblob(32), 't', 'p', 'bench', 1, zeroblob(32), zeroblob(32), 'completed', 'o', 1, 1, 0, 1, 1, 1 + i,
-    'full', 201, '[]', zeroblob(200) from n`);
-  filler.close();
+async function sqlite(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "ichido-bench-"));
+  const path = join(folder, "keys.db");
+  const store = await openSqliteStore(path, { migrate: true });
+  {
+    const filler = new DatabaseSync(path);
+    filler.exec(`insert into ichido_records(key, scope_hash, tenant, principal, operation, fingerprint_version, fingerprint_raw,
+      fingerprint_canonical, state, owner, fence, attempts, lease_us, created_us, updated_us, expires_us, response_kind,
+      response_status, response_headers, response_body)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
+      select 'old-' || i, zeroblob(32), 't', 'p', 'bench', 1, zeroblob(32), zeroblob(32), 'completed', 'o', 1, 1, 0, 1, 1, 1 + i,
+      'full', 201, '[]', zeroblob(200) from n`);
+    filler.close();
+  }
+  await measure("sqlite", store);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
 }
-await measure("sqlite", sqlite);
-await sqlite.close();
-rmSync(folder, { recursive: true, force: true });
+
+if (only !== "postgres") await sqlite();
 
 const { POSTGRES_URL } = process.env;
-if (POSTGRES_URL !== undefined) {
+if (POSTGRES_URL !== undefined && only !== "sqlite") {
   const { default: pg } = await import("pg");
   const pool = new pg.Pool({ connectionString: POSTGRES_URL, max: 12 });
   const schema = `ichido_bench_${randomBytes(4).toString("hex")}`;
@@ -97,6 +102,7 @@ if (POSTGRES_URL !== undefined) {
       fingerprint_raw: "decode(repeat('00', 32), 'hex')",
       fingerprint_canonical: "decode(repeat('00', 32), 'hex')",
       state: "'completed'",
+      origin: "'new'",
       response_kind: "'full'",
       response_status: "201",
       response_headers: "'[]'",

@@ -7,58 +7,15 @@
  * table and one plain upsert, without steps, doubt, audit or guarded expiry.
  * Read the ratios; the figures themselves are those of one machine on one day.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { postgresStore } from "ichido/postgres";
 import pg from "pg";
+import { compareStores, sampleBody, sampleHash, sampleScopeHash, storeSubject, type Subject } from "../measure.ts";
 
 const server = new URL(process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres");
 const turnMs = Number(process.argv[3] ?? 1.5) * 1_000;
-const turns = 5;
 const connections = 10;
-const body = Buffer.from(JSON.stringify({ id: "pay_1", amount: 1_999, note: "x".repeat(400) }));
-const scopeHash = createHash("sha256").update("bench").digest();
-const hash = createHash("sha256").update("content").digest();
 const headers = '[["content-type","application/json"]]';
-
-interface Subject {
-  readonly name: string;
-  claimAndComplete(key: string): Promise<void>;
-  replay(key: string): Promise<void>;
-}
-
-type Store = ReturnType<typeof postgresStore>;
-type Claiming = Parameters<Store["claim"]>[0];
-
-function viaStore(name: string, store: Store): Subject {
-  const response = {
-    kind: "full" as const,
-    status: 201,
-    headers: [["content-type", "application/json"]] as const,
-    body,
-  };
-  const request = (key: string): Claiming => ({
-    identity: { key: key as Claiming["identity"]["key"], scopeHash, tenant: "t", principal: "p", operation: "bench" },
-    owner: randomBytes(16).toString("hex") as Claiming["owner"],
-    fingerprint: { version: 1, raw: hash, canonical: hash },
-    leaseMs: 30_000,
-    retentionMs: 86_400_000,
-    takeover: "lapsed" as const,
-  });
-  return {
-    name,
-    async claimAndComplete(key) {
-      const asked = request(key);
-      const claim = await store.claim(asked);
-      if (claim.outcome !== "granted") throw new Error(claim.outcome);
-      const done = await store.complete({ ...asked, fence: claim.fence, response });
-      if (done !== "ok") throw new Error(done);
-    },
-    async replay(key) {
-      const claim = await store.claim(request(key));
-      if (claim.outcome !== "completed") throw new Error(claim.outcome);
-    },
-  };
-}
 
 const claimSql =
   "select * from ichido_claim($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11::bigint[],$12::bigint[],$13,$14,$15::integer)";
@@ -67,12 +24,12 @@ const completeSql =
 
 function sameStatements(pool: pg.Pool): Subject {
   const claim = async (key: string, owner: string): Promise<unknown[]> => {
-    const identity = [[key], [scopeHash], ["t"], ["p"], ["bench"]];
+    const identity = [[key], [sampleScopeHash], ["t"], ["p"], ["bench"]];
     const values = [
       ...identity,
       [1],
-      [hash],
-      [hash],
+      [sampleHash],
+      [sampleHash],
       [null],
       [owner],
       [30_000],
@@ -89,8 +46,8 @@ function sameStatements(pool: pg.Pool): Subject {
       const owner = randomBytes(16).toString("hex");
       const row = await claim(key, owner);
       if (row[1] !== "granted") throw new Error(String(row[1]));
-      const record = [[key], [scopeHash], [owner], [row[2]]];
-      const values = [...record, ["full"], [201], [headers], [1], [body.length], body, "bench", 1_000];
+      const record = [[key], [sampleScopeHash], [owner], [row[2]]];
+      const values = [...record, ["full"], [201], [headers], [1], [sampleBody.length], sampleBody, "bench", 1_000];
       if ((await pool.query({ text: completeSql, values, rowMode: "array" })).rows.length !== 1)
         throw new Error("stale");
     },
@@ -121,7 +78,7 @@ const leanComplete = `update lean set state = 2, status = 201, headers = $5, res
 
 function leanUpsert(pool: pg.Pool): Subject {
   const claim = async (key: string, owner: string): Promise<unknown[]> =>
-    (await pool.query({ text: leanClaim, values: [scopeHash, key, hash, owner], rowMode: "array" }))
+    (await pool.query({ text: leanClaim, values: [sampleScopeHash, key, sampleHash, owner], rowMode: "array" }))
       .rows[0] as unknown[];
   return {
     name: "lean upsert",
@@ -129,7 +86,7 @@ function leanUpsert(pool: pg.Pool): Subject {
       const owner = randomBytes(16).toString("hex");
       const [state, , token] = await claim(key, owner);
       if (state !== 1) throw new Error(String(state));
-      const values = [scopeHash, key, token, owner, headers, body];
+      const values = [sampleScopeHash, key, token, owner, headers, sampleBody];
       if ((await pool.query({ text: leanComplete, values })).rowCount !== 1) throw new Error("stale");
     },
     async replay(key) {
@@ -137,35 +94,6 @@ function leanUpsert(pool: pg.Pool): Subject {
       if (state !== 2) throw new Error(String(state));
     },
   };
-}
-
-/** Calls a second, with `concurrent` callers in a closed loop. */
-async function measure(concurrent: number, work: () => Promise<void>): Promise<number> {
-  const startMs = performance.now();
-  const endMs = startMs + turnMs;
-  let calls = 0;
-  await Promise.all(
-    Array.from({ length: concurrent }, async () => {
-      while (performance.now() < endMs) {
-        await work();
-        calls += 1;
-      }
-    }),
-  );
-  return (calls * 1_000) / (performance.now() - startMs);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function rotated<Each>(values: readonly Each[], by: number): Each[] {
-  const start = by % values.length;
-  return [...values.slice(start), ...values.slice(0, start)];
-}
-
-function report(name: string, perSecond: number, ratio: number): void {
-  console.log(`  ${name.padEnd(18)} ${perSecond.toFixed(0).padStart(7)}   ${ratio.toFixed(2)}`);
 }
 
 const database = `ichido_bench_${randomBytes(4).toString("hex")}`;
@@ -187,57 +115,11 @@ try {
   const subjects = [
     sameStatements(pool),
     leanUpsert(pool),
-    viaStore("ichido", grouped),
-    viaStore("ichido, group off", postgresStore(pool, { group: false })),
-    viaStore("ichido, prepare", postgresStore(pool, { prepare: true })),
+    storeSubject("ichido", grouped),
+    storeSubject("ichido, group off", postgresStore(pool, { group: false })),
+    storeSubject("ichido, prepare", postgresStore(pool, { prepare: true })),
   ];
-  let next = 0;
-  for (const subject of subjects) {
-    for (let index = 0; index < 200; index += 1) await subject.claimAndComplete(`${subject.name}-${index}`);
-  }
-  for (const what of ["claim+complete", "replay"] as const) {
-    // Alone, the subjects take turns call by call: whatever else the machine does hits all of them alike.
-    const latencies = new Map(subjects.map((subject) => [subject.name, [] as number[]]));
-    const endMs = performance.now() + turnMs * turns;
-    for (let round = 0; performance.now() < endMs; round += 1) {
-      for (const subject of rotated(subjects, round)) {
-        next += 1;
-        const startMs = performance.now();
-        if (what === "replay") await subject.replay(`${subject.name}-${next % 200}`);
-        else await subject.claimAndComplete(`${subject.name}-alone-${next}`);
-        latencies.get(subject.name)?.push(performance.now() - startMs);
-      }
-    }
-    const rounds = latencies.get("same statements")?.length ?? 0;
-    console.log(`\n${what}, 1 concurrent (median of ${rounds} calls, per second; ratio to same statements)`);
-    const baseline = median(latencies.get("same statements") ?? []);
-    for (const [name, values] of latencies) report(name, 1_000 / median(values), baseline / median(values));
-  }
-  for (const concurrent of [64]) {
-    for (const what of ["claim+complete", "replay"] as const) {
-      const figures = new Map(subjects.map((subject) => [subject.name, [] as number[]]));
-      for (let turn = 0; turn < turns; turn += 1) {
-        // Another order each turn, so that nobody always runs after the same one.
-        for (const subject of rotated(subjects, turn)) {
-          const work = (): Promise<void> => {
-            next += 1;
-            return what === "replay"
-              ? subject.replay(`${subject.name}-${next % 200}`)
-              : subject.claimAndComplete(`${subject.name}-${turn}-${concurrent}-${next}`);
-          };
-          figures.get(subject.name)?.push(await measure(concurrent, work));
-        }
-      }
-      console.log(
-        `\n${what}, ${concurrent} concurrent (median of ${turns} turns, per second; ratio to same statements)`,
-      );
-      const baseline = figures.get("same statements") ?? [];
-      for (const [name, values] of figures) {
-        const ratio = median(values.map((value, turn) => value / (baseline[turn] ?? Number.NaN)));
-        report(name, median(values), ratio);
-      }
-    }
-  }
+  await compareStores({ title: "postgres", subjects, baseline: "same statements", turnMs });
 } finally {
   await pool.end();
   await admin.query(`drop database ${database} with (force)`);

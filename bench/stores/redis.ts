@@ -1,199 +1,142 @@
 /**
  * The Redis store beside two hand-written minimums on the same client, in turns of one run:
  *
- *     node --conditions=ichido-source bench/stores/redis.ts [redis://127.0.0.1:6379] [seconds a turn]
+ *     npm run bench -- stores/redis.ts [redis://127.0.0.1:6379] [seconds a turn]
  *
- * `same scripts`: what the store sends, by a bare EVALSHA with arguments made beforehand as far as possible, replies not
- * decoded. `lean script`: another protocol, one small script with a single hash, no steps, doubt or guarded expiry.
+ * `same scripts`: what the store sends, by a bare EVALSHA with arguments made beforehand as far as possible; of a replay
+ * it reads status, headers and body, as any user would. `short scripts`: the same fields written and the same answer read
+ * back, by scripts without steps, doubt, takeover, waiters or guarded expiry. Both do what the store does per call: one
+ * round trip and one hash.
  * Read the ratios; the figures themselves are those of one machine on one day.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, hash, randomBytes } from "node:crypto";
 import { redisStore } from "ichido/redis";
-import type { RedisClient, RedisStore } from "ichido/redis";
+import type { RedisClient } from "ichido/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { statements } from "../../packages/ichido/src/stores/redis/statements.generated.ts";
+import {
+  compareStores,
+  removeKeys,
+  sampleBody,
+  sampleHash,
+  sampleScopeHash,
+  storeSubject,
+  type Subject,
+} from "../measure.ts";
 
 const url = process.argv[2] ?? "redis://127.0.0.1:6379";
 const turnMs = Number(process.argv[3] ?? 1.5) * 1_000;
-const turns = 5;
-const body = Buffer.from(JSON.stringify({ id: "pay_1", amount: 1_999, note: "x".repeat(400) }));
-const scopeHash = createHash("sha256").update("bench").digest();
-const hash = createHash("sha256").update("content").digest();
 const headers = [["content-type", "application/json"]] as const;
 const family = `ichido_bench_${randomBytes(4).toString("hex")}`;
 
-interface Subject {
-  readonly name: string;
-  claimAndComplete(key: string): Promise<void>;
-  replay(key: string): Promise<void>;
-}
-
-type Claiming = Parameters<RedisStore["claim"]>[0];
 type Send = (...args: (string | Buffer)[]) => Promise<unknown>;
 
-function viaStore(store: RedisStore): Subject {
-  const response = { kind: "full" as const, status: 201, headers, body };
-  const request = (key: string): Claiming => ({
-    identity: { key: key as Claiming["identity"]["key"], scopeHash, tenant: "t", principal: "p", operation: "bench" },
-    owner: randomBytes(16).toString("hex") as Claiming["owner"],
-    fingerprint: { version: 1, raw: hash, canonical: hash },
-    leaseMs: 30_000,
-    retentionMs: 86_400_000,
-    takeover: "lapsed" as const,
-  });
-  return {
-    name: "ichido",
-    async claimAndComplete(key) {
-      const asked = request(key);
-      const claim = await store.claim(asked);
-      if (claim.outcome !== "granted") throw new Error(claim.outcome);
-      const done = await store.complete({ ...asked, fence: claim.fence, response });
-      if (done !== "ok") throw new Error(done);
-    },
-    async replay(key) {
-      const claim = await store.claim(request(key));
-      if (claim.outcome !== "completed") throw new Error(claim.outcome);
-    },
-  };
-}
-
 const digest = (text: string): string => createHash("sha1").update(text).digest("hex");
+
+const scope = sampleScopeHash.toString("base64url");
+const head = `full 201 ${JSON.stringify(headers)}`;
+const sightOf = (key: string): string => JSON.stringify([key, scope, "t", "p", "bench", 1, []]);
+const recordName = (key: string): string =>
+  hash("sha256", Buffer.concat([Buffer.from(key), sampleScopeHash]), "base64url");
+
+/** What a replay is read for. */
+function readAnswer(told: Buffer | undefined, body: Buffer | undefined): void {
+  const [, status, lines] = /^\w+ (\d+) (.*)$/s.exec(String(told)) ?? [];
+  const answer = { status: Number(status), headers: JSON.parse(lines ?? "") as unknown[], body };
+  if (answer.status !== 201 || answer.headers.length !== 1 || body?.length !== sampleBody.length)
+    throw new Error("another answer");
+}
 
 async function sameScripts(send: Send): Promise<Subject> {
   const [claim, complete] = [digest(statements.claim), digest(statements.complete)];
   for (const text of [statements.claim, statements.complete]) await send("SCRIPT", "LOAD", text);
-  const scope = scopeHash.toString("base64url");
-  const head = `full 201 ${JSON.stringify(headers)}`;
-  const claimed = async (key: string, owner: string): Promise<unknown[]> => {
-    const sight = JSON.stringify([key, scope, "t", "p", "bench", 1, []]);
-    const name = `${family}:same:{${createHash("sha256").update(key).update(scopeHash).digest("base64url")}}`;
-    const fixed = ["30000000", "86400000000", "lapsed", sight, "", "", "", "", "604800000"];
-    return [name, await send("evalsha", claim, "1", name, owner, hash, hash, "", ...fixed)];
+  const claimed = (name: string, key: string, owner: string): Promise<unknown> => {
+    const fixed = ["30000000", "86400000000", "lapsed", sightOf(key), "", "", "", "", "604800000"];
+    return send("evalsha", claim, "1", name, owner, sampleHash, sampleHash, "", ...fixed);
   };
+  const nameOf = (key: string): string => `${family}:same:{${recordName(key)}}`;
   return {
     name: "same scripts",
     async claimAndComplete(key) {
       const owner = randomBytes(16).toString("hex");
-      const [name, [told]] = (await claimed(key, owner)) as [string, [Buffer]];
+      const name = nameOf(key);
+      const [told] = (await claimed(name, key, owner)) as [Buffer];
       const [outcome, , fence = ""] = told.toString().split(" ");
       if (outcome !== "granted") throw new Error(outcome);
-      const done = await send("evalsha", complete, "1", name, owner, fence, head, body, "604800000", `${name}:end`, "");
+      const answer = [head, sampleBody];
+      const done = await send("evalsha", complete, "1", name, owner, fence, ...answer, "604800000", `${name}:end`, "");
       if (done !== 1) throw new Error("stale");
     },
     async replay(key) {
-      const [, [told]] = (await claimed(key, randomBytes(16).toString("hex"))) as [string, [Buffer]];
-      if (!told.toString().startsWith("completed ")) throw new Error(told.toString());
+      const [told, ...answer] = (await claimed(nameOf(key), key, randomBytes(16).toString("hex"))) as Buffer[];
+      if (told?.toString().startsWith("completed ") !== true) throw new Error(String(told));
+      readAnswer(answer[0], answer[1]);
     },
   };
 }
 
-const leanClaim = `local T=redis.call('TIME'); local now=T[1]*1000000+T[2]
-local r=redis.call('HMGET',KEYS[1],'s','t','a','f','l','r','b'); local s=r[1]
+const shortClaim = `local T=redis.call('TIME'); local now=T[1]*1000000+T[2]
+local r=redis.call('HMGET',KEYS[1],'s','t','o','f','l','r','b'); local s=r[1]
 if s then
-  if r[4]~=ARGV[2] then return {'mismatch'} end
-  if s=='2' then return {'replay',r[2],r[6],r[7]} end
-  if s=='1' and r[3]~=ARGV[1] and tonumber(r[5])>now then return {'busy'} end
+  if r[4]~=ARGV[2]..ARGV[3] then return {'mismatch'} end
+  if s=='c' then return {'completed',r[2],r[6],r[7]} end
+  if r[3]~=ARGV[1] and tonumber(r[5])>now then return {'busy'} end
 end
 local t=now; if r[2] and tonumber(r[2])+1>t then t=tonumber(r[2])+1 end
-local ts=string.format('%.0f',t)
-redis.call('HSET',KEYS[1],'s','1','t',ts,'a',ARGV[1],'f',ARGV[2],'l',string.format('%.0f',now+ARGV[3]*1000))
-if not s then redis.call('PEXPIRE',KEYS[1],ARGV[4]) end
+local ts,at=string.format('%.0f',t),string.format('%.0f',now)
+redis.call('HSET',KEYS[1],'s','p','f',ARGV[2]..ARGV[3],'o',ARGV[1],'t',ts,'n','1','l',string.format('%.0f',now+ARGV[4]),
+  'e',string.format('%.0f',now+ARGV[5]),'c',at,'u',at,'x','0','i',ARGV[6],'g',ts)
+if not s then redis.call('PEXPIRE',KEYS[1],ARGV[7]) end
 return {'granted',ts}`;
-const leanComplete = `local r=redis.call('HMGET',KEYS[1],'s','t','a')
-if r[1]~='1' or r[2]~=ARGV[1] or r[3]~=ARGV[2] then return 0 end
-redis.call('HSET',KEYS[1],'s','2','r',ARGV[3],'b',ARGV[4]) return 1`;
+const shortComplete = `local r=redis.call('HMGET',KEYS[1],'s','t','o')
+if r[1]~='p' or r[2]~=ARGV[1] or r[3]~=ARGV[2] then return 0 end
+local T=redis.call('TIME')
+redis.call('HSET',KEYS[1],'s','c','r',ARGV[3],'b',ARGV[4],'z',#ARGV[4],'u',string.format('%.0f',T[1]*1000000+T[2])) return 1`;
 
-async function leanScript(send: Send): Promise<Subject> {
-  for (const text of [leanClaim, leanComplete]) await send("SCRIPT", "LOAD", text);
-  const head = JSON.stringify([201, headers]);
-  const claim = (key: string, attempt: string): Promise<unknown> =>
-    send("evalsha", digest(leanClaim), "1", `${family}:lean:${key}`, attempt, hash, "30000", "86400000");
+async function shortScripts(send: Send): Promise<Subject> {
+  for (const text of [shortClaim, shortComplete]) await send("SCRIPT", "LOAD", text);
+  const [claimDigest, completeDigest] = [digest(shortClaim), digest(shortComplete)];
+  const nameOf = (key: string): string => `${family}:short:{${recordName(key)}}`;
+  const claim = (name: string, key: string, owner: string): Promise<unknown> => {
+    const times = ["30000000", "86400000000"];
+    return send("evalsha", claimDigest, "1", name, owner, sampleHash, sampleHash, ...times, sightOf(key), "691200000");
+  };
   return {
-    name: "lean script",
+    name: "short scripts",
     async claimAndComplete(key) {
-      const attempt = randomBytes(16).toString("hex");
-      const reply = (await claim(key, attempt)) as [string, string];
+      const owner = randomBytes(16).toString("hex");
+      const name = nameOf(key);
+      const reply = (await claim(name, key, owner)) as [Buffer, Buffer];
       if (String(reply[0]) !== "granted") throw new Error(String(reply[0]));
-      const name = `${family}:lean:${key}`;
-      const fence = String(reply[1]);
-      const done = await send("evalsha", digest(leanComplete), "1", name, fence, attempt, head, body);
+      const done = await send("evalsha", completeDigest, "1", name, String(reply[1]), owner, head, sampleBody);
       if (done !== 1) throw new Error("stale");
     },
     async replay(key) {
-      const reply = (await claim(key, randomBytes(16).toString("hex"))) as [string];
-      if (String(reply[0]) !== "replay") throw new Error(String(reply[0]));
+      const reply = (await claim(nameOf(key), key, randomBytes(16).toString("hex"))) as Buffer[];
+      if (String(reply[0]) !== "completed") throw new Error(String(reply[0]));
+      readAnswer(reply[2], reply[3]);
     },
   };
-}
-
-/** Operations a second with so many under way at any time. */
-async function turn(concurrent: number, operation: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  let count = 0;
-  await Promise.all(
-    Array.from({ length: concurrent }, async () => {
-      while (performance.now() - start < turnMs) {
-        await operation();
-        count += 1;
-      }
-    }),
-  );
-  return (count * 1_000) / (performance.now() - start);
-}
-
-const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-let keys = 0;
-const newKey = (): string => `bench-${(keys += 1)}-${randomBytes(8).toString("hex")}`;
-
-async function compare(driver: string, subjects: readonly Subject[]): Promise<void> {
-  for (const concurrent of [1, 64]) {
-    for (const what of ["claim + complete", "replay"] as const) {
-      const rates = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
-      for (let round = 0; round < turns; round += 1) {
-        for (const subject of subjects) {
-          const replayed = newKey();
-          if (what === "replay") await subject.claimAndComplete(replayed);
-          const operation =
-            what === "replay" ? () => subject.replay(replayed) : () => subject.claimAndComplete(newKey());
-          rates.get(subject.name)?.push(await turn(concurrent, operation));
-        }
-      }
-      const [ours = 0, ...others] = subjects.map(({ name }) => median(rates.get(name) ?? []));
-      const beside = others.map(
-        (rate, at) => `${subjects[at + 1]?.name} ${rate.toFixed(0).padStart(6)}/s (ratio ${(ours / rate).toFixed(2)})`,
-      );
-      console.log(
-        `${driver.padEnd(10)} ${what.padEnd(16)} ${String(concurrent).padStart(2)} concurrent: ` +
-          `ichido ${ours.toFixed(0).padStart(6)}/s, ${beside.join(", ")}`,
-      );
-    }
-  }
 }
 
 async function subjectsOf(client: RedisClient, send: Send): Promise<readonly Subject[]> {
   const store = redisStore(client, { prefix: `${family}:ichido:` });
-  return [viaStore(store), await sameScripts(send), await leanScript(send)];
+  return [storeSubject("ichido", store), await sameScripts(send), await shortScripts(send)];
 }
 
 const first = new Redis(url);
 try {
   const [version] = /redis_version:\S+/.exec(await first.info("server")) ?? [];
-  console.log(`${version}, ${turns} turns of ${turnMs} ms each, medians`);
-  await compare("ioredis", await subjectsOf(first, (command, ...args) => first.callBuffer(String(command), args)));
+  console.log(version);
+  const onFirst = await subjectsOf(first, (command, ...args) => first.callBuffer(String(command), args));
+  await compareStores({ title: "ioredis", subjects: onFirst, baseline: "same scripts", turnMs });
   const second = createClient({ url });
   await second.connect();
-  await compare(
-    "node-redis",
-    await subjectsOf(second, (...args) => second.sendCommand(args, { typeMapping: { 36: Buffer } })),
-  );
+  const onSecond = await subjectsOf(second, (...args) => second.sendCommand(args, { typeMapping: { 36: Buffer } }));
+  await compareStores({ title: "node-redis", subjects: onSecond, baseline: "same scripts", turnMs });
   second.destroy();
 } finally {
-  let cursor = "0";
-  do {
-    const [next, names] = await first.scan(cursor, "MATCH", `${family}:*`, "COUNT", 1_000);
-    if (names.length > 0) await first.unlink(...names);
-    cursor = next;
-  } while (cursor !== "0");
+  await removeKeys(first, `${family}:`);
   first.disconnect();
 }

@@ -47,7 +47,8 @@ function minimum(path: string): Subject & { close(): void } {
 const store = await openSqliteStore(join(folder, "ichido.db"), { migrate: true });
 const bare = minimum(join(folder, "minimum.db"));
 try {
-  await compareStores("sqlite FULL", [storeSubject("ichido", store), bare], turnMs);
+  const subjects = [storeSubject("ichido", store), bare];
+  await compareStores({ title: "sqlite FULL", subjects, baseline: bare.name, turnMs });
 } finally {
   bare.close();
   await store.close();

@@ -1,0 +1,49 @@
+/** What `outbox.add` takes from a business transaction of one insert, at 8 connections. */
+import { createOutbox } from "ichido/outbox";
+import { pgTransactions } from "ichido/transactions";
+import { rate } from "../measure.ts";
+import { bestOf, openBed, perSecond, ratio } from "./bed.ts";
+
+export async function benchEnqueue(server: string, turnMs: number): Promise<void> {
+  const bed = await openBed(server);
+  try {
+    const transactions = pgTransactions(bed.pool);
+    const outbox = createOutbox({ transactions, source: "/bench", topics: { "*": { to: "none" } } });
+    await outbox.migrate();
+    await bed.pool.query(
+      "create table orders (id bigint generated always as identity primary key, note text not null)",
+    );
+    const order = "insert into orders (note) values ('paid')";
+    const payload = { orderId: "order-1", amount: 1999, note: "x".repeat(200) };
+    let key = 0;
+    const bare = (): Promise<void> => transactions.run(async (tx) => void (await tx.query(order)));
+    const byHand = (): Promise<void> =>
+      transactions.run(async (tx) => {
+        await tx.query(order);
+        await tx.query("insert into hand_outbox (topic, key, payload) values ($1, $2, $3)", [
+          "order.paid",
+          `k${(key += 1) % 500}`,
+          JSON.stringify(payload),
+        ]);
+      });
+    const ours = (): Promise<void> =>
+      outbox.transaction(async (tx, handle) => {
+        await tx.query(order);
+        await outbox.add(handle, { topic: "order.paid", key: `k${(key += 1) % 500}`, payload });
+      });
+    await bed.pool.query(
+      "create table hand_outbox (seq bigint generated always as identity primary key, topic text not null, key text, payload jsonb not null)",
+    );
+    const rates = await bestOf(3, {
+      bare: () => rate(8, turnMs, bare),
+      byHand: () => rate(8, turnMs, byHand),
+      ours: () => rate(8, turnMs, ours),
+    });
+    console.log(
+      `enqueue, 8 connections: bare transaction ${perSecond(rates.bare)}, with an outbox row by hand ${perSecond(rates.byHand)} ` +
+        `(${ratio(rates.byHand, rates.bare)} of bare), with outbox.add ${perSecond(rates.ours)} (${ratio(rates.ours, rates.bare)} of bare; bar 0.70)`,
+    );
+  } finally {
+    await bed.close();
+  }
+}
