@@ -32,12 +32,17 @@ interface Part {
 }
 
 /** Runs a tool on this Node. Quiet parts print only when they fail. */
-async function node(args: readonly string[], quiet: boolean): Promise<{ code: number | null; printed: string }> {
+async function node(
+  args: readonly string[],
+  quiet: boolean,
+  extra: NodeJS.ProcessEnv = {},
+): Promise<{ code: number | null; printed: string }> {
   if (interrupted !== undefined) return { code: null, printed: "" };
+  const colours = process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" };
   const child = spawn(process.execPath, args, {
     cwd: root,
     stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"],
-    env: process.stdout.isTTY ? { ...process.env, FORCE_COLOR: "1" } : { ...process.env, NO_COLOR: "1" },
+    env: { ...process.env, ...colours, ...extra },
   });
   running.add(child);
   let printed = "";
@@ -74,11 +79,15 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
     const will = reapAfterDeath({ folder });
     try {
       const file = join(folder, "report.json");
-      const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+      const failuresFile = join(folder, "failures.json");
+      const own = `--reporter=${join(root, "scripts", "failures-reporter.ts")}`;
+      const reporters = ["--reporter=default", "--reporter=json", own, `--outputFile.json=${file}`];
       const conditions = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
-      const { code } = await node([...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args], false);
-      const { skippedNames, ...counts } = tally(readReport(file), code);
-      const note = skipNotes(skippedNames).map((line) => `    ${line}`);
+      const command = [...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args];
+      const { code } = await node(command, false, { ICHIDO_FAILURES_FILE: failuresFile });
+      const { skippedNames, ...counts } = tally(read<RunnerReport>(file), code);
+      const failures = (read<string[]>(failuresFile) ?? []).map((line) => `failed: ${line}`);
+      const note = [...skipNotes(skippedNames), ...failures].map((line) => `    ${line}`);
       return { counts, ...(note.length > 0 ? { note: note.join("\n") } : {}) };
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -87,9 +96,9 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
   });
 }
 
-function readReport(file: string): RunnerReport | undefined {
+function read<T>(file: string): T | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as RunnerReport;
+    return JSON.parse(readFileSync(file, "utf8")) as T;
   } catch {
     return undefined;
   }
