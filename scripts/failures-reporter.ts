@@ -10,7 +10,9 @@ type Failure = Parameters<NonNullable<Reporter["onTestRunEnd"]>>[1][number];
 const indented = (text: string): string => text.trim().replaceAll("\n", "\n      ");
 
 function described(error: Failure): string {
-  const where = [error["VITEST_TEST_PATH"], error["VITEST_TEST_NAME"]].filter((part) => part !== undefined).join(" > ");
+  const where = [error["VITEST_TEST_PATH"], error["VITEST_TEST_NAME"]]
+    .filter((part) => typeof part === "string")
+    .join(" > ");
   const trace = error.stack ?? `${error.name ?? "Error"}: ${error.message}`;
   return `unhandled${where === "" ? "" : ` in ${where}`}: ${indented(trace)}`;
 }
