@@ -31,8 +31,24 @@ export async function createDatabase(serverUrl: string, name: string): Promise<v
   await execute(serverUrl, [`CREATE DATABASE "${name}"`], [`CREATE DATABASE \`${name}\``]);
 }
 
+/**
+ * A pool of `pg` has ended before its connections have: one that is cut off while it says goodbye has no listener any
+ * more, and its error ends the process. So they get a moment to leave by themselves.
+ */
+const afterGoodbyes = (name: string): string => `DO $$ BEGIN
+  FOR look IN 1..25 LOOP
+    PERFORM pg_stat_clear_snapshot();
+    EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '${name}');
+    PERFORM pg_sleep(0.02);
+  END LOOP;
+END $$`;
+
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  await execute(serverUrl, [`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`], [`DROP DATABASE IF EXISTS \`${name}\``]);
+  await execute(
+    serverUrl,
+    [afterGoodbyes(name), `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`],
+    [`DROP DATABASE IF EXISTS \`${name}\``],
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
