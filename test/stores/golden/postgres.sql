@@ -60,10 +60,6 @@
 -- constraint: ichido_clock CHECK ((id = 1))
 -- constraint: ichido_clock PRIMARY KEY (id)
 -- constraint: ichido_migrations PRIMARY KEY (part, version)
--- constraint: ichido_records CHECK (((state <> 'completed'::text) OR (response_kind IS NOT NULL)))
--- constraint: ichido_records CHECK ((origin = ANY (ARRAY['new'::text, 'own'::text, 'failed'::text, 'lapsed'::text, 'suspended'::text])))
--- constraint: ichido_records CHECK ((response_kind = ANY (ARRAY['full'::text, 'tombstone'::text])))
--- constraint: ichido_records CHECK ((state = ANY (ARRAY['processing'::text, 'completed'::text, 'failed'::text])))
 -- constraint: ichido_records PRIMARY KEY (key, scope_hash)
 -- constraint: ichido_steps PRIMARY KEY (key, scope_hash, life, name)
 -- index: CREATE INDEX ichido_audit_identity ON public.ichido_audit USING btree (key, scope_hash, place)
@@ -255,6 +251,16 @@ begin
   perform set_config('lock_timeout', former_timeout, true);
 end
 
+-- function: ichido_complete_last(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_kind text, of_status integer, of_headers text, of_body bytea, channel text) with nothing set
+
+begin
+  if not ichido_complete_one(
+    of_key, of_scope, of_owner, of_fence, of_kind, of_status, of_headers, of_body, channel
+  ) then
+    raise exception using errcode = 'IC001', message = 'another attempt owns this key';
+  end if;
+end
+
 -- function: ichido_complete_one(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_kind text, of_status integer, of_headers text, of_body bytea, channel text) with enable_seqscan=off
 
 declare
@@ -278,13 +284,16 @@ begin
   return found;
 end
 
--- function: ichido_step(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea) with enable_seqscan=off
+-- function: ichido_step(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea, may_be_lost boolean) with enable_seqscan=off
 
 declare
   moment timestamptz := clock_timestamp();
   held_life bigint;
   held_attempt integer;
 begin
+  if may_be_lost then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
   select r.life, r.attempts into held_life, held_attempt
   from ichido_records r
   where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence

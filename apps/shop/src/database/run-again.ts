@@ -21,11 +21,9 @@ export function runAgainOn<Tx>(
     }
   }
 
-  const runOpening = runner.runOpening?.bind(runner);
   return {
     dialect: runner.dialect,
     ...(runner.refusesAborted === undefined ? {} : { refusesAborted: runner.refusesAborted }),
-    run: (fn) => again(() => runner.run(fn)),
-    ...(runOpening === undefined ? {} : { runOpening: (opening, fn) => again(() => runOpening(opening, fn)) }),
+    run: (fn, options) => again(() => runner.run(fn, options)),
   };
 }

@@ -56,8 +56,12 @@ export function createCommit(parts: {
     return { ...claim, response: stored };
   }
 
-  async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
-    const result = await parts.calls.complete(completion(response), handle);
+  async function storeOn(
+    handle: TransactionHandle,
+    response: NeutralResponse,
+    end: Pick<CompleteRequest, "endsTransaction"> = {},
+  ): Promise<void> {
+    const result = await parts.calls.complete({ ...completion(response), ...end }, handle);
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 
@@ -119,7 +123,7 @@ export function createCommit(parts: {
           const serialised = answerOf(made);
           answer = made;
           response = serialised;
-          await storeOn(handle, serialised);
+          await storeOn(handle, serialised, { endsTransaction: true });
           await faults?.("before-commit");
         });
         await faults?.("after-commit");

@@ -90,10 +90,11 @@ export function createSteps(parts: StepsParts): Steps {
     };
   }
 
-  async function call<Value>(name: string, fn: StepFunction<Value>): Promise<Value> {
+  async function call<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
     if (parts.signal.aborted)
       throw new FenceLost("the lease of this attempt can no longer be counted on; it must stop");
-    fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs }));
+    const mayBeLost = parts.onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
+    fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) }));
     open.add(name);
     if (!failed.has(name)) failed.set(name, parts.environment.monotonicMs());
     const value = await fn(contextOf(name));
@@ -105,7 +106,7 @@ export function createSteps(parts: StepsParts): Steps {
     const { name } = step;
     open.add(name);
     const quoted = JSON.stringify(name);
-    const policy = options.verify === undefined ? (options.onUnknown ?? inherited()) : "verify";
+    const policy = policyOf(options);
     if (policy === "hold") {
       throw new OutcomeOpen(`step ${quoted} has no recorded result`, `step ${quoted} was started and never finished`);
     }
@@ -127,7 +128,11 @@ export function createSteps(parts: StepsParts): Steps {
         `step ${quoted} was started ${step.ageMs} ms ago, longer than the provider remembers references`,
       );
     }
-    return call(name, fn);
+    return call(name, options, fn);
+  }
+
+  function policyOf<Value>({ verify, onUnknown }: StepOptions<Value>): "rerun" | "hold" | "verify" {
+    return verify === undefined ? (onUnknown ?? inherited()) : "verify";
   }
 
   function inherited(): "rerun" | "hold" {
@@ -159,7 +164,7 @@ export function createSteps(parts: StepsParts): Steps {
           return await meet(step, options, fn);
         }
         const startedMs = failed.get(name);
-        if (startedMs === undefined) return await call(name, fn);
+        if (startedMs === undefined) return await call(name, options, fn);
         const ageMs = Math.round(parts.environment.monotonicMs() - startedMs);
         return await meet({ name, state: "started", attempt: 0, startedAtMs: 0, ageMs }, options, fn);
       } finally {

@@ -129,6 +129,11 @@ export interface RenewRequest extends Claim {
 
 export interface CompleteRequest extends Claim {
   readonly response: StoredResponse;
+  /**
+   * The caller's transaction ends with this. A store may then hand the statement to the transaction's `closeWith` and
+   * answer `ok`: where the record is not held the transaction rejects with a `FenceLost` instead of committing.
+   */
+  readonly endsTransaction?: boolean;
 }
 
 export interface SuspendRequest extends Claim {
@@ -157,6 +162,12 @@ export interface Step {
 export interface StepRequest extends Claim {
   readonly name: string;
   readonly leaseMs: number;
+  /**
+   * An attempt that finds no trace of the step does what it would do if it found an unfinished one: it makes the call with
+   * the same reference. So the store may answer as soon as other processes would see the start, before it is certain that
+   * it survives a crash of the store's own server.
+   */
+  readonly mayBeLost?: boolean;
 }
 
 export interface FinishStepRequest extends StepRequest {

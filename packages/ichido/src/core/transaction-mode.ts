@@ -24,6 +24,9 @@ type Fate = "committed" | "lost" | "failed" | "unknown";
 const asksMax = 5;
 const askPauseMs = 100;
 
+/** The claim is the first statement. */
+const opens = { opensByHandle: true };
+
 /** Rolls back by leaving the runner's function; not a failure. */
 class RolledBack extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
@@ -116,10 +119,13 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
         answer = conclusion.response;
         if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
-        const fenced = await calls.complete({ ...attempt.claim, response: conclusion.response }, handle);
+        const fenced = await calls.complete(
+          { ...attempt.claim, response: conclusion.response, endsTransaction: true },
+          handle,
+        );
         if (fenced === "stale") throw new FenceLost("another attempt owns this key");
         await faults?.("before-commit");
-      });
+      }, opens);
       await faults?.("after-commit");
       attempt?.finish("committed");
     } catch (error) {

@@ -5,7 +5,18 @@
 export interface TransactionHandle {
   readonly dialect: "postgres" | "mysql" | "sqlite";
   /** Placeholders in the dialect's own form: `$1` for PostgreSQL, `?` for MySQL and SQLite. */
-  execute(sql: string, values: readonly unknown[]): Promise<TransactionResult>;
+  execute(sql: string, values: readonly unknown[], options?: ExecuteOptions): Promise<TransactionResult>;
+  /**
+   * There where the runner can send a last statement in one message with COMMIT. The statement must raise an error where
+   * nothing may be committed: the server then never comes to COMMIT, and the runner rolls back and rejects with what
+   * `judge` makes of the error. To be called once, at the end of the runner's function; nothing may follow it.
+   */
+  readonly closeWith?: (sql: string, values: readonly unknown[], judge: (error: unknown) => unknown) => void;
+}
+
+export interface ExecuteOptions {
+  /** One of few texts that come again and again: a driver may keep it prepared. */
+  readonly frequent?: boolean;
 }
 
 export interface TransactionResult {
@@ -25,15 +36,15 @@ export interface TransactionRunner<Tx> {
    * Runs `fn` inside one transaction on one connection. Commits when it resolves, rolls back when it rejects, and rejects
    * with what `fn` rejected with. A failure of the commit itself rejects with a `CommitFailed`.
    */
-  run<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
+  run<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>, options?: RunOptions): Promise<Value>;
+}
+
+export interface RunOptions {
   /**
-   * As `run`, with a first statement that travels together with BEGIN, so that it costs no round trip of its own. The
-   * text stands by itself: values are literals in it. Only where the driver can send two statements at once.
+   * The function's first statement goes through the handle, before anything is done with `tx`: it may travel in one
+   * message with BEGIN where the driver can do that.
    */
-  runOpening?<Value>(
-    opening: string,
-    fn: (tx: Tx, handle: TransactionHandle, opened: TransactionResult) => Promise<Value>,
-  ): Promise<Value>;
+  readonly opensByHandle?: boolean;
 }
 
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */

@@ -4,12 +4,7 @@
  */
 import type { EventMessage } from "../brokers/message.ts";
 import { isIchidoError } from "../core/errors.ts";
-import {
-  CommitFailed,
-  type TransactionHandle,
-  type TransactionResult,
-  type TransactionRunner,
-} from "../core/transaction.ts";
+import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/transaction.ts";
 import { aborted } from "../transactions/handle.ts";
 import { failureOf, schemaMissing, unavailable } from "./failures.ts";
 import { checkHandlerName, columnOfId, printOf } from "./identity.ts";
@@ -77,15 +72,10 @@ export async function findOutcome(
   return { outcome: numberOf(row, "same") === 1 ? "duplicate" : "conflict", dead: numberOf(row, "dead") === 1 };
 }
 
-async function take<Tx>(
-  parts: OnceParts<Tx>,
-  handle: TransactionHandle,
-  key: InboxKey,
-  opened: TransactionResult | undefined,
-): Promise<Taken> {
+async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: InboxKey): Promise<Taken> {
   const { statements, waitMs } = parts;
   try {
-    const { rows, affected } = opened ?? (await statements(handle, "insert", { ...key, wait_ms: String(waitMs) }));
+    const { rows, affected } = await statements(handle, "insert", { ...key, wait_ms: String(waitMs) });
     const [row] = rows;
     // PostgreSQL tells all in one row.
     if (row !== undefined) return byNumber[optionalNumber(row, "taken") ?? -1] ?? "again";
@@ -156,7 +146,7 @@ async function runInTime<Tx>(
     tellLate = resolve;
   });
 
-  async function body(tx: Tx, handle: TransactionHandle, opened?: TransactionResult): Promise<InboxOutcome | "again"> {
+  async function body(tx: Tx, handle: TransactionHandle): Promise<InboxOutcome | "again"> {
     phase = "taking";
     if (handle.dialect === "mysql") {
       timer = setTimeout(() => {
@@ -164,7 +154,7 @@ async function runInTime<Tx>(
         tellLate("busy");
       }, waitMs);
     }
-    const taken = await take(parts, handle, key, opened);
+    const taken = await take(parts, handle, key);
     clearTimeout(timer);
     if (late) throw new Late();
     if (taken !== "taken") return taken;
@@ -180,15 +170,7 @@ async function runInTime<Tx>(
     return "processed";
   }
 
-  /** Where the driver can, the message is taken together with BEGIN. */
-  function begin(): Promise<InboxOutcome | "again"> {
-    if (transactions.dialect !== "postgres" || transactions.runOpening === undefined) return transactions.run(body);
-    phase = "taking";
-    const opening = parts.statements.text("insert", { ...key, wait_ms: String(waitMs) });
-    return transactions.runOpening(opening, body);
-  }
-
-  const run = begin().catch((error: unknown) => {
+  const run = transactions.run(body, { opensByHandle: true }).catch((error: unknown) => {
     clearTimeout(timer);
     if (late) return "busy" as const;
     return afterFailure(parts, key, phase, error);

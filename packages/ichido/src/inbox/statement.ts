@@ -3,7 +3,6 @@
  * LIMIT; texts and bytes always travel as values.
  */
 import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
-import { bytesLiteral, textLiteral } from "../stores/shared/literal.ts";
 import { namedTables } from "../stores/shared/table-prefix.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
@@ -15,11 +14,7 @@ export type Verb = keyof typeof portable | keyof typeof postgres;
 export type Values = Readonly<Record<string, string | number | Uint8Array>>;
 
 /** Runs one statement of the inbox on a transaction. */
-export interface Statements {
-  (handle: TransactionHandle, verb: Verb, values?: Values): Promise<TransactionResult>;
-  /** The statement as one text. */
-  text(verb: Verb, values: Values): string;
-}
+export type Statements = (handle: TransactionHandle, verb: Verb, values?: Values) => Promise<TransactionResult>;
 
 const own: Readonly<Record<Dialect, Readonly<Record<keyof typeof postgres, string>>>> = { mysql, postgres, sqlite };
 
@@ -50,16 +45,6 @@ export function bind(dialect: Dialect, text: string, values: Values): { sql: str
   return { sql, bound };
 }
 
-/** One statement in one text, with literals: for PostgreSQL, to travel with BEGIN. */
-export function literalText(text: string, values: Values): string {
-  return text.replace(name, (_, parameter: string) => {
-    const value = values[parameter];
-    if (value === undefined) throw new TypeError(`the statement wants a value for ${parameter}`);
-    if (typeof value === "number") return String(value);
-    return typeof value === "string" ? textLiteral(value) : bytesLiteral(value);
-  });
-}
-
 export function createStatements(dialect: Dialect, prefix: string, waitMs: number): Statements {
   // MariaDB alone reads such a comment. MySQL has no way to bound one statement's wait for a lock.
   const wait = `/*M!100112 SET STATEMENT innodb_lock_wait_timeout=${Math.max(1, Math.ceil(waitMs / 1_000))} FOR */`;
@@ -71,9 +56,8 @@ export function createStatements(dialect: Dialect, prefix: string, waitMs: numbe
       .replace("{wait}", wait);
     texts.set(verb, namedTables(prefix, plain.replace(/\s+/g, " ").trim()));
   }
-  const run = (handle: TransactionHandle, verb: Verb, values: Values = {}): Promise<TransactionResult> => {
+  return (handle, verb, values = {}) => {
     const { sql, bound } = bind(dialect, texts.get(verb) ?? "", values);
-    return handle.execute(sql, bound);
+    return handle.execute(sql, bound, { frequent: verb === "insert" });
   };
-  return Object.assign(run, { text: (verb: Verb, values: Values) => literalText(texts.get(verb) ?? "", values) });
 }

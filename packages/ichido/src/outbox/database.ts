@@ -6,7 +6,7 @@ import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
 import { bytesOf, numberOf, optionalBytes, optionalNumber, optionalText, textOf } from "../stores/shared/columns.ts";
 import { statements as sqlite } from "./sqlite/statements.generated.ts";
-import { execute, literalText, prepareText, type Values } from "./statement.ts";
+import { execute, prepareText, type Values } from "./statement.ts";
 import { statements as portable } from "./statements.generated.ts";
 
 type Dialect = TransactionHandle["dialect"];
@@ -41,15 +41,11 @@ export interface DeadLetter {
 
 const own: Readonly<Record<Dialect, Partial<Record<Verb, string>>>> = { mysql, postgres, sqlite };
 
-export interface Statements {
-  (
-    handle: TransactionHandle,
-    verb: Verb,
-    values?: Values,
-  ): Promise<{ readonly rows: readonly Row[]; readonly affected: number }>;
-  /** The statement as one text. */
-  text(verb: Verb, values: Values): string;
-}
+export type Statements = (
+  handle: TransactionHandle,
+  verb: Verb,
+  values?: Values,
+) => Promise<{ readonly rows: readonly Row[]; readonly affected: number }>;
 
 export function createStatements(dialect: Dialect, prefix: string): Statements {
   const texts = new Map<Verb, string>();
@@ -62,15 +58,11 @@ export function createStatements(dialect: Dialect, prefix: string): Statements {
         text.replace("{claim}", () => portable.claim),
       ),
     );
-  const textOfVerb = (verb: Verb): string => {
+  return (handle, verb, values) => {
     const text = texts.get(verb);
     if (text === undefined) throw new TypeError(`${dialect} has no statement ${verb}`);
-    return text;
+    return execute(handle, text, values, { frequent: verb === "add" });
   };
-  return Object.assign(
-    (handle: TransactionHandle, verb: Verb, values?: Values) => execute(handle, textOfVerb(verb), values),
-    { text: (verb: Verb, values: Values) => literalText(textOfVerb(verb), values) },
-  );
 }
 
 export function waitingOf(row: Row): Waiting {

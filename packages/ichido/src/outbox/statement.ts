@@ -3,7 +3,6 @@
  * they need no quoting, and lists of them have no fixed length. Texts and bytes always travel as values.
  */
 import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
-import { bytesLiteral, textLiteral } from "../stores/shared/literal.ts";
 import { namedTables } from "../stores/shared/table-prefix.ts";
 
 type Dialect = TransactionHandle["dialect"];
@@ -81,12 +80,50 @@ export function bind(
   return { sql, bound };
 }
 
-/** One statement in one text, with literals: for PostgreSQL, to travel with BEGIN. */
-export function literalText(text: string, values: Values): string {
-  return fill(text, values, (value) => (typeof value === "string" ? textLiteral(value) : bytesLiteral(value)));
+interface Fixed {
+  readonly sql: string;
+  readonly names: readonly string[];
 }
 
-export function execute(handle: TransactionHandle, text: string, values: Values = {}): Promise<TransactionResult> {
+const fixed = new Map<string, Fixed>();
+
+/** With a place for every value, numbers and nulls too: always the same text, which can stay prepared. */
+function fixedOf(text: string): Fixed {
+  let form = fixed.get(text);
+  if (form === undefined) {
+    const parts = partsOf(text);
+    const names = parts.filter((_, index) => index % 2 === 1);
+    const sql = parts.reduce((all, part, index) => all + (index % 2 === 0 ? part : `$${(index + 1) / 2}`), "");
+    form = { sql, names };
+    fixed.set(text, form);
+  }
+  return form;
+}
+
+function valueOf(values: Values, name: string): unknown {
+  const value = values[name];
+  if (value === undefined) throw new TypeError(`the statement wants a value for ${name}`);
+  return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value;
+}
+
+export interface Execution {
+  readonly frequent?: boolean;
+}
+
+export function execute(
+  handle: TransactionHandle,
+  text: string,
+  values: Values = {},
+  { frequent = false }: Execution = {},
+): Promise<TransactionResult> {
+  if (frequent && handle.dialect === "postgres") {
+    const { sql, names } = fixedOf(text);
+    return handle.execute(
+      sql,
+      names.map((name) => valueOf(values, name)),
+      { frequent },
+    );
+  }
   const { sql, bound } = bind(handle.dialect, text, values);
   return handle.execute(sql, bound);
 }

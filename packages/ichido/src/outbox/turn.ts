@@ -161,9 +161,7 @@ export function takeTurn(
   const claim = turn.claim?.lanes.length === 0 ? undefined : turn.claim;
   if (claim !== undefined && transactions.dialect === "postgres" && isPlain(turn)) {
     const values = turnValues(turn, claim);
-    return transactions.runOpening === undefined
-      ? transactions.run(async (_tx, handle) => foundIn(await run(handle, "turn", values)))
-      : transactions.runOpening(run.text("turn", values), async (_tx, _handle, opened) => foundIn(opened));
+    return transactions.run(async (_tx, handle) => foundIn(await run(handle, "turn", values)), { opensByHandle: true });
   }
   return transactions.run((_tx, handle) => takeInSteps(run, handle, turn, claim));
 }

@@ -2,6 +2,8 @@
 import { IchidoError } from "../core/errors.ts";
 import {
   CommitFailed,
+  type ExecuteOptions,
+  type RunOptions,
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
@@ -11,7 +13,7 @@ type Dialect = TransactionHandle["dialect"];
 
 export interface HandleParts {
   readonly dialect: Dialect;
-  readonly execute: (sql: string, values: readonly unknown[]) => Promise<TransactionResult>;
+  readonly execute: (sql: string, values: readonly unknown[], options?: ExecuteOptions) => Promise<TransactionResult>;
   /** Whether the connection stands inside a transaction. Absent or undefined: asked of the server, once per handle. */
   readonly inside?: () => boolean | undefined;
 }
@@ -84,14 +86,14 @@ export function handleOf(parts: HandleParts): TransactionHandle {
 
   return {
     dialect: parts.dialect,
-    async execute(sql, values) {
+    async execute(sql, values, options) {
       if (poison !== undefined) throw poison;
       // Where the client itself can tell, every time: the transaction may have ended since.
       const inside = parts.inside?.();
       if (inside === false) throw outside();
       if (inside === undefined) await (checked ??= check());
       try {
-        return await parts.execute(sql, values);
+        return await parts.execute(sql, values, options);
       } catch (error) {
         // A statement that failed may have lost its connection; a driver that reconnects would run the next one outside. A
         // violated constraint is the server's own word: MySQL and SQLite undo that statement and go on.
@@ -109,12 +111,23 @@ export async function whileOpen<Value>(
 ): Promise<Value> {
   let over = false;
   try {
+    const { closeWith } = handle;
     return await fn({
       dialect: handle.dialect,
-      execute: (sql, values) => (over ? Promise.reject(outside()) : handle.execute(sql, values)),
+      execute: (sql, values, options) => (over ? Promise.reject(outside()) : handle.execute(sql, values, options)),
+      ...(closeWith && { closeWith }),
     });
   } finally {
     over = true;
+  }
+}
+
+/** The statement that came with COMMIT was refused, and everything is rolled back. */
+class RolledBack extends Error {
+  readonly reason: unknown;
+  constructor(reason: unknown) {
+    super("the transaction was rolled back");
+    this.reason = reason;
   }
 }
 
@@ -136,13 +149,37 @@ export async function inTransaction<Value>(
   } catch (error) {
     // Known to be undone, by the server's own word.
     if (error instanceof IchidoError) throw error;
+    if (error instanceof RolledBack) throw error.reason;
     throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
   }
   return value;
 }
 
-/** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
-export function pooledTransactions<Connection>(parts: {
+/** Sends several statements in one message, where a driver can. */
+export interface Folding<Connection> {
+  /** BEGIN and the statement; gives what the statement was answered with. */
+  readonly open: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
+  /**
+   * The statement and COMMIT; gives what COMMIT was answered with. Rejects with a `StatementRefused` when the server
+   * refused the statement, so that the transaction is open still and can only be rolled back.
+   */
+  readonly close: (connection: Connection, statement: Statement) => Promise<unknown>;
+}
+
+export interface Statement extends ExecuteOptions {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+export class StatementRefused extends Error {
+  override readonly name: string = "StatementRefused";
+}
+
+interface Closing extends Statement {
+  readonly judge: (error: unknown) => unknown;
+}
+
+export interface PooledParts<Connection> {
   readonly dialect: Dialect;
   readonly acquire: () => Promise<Connection>;
   readonly statement: (connection: Connection, sql: string) => Promise<unknown>;
@@ -150,56 +187,108 @@ export function pooledTransactions<Connection>(parts: {
   readonly handle: (connection: Connection) => TransactionHandle;
   /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
   readonly requireCommitted?: (result: unknown) => void;
-  /** Sends BEGIN and the statement at once, and gives what the statement was answered with. */
-  readonly open?: (connection: Connection, sql: string) => Promise<TransactionResult>;
-}): TransactionRunner<Connection> {
-  const { open } = parts;
+  readonly folding?: Folding<Connection>;
+}
 
-  async function within<Value>(
-    opening: string | undefined,
-    fn: (connection: Connection, handle: TransactionHandle, opened: TransactionResult) => Promise<Value>,
-  ): Promise<Value> {
-    const connection = await parts.acquire();
-    let broken = false;
-    const statement = async (sql: string): Promise<unknown> => {
-      try {
-        return await parts.statement(connection, sql);
-      } catch (error) {
-        broken = true;
-        throw error;
-      }
-    };
-    const isOpened = open !== undefined && opening !== undefined;
+/** One transaction on a lent connection. */
+class Lent<Connection> {
+  broken = false;
+  readonly #parts: PooledParts<Connection>;
+  readonly #connection: Connection;
+  #begun = false;
+  #closing: Closing | undefined;
+
+  constructor(parts: PooledParts<Connection>, connection: Connection) {
+    this.#parts = parts;
+    this.#connection = connection;
+  }
+
+  async #control<Value>(send: () => Promise<Value>): Promise<Value> {
     try {
-      return await inTransaction(
-        {
-          begin: () => (isOpened ? Promise.resolve() : statement("BEGIN")),
-          commit: async () => {
-            const result = await statement("COMMIT");
-            parts.requireCommitted?.(result);
-          },
-          rollback: () => statement("ROLLBACK"),
-        },
-        async () => {
-          // Inside the body, so that a first statement that fails is followed by ROLLBACK like any other.
-          const opened = isOpened ? await open(connection, opening) : nothingOpened;
-          return whileOpen(parts.handle(connection), (handle) => fn(connection, handle, opened));
-        },
-      );
-    } finally {
-      parts.giveBack(connection, broken);
+      return await send();
+    } catch (error) {
+      this.broken = true;
+      throw error;
     }
   }
 
+  async begin(): Promise<void> {
+    await this.#control(() => this.#parts.statement(this.#connection, "BEGIN"));
+    this.#begun = true;
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#begun) await this.#control(() => this.#parts.statement(this.#connection, "ROLLBACK"));
+  }
+
+  async commit(): Promise<void> {
+    if (!this.#begun) return;
+    const { requireCommitted, statement } = this.#parts;
+    const closing = this.#closing;
+    const result =
+      closing === undefined
+        ? await this.#control(() => statement(this.#connection, "COMMIT"))
+        : await this.#commitWith(closing);
+    requireCommitted?.(result);
+  }
+
+  async #commitWith(closing: Closing): Promise<unknown> {
+    const { folding } = this.#parts;
+    try {
+      return await folding?.close(this.#connection, closing);
+    } catch (error) {
+      if (!(error instanceof StatementRefused)) {
+        this.broken = true;
+        throw error;
+      }
+      await this.rollback().catch(() => undefined);
+      throw new RolledBack(closing.judge(error.cause));
+    }
+  }
+
+  handle(): TransactionHandle {
+    const handle = this.#parts.handle(this.#connection);
+    const { folding } = this.#parts;
+    if (folding === undefined) return handle;
+    return {
+      dialect: handle.dialect,
+      execute: async (sql, values, options) => {
+        if (this.#begun) return handle.execute(sql, values, options);
+        // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
+        this.#begun = true;
+        return folding.open(this.#connection, { sql, values, ...options });
+      },
+      closeWith: (sql, values, judge) => {
+        this.#closing = { sql, values, judge, frequent: true };
+      },
+    };
+  }
+}
+
+/** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
+export function pooledTransactions<Connection>(parts: PooledParts<Connection>): TransactionRunner<Connection> {
   return {
     dialect: parts.dialect,
     ...(parts.requireCommitted === undefined ? {} : { refusesAborted: true }),
-    run: (fn) => within(undefined, (connection, handle) => fn(connection, handle)),
-    ...(open === undefined ? {} : { runOpening: within }),
+    async run(fn, options?: RunOptions) {
+      const connection = await parts.acquire();
+      const lent = new Lent(parts, connection);
+      const waits = parts.folding !== undefined && options?.opensByHandle === true;
+      try {
+        return await inTransaction(
+          {
+            begin: () => (waits ? Promise.resolve() : lent.begin()),
+            commit: () => lent.commit(),
+            rollback: () => lent.rollback(),
+          },
+          () => whileOpen(lent.handle(), (handle) => fn(connection, handle)),
+        );
+      } finally {
+        parts.giveBack(connection, lent.broken);
+      }
+    },
   };
 }
-
-const nothingOpened: TransactionResult = { rows: [], affected: 0 };
 
 /** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
 export async function aroundLibrary<Tx, Value>(
@@ -220,4 +309,4 @@ export async function aroundLibrary<Tx, Value>(
   return done.value;
 }
 
-export type { TransactionHandle, TransactionResult, TransactionRunner };
+export type { RunOptions, TransactionHandle, TransactionResult, TransactionRunner };

@@ -1,5 +1,18 @@
 /** node-postgres (`pg`). */
-import { aborted, handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { inLine } from "../stores/shared/literal.ts";
+import {
+  aborted,
+  handleOf,
+  pooledTransactions,
+  StatementRefused,
+  type Folding,
+  type Statement,
+  type TransactionHandle,
+  type TransactionResult,
+  type TransactionRunner,
+} from "./handle.ts";
+import { BatchError } from "./pg-batch.ts";
+import { sessionOf, type PgSession } from "./pg-session.ts";
 
 export interface PgClient {
   query(
@@ -24,8 +37,16 @@ export interface PgPool<Client extends PgClient> {
   connect(): Promise<Client & { release(destroy?: boolean | Error): void }>;
 }
 
+export interface PgOptions {
+  /**
+   * Whether frequent statements stay prepared on their connection. Default `"auto"`: where no pooler stands between, which
+   * is found out by itself.
+   */
+  readonly prepare?: "auto" | false;
+}
+
 /** A client after BEGIN: a checked-out `PoolClient` or a `Client` of your own. Never a pool. */
-export function fromPg(client: PgClient): TransactionHandle {
+export function fromPg(client: PgClient, options: PgOptions = {}): TransactionHandle {
   if ("totalCount" in client)
     throw new TypeError("fromPg takes the client inside the transaction, not the pool; see pgTransactions");
   return handleOf({
@@ -34,14 +55,70 @@ export function fromPg(client: PgClient): TransactionHandle {
       const status = client.getTransactionStatus?.();
       return status === undefined || status === null ? undefined : status === "T";
     },
-    async execute(sql, values) {
+    async execute(sql, values, { frequent = false } = {}) {
+      const session = frequent && options.prepare !== false ? await sessionOf(client) : undefined;
+      if (session?.direct === true) return session.run({ sql, values, frequent });
       const { rows, rowCount } = await client.query(sql, [...values]);
       return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
     },
   });
 }
 
-export function pgTransactions<Client extends PgClient>(pool: PgPool<Client>): TransactionRunner<Client> {
+type Results = readonly { readonly rows: readonly unknown[]; readonly rowCount: number | null }[];
+
+/**
+ * Without values `pg` speaks the simple protocol, which takes several statements, answers with one result each, and stops
+ * at the first that fails. For clients that take no batch: those of `pg-native`, and those that pipeline.
+ */
+const simply = {
+  async open(client: PgClient, statement: Statement): Promise<TransactionResult> {
+    const [, result] = (await client.query(`BEGIN; ${inLine(statement)}`)) as unknown as Results;
+    return { rows: (result?.rows ?? []) as readonly Record<string, unknown>[], affected: result?.rowCount ?? 0 };
+  },
+  async close(client: PgClient, statement: Statement): Promise<unknown> {
+    try {
+      return ((await client.query(`${inLine(statement)}; COMMIT`)) as unknown as Results).at(-1);
+    } catch (cause) {
+      // Inside a failed transaction still: the server has not come to COMMIT.
+      if (client.getTransactionStatus?.() !== "E") throw cause;
+      throw new StatementRefused("the last statement was refused", { cause });
+    }
+  },
+};
+
+function isFatal(error: unknown): boolean {
+  const severity: unknown = Reflect.get(Object(error), "severity");
+  return severity === undefined || severity === "FATAL" || severity === "PANIC";
+}
+
+async function closeBatch(session: PgSession, statement: Statement): Promise<unknown> {
+  try {
+    return { command: await session.close(statement) };
+  } catch (error) {
+    if (!(error instanceof BatchError)) throw error;
+    const { cause, completed } = error;
+    if (completed > 0 || isFatal(cause)) throw cause;
+    throw new StatementRefused("the last statement was refused", { cause });
+  }
+}
+
+function foldingFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): Folding<Client> {
+  return {
+    async open(client, statement) {
+      const session = await sessionOf(client, prepare);
+      return session === undefined ? simply.open(client, statement) : session.open(statement);
+    },
+    async close(client, statement) {
+      const session = await sessionOf(client, prepare);
+      return session === undefined ? simply.close(client, statement) : closeBatch(session, statement);
+    },
+  };
+}
+
+export function pgTransactions<Client extends PgClient>(
+  pool: PgPool<Client>,
+  options: PgOptions = {},
+): TransactionRunner<Client> {
   return pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
     async acquire() {
@@ -50,15 +127,7 @@ export function pgTransactions<Client extends PgClient>(pool: PgPool<Client>): T
       return client;
     },
     statement: (client, sql) => client.query(sql),
-    async open(client, sql) {
-      // Without values `pg` speaks the simple protocol, which takes several statements and answers with one result each.
-      const results = (await client.query(`BEGIN; ${sql}`)) as unknown as readonly {
-        readonly rows: readonly unknown[];
-        readonly rowCount: number | null;
-      }[];
-      const { rows, rowCount } = results[1] ?? { rows: [], rowCount: 0 };
-      return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
-    },
+    folding: foldingFor(options),
     requireCommitted(result) {
       if ((result as { readonly command?: unknown }).command === "ROLLBACK") throw aborted();
     },
@@ -66,6 +135,6 @@ export function pgTransactions<Client extends PgClient>(pool: PgPool<Client>): T
       client.removeListener?.("error", heard);
       client.release(broken);
     },
-    handle: fromPg,
+    handle: (client) => fromPg(client, options),
   });
 }

@@ -83,9 +83,12 @@ function scriptOf(step: Migration, options: ResolvedOptions): string {
     create schema "${options.schema}";
   end if;
 `;
+  // The look at pg_class makes the session hear what others created while it waited for the lock; to_regclass alone may
+  // answer from what it knew before.
   const text = `select pg_advisory_xact_lock(hashtext('ichido.migrate'), hashtext('{prefix}'));
 do $ichido_migration$
 begin
+  perform from pg_catalog.pg_class limit 1;
 ${schema}  if to_regclass('{prefix}migrations') is null then
     create table {prefix}migrations (
       part text collate "C" not null,

@@ -17,7 +17,11 @@ export interface StepsParts {
 
 export function createStepVerbs({ run }: StepsParts): Pick<Store, "startStep" | "finishStep"> {
   return {
-    startStep: async (request) => verdictOf(await run("startStep", valuesOf(request, request.name, request.leaseMs))),
+    async startStep(request) {
+      const values = valuesOf(request, request.name, request.leaseMs);
+      values.push(String(request.mayBeLost === true));
+      return verdictOf(await run("startStep", values));
+    },
     async finishStep(request) {
       const values = valuesOf(request, request.name, request.leaseMs);
       values.push(bufferOf(request.result));

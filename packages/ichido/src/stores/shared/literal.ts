@@ -9,3 +9,16 @@ export function textLiteral(text: string): string {
 export function bytesLiteral(bytes: Uint8Array): string {
   return `E'\\\\x${Buffer.from(bytes).toString("hex")}'::bytea`;
 }
+
+function literalOf(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "string") return textLiteral(value);
+  if (value instanceof Uint8Array) return bytesLiteral(value);
+  if (typeof value === "number" && Number.isSafeInteger(value)) return `(${value})`;
+  throw new TypeError(`no literal is known for a value of type ${typeof value}`);
+}
+
+/** A statement of ours with its values in the text. Its own text holds no `$1` but as a place for a value. */
+export function inLine({ sql, values }: { readonly sql: string; readonly values: readonly unknown[] }): string {
+  return sql.replace(/\$(\d+)/g, (_, place: string) => literalOf(values[Number(place) - 1]));
+}

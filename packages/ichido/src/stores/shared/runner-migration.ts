@@ -78,8 +78,10 @@ function ledgerOnPostgres(prefix: string): string {
     schema === undefined
       ? ""
       : `  if to_regnamespace('"${schema}"') is null then\n    create schema "${schema}";\n  end if;\n`;
+  // The look at pg_class makes the session hear what others created while it waited for the lock.
   return `do $ichido_ledger$
 begin
+  perform from pg_catalog.pg_class limit 1;
 ${create}  if to_regclass('{prefix}migrations') is null then
     ${ledgers.postgres.replaceAll("\n", "\n    ")};
   end if;

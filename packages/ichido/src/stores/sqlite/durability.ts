@@ -57,3 +57,21 @@ export function withShortWait<T>(connection: Connection, action: () => T): T {
     connection.exec(`PRAGMA busy_timeout = ${typeof own === "number" ? own : 0}`);
   }
 }
+
+/**
+ * Runs a transaction whose commit does not wait for the disk: it is in the log, which the next commit that does wait takes
+ * along. Only a crash of the whole machine before that loses it.
+ */
+export function withoutSync(connection: Connection, transaction: () => void): void {
+  const own = pragma(connection, "synchronous");
+  if (typeof own !== "number" || own <= levels.normal || connection.file === "") {
+    transaction();
+    return;
+  }
+  connection.exec(`PRAGMA synchronous = ${levels.normal}`);
+  try {
+    transaction();
+  } finally {
+    connection.exec(`PRAGMA synchronous = ${own}`);
+  }
+}

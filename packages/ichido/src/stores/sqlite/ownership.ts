@@ -41,10 +41,13 @@ function renewOne(session: Session, request: RenewRequest, nowUs: number): Fence
 }
 
 export function complete(session: Session, request: CompleteRequest): Promise<Fenced> {
-  return session.turns.write(() => {
-    const changes = session.connection.run(statements.complete, ...completeValues(request, session.nowUs()));
-    return changes === 1 ? "ok" : unlessDone(session, request, "completed");
-  }, request.response.body.length);
+  return session.turns.write(
+    () => {
+      const changes = session.connection.run(statements.complete, ...completeValues(request, session.nowUs()));
+      return changes === 1 ? "ok" : unlessDone(session, request, "completed");
+    },
+    { bytes: request.response.body.length },
+  );
 }
 
 export function refuseOtherDialect(transaction: TransactionHandle): void {
@@ -81,40 +84,49 @@ export function release(session: Session, claim: Claim): Promise<Fenced> {
 
 export function suspend(session: Session, request: SuspendRequest): Promise<Fenced> {
   const { interim, holdReason } = request;
-  return session.turns.write(() => {
-    const nowUs = session.nowUs();
-    const changes = session.connection.run(
-      statements.suspend,
-      ...(interim === undefined ? [null, null, null, null] : responseValues(interim)),
-      holdReason ?? null,
-      nowUs,
-      ...owned(request),
-    );
-    return changes === 1 ? "ok" : "stale";
-  }, interim?.body.length);
+  return session.turns.write(
+    () => {
+      const nowUs = session.nowUs();
+      const changes = session.connection.run(
+        statements.suspend,
+        ...(interim === undefined ? [null, null, null, null] : responseValues(interim)),
+        holdReason ?? null,
+        nowUs,
+        ...owned(request),
+      );
+      return changes === 1 ? "ok" : "stale";
+    },
+    { bytes: interim?.body.length },
+  );
 }
 
 export function startStep(session: Session, request: StepRequest): Promise<Fenced> {
-  return session.turns.write(() => {
-    const nowUs = session.nowUs();
-    const attempt = holdForStep(session, request, nowUs);
-    if (attempt === undefined) return "stale";
-    insertStep(session, request, attempt, nowUs);
-    return "ok";
-  });
+  return session.turns.write(
+    () => {
+      const nowUs = session.nowUs();
+      const attempt = holdForStep(session, request, nowUs);
+      if (attempt === undefined) return "stale";
+      insertStep(session, request, attempt, nowUs);
+      return "ok";
+    },
+    { mayBeLost: request.mayBeLost },
+  );
 }
 
 export function finishStep(session: Session, request: FinishStepRequest): Promise<Fenced> {
-  return session.turns.write(() => {
-    const nowUs = session.nowUs();
-    const attempt = holdForStep(session, request, nowUs);
-    if (attempt === undefined) return "stale";
-    const values = [request.result, nowUs, ...identityValues(request.identity), request.name] as const;
-    if (session.connection.run(statements.finishStep, ...values) === 1) return "ok";
-    // Finished before, or never started.
-    if (insertStep(session, request, attempt, nowUs)) session.connection.run(statements.finishStep, ...values);
-    return "ok";
-  }, request.result.length);
+  return session.turns.write(
+    () => {
+      const nowUs = session.nowUs();
+      const attempt = holdForStep(session, request, nowUs);
+      if (attempt === undefined) return "stale";
+      const values = [request.result, nowUs, ...identityValues(request.identity), request.name] as const;
+      if (session.connection.run(statements.finishStep, ...values) === 1) return "ok";
+      // Finished before, or never started.
+      if (insertStep(session, request, attempt, nowUs)) session.connection.run(statements.finishStep, ...values);
+      return "ok";
+    },
+    { bytes: request.result.length },
+  );
 }
 
 /**

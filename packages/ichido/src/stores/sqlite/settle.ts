@@ -10,10 +10,9 @@ const nobody = "0".repeat(32);
 
 export function settle(session: Session, request: SettleRequest): Promise<SettleResult> {
   const { decision } = request;
-  return session.turns.write(
-    () => settleLocked(session, request),
-    decision.kind === "adopt" ? decision.response.body.length : 0,
-  );
+  return session.turns.write(() => settleLocked(session, request), {
+    bytes: decision.kind === "adopt" ? decision.response.body.length : 0,
+  });
 }
 
 function settleLocked(session: Session, request: SettleRequest): SettleResult {

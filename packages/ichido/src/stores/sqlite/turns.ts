@@ -9,7 +9,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { Connection } from "./database.ts";
-import { withShortWait } from "./durability.ts";
+import { withoutSync, withShortWait } from "./durability.ts";
 import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
 
 export const turnDefaults = {
@@ -37,14 +37,22 @@ interface Call {
   /** Its time is up and the file is still locked. */
   locked(failure: IchidoError): void;
   readonly bytes: number;
+  readonly mayBeLost: boolean;
   readonly deadlineMs: number;
+}
+
+export interface Writing {
+  /** The size of what it carries. */
+  readonly bytes?: number | undefined;
+  /** Answered once other processes see it, without waiting for the disk. */
+  readonly mayBeLost?: boolean | undefined;
 }
 
 export interface Turns {
   /** A read of one consistent state, without the write lock: at once where that is possible. */
   read<T>(run: () => T): Promise<T>;
-  /** Inside a transaction that holds the write lock. `bytes` is the size of what it carries. */
-  write<T>(run: () => T, bytes?: number): Promise<T>;
+  /** Inside a transaction that holds the write lock. */
+  write<T>(run: () => T, writing?: Writing): Promise<T>;
   /** The same for what can be left for another day: when the lock is not had within `waitMs`, the answer is `busy`. */
   tryWrite<T>(run: () => T, waitMs: number): Promise<T | "busy">;
 }
@@ -67,7 +75,7 @@ export function createTurns(parts: TurnsParts): Turns {
   let due = false;
   let retries = 0;
 
-  function enqueue<T>(queue: Call[], run: () => T, bytes: number, waitMs?: number): Promise<T> {
+  function enqueue<T>(queue: Call[], run: () => T, writing: Writing = {}, waitMs?: number): Promise<T> {
     if (reads.length + writes.length >= parts.queueMax) {
       const message = `${parts.queueMax} calls already wait for the SQLite file ${connection.file}; slow down or raise queueMax`;
       return Promise.reject(new IchidoError("store-unavailable", message));
@@ -78,7 +86,8 @@ export function createTurns(parts: TurnsParts): Turns {
         resolve: resolve as (value: unknown) => void,
         reject,
         locked: waitMs === undefined ? reject : () => resolve("busy" as T),
-        bytes,
+        bytes: writing.bytes ?? 0,
+        mayBeLost: writing.mayBeLost === true,
         deadlineMs: monotonicMs() + (waitMs ?? busyMs),
       });
       schedule();
@@ -133,6 +142,11 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function serveWrites(batch: readonly Call[]): void {
+    if (batch.every((call) => call.mayBeLost)) withoutSync(connection, () => serveTogether(batch));
+    else serveTogether(batch);
+  }
+
+  function serveTogether(batch: readonly Call[]): void {
     try {
       withShortWait(connection, () => connection.run("BEGIN IMMEDIATE"));
     } catch (error) {
@@ -177,10 +191,10 @@ export function createTurns(parts: TurnsParts): Turns {
 
   function readAtOnce<T>(run: () => T): Promise<T> {
     try {
-      if (!parts.isReady() || connection.inTransaction) return enqueue(reads, run, 0);
+      if (!parts.isReady() || connection.inTransaction) return enqueue(reads, run);
       return Promise.resolve(run());
     } catch (error) {
-      if (isBusy(error)) return enqueue(reads, run, 0);
+      if (isBusy(error)) return enqueue(reads, run);
       return Promise.reject(failureOf(parts.explain(error), connection.file));
     }
   }
@@ -210,8 +224,8 @@ export function createTurns(parts: TurnsParts): Turns {
 
   return {
     read: readAtOnce,
-    write: (run, bytes = 0) => enqueue(writes, run, bytes),
-    tryWrite: <T>(run: () => T, waitMs: number) => enqueue<T | "busy">(writes, run, 0, Math.min(waitMs, busyMs)),
+    write: (run, writing) => enqueue(writes, run, writing),
+    tryWrite: <T>(run: () => T, waitMs: number) => enqueue<T | "busy">(writes, run, {}, Math.min(waitMs, busyMs)),
   };
 }
 

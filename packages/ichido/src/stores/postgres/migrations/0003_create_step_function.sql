@@ -4,18 +4,23 @@
 -- when what is left of its lease is less than half of what was asked for, or more than twice that.
 -- Without a result it starts the step, with one it finishes it. The first start and the first result stay. Steps of an
 -- expired life go when the next life starts its first.
+-- A start that may be lost is not waited for until it is on the disk; the result that follows takes it there.
 -- Returns: whether owner and fence hold the record. Guarantees S5, S11, S15: whoever takes a record over updates it, and a
 -- shared lock and an update wait for each other; whichever comes second judges the newest version. The lock is shared, so
 -- that steps of one operation do not wait for each other's commit. A record to be written is updated at once and never
 -- under a shared lock, which two could not raise at the same time.
 create function {prefix}step(
-  of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea
+  of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea,
+  may_be_lost boolean
 ) returns boolean language plpgsql volatile set enable_seqscan = off as $step$
 declare
   moment timestamptz := clock_timestamp();
   held_life bigint;
   held_attempt integer;
 begin
+  if may_be_lost then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
   select r.life, r.attempts into held_life, held_attempt
   from {prefix}records r
   where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence

@@ -58,3 +58,18 @@ begin
   return found;
 end
 $complete_one$;
+
+-- The same as the last statement of a transaction, in one message with COMMIT: raises IC001 where owner and fence do not
+-- hold the record, so that the server never comes to COMMIT.
+create function {prefix}complete_last(
+  of_key text, of_scope bytea, of_owner uuid, of_fence bigint,
+  of_kind text, of_status integer, of_headers text, of_body bytea, channel text
+) returns void language plpgsql volatile as $complete_last$
+begin
+  if not {prefix}complete_one(
+    of_key, of_scope, of_owner, of_fence, of_kind, of_status, of_headers, of_body, channel
+  ) then
+    raise exception using errcode = 'IC001', message = 'another attempt owns this key';
+  end if;
+end
+$complete_last$;

@@ -1,0 +1,6 @@
+-- Completes one record in one message with COMMIT; see `0004_create_joined_functions.sql`.
+-- Parameters: key, scope hash, owner, fence, response kind, status, headers, body, notification channel.
+-- Raises IC001 when stale.
+select {prefix}complete_last(
+  $1::text, $2::bytea, $3::uuid, $4::bigint, $5::text, $6::integer, $7::text, $8::bytea, $9::text
+)
