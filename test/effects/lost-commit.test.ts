@@ -1,4 +1,5 @@
 /** The connection breaks around COMMIT, a hundred times each way: the client sees the same error, the truth differs. */
+import { connect, createServer, type AddressInfo } from "node:net";
 import { createFaultProxy } from "ichido/testing";
 import type { FaultProxy } from "ichido/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -91,5 +92,62 @@ function suite(make: () => Promise<Bench>): void {
   });
 }
 
+/** Cuts the client off when it says COMMIT, and lets the server hear it only some time later. */
+async function lateProxy(target: string, delayMs: number): Promise<{ readonly url: string; close(): void }> {
+  const url = new URL(target);
+  const host = url.hostname;
+  const targetPort = Number(url.port === "" ? (url.protocol.startsWith("postgres") ? 5432 : 3306) : url.port);
+  const listener = createServer({ noDelay: true }, (client) => {
+    const server = connect({ host, port: targetPort, noDelay: true });
+    server.on("data", (chunk) => void (client.destroyed || client.write(chunk)));
+    client.on("data", (chunk) => {
+      if (!chunk.includes("COMMIT")) return void server.write(chunk);
+      client.destroy();
+      setTimeout(() => server.write(chunk, () => setTimeout(() => server.end(), delayMs)), delayMs);
+    });
+    for (const socket of [client, server]) socket.on("error", () => undefined);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  url.hostname = "127.0.0.1";
+  url.port = String((listener.address() as AddressInfo).port);
+  return { url: url.href, close: () => listener.close() };
+}
+
+function lateSuite(make: () => Promise<Bench>): void {
+  test("R7 a COMMIT that arrives after its connection was given up counts once, also for a handler that tries again", async () => {
+    const bench = await make();
+    const proxy = await lateProxy(bench.url, 400);
+    const records = bench.side();
+    const business = bench.side(proxy.url);
+    const shop = caller({ ...records, runner: business.runner });
+    const key = "late";
+    let tries = 0;
+    const stubborn: Handler = async (context) => {
+      const write = (): Promise<unknown> =>
+        context.transaction(async (_tx, handle) => {
+          tries += 1;
+          await addEffect(handle, key);
+          return { status: 201, body: { tries } };
+        });
+      await write().catch(write);
+      return { status: 500 };
+    };
+    const first = await shop.ask(key, stubborn);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await bench.effects(key)).toHaveLength(1);
+    expect(first).toMatchObject({ status: 201 });
+    expect(tries).toBe(1);
+    expect(await shop.ask(key, stubborn)).toMatchObject({ status: 201, replayed: true });
+    expect(await bench.effects(key)).toHaveLength(1);
+    await shop.ichido.close();
+    await records.close();
+    await business.close();
+    proxy.close();
+    await bench.close();
+  });
+}
+
 describeWith("postgres", "a lost COMMIT on PostgreSQL", () => suite(postgresBench));
+describeWith("postgres", "a late COMMIT on PostgreSQL", () => lateSuite(postgresBench));
+describeWith("mariadb", "a late COMMIT on MariaDB", () => lateSuite(mariadbBench));
 describeWith("mariadb", "a lost COMMIT on MariaDB", () => suite(mariadbBench));

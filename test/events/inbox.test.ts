@@ -29,6 +29,16 @@ forEachDatabase("the inbox", (open) => {
     expect(await count(one.id)).toBe(1);
   });
 
+  test("a redelivery is looked up first: new, it is processed; processed, a duplicate; changed, a conflict", async () => {
+    const one = message();
+    const again = { redelivered: true };
+    expect(await inbox.runOnce(one, "stock", writing(one.id), again)).toEqual({ outcome: "processed" });
+    expect(await inbox.runOnce(one, "stock", writing(one.id), again)).toEqual({ outcome: "duplicate" });
+    const changed = message({ id: one.id, payload: new TextEncoder().encode('"other"') });
+    expect(await inbox.runOnce(changed, "stock", writing(one.id), again)).toEqual({ outcome: "conflict" });
+    expect(await count(one.id)).toBe(1);
+  });
+
   test("W9 two handlers in one database each get it", async () => {
     const one = message();
     for (const handler of ["stock", "mail"]) {

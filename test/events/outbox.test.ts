@@ -10,14 +10,17 @@ const relayOf = (outbox: Parameters<typeof createRelay>[0], publisher = wire(), 
   createRelay(outbox, { routes: { wire: publisher, other } });
 
 forEachDatabase("outbox", (open) => {
-  it("an event commits with the business write and is gone with its rollback", async () => {
+  it.each([
+    ["at once", false],
+    ["at commit", true],
+  ])("an event that is added %s commits with the business write and is gone with its rollback", async (_, atCommit) => {
     const outbox = await openOutbox(open());
     await outbox.transaction(async (_tx, handle) => {
-      await outbox.add(handle, { topic: "order.paid", key: "o1", payload: { order: 1 }, id: "kept" });
+      await outbox.add(handle, { topic: "order.paid", key: "o1", payload: { order: 1 }, id: "kept" }, { atCommit });
     });
     await expect(
       outbox.transaction(async (_tx, handle) => {
-        await outbox.add(handle, { topic: "order.paid", key: "o1", payload: { order: 2 }, id: "gone" });
+        await outbox.add(handle, { topic: "order.paid", key: "o1", payload: { order: 2 }, id: "gone" }, { atCommit });
         throw new Error("changed my mind");
       }),
     ).rejects.toThrow("changed my mind");
@@ -28,6 +31,19 @@ forEachDatabase("outbox", (open) => {
     await relay.stop();
     expect(idsOf(publisher.sent)).toEqual(["kept"]);
     expect(await outbox.stats()).toMatchObject({ pending: 0, dead: 0, parked: 0, relays: 0 });
+  });
+
+  it("events that are added at commit keep their order", async () => {
+    const outbox = await openOutbox(open());
+    await outbox.transaction(async (_tx, handle) => {
+      for (const id of ["a", "b", "c"])
+        await outbox.add(handle, { topic: "order.paid", key: "o1", payload: {}, id }, { atCommit: true });
+    });
+    const publisher = wire();
+    const relay = relayOf(outbox, publisher);
+    for (let ticks = 0; ticks < 3; ticks += 1) await relay.tick();
+    await relay.stop();
+    expect(idsOf(publisher.sent)).toEqual(["a", "b", "c"]);
   });
 
   it("every part of an event arrives as it was given, the payload byte for byte", async () => {

@@ -1,59 +1,19 @@
-import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "ichido/postgres";
 import type { PostgresClient, PostgresStoreOptions } from "ichido/postgres";
 import { sampleResponse } from "ichido/testing";
+import { countTrips, type Wire } from "../support/round-trips.ts";
 import { postgresUrl } from "../support/services.ts";
 import { grant, openLife, request } from "./postgres-life.ts";
 import type { Life } from "./postgres-life.ts";
 
 const serverUrl = await postgresUrl();
 
-/** Counts how often the client spoke after the server had: each is one trip to the server and back. */
-async function countTrips(url: string) {
-  const target = new URL(url);
-  let trips = 0;
-  const listener = createServer({ noDelay: true }, (client) => {
-    const server = connect({ host: target.hostname, port: Number(target.port || 5432), noDelay: true });
-    let speaker = "server";
-    client.on("data", (chunk) => {
-      if (speaker === "server") trips += 1;
-      speaker = "client";
-      server.write(chunk);
-    });
-    server.on("data", (chunk) => {
-      speaker = "server";
-      client.write(chunk);
-    });
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on("error", () => other.destroy());
-      one.on("close", () => other.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const through = new URL(url);
-  through.hostname = "127.0.0.1";
-  through.port = `${(listener.address() as AddressInfo).port}`;
-  return {
-    url: through.href,
-    async during(work: () => Promise<unknown>): Promise<number> {
-      const before = trips;
-      await work();
-      return trips - before;
-    },
-    close: () => listener.close(),
-  };
-}
-
 describe("postgres, round trips on the wire", () => {
   let life: Life;
-  let wire: Awaited<ReturnType<typeof countTrips>>;
+  let wire: Wire;
   const ends: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     life = await openLife(serverUrl);

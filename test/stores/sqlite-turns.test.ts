@@ -46,6 +46,23 @@ function request(key: string, parts: Partial<ClaimRequest> = {}): ClaimRequest {
   };
 }
 
+describe("sqlite: what may be lost", () => {
+  it.each(["node:sqlite", "better-sqlite3"] as const)(
+    "S15 a start that may be lost is seen by others at once, and later commits wait for the disk again, %s",
+    async (driver) => {
+      const { store, database, path } = await open(driver);
+      const level = (): unknown => Object.values(Object(database.prepare("PRAGMA synchronous").get()))[0];
+      const claim = await granted(store, "lax");
+      expect(level()).toBe(2);
+      expect(await store.startStep({ ...claim, name: "call", leaseMs: 30_000, mayBeLost: true })).toBe("ok");
+      expect(level()).toBe(2);
+      const other = sqliteStore(another(path, driver));
+      expect(await other.steps(claim.identity)).toMatchObject([{ name: "call", state: "started" }]);
+      await other.close();
+    },
+  );
+});
+
 async function granted(store: SqliteStore, key: string): Promise<Claim> {
   const { identity, owner } = request(key);
   const result = await store.claim(request(key));

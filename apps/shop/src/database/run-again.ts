@@ -21,9 +21,11 @@ export function runAgainOn<Tx>(
     }
   }
 
+  const { ask } = runner;
   return {
     dialect: runner.dialect,
     ...(runner.refusesAborted === undefined ? {} : { refusesAborted: runner.refusesAborted }),
     run: (fn, options) => again(() => runner.run(fn, options)),
+    ...(ask === undefined ? {} : { ask }),
   };
 }

@@ -56,12 +56,12 @@ export function createCommit(parts: {
     return { ...claim, response: stored };
   }
 
-  async function storeOn(
-    handle: TransactionHandle,
-    response: NeutralResponse,
-    end: Pick<CompleteRequest, "endsTransaction"> = {},
-  ): Promise<void> {
-    const result = await parts.calls.complete({ ...completion(response), ...end }, handle);
+  /**
+   * Answered before COMMIT is sent, never together with it: from here on the transaction has the record's row, so that a
+   * claim which asks for its fate waits for its end. A completion still under way would let that claim believe it undone.
+   */
+  async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
+    const result = await parts.calls.complete(completion(response), handle);
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 
@@ -123,7 +123,7 @@ export function createCommit(parts: {
           const serialised = answerOf(made);
           answer = made;
           response = serialised;
-          await storeOn(handle, serialised, { endsTransaction: true });
+          await storeOn(handle, serialised);
           await faults?.("before-commit");
         });
         await faults?.("after-commit");

@@ -1,6 +1,6 @@
 /** One attempt that owns its key: from the grant to the moment its outcome is written down or handed over. */
 import { answerOf } from "./answer.ts";
-import { createCommit, type Provided } from "./commit.ts";
+import { createCommit, type Commit, type Provided } from "./commit.ts";
 import type { Context } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
 import { sleep } from "./deadline.ts";
@@ -14,7 +14,7 @@ import type { StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
 import { referenceOf } from "./reference.ts";
 import { keyHashOf } from "./scope.ts";
-import { createSteps, FenceLost, OutcomeOpen } from "./steps.ts";
+import { createSteps, FenceLost, OutcomeOpen, type Steps } from "./steps.ts";
 import type { Claim, ClaimResult, Fenced } from "./store.ts";
 import { isUnstorable, type StoreCalls } from "./store-calls.ts";
 import type { TransactionRunner } from "./transaction.ts";
@@ -77,7 +77,9 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   const { identity } = claim;
   const { operation } = identity;
   const keyHash = keyHashOf(identity);
-  const abort = new AbortController();
+  /** Made when a handler asks for it: most never do. */
+  let abort: AbortController | undefined;
+  let abortedBy: Error | undefined;
   const done = Promise.withResolvers<void>();
   const provided = Promise.withResolvers<NeutralResponse>();
   let releasing = false;
@@ -92,11 +94,22 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     lost: false,
     lose(reason) {
       emit({ type: "lease-lost", operation, keyHash, reason });
-      abort.abort(new Error(`the lease of this attempt was lost (${reason})`));
+      abortBy(new Error(`the lease of this attempt was lost (${reason})`));
       if (reason === "execution-limit") end(undefined);
     },
   };
   parts.heartbeat.add(live);
+
+  function abortBy(reason: Error): void {
+    abortedBy ??= reason;
+    abort?.abort(abortedBy);
+  }
+
+  function signal(): AbortSignal {
+    abort ??= new AbortController();
+    if (abortedBy !== undefined) abort.abort(abortedBy);
+    return abort.signal;
+  }
 
   function end(status: number | undefined): void {
     if (ended) return;
@@ -113,7 +126,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
 
   /** The key is given away: the handler must start nothing more in its name. */
   function stop(): void {
-    abort.abort(new Error("this attempt was handed over"));
+    abortBy(new Error("this attempt was handed over"));
   }
 
   /** The context made the answer; whatever the handler writes is not sent. */
@@ -185,15 +198,16 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   /** Nothing is known of what the handler did, except where its steps or its rolled-back transaction tell. */
   async function leaveOpen(holdReason: string): Promise<Settled> {
     // The next attempt resumes: finished steps come from the record, an unfinished one meets its own policy.
-    const resumable = steps.used ? !steps.unfinished : commit.rolledBack;
-    if (resumable || (route.onUnknown === "rerun" && !steps.unfinished)) return release();
+    const isUnfinished = steps?.unfinished === true;
+    const resumable = steps?.used === true ? !isUnfinished : commit?.rolledBack === true;
+    if (resumable || (route.onUnknown === "rerun" && !isUnfinished)) return release();
     const hold = route.onUnknown === "hold" ? { holdReason } : {};
     await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));
     return sendAsIs;
   }
 
   async function conclude(outcome: HandlerOutcome): Promise<Settled> {
-    if (commit.pending) {
+    if (commit?.pending === true) {
       const made = await commit.resolve();
       if (made !== undefined) provide(made);
     }
@@ -228,18 +242,29 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   }
 
   const reference = (name: string): string => referenceOf(identity, grant.canonical, name);
-  const steps = createSteps({
-    claim,
-    stepsStarted: grant.stepsStarted,
-    leaseMs: route.leaseMs,
-    onUnknown: route.onUnknown,
-    verifyMs: parts.verifyMs,
-    environment,
-    calls,
-    signal: abort.signal,
-    reference,
-  });
-  const commit = createCommit({ ...parts, bodyBytesMax: route.bodyBytesMax, provide });
+  // Both are made when a handler asks for them.
+  let steps: Steps | undefined;
+  let commit: Commit | undefined;
+
+  function stepsOf(): Steps {
+    steps ??= createSteps({
+      claim,
+      stepsStarted: grant.stepsStarted,
+      leaseMs: route.leaseMs,
+      onUnknown: route.onUnknown,
+      verifyMs: parts.verifyMs,
+      environment,
+      calls,
+      signal: signal(),
+      reference,
+    });
+    return steps;
+  }
+
+  function commitOf(): Commit {
+    commit ??= createCommit({ ...parts, bodyBytesMax: route.bodyBytesMax, provide });
+    return commit;
+  }
 
   /** An attempt that must stop answers from the record, whatever the framework makes of the error. */
   async function stoppable<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -263,14 +288,16 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     key: identity.key,
     attempt: grant.attempt,
     fence: grant.fence,
-    signal: abort.signal,
+    get signal() {
+      return signal();
+    },
     reference,
     step: <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
       const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
-      return stoppable(() => steps.step(name, options as StepOptions<Value>, fn as () => Value));
+      return stoppable(() => stepsOf().step(name, options as StepOptions<Value>, fn as () => Value));
     },
-    transaction: (...rest: readonly unknown[]) => stoppable(() => commit.transaction(rest)),
-    complete: (handle, made) => stoppable(() => commit.complete(handle, made)),
+    transaction: (...rest: readonly unknown[]) => stoppable(() => commitOf().transaction(rest)),
+    complete: (handle, made) => stoppable(() => commitOf().complete(handle, made)),
     release() {
       releasing = true;
     },
@@ -296,7 +323,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     beginStream: (head) =>
       settled(head.status, () => {
         const verdict = releasing ? "release" : verdictOn(head.status, route.keep);
-        if (verdict === "keep" && answer === undefined && !commit.pending) return keep(tombstoneOf(head));
+        if (verdict === "keep" && answer === undefined && commit?.pending !== true) return keep(tombstoneOf(head));
         return conclude({ kind: "answered", response: { ...head, body: empty } });
       }),
     async adopt(response) {
@@ -307,7 +334,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       }
     },
     get trusted() {
-      return !abort.signal.aborted && isTrusted(live, environment.monotonicMs());
+      return abortedBy === undefined && isTrusted(live, environment.monotonicMs());
     },
     async handOver(holdReason) {
       stop();

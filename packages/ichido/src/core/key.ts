@@ -107,6 +107,14 @@ function isSpaceOrTab(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
+const titles = new Map<string, string>();
+
+/** Headers come from profiles, so they are few. */
 function titleCase(header: string): string {
-  return header.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+  let title = titles.get(header);
+  if (title === undefined) {
+    title = header.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+    titles.set(header, title);
+  }
+  return title;
 }

@@ -76,16 +76,49 @@ export function identityOf(
   const hashed = profile.operationInIdentity ? operation : undefined;
   return {
     key,
-    scopeHash: sha256(lengthPrefixed(["ichido-scope-1", scope.tenant, scope.principal, hashed])),
+    scopeHash: scopeHashOf(lengthPrefixed(["ichido-scope-1", scope.tenant, scope.principal, hashed])),
     tenant: scope.tenant,
     principal: scope.principal,
     operation,
   };
 }
 
+const scopeHashes = new Map<string, Uint8Array>();
+const scopeHashesMax = 1_000;
+
+/** The same few callers come again and again. */
+function scopeHashOf(text: string): Uint8Array {
+  let hash = scopeHashes.get(text);
+  if (hash === undefined) {
+    hash = sha256(text);
+    if (scopeHashes.size >= scopeHashesMax) scopeHashes.clear();
+    scopeHashes.set(text, hash);
+  }
+  return hash;
+}
+
+interface ShortForms {
+  operationId?: string;
+  keyHash?: string;
+}
+
+/** Asked for several times in the life of one request. */
+const shortForms = new WeakMap<object, ShortForms>();
+
+function formsOf(identity: object): ShortForms {
+  let forms = shortForms.get(identity);
+  if (forms === undefined) {
+    forms = {};
+    shortForms.set(identity, forms);
+  }
+  return forms;
+}
+
 /** The identity as one opaque word, for status URLs, the console and the command line. */
 export function operationIdOf(identity: Pick<Identity, "key" | "scopeHash">): string {
-  return Buffer.concat([identity.scopeHash, Buffer.from(identity.key)]).toString("base64url");
+  const forms = formsOf(identity);
+  forms.operationId ??= Buffer.concat([identity.scopeHash, Buffer.from(identity.key)]).toString("base64url");
+  return forms.operationId;
 }
 
 /** What `operationIdOf` made; undefined for anything else, since ids come back from the outside. */
@@ -102,5 +135,7 @@ export function parseOperationId(id: string): { readonly key: Key; readonly scop
 
 /** Eight hexadecimal digits that stand for the key in logs, where the key itself must not appear. */
 export function keyHashOf(identity: Pick<Identity, "key" | "scopeHash">): string {
-  return sha256Hex(Buffer.concat([identity.scopeHash, Buffer.from(identity.key)])).slice(0, 8);
+  const forms = formsOf(identity);
+  forms.keyHash ??= sha256Hex(Buffer.concat([identity.scopeHash, Buffer.from(identity.key)])).slice(0, 8);
+  return forms.keyHash;
 }

@@ -35,6 +35,28 @@ describe("steps", () => {
     expect(calls).toBe(1);
   });
 
+  it.each<[string, "rerun" | "hold", StepOptions<number>, boolean]>([
+    ["rerun", "rerun", {}, true],
+    ["rerun on a route that holds", "hold", { onUnknown: "rerun" }, false],
+    ["hold", "rerun", { onUnknown: "hold" }, false],
+    ["verify", "rerun", { verify: () => ({ verdict: "absent" }) }, false],
+    ["rerun within the provider's memory", "rerun", { retentionMs: 60_000 }, false],
+  ])("a start may be lost only where that changes nothing: %s", async (_, onUnknown, options, mayBeLost) => {
+    const starts: unknown[] = [];
+    const all = bed({ onUnknown }, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      return {
+        ...base,
+        startStep(request) {
+          starts.push(request.mayBeLost === true);
+          return base.startStep(request);
+        },
+      };
+    });
+    await executionOf(await all.ask()).context.step("bank.charge", options, () => 1);
+    expect(starts).toEqual([mayBeLost]);
+  });
+
   it("hands the same reference to every attempt", async () => {
     const all = bed({ leaseMs: 1_000 });
     const references: string[] = [];

@@ -130,8 +130,9 @@ export interface RenewRequest extends Claim {
 export interface CompleteRequest extends Claim {
   readonly response: StoredResponse;
   /**
-   * The caller's transaction ends with this. A store may then hand the statement to the transaction's `closeWith` and
-   * answer `ok`: where the record is not held the transaction rejects with a `FenceLost` instead of committing.
+   * The caller's transaction ends with this, and has claimed the record itself, so that its row is locked. A store may then
+   * hand the statement to the transaction's `closeWith` and answer `ok`: where the record is not held the transaction
+   * rejects with a `FenceLost` instead of committing.
    */
   readonly endsTransaction?: boolean;
 }

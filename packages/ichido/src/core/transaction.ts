@@ -7,11 +7,11 @@ export interface TransactionHandle {
   /** Placeholders in the dialect's own form: `$1` for PostgreSQL, `?` for MySQL and SQLite. */
   execute(sql: string, values: readonly unknown[], options?: ExecuteOptions): Promise<TransactionResult>;
   /**
-   * There where the runner can send a last statement in one message with COMMIT. The statement must raise an error where
-   * nothing may be committed: the server then never comes to COMMIT, and the runner rolls back and rejects with what
-   * `judge` makes of the error. To be called once, at the end of the runner's function; nothing may follow it.
+   * There where the runner can send last statements in one message with COMMIT, in the order in which they are given here.
+   * A statement must raise an error where nothing may be committed: the server then never comes to COMMIT, and the runner
+   * rolls back and rejects with what `judge` makes of the error, or with the error itself.
    */
-  readonly closeWith?: (sql: string, values: readonly unknown[], judge: (error: unknown) => unknown) => void;
+  readonly closeWith?: (sql: string, values: readonly unknown[], judge?: (error: unknown) => unknown) => void;
 }
 
 export interface ExecuteOptions {
@@ -37,6 +37,8 @@ export interface TransactionRunner<Tx> {
    * with what `fn` rejected with. A failure of the commit itself rejects with a `CommitFailed`.
    */
   run<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>, options?: RunOptions): Promise<Value>;
+  /** One statement that only reads, by itself: cheaper than a transaction around it. Only where a driver makes it so. */
+  readonly ask?: (sql: string, values: readonly unknown[], options?: ExecuteOptions) => Promise<TransactionResult>;
 }
 
 export interface RunOptions {

@@ -36,6 +36,7 @@ export function keyOfId(id: string): string {
 
 /** SHA-256 of topic, content type and payload, each after its length. */
 export function printOf({ topic, contentType, payload }: EventMessage): Uint8Array {
-  const parts = [Buffer.from(topic), Buffer.from(contentType), payload];
-  return sha256(Buffer.concat(parts.flatMap((part) => [Buffer.from(`${part.length}:`), part])));
+  const lengths = [Buffer.byteLength(topic), Buffer.byteLength(contentType), payload.length];
+  const head = Buffer.from(`${lengths[0]}:${topic}${lengths[1]}:${contentType}${lengths[2]}:`);
+  return sha256(Buffer.concat([head, payload]));
 }

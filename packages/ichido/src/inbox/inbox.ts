@@ -13,12 +13,11 @@ import type { TransactionRunner } from "../core/transaction.ts";
 import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../stores/shared/runner-migration.ts";
 import { checkPrefix } from "../stores/shared/table-prefix.ts";
 import { createDeadLetters, type DeadLetterDesk, type InboxDeadLetters } from "./dead-letters.ts";
-import { failureOf, schemaMissing, unavailable } from "./failures.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
 import { runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
-import { findOutcome, keyOf, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
+import { keyOf, lookUp, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createStarts, type Starts } from "./starts.ts";
 import { createStatements } from "./statement.ts";
@@ -43,12 +42,17 @@ export interface RunOptions {
   readonly attempt?: number;
 }
 
+export interface OnceOptions extends RunOptions {
+  /** The broker says that it delivered the message before: it is looked up first, which is the cheapest way to a duplicate. */
+  readonly redelivered?: boolean;
+}
+
 export interface Inbox<Tx = unknown> extends RunnerMigrator {
   /**
    * For effects in the inbox's own database. Rejects with what the handler threw, after the rollback, or with
    * `store-unavailable` where the database failed and nothing, or nothing known, was committed: deliver again.
    */
-  runOnce(message: EventMessage, handler: string, fn: OnceHandler<Tx>, options?: RunOptions): Promise<InboxResult>;
+  runOnce(message: EventMessage, handler: string, fn: OnceHandler<Tx>, options?: OnceOptions): Promise<InboxResult>;
   /** For effects elsewhere: the handler runs under a lease of `ichido`, with steps and references. */
   run(
     message: EventMessage,
@@ -122,18 +126,14 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const inbox: Inbox<Tx> = {
     ...migrator,
     dead,
-    async runOnce(message, handler, fn, { attempt = 1 } = {}) {
-      return runOnce(once, keyOf(message, handler), fn, { message, attempt });
+    async runOnce(message, handler, fn, { attempt = 1, redelivered = false } = {}) {
+      const key = keyOf(message, handler);
+      const found = redelivered ? await lookUp(once, key) : undefined;
+      return found === undefined ? runOnce(once, key, fn, { message, attempt }) : { outcome: found.outcome };
     },
     async run(message, handler, fn, { attempt = 1, ...leased } = {}) {
       const key = keyOf(message, handler);
-      const found = await transactions
-        .run((_tx, handle) => findOutcome(once, handle, key))
-        .catch((error: unknown) => {
-          throw failureOf(error) === "no-table"
-            ? schemaMissing(error)
-            : unavailable("the inbox's database cannot be reached", error);
-        });
+      const found = await lookUp(once, key);
       if (found !== undefined) return { outcome: found.outcome };
       return runLeased(ichido, key, fn, { message, attempt }, { ...leased, retentionMs });
     },

@@ -72,6 +72,23 @@ export async function findOutcome(
   return { outcome: numberOf(row, "same") === 1 ? "duplicate" : "conflict", dead: numberOf(row, "dead") === 1 };
 }
 
+/** The same by itself, where it is not known whether there is anything to be done. */
+export async function lookUp<Tx>(
+  { transactions, statements }: Pick<OnceParts<Tx>, "transactions" | "statements">,
+  key: InboxKey,
+): ReturnType<typeof findOutcome> {
+  const { dialect, ask } = transactions;
+  try {
+    return await (ask === undefined
+      ? transactions.run((_tx, handle) => findOutcome({ statements }, handle, key), { opensByHandle: true })
+      : findOutcome({ statements }, { dialect, execute: ask }, key));
+  } catch (error) {
+    throw failureOf(error) === "no-table"
+      ? schemaMissing(error)
+      : unavailable("the inbox's database cannot be reached", error);
+  }
+}
+
 async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: InboxKey): Promise<Taken> {
   const { statements, waitMs } = parts;
   try {
@@ -175,7 +192,7 @@ async function runInTime<Tx>(
     if (late) return "busy" as const;
     return afterFailure(parts, key, phase, error);
   });
-  return Promise.race([run, inTime]);
+  return transactions.dialect === "mysql" ? Promise.race([run, inTime]) : run;
 }
 
 async function afterFailure<Tx>(

@@ -6,7 +6,7 @@
 import type { EventMessage } from "../brokers/message.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import { numberOf } from "../stores/shared/columns.ts";
-import { findOutcome, keyOf } from "./run-once.ts";
+import { keyOf, lookUp } from "./run-once.ts";
 import type { Statements } from "./statement.ts";
 
 export interface Starts {
@@ -17,13 +17,13 @@ export interface Starts {
 
 export function createStarts(transactions: TransactionRunner<unknown>, statements: Statements): Starts {
   return {
-    begin(message, handler) {
+    async begin(message, handler) {
       const key = keyOf(message, handler);
       const { id } = key;
+      // Most redeliveries are duplicates: they cost one read.
+      const found = await lookUp({ transactions, statements }, key);
+      if (found !== undefined) return found.outcome;
       return transactions.run(async (_tx, handle) => {
-        // Most redeliveries are duplicates: they cost one read.
-        const found = await findOutcome({ statements }, handle, key);
-        if (found !== undefined) return found.outcome;
         await statements(handle, "addStart", { handler, id });
         const { rows } = await statements(handle, "findStart", { handler, id });
         return rows[0] === undefined ? 0 : numberOf(rows[0], "starts") - 1;

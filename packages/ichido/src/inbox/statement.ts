@@ -25,12 +25,24 @@ const clocks: Readonly<Record<Dialect, string>> = {
   sqlite: "cast(unixepoch('subsec') * 1000 as integer)",
 };
 
-const name = /(?<![:\w]):([a-z_]+)/g;
+const place = /(?<![:\w]):([a-z_]+)/g;
+
+/** Text and names in turns. Texts are few, and the same ones come again with every message. */
+const split = new Map<string, readonly string[]>();
+
+function partsOf(text: string): readonly string[] {
+  let parts = split.get(text);
+  if (parts === undefined) {
+    parts = text.split(place);
+    split.set(text, parts);
+  }
+  return parts;
+}
 
 /** The text is always the same for the same numbers: drivers that keep prepared statements find theirs again. */
 export function bind(dialect: Dialect, text: string, values: Values): { sql: string; bound: unknown[] } {
   const bound: unknown[] = [];
-  const sql = text.replace(name, (_, parameter: string) => {
+  const one = (parameter: string): string => {
     const value = values[parameter];
     if (value === undefined) throw new TypeError(`the statement wants a value for ${parameter}`);
     if (typeof value === "number") {
@@ -41,7 +53,9 @@ export function bind(dialect: Dialect, text: string, values: Values): { sql: str
     const bytes = typeof value !== "string" || dialect === "mysql";
     bound.push(bytes ? Buffer.from(value) : value);
     return dialect === "postgres" ? `$${bound.length}` : "?";
-  });
+  };
+  let sql = "";
+  for (const [index, part] of partsOf(text).entries()) sql += index % 2 === 0 ? part : one(part);
   return { sql, bound };
 }
 
@@ -58,6 +72,6 @@ export function createStatements(dialect: Dialect, prefix: string, waitMs: numbe
   }
   return (handle, verb, values = {}) => {
     const { sql, bound } = bind(dialect, texts.get(verb) ?? "", values);
-    return handle.execute(sql, bound, { frequent: verb === "insert" });
+    return handle.execute(sql, bound, { frequent: verb === "insert" || verb === "find" });
   };
 }

@@ -6,7 +6,7 @@ import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
 import { bytesOf, numberOf, optionalBytes, optionalNumber, optionalText, textOf } from "../stores/shared/columns.ts";
 import { statements as sqlite } from "./sqlite/statements.generated.ts";
-import { execute, prepareText, type Values } from "./statement.ts";
+import { execute, prepareText, type Execution, type Values } from "./statement.ts";
 import { statements as portable } from "./statements.generated.ts";
 
 type Dialect = TransactionHandle["dialect"];
@@ -45,6 +45,7 @@ export type Statements = (
   handle: TransactionHandle,
   verb: Verb,
   values?: Values,
+  when?: Pick<Execution, "atCommit">,
 ) => Promise<{ readonly rows: readonly Row[]; readonly affected: number }>;
 
 export function createStatements(dialect: Dialect, prefix: string): Statements {
@@ -58,10 +59,10 @@ export function createStatements(dialect: Dialect, prefix: string): Statements {
         text.replace("{claim}", () => portable.claim),
       ),
     );
-  return (handle, verb, values) => {
+  return (handle, verb, values, when) => {
     const text = texts.get(verb);
     if (text === undefined) throw new TypeError(`${dialect} has no statement ${verb}`);
-    return execute(handle, text, values, { frequent: verb === "add" });
+    return execute(handle, text, values, { ...when, frequent: verb === "add" });
   };
 }
 

@@ -1,5 +1,5 @@
 /** `ichido/outbox`: events that commit with the business write, and the relay that sends them. */
-export { createOutbox, type Outbox, type OutboxOptions, type OutboxStats } from "./outbox.ts";
+export { createOutbox, type AddOptions, type Outbox, type OutboxOptions, type OutboxStats } from "./outbox.ts";
 export type { OutboxMessage } from "./envelope.ts";
 export type { TopicRule } from "./topics.ts";
 export type { DeadLetter, ParkedKey } from "./database.ts";

@@ -58,9 +58,18 @@ export interface OutboxStats {
   readonly relays: number;
 }
 
+export interface AddOptions {
+  /**
+   * Writes the event in one message with COMMIT, which saves a round trip where the handle comes from `pgTransactions`,
+   * `outbox.transaction` or `ctx.transaction` on `pg`; elsewhere it changes nothing. What goes wrong with the write then
+   * fails the transaction. Not between a savepoint and a rollback to it: the event would stay.
+   */
+  readonly atCommit?: boolean;
+}
+
 export interface Outbox<Tx = unknown> {
   /** Inside your transaction: the handle comes from `fromPg`, `fromKysely` and their like, or from `ctx.transaction`. */
-  add(handle: TransactionHandle, message: OutboxMessage): Promise<{ readonly id: string }>;
+  add(handle: TransactionHandle, message: OutboxMessage, options?: AddOptions): Promise<{ readonly id: string }>;
   /** Runs `fn` in a transaction and wakes the relay when it has committed. */
   transaction<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
   /** After a commit of your own: the relay looks at once instead of at its next poll. */
@@ -135,7 +144,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   }
 
   return {
-    async add(handle, message) {
+    async add(handle, message, { atCommit = false } = {}) {
       if (handle.dialect !== dialect) {
         throw new IchidoError(
           "option-invalid",
@@ -158,16 +167,21 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       const hash = ordered ? keyHashOf(rule?.pattern ?? "", key) : null;
       if (hash !== null) await lockKey(handle, hash);
       turn = (turn + 1) % laneCount;
-      await run(handle, "add", {
-        id,
-        topic,
-        lane: hash === null ? turn : partitionOf(key ?? "", laneCount),
-        message_key: key ?? null,
-        key_hash: hash,
-        envelope,
-        payload,
-        delay_ms: delayMs === 0 ? null : delayMs,
-      });
+      await run(
+        handle,
+        "add",
+        {
+          id,
+          topic,
+          lane: hash === null ? turn : partitionOf(key ?? "", laneCount),
+          message_key: key ?? null,
+          key_hash: hash,
+          envelope,
+          payload,
+          delay_ms: delayMs === 0 ? null : delayMs,
+        },
+        { atCommit },
+      );
       wake.soon();
       return { id };
     },

@@ -108,21 +108,24 @@ function valueOf(values: Values, name: string): unknown {
 
 export interface Execution {
   readonly frequent?: boolean;
+  /** In one message with COMMIT, where the handle can do that. */
+  readonly atCommit?: boolean;
 }
 
-export function execute(
+const nothingYet: TransactionResult = { rows: [], affected: 0 };
+
+export async function execute(
   handle: TransactionHandle,
   text: string,
   values: Values = {},
-  { frequent = false }: Execution = {},
+  { frequent = false, atCommit = false }: Execution = {},
 ): Promise<TransactionResult> {
   if (frequent && handle.dialect === "postgres") {
-    const { sql, names } = fixedOf(text);
-    return handle.execute(
-      sql,
-      names.map((name) => valueOf(values, name)),
-      { frequent },
-    );
+    const form = fixedOf(text);
+    const bound = form.names.map((name) => valueOf(values, name));
+    if (!atCommit || handle.closeWith === undefined) return handle.execute(form.sql, bound, { frequent });
+    handle.closeWith(form.sql, bound);
+    return nothingYet;
   }
   const { sql, bound } = bind(handle.dialect, text, values);
   return handle.execute(sql, bound);

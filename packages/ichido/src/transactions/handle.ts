@@ -76,7 +76,12 @@ function isConstraint(error: unknown, depth = 0): boolean {
   return [cause, original, driverError].some((inner) => isConstraint(inner, depth + 1));
 }
 
-export function handleOf(parts: HandleParts): TransactionHandle {
+/** A handle that can also be asked whether it still stands inside a sound transaction. */
+export interface CheckedHandle extends TransactionHandle {
+  check(): Promise<void>;
+}
+
+export function handleOf(parts: HandleParts): CheckedHandle {
   let checked: Promise<void> | undefined;
   let poison: unknown;
 
@@ -84,14 +89,19 @@ export function handleOf(parts: HandleParts): TransactionHandle {
     if (!(await probe(parts))) throw outside();
   }
 
+  async function requireInside(): Promise<void> {
+    if (poison !== undefined) throw poison;
+    // Where the client itself can tell, every time: the transaction may have ended since.
+    const inside = parts.inside?.();
+    if (inside === false) throw outside();
+    if (inside === undefined) await (checked ??= check());
+  }
+
   return {
     dialect: parts.dialect,
+    check: requireInside,
     async execute(sql, values, options) {
-      if (poison !== undefined) throw poison;
-      // Where the client itself can tell, every time: the transaction may have ended since.
-      const inside = parts.inside?.();
-      if (inside === false) throw outside();
-      if (inside === undefined) await (checked ??= check());
+      await requireInside();
       try {
         return await parts.execute(sql, values, options);
       } catch (error) {
@@ -115,7 +125,12 @@ export async function whileOpen<Value>(
     return await fn({
       dialect: handle.dialect,
       execute: (sql, values, options) => (over ? Promise.reject(outside()) : handle.execute(sql, values, options)),
-      ...(closeWith && { closeWith }),
+      ...(closeWith && {
+        closeWith: (...last: Parameters<typeof closeWith>) => {
+          if (over) throw outside();
+          closeWith(...last);
+        },
+      }),
     });
   } finally {
     over = true;
@@ -157,13 +172,16 @@ export async function inTransaction<Value>(
 
 /** Sends several statements in one message, where a driver can. */
 export interface Folding<Connection> {
+  readonly begin: (connection: Connection) => Promise<unknown>;
   /** BEGIN and the statement; gives what the statement was answered with. */
   readonly open: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
   /**
-   * The statement and COMMIT; gives what COMMIT was answered with. Rejects with a `StatementRefused` when the server
-   * refused the statement, so that the transaction is open still and can only be rolled back.
+   * The statements and COMMIT; gives what COMMIT was answered with. Rejects with a `StatementRefused` when the server
+   * refused a statement, so that the transaction is open still and can only be rolled back.
    */
-  readonly close: (connection: Connection, statement: Statement) => Promise<unknown>;
+  readonly close: (connection: Connection, statements: readonly Statement[]) => Promise<unknown>;
+  /** The statement by itself. */
+  readonly ask: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
 }
 
 export interface Statement extends ExecuteOptions {
@@ -173,10 +191,16 @@ export interface Statement extends ExecuteOptions {
 
 export class StatementRefused extends Error {
   override readonly name: string = "StatementRefused";
+  /** Which one, where that is known. */
+  readonly place: number | undefined;
+  constructor(place: number | undefined, cause: unknown) {
+    super("a statement that came with COMMIT was refused", { cause });
+    this.place = place;
+  }
 }
 
 interface Closing extends Statement {
-  readonly judge: (error: unknown) => unknown;
+  readonly judge: ((error: unknown) => unknown) | undefined;
 }
 
 export interface PooledParts<Connection> {
@@ -184,7 +208,7 @@ export interface PooledParts<Connection> {
   readonly acquire: () => Promise<Connection>;
   readonly statement: (connection: Connection, sql: string) => Promise<unknown>;
   readonly giveBack: (connection: Connection, broken: boolean) => void;
-  readonly handle: (connection: Connection) => TransactionHandle;
+  readonly handle: (connection: Connection) => TransactionHandle & Partial<CheckedHandle>;
   /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
   readonly requireCommitted?: (result: unknown) => void;
   readonly folding?: Folding<Connection>;
@@ -196,11 +220,14 @@ class Lent<Connection> {
   readonly #parts: PooledParts<Connection>;
   readonly #connection: Connection;
   #begun = false;
-  #closing: Closing | undefined;
+  readonly #closing: Closing[] = [];
+
+  readonly #handle: TransactionHandle & Partial<CheckedHandle>;
 
   constructor(parts: PooledParts<Connection>, connection: Connection) {
     this.#parts = parts;
     this.#connection = connection;
+    this.#handle = parts.handle(connection);
   }
 
   async #control<Value>(send: () => Promise<Value>): Promise<Value> {
@@ -213,7 +240,8 @@ class Lent<Connection> {
   }
 
   async begin(): Promise<void> {
-    await this.#control(() => this.#parts.statement(this.#connection, "BEGIN"));
+    const { folding, statement } = this.#parts;
+    await this.#control(() => folding?.begin(this.#connection) ?? statement(this.#connection, "BEGIN"));
     this.#begun = true;
   }
 
@@ -222,32 +250,46 @@ class Lent<Connection> {
   }
 
   async commit(): Promise<void> {
-    if (!this.#begun) return;
-    const { requireCommitted, statement } = this.#parts;
-    const closing = this.#closing;
+    if (!this.#begun) {
+      if (this.#closing.length === 0) return;
+      await this.begin();
+    }
+    const { requireCommitted, statement, folding } = this.#parts;
     const result =
-      closing === undefined
+      folding === undefined || this.#closing.length === 0
         ? await this.#control(() => statement(this.#connection, "COMMIT"))
-        : await this.#commitWith(closing);
+        : await this.#commitWith(folding);
     requireCommitted?.(result);
   }
 
-  async #commitWith(closing: Closing): Promise<unknown> {
-    const { folding } = this.#parts;
+  async #commitWith(folding: Folding<Connection>): Promise<unknown> {
     try {
-      return await folding?.close(this.#connection, closing);
+      // The function may have ended the transaction itself, or have caught what broke it.
+      await this.#handle.check?.();
+    } catch (error) {
+      await this.rollback().catch(() => undefined);
+      throw new RolledBack(error);
+    }
+    try {
+      return await folding.close(this.#connection, [...this.#closing]);
     } catch (error) {
       if (!(error instanceof StatementRefused)) {
         this.broken = true;
         throw error;
       }
       await this.rollback().catch(() => undefined);
-      throw new RolledBack(closing.judge(error.cause));
+      throw new RolledBack(this.#judged(error));
     }
   }
 
+  /** Where it is not known which statement it was, whoever recognises the error has it. */
+  #judged({ place, cause }: StatementRefused): unknown {
+    const judges = place === undefined ? this.#closing : this.#closing.slice(place, place + 1);
+    return judges.reduce((error, { judge }) => judge?.(error) ?? error, cause);
+  }
+
   handle(): TransactionHandle {
-    const handle = this.#parts.handle(this.#connection);
+    const handle = this.#handle;
     const { folding } = this.#parts;
     if (folding === undefined) return handle;
     return {
@@ -259,7 +301,7 @@ class Lent<Connection> {
         return folding.open(this.#connection, { sql, values, ...options });
       },
       closeWith: (sql, values, judge) => {
-        this.#closing = { sql, values, judge, frequent: true };
+        this.#closing.push({ sql, values, judge, frequent: true });
       },
     };
   }
@@ -287,6 +329,25 @@ export function pooledTransactions<Connection>(parts: PooledParts<Connection>): 
         parts.giveBack(connection, lent.broken);
       }
     },
+    ...(parts.folding && { ask: askOn(parts, parts.folding) }),
+  };
+}
+
+function askOn<Connection>(
+  parts: PooledParts<Connection>,
+  folding: Folding<Connection>,
+): NonNullable<TransactionRunner<Connection>["ask"]> {
+  return async (sql, values, options) => {
+    const connection = await parts.acquire();
+    let isAnswered = false;
+    try {
+      const result = await folding.ask(connection, { sql, values, ...options });
+      isAnswered = true;
+      return result;
+    } finally {
+      // After an error it may be lost, or not; a new one costs little.
+      parts.giveBack(connection, !isAnswered);
+    }
   };
 }
 

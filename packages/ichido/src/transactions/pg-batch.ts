@@ -58,9 +58,13 @@ export class BatchError extends Error {
 
 const asIs = (value: unknown): unknown => value;
 
-function sent(value: unknown): unknown {
-  if (value === undefined) return null;
-  return typeof value === "number" || typeof value === "bigint" || typeof value === "boolean" ? String(value) : value;
+/** Before anything is sent: a message that cannot be finished would leave its connection waiting for ever. */
+function sent(value: unknown): string | Buffer | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string" || Buffer.isBuffer(value)) return value;
+  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") return String(value);
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  throw new TypeError(`a batch takes texts, numbers, booleans, bytes and null, not a value of type ${typeof value}`);
 }
 
 function affectedBy(tag: string): number {
@@ -75,6 +79,8 @@ class Batch {
   readonly #answers: Answer[] = [];
   #columns: Columns | undefined;
   #rows: Record<string, unknown>[] = [];
+  /** A type parser of the user's threw. */
+  #unread: { readonly error: unknown } | undefined;
   /** `pg` puts one here when it bounds the time of queries, and calls it instead of us. */
   callback: (error?: unknown) => void = () => {};
 
@@ -109,7 +115,7 @@ class Batch {
     // It may be there although its first use failed. Closing what is not there is no error.
     if (!isKnown && name !== "") wire.close({ type: "S", name });
     if (!isKnown) wire.parse({ name, text });
-    wire.bind({ portal: "", statement: name, values: values.map(sent), binary: false, valueMapper: asIs });
+    wire.bind({ portal: "", statement: name, values, binary: false, valueMapper: asIs });
     if (!isKnown) wire.describe({ type: "P", name: "" });
     wire.execute({ portal: "", rows: 0 });
   }
@@ -127,10 +133,16 @@ class Batch {
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     const columns = this.#columns ?? this.#prepared.get(this.#current?.name ?? "") ?? [];
+    if (this.#unread !== undefined) return;
     const row: Record<string, unknown> = {};
-    for (const [place, { name, parse }] of columns.entries()) {
-      const value = fields[place];
-      row[name] = value === null || value === undefined ? null : parse(value);
+    try {
+      for (const [place, { name, parse }] of columns.entries()) {
+        const value = fields[place];
+        row[name] = value === null || value === undefined ? null : parse(value);
+      }
+    } catch (error) {
+      this.#unread = { error };
+      return;
     }
     this.#rows.push(row);
   }
@@ -154,7 +166,8 @@ class Batch {
 
   handleReadyForQuery(): void {
     this.callback();
-    this.#settle.resolve(this.#answers);
+    if (this.#unread === undefined) this.#settle.resolve(this.#answers);
+    else this.#settle.reject(new BatchError(this.#answers.length, this.#unread.error));
   }
 }
 
@@ -163,12 +176,13 @@ export interface Answer extends TransactionResult {
   readonly tag: string;
 }
 
-export function sendBatch(
+export async function sendBatch(
   client: BatchClient,
   prepared: Prepared,
   statements: readonly BatchStatement[],
 ): Promise<readonly Answer[]> {
   const settle = Promise.withResolvers<readonly Answer[]>();
-  client.query(new Batch(client, prepared, statements, settle));
+  const ready = statements.map(({ text, values, name }) => ({ text, values: values.map(sent), name }));
+  client.query(new Batch(client, prepared, ready, settle));
   return settle.promise;
 }

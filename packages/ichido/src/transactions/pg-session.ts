@@ -28,10 +28,13 @@ export interface PgSession {
   /** Nobody stands between: statements stay prepared. */
   readonly direct: boolean;
   run(statement: Statement): Promise<TransactionResult>;
+  /** The same outside of a transaction, where it can be said once more. */
+  ask(statement: Statement): Promise<TransactionResult>;
+  begin(): Promise<void>;
   /** With BEGIN before it. */
   open(statement: Statement): Promise<TransactionResult>;
-  /** With COMMIT after it; gives the server's word for the end. Rejects with a `BatchError`. */
-  close(statement: Statement): Promise<string>;
+  /** With COMMIT after them; gives the server's word for the end. Rejects with a `BatchError`. */
+  close(statements: readonly Statement[]): Promise<string>;
 }
 
 /** The clients of `pg` itself. Those of `pg-native` have no such connection; those that pipeline refuse batches. */
@@ -91,6 +94,26 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
     }
   }
 
+  async function once(make: () => readonly BatchStatement[]): Promise<readonly Answer[]> {
+    try {
+      return await send(make());
+    } catch (error) {
+      throw error instanceof BatchError ? error.cause : error;
+    }
+  }
+
+  /** For what nothing came before: it can begin anew. */
+  async function twice(make: () => readonly BatchStatement[]): Promise<readonly Answer[]> {
+    try {
+      return await send(make());
+    } catch (error) {
+      if (!(error instanceof BatchError)) throw error;
+      if (!isForgotten(error)) throw error.cause;
+    }
+    await client.query("ROLLBACK");
+    return once(make);
+  }
+
   const answerAt = (answers: readonly Answer[], place: number): Answer => {
     const answer = answers[place];
     if (answer === undefined) throw new TypeError("the server answered fewer statements than it was sent");
@@ -101,55 +124,39 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
     get direct() {
       return direct;
     },
-    async run(statement) {
-      try {
-        return answerAt(await send([named(statement)]), 0);
-      } catch (error) {
-        throw error instanceof BatchError ? error.cause : error;
-      }
-    },
-    async open(statement) {
-      const begin = (): Promise<readonly Answer[]> => send([plain("BEGIN"), named(statement)]);
-      try {
-        return answerAt(await begin(), 1);
-      } catch (error) {
-        if (!(error instanceof BatchError)) throw error;
-        if (!isForgotten(error)) throw error.cause;
-      }
-      // Nothing was done yet, so it can begin anew.
-      await client.query("ROLLBACK");
-      try {
-        return answerAt(await begin(), 1);
-      } catch (error) {
-        throw error instanceof BatchError ? error.cause : error;
-      }
-    },
-    close: async (statement) => answerAt(await send([named(statement), plain("COMMIT")]), 1).tag,
+    run: async (statement) => answerAt(await once(() => [named(statement)]), 0),
+    ask: async (statement) => answerAt(await twice(() => [named(statement)]), 0),
+    begin: async () => void (await twice(() => [plain("BEGIN")])),
+    open: async (statement) => answerAt(await twice(() => [plain("BEGIN"), named(statement)]), 1),
+    close: async (statements) =>
+      answerAt(await send([...statements.map(named), plain("COMMIT")]), statements.length).tag,
   };
 }
 
-const sessions = new WeakMap<object, Promise<PgSession> | PgSession>();
+type Sessions = WeakMap<object, Promise<PgSession> | PgSession>;
+const learnt: Sessions = new WeakMap();
+const unprepared: Sessions = new WeakMap();
 
 async function learn(client: JsClient & Queries): Promise<PgSession> {
   const { rows } = await client.query("select pg_backend_pid() as pid");
   const session = createSession(client, Reflect.get(Object(rows[0]), "pid") === client.processID);
-  sessions.set(client, session);
+  learnt.set(client, session);
   return session;
 }
 
 /** Undefined: this client takes no batches. */
 export async function sessionOf(client: object, prepare: "auto" | false = "auto"): Promise<PgSession | undefined> {
   if (!takesBatches(client)) return undefined;
-  const known = sessions.get(client);
+  const known = (prepare === false ? unprepared : learnt).get(client);
   if (known !== undefined) return known;
   const queries = client as JsClient & Queries;
   if (prepare === false) {
     const session = createSession(queries, false);
-    sessions.set(client, session);
+    unprepared.set(client, session);
     return session;
   }
   const learning = learn(queries);
-  sessions.set(client, learning);
-  learning.catch(() => sessions.delete(client));
+  learnt.set(client, learning);
+  learning.catch(() => learnt.delete(client));
   return learning;
 }

@@ -5,6 +5,7 @@ import {
   handleOf,
   pooledTransactions,
   StatementRefused,
+  type CheckedHandle,
   type Folding,
   type Statement,
   type TransactionHandle,
@@ -47,19 +48,22 @@ export interface PgOptions {
 
 /** A client after BEGIN: a checked-out `PoolClient` or a `Client` of your own. Never a pool. */
 export function fromPg(client: PgClient, options: PgOptions = {}): TransactionHandle {
+  return handleOn(client, options);
+}
+
+function handleOn(client: PgClient, options: PgOptions): CheckedHandle {
   if ("totalCount" in client)
     throw new TypeError("fromPg takes the client inside the transaction, not the pool; see pgTransactions");
   return handleOf({
     dialect: "postgres",
     inside: () => {
       const status = client.getTransactionStatus?.();
+      if (status === "E") throw aborted();
       return status === undefined || status === null ? undefined : status === "T";
     },
     async execute(sql, values, { frequent = false } = {}) {
-      const session = frequent && options.prepare !== false ? await sessionOf(client) : undefined;
-      if (session?.direct === true) return session.run({ sql, values, frequent });
-      const { rows, rowCount } = await client.query(sql, [...values]);
-      return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
+      const session = frequent && options.prepare !== false ? await sessionOf(client, options.prepare) : undefined;
+      return session?.direct === true ? session.run({ sql, values, frequent }) : executeOn(client, { sql, values });
     },
   });
 }
@@ -75,42 +79,62 @@ const simply = {
     const [, result] = (await client.query(`BEGIN; ${inLine(statement)}`)) as unknown as Results;
     return { rows: (result?.rows ?? []) as readonly Record<string, unknown>[], affected: result?.rowCount ?? 0 };
   },
-  async close(client: PgClient, statement: Statement): Promise<unknown> {
+  async close(client: PgClient, statements: readonly Statement[]): Promise<unknown> {
     try {
-      return ((await client.query(`${inLine(statement)}; COMMIT`)) as unknown as Results).at(-1);
+      return ((await client.query([...statements.map(inLine), "COMMIT"].join("; "))) as unknown as Results).at(-1);
     } catch (cause) {
+      // The status comes after the error; whatever is answered next brings it.
+      await client.query("select 1").catch(() => undefined);
       // Inside a failed transaction still: the server has not come to COMMIT.
       if (client.getTransactionStatus?.() !== "E") throw cause;
-      throw new StatementRefused("the last statement was refused", { cause });
+      throw new StatementRefused(undefined, explained(cause));
     }
   },
 };
+
+async function executeOn(client: PgClient, { sql, values }: Statement): Promise<TransactionResult> {
+  const { rows, rowCount } = await client.query(sql, [...values]);
+  return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
+}
+
+/** The transaction had failed before, and the function has caught that. */
+function explained(error: unknown): unknown {
+  return Reflect.get(Object(error), "code") === "25P02" ? aborted(error) : error;
+}
 
 function isFatal(error: unknown): boolean {
   const severity: unknown = Reflect.get(Object(error), "severity");
   return severity === undefined || severity === "FATAL" || severity === "PANIC";
 }
 
-async function closeBatch(session: PgSession, statement: Statement): Promise<unknown> {
+async function closeBatch(session: PgSession, statements: readonly Statement[]): Promise<unknown> {
   try {
-    return { command: await session.close(statement) };
+    return { command: await session.close(statements) };
   } catch (error) {
     if (!(error instanceof BatchError)) throw error;
     const { cause, completed } = error;
-    if (completed > 0 || isFatal(cause)) throw cause;
-    throw new StatementRefused("the last statement was refused", { cause });
+    if (completed >= statements.length || isFatal(cause)) throw cause;
+    throw new StatementRefused(completed, explained(cause));
   }
 }
 
 function foldingFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): Folding<Client> {
   return {
+    async begin(client) {
+      const session = await sessionOf(client, prepare);
+      await (session === undefined ? client.query("BEGIN") : session.begin());
+    },
     async open(client, statement) {
       const session = await sessionOf(client, prepare);
       return session === undefined ? simply.open(client, statement) : session.open(statement);
     },
-    async close(client, statement) {
+    async close(client, statements) {
       const session = await sessionOf(client, prepare);
-      return session === undefined ? simply.close(client, statement) : closeBatch(session, statement);
+      return session === undefined ? simply.close(client, statements) : closeBatch(session, statements);
+    },
+    async ask(client, statement) {
+      const session = await sessionOf(client, prepare);
+      return session === undefined ? executeOn(client, statement) : session.ask(statement);
     },
   };
 }
@@ -135,6 +159,6 @@ export function pgTransactions<Client extends PgClient>(
       client.removeListener?.("error", heard);
       client.release(broken);
     },
-    handle: (client) => fromPg(client, options),
+    handle: (client) => handleOn(client, options),
   });
 }

@@ -15,6 +15,8 @@ function literalOf(value: unknown): string {
   if (typeof value === "string") return textLiteral(value);
   if (value instanceof Uint8Array) return bytesLiteral(value);
   if (typeof value === "number" && Number.isSafeInteger(value)) return `(${value})`;
+  if (typeof value === "bigint") return `(${value})`;
+  if (typeof value === "boolean") return value ? "true" : "false";
   throw new TypeError(`no literal is known for a value of type ${typeof value}`);
 }
 

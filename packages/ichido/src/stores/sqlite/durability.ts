@@ -59,19 +59,40 @@ export function withShortWait<T>(connection: Connection, action: () => T): T {
 }
 
 /**
- * Runs a transaction whose commit does not wait for the disk: it is in the log, which the next commit that does wait takes
+ * Transactions whose commit does not wait for the disk: it is in the log, which the next commit that does wait takes
  * along. Only a crash of the whole machine before that loses it.
  */
-export function withoutSync(connection: Connection, transaction: () => void): void {
-  const own = pragma(connection, "synchronous");
-  if (typeof own !== "number" || own <= levels.normal || connection.file === "") {
-    transaction();
-    return;
+export interface Laxness {
+  /** Runs a transaction that may be lost. */
+  run(transaction: () => void): void;
+  /** Before a transaction that may not: the level may be owed, where the former transaction could not be ended. */
+  end(): void;
+}
+
+export function createLaxness(connection: Connection): Laxness {
+  let owed: number | undefined;
+
+  function end(): void {
+    if (owed === undefined) return;
+    connection.exec(`PRAGMA synchronous = ${owed}`);
+    if (pragma(connection, "synchronous") !== owed)
+      throw new IchidoError("store-unavailable", "SQLite does not wait for the disk as it was told to");
+    owed = undefined;
   }
-  connection.exec(`PRAGMA synchronous = ${levels.normal}`);
-  try {
-    transaction();
-  } finally {
-    connection.exec(`PRAGMA synchronous = ${own}`);
-  }
+
+  return {
+    run(transaction) {
+      end();
+      const own = pragma(connection, "synchronous");
+      if (typeof own !== "number" || own <= levels.normal || connection.file === "") return transaction();
+      owed = own;
+      connection.exec(`PRAGMA synchronous = ${levels.normal}`);
+      try {
+        transaction();
+      } finally {
+        if (!connection.inTransaction) end();
+      }
+    },
+    end,
+  };
 }

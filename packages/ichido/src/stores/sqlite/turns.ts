@@ -9,7 +9,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { Connection } from "./database.ts";
-import { withoutSync, withShortWait } from "./durability.ts";
+import { createLaxness, withShortWait } from "./durability.ts";
 import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
 
 export const turnDefaults = {
@@ -74,6 +74,7 @@ export function createTurns(parts: TurnsParts): Turns {
   let writes: Call[] = [];
   let due = false;
   let retries = 0;
+  const laxness = createLaxness(connection);
 
   function enqueue<T>(queue: Call[], run: () => T, writing: Writing = {}, waitMs?: number): Promise<T> {
     if (reads.length + writes.length >= parts.queueMax) {
@@ -142,8 +143,13 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function serveWrites(batch: readonly Call[]): void {
-    if (batch.every((call) => call.mayBeLost)) withoutSync(connection, () => serveTogether(batch));
-    else serveTogether(batch);
+    if (batch.every((call) => call.mayBeLost)) return laxness.run(() => serveTogether(batch));
+    try {
+      laxness.end();
+    } catch (error) {
+      return refuse(batch, error);
+    }
+    serveTogether(batch);
   }
 
   function serveTogether(batch: readonly Call[]): void {

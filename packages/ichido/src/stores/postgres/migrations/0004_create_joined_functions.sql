@@ -59,17 +59,28 @@ begin
 end
 $complete_one$;
 
--- The same as the last statement of a transaction, in one message with COMMIT: raises IC001 where owner and fence do not
--- hold the record, so that the server never comes to COMMIT.
+-- The same as the last statement of the transaction that also claimed the record, in one message with COMMIT: raises IC001
+-- where owner and fence do not hold it, so that the server never comes to COMMIT. A record that is completed already is
+-- not held: this statement is never sent twice.
 create function {prefix}complete_last(
   of_key text, of_scope bytea, of_owner uuid, of_fence bigint,
   of_kind text, of_status integer, of_headers text, of_body bytea, channel text
-) returns void language plpgsql volatile as $complete_last$
+) returns void language plpgsql volatile set enable_seqscan = off as $complete_last$
+declare
+  watched_now boolean;
 begin
-  if not {prefix}complete_one(
-    of_key, of_scope, of_owner, of_fence, of_kind, of_status, of_headers, of_body, channel
-  ) then
+  update {prefix}records r set
+    state = 'completed', lease_until = null, hold_reason = null,
+    response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
+    updated_at = clock_timestamp()
+  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+    and r.state = 'processing'
+  returning r.watched into watched_now;
+  if not found then
     raise exception using errcode = 'IC001', message = 'another attempt owns this key';
+  end if;
+  if watched_now then
+    perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
   end if;
 end
 $complete_last$;
