@@ -23,6 +23,7 @@ export interface Bed {
 }
 
 const poolMax = 8;
+export const stockRows = 1_000;
 
 export async function postgresBed(server: string, options: { readonly prepare?: false } = {}): Promise<Bed> {
   const admin = new Pool({ connectionString: server, max: 1 });
@@ -40,6 +41,11 @@ export async function postgresBed(server: string, options: { readonly prepare?: 
   const store = postgresStore(pool, options);
   await store.migrate();
   await pool.query("CREATE TABLE orders (id uuid PRIMARY KEY, amount integer)");
+  await pool.query(
+    "CREATE TABLE order_lines (order_id uuid, line integer, amount integer, PRIMARY KEY (order_id, line))",
+  );
+  await pool.query("CREATE TABLE stock (id integer PRIMARY KEY, left_over integer NOT NULL)");
+  await pool.query(`INSERT INTO stock SELECT id, 1000000 FROM generate_series(0, ${stockRows - 1}) id`);
   return {
     name: options.prepare === false ? "PostgreSQL, nothing prepared" : "PostgreSQL",
     store,
@@ -63,6 +69,10 @@ export async function sqliteBed(): Promise<Bed> {
   const store = sqliteStore(database);
   await store.migrate();
   database.exec("CREATE TABLE orders (id text PRIMARY KEY, amount integer)");
+  database.exec("CREATE TABLE order_lines (order_id text, line integer, amount integer, PRIMARY KEY (order_id, line))");
+  database.exec("CREATE TABLE stock (id integer PRIMARY KEY, left_over integer NOT NULL)");
+  const stock = database.prepare("INSERT INTO stock VALUES (?, 1000000)");
+  for (let id = 0; id < stockRows; id += 1) stock.run(id);
   const insert = database.prepare("INSERT INTO orders (id, amount) VALUES (?, ?) ON CONFLICT DO NOTHING");
   return {
     name: "SQLite",

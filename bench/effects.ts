@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { loadavg } from "node:os";
 import { createIchido } from "ichido";
 import type { Context, Ichido, TransactionHandle } from "ichido";
-import { type Bed, postgresBed, sqliteBed } from "./effects-beds.ts";
+import { type Bed, postgresBed, sqliteBed, stockRows } from "./effects-beds.ts";
 import { quantile, rate } from "./measure.ts";
 
 const server = process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres";
@@ -22,9 +22,24 @@ const turnMs = 2_500;
 const pairs = 3;
 const encoder = new TextEncoder();
 
+/** The least that a business transaction can be: one insert. */
 function insertOrder(handle: TransactionHandle): Promise<unknown> {
   const places = handle.dialect === "postgres" ? "$1, $2" : "?, ?";
   return handle.execute(`INSERT INTO orders (id, amount) VALUES (${places})`, [randomUUID(), 1_999]);
+}
+
+/** A small real one: an order, two lines, and the stock of what was ordered. */
+async function placeOrder(handle: TransactionHandle): Promise<void> {
+  const places = (count: number): string =>
+    Array.from({ length: count }, (_, place) => (handle.dialect === "postgres" ? `$${place + 1}` : "?")).join(", ");
+  const order = randomUUID();
+  await handle.execute(`INSERT INTO orders (id, amount) VALUES (${places(2)})`, [order, 1_999]);
+  for (const line of [1, 2]) {
+    await handle.execute(`INSERT INTO order_lines (order_id, line, amount) VALUES (${places(3)})`, [order, line, 999]);
+  }
+  await handle.execute(`UPDATE stock SET left_over = left_over - 1 WHERE id = ${places(1)}`, [
+    Math.floor(Math.random() * stockRows),
+  ]);
 }
 
 /** One request with a key of its own, as an adapter would bring it. */
@@ -100,16 +115,21 @@ async function measureSteps(bed: Bed, ichido: Ichido): Promise<void> {
 }
 
 /** Alternating turns on one pool. Each ratio is of two turns side by side; the best pair was disturbed least. */
-async function measureTransactions(bed: Bed, ichido: Ichido): Promise<void> {
+async function measureTransactions(
+  bed: Bed,
+  ichido: Ichido,
+  title: string,
+  business: (handle: TransactionHandle) => Promise<unknown>,
+): Promise<void> {
   const ordering = (context: Context): Promise<unknown> =>
     context.transaction(async (_tx, handle) => {
-      await insertOrder(handle);
+      await business(handle);
       return { status: 201, body: {} };
     });
   const transaction = requester(ichido, "transaction");
   const lease = requester(ichido, "lease");
   const subjects: Readonly<Record<string, () => Promise<void>>> = {
-    "by hand": async () => void (await bed.runner.run((_tx, handle) => insertOrder(handle))),
+    "by hand": async () => void (await bed.runner.run((_tx, handle) => business(handle))),
     "transaction mode": () => transaction(ordering),
     "lease mode, ctx.transaction": () => lease(ordering),
   };
@@ -118,7 +138,7 @@ async function measureTransactions(bed: Bed, ichido: Ichido): Promise<void> {
   for (let pair = 0; pair < pairs; pair += 1) {
     for (const [name, run] of Object.entries(subjects)) rates.get(name)?.push(await rate(callers, turnMs, run));
   }
-  console.log(`\n${bed.name}: transactions, ${callers} callers, ${pairs} turns of ${turnMs} ms each`);
+  console.log(`\n${bed.name}: transactions of ${title}, ${callers} callers, ${pairs} turns of ${turnMs} ms each`);
   const bare = rates.get("by hand") ?? [];
   for (const [name, measured] of rates) {
     const shares = measured.map((each, pair) => each / (bare[pair] ?? Number.NaN));
@@ -135,7 +155,8 @@ for (const open of [() => postgresBed(server), () => postgresBed(server, { prepa
   const ichido = ichidoOn(bed);
   try {
     await measureSteps(bed, ichido);
-    await measureTransactions(bed, ichido);
+    await measureTransactions(bed, ichido, "one insert", insertOrder);
+    await measureTransactions(bed, ichido, "an order, two lines and their stock", placeOrder);
   } finally {
     await ichido.close();
     await bed.close();

@@ -7,7 +7,8 @@ import { bytes, integer, text } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
-const recordsPerTransaction = 200;
+/** What a claim in the same turn waits for: about half a millisecond. */
+const recordsPerTransaction = 64;
 /** Longer than claims of other processes hold the file's one write lock: whoever holds it longer is no place to sweep. */
 const lockWaitMs = 1_000;
 /** A log longer than this is cut back to nothing once every reader has moved on. */
