@@ -57,6 +57,33 @@ forEachDatabase("relay", (open) => {
     expect(together, "different keys go at once").toBeGreaterThan(1);
   });
 
+  it("a slow key with a long backlog delays no other, and loses neither its order nor an event", async () => {
+    const outbox = await openOutbox(open());
+    const backlog = Array.from({ length: 300 }, (_, at) => `slow-${String(at).padStart(3, "0")}`);
+    const others = Array.from({ length: 60 }, (_, at) => `other-${at}`);
+    await add(outbox, ...backlog.map((id) => ({ topic: "order.paid", key: "slow", id })));
+    await add(outbox, ...others.map((id) => ({ topic: "order.paid", key: id, id })));
+    let release: () => void = () => {};
+    const opened = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // Its first event is not answered before all others have gone.
+    const publisher = wire(async (message) => {
+      if (message.key === "slow") await opened;
+      return { outcome: "sent" };
+    });
+    const { relay } = relayOf(outbox, publisher, { batch: 40 });
+    await relay.start();
+    const sentOf = (prefix: string): string[] => idsOf(publisher.sent).filter((id) => id.startsWith(prefix));
+    await eventually(() => expect(sentOf("other-")).toHaveLength(others.length));
+    expect(sentOf("slow-")).toEqual([]);
+    release();
+    await eventually(() => expect(sentOf("slow-")).toHaveLength(backlog.length));
+    await relay.stop();
+    expect(sentOf("slow-")).toEqual(backlog);
+    expect(await outbox.stats()).toMatchObject({ pending: 0, dead: 0 });
+  });
+
   it("a refused event is tried again with backoff and its key waits; other keys and unordered topics go on", async () => {
     const outbox = await openOutbox(open());
     await add(

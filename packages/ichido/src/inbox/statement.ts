@@ -3,6 +3,7 @@
  * LIMIT; texts and bytes always travel as values.
  */
 import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
+import { textAndNames } from "../stores/shared/named-values.ts";
 import { namedTables } from "../stores/shared/table-prefix.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
@@ -25,20 +26,6 @@ const clocks: Readonly<Record<Dialect, string>> = {
   sqlite: "cast(unixepoch('subsec') * 1000 as integer)",
 };
 
-const place = /(?<![:\w]):([a-z_]+)/g;
-
-/** Text and names in turns. Texts are few, and the same ones come again with every message. */
-const split = new Map<string, readonly string[]>();
-
-function partsOf(text: string): readonly string[] {
-  let parts = split.get(text);
-  if (parts === undefined) {
-    parts = text.split(place);
-    split.set(text, parts);
-  }
-  return parts;
-}
-
 /** The text is always the same for the same numbers: drivers that keep prepared statements find theirs again. */
 export function bind(dialect: Dialect, text: string, values: Values): { sql: string; bound: unknown[] } {
   const bound: unknown[] = [];
@@ -55,7 +42,7 @@ export function bind(dialect: Dialect, text: string, values: Values): { sql: str
     return dialect === "postgres" ? `$${bound.length}` : "?";
   };
   let sql = "";
-  for (const [index, part] of partsOf(text).entries()) sql += index % 2 === 0 ? part : one(part);
+  for (const [index, part] of textAndNames(text).entries()) sql += index % 2 === 0 ? part : one(part);
   return { sql, bound };
 }
 

@@ -8,8 +8,15 @@ export interface Flights {
   readonly size: number;
   readonly inFlight: number;
   has(seq: number): boolean;
-  /** In the order of their numbers; one that is here already is passed by, and so is one whose chain was just dropped. */
-  accept(events: readonly Waiting[]): void;
+  /**
+   * In the order of their numbers; one that is here already is passed by, and so is one whose chain was just dropped. Of one
+   * key no more than `chainMax` are taken, so that a slow one leaves room for others.
+   */
+  accept(events: readonly Waiting[], chainMax: number): void;
+  /** Hashes of the keys that have so many here that no more of them are to be read. They are remembered for `thinned`. */
+  crowded(chainMax: number): readonly string[];
+  /** Asked once: whether a key of which something was left unread has room again. */
+  thinned(): boolean;
   /** First events of their chains that are not on their way, oldest first. */
   readonly heads: ReadonlySet<Waiting>;
   depart(event: Waiting): void;
@@ -35,6 +42,9 @@ export function createFlights(): Flights {
   const heads = new Set<Waiting>();
   const away = new Set<Waiting>();
   const droppedSince = new Set<string>();
+  /** Keys of which something may have been left unread, with the length at which they have room again. */
+  const leftUnread = new Map<string, number>();
+  let hasRoom = false;
 
   const chainOf = (event: Waiting): string => event.keyHash ?? `#${event.seq}`;
 
@@ -44,8 +54,13 @@ export function createFlights(): Flights {
   }
 
   function shorten(event: Waiting, rest: Waiting[]): void {
-    if (rest.length === 0) chains.delete(chainOf(event));
-    else chains.set(chainOf(event), rest);
+    const chain = chainOf(event);
+    if (rest.length === 0) chains.delete(chain);
+    else chains.set(chain, rest);
+    const room = leftUnread.get(chain);
+    if (room === undefined || rest.length > room) return;
+    leftUnread.delete(chain);
+    hasRoom = true;
   }
 
   function dropChain(event: Waiting): void {
@@ -65,17 +80,35 @@ export function createFlights(): Flights {
     },
     has: (seq) => held.has(seq),
     heads,
-    accept(events) {
+    accept(events, chainMax) {
       for (const event of events.toSorted((one, other) => one.seq - other.seq)) {
         if (held.has(event.seq) || droppedSince.has(chainOf(event))) continue;
-        held.set(event.seq, event);
         const chain = chains.get(chainOf(event));
+        if (chain !== undefined && chain.length >= chainMax) {
+          leftUnread.set(chainOf(event), chainMax / 2);
+          continue;
+        }
+        held.set(event.seq, event);
         if (chain === undefined) {
           chains.set(chainOf(event), [event]);
           heads.add(event);
         } else chain.push(event);
       }
       droppedSince.clear();
+    },
+    crowded(chainMax) {
+      const keys: string[] = [];
+      for (const [key, chain] of chains) {
+        if (chain.length < chainMax || chain[0]?.keyHash === undefined) continue;
+        leftUnread.set(key, chainMax / 2);
+        keys.push(key);
+      }
+      return keys;
+    },
+    thinned() {
+      const had = hasRoom;
+      hasRoom = false;
+      return had;
     },
     beginReading: () => droppedSince.clear(),
     depart(event) {

@@ -63,6 +63,8 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   const flights = createFlights();
   const signal = createSignal(environment);
   const heldMax = 2 * batch;
+  /** Of one key at most so many in hand: they leave one after the other, and others must not wait behind them. */
+  const chainMax = Math.max(1, Math.floor(batch / 4));
 
   let session: string | undefined;
   let lanes: readonly number[] = [];
@@ -93,7 +95,8 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     changed() {
       if (sender.outcomes.length > 0) firstOutcomeMs ??= nowMs();
       if (!stopping) sender.sendFree();
-      if (sender.outcomes.length >= batch / 2 || flights.inFlight === 0) signal.raise();
+      if (flights.thinned()) lookEverywhere();
+      else if (sender.outcomes.length >= batch / 2 || flights.inFlight === 0) signal.raise();
     },
   });
 
@@ -174,7 +177,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
       });
   }
 
-  async function turn(claims: number, company: readonly number[] = []): Promise<number> {
+  async function turn(claims: number, company: readonly number[] = [], ofOneKey = chainMax): Promise<number> {
     const held = session;
     if (held === undefined) return 0;
     // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
@@ -198,6 +201,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
                 floor: rescans ? 0 : Math.max(0, highest - gap),
                 lanes: lanes.filter((lane) => !surplus.includes(lane)),
                 pausedTopics: routes.pausedTopics(),
+                crowded: flights.crowded(ofOneKey),
                 batch: claims,
               },
             }),
@@ -213,7 +217,8 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
       if (rescans) rescanAtMs = nowMs() + rescanMs;
       // A claim leaves out the topics of a pause that it knows; of those that it does not know an earlier event of the
       // same key may be missing, and the pause may be over by now.
-      flights.accept(sender.markSent(found).filter(({ message }) => !routes.goesBy(message.topic, paused)));
+      const taken = sender.markSent(found).filter(({ message }) => !routes.goesBy(message.topic, paused));
+      flights.accept(taken, ofOneKey);
     }
     return found.length;
   }
@@ -346,7 +351,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     const { sent, rejected, dead } = written;
     await tendSession();
     rescanAtMs = 0;
-    const found = await turn(batch);
+    const found = await turn(batch, [], batch);
     await sendSuspects();
     while (!stopping && (flights.heads.size > 0 || flights.inFlight > 0)) {
       sender.sendFree();

@@ -3,11 +3,12 @@
  * they need no quoting, and lists of them have no fixed length. Texts and bytes always travel as values.
  */
 import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
+import { textAndNames } from "../stores/shared/named-values.ts";
 import { namedTables } from "../stores/shared/table-prefix.ts";
 
 type Dialect = TransactionHandle["dialect"];
 
-export type Value = string | number | Uint8Array | null | readonly number[] | readonly string[];
+export type Value = string | number | Uint8Array | null | readonly number[] | readonly string[] | readonly Uint8Array[];
 export type Values = Readonly<Record<string, Value>>;
 
 const tokens: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
@@ -31,27 +32,12 @@ export function prepareText(dialect: Dialect, prefix: string, text: string): str
   return namedTables(prefix, plain).replace(/\{([a-z-]+)\}/g, (_, name: string) => tokens[dialect][name] ?? "");
 }
 
-const place = /(?<![:\w]):([a-z_]+)/g;
-
 /** No row has such a number or topic: an empty list matches nothing, and its negation everything. */
 const nothing = "-1";
 
 function whole(name: string, value: number): string {
   if (!Number.isSafeInteger(value)) throw new TypeError(`${name}: expected a whole number, got ${value}`);
   return value < 0 ? `(${value})` : String(value);
-}
-
-/** Texts are few, and the same ones come again with every event. */
-const split = new Map<string, readonly string[]>();
-
-/** Text and names in turns. */
-function partsOf(text: string): readonly string[] {
-  let parts = split.get(text);
-  if (parts === undefined) {
-    parts = text.split(place);
-    split.set(text, parts);
-  }
-  return parts;
 }
 
 function fill(text: string, values: Values, mark: (value: string | Uint8Array) => string): string {
@@ -61,10 +47,10 @@ function fill(text: string, values: Values, mark: (value: string | Uint8Array) =
     if (value === null) return "null";
     if (typeof value === "number") return whole(name, value);
     if (typeof value === "string" || value instanceof Uint8Array) return mark(value);
-    if (value.length === 0) return name === "topics" ? "''" : nothing;
+    if (value.length === 0) return name === "topics" || name === "crowded" ? "''" : nothing;
     return value.map((each) => (typeof each === "number" ? whole(name, each) : mark(each))).join(", ");
   };
-  return partsOf(text).reduce((sql, part, index) => sql + (index % 2 === 0 ? part : one(part)), "");
+  return textAndNames(text).reduce((sql, part, index) => sql + (index % 2 === 0 ? part : one(part)), "");
 }
 
 export function bind(
@@ -91,7 +77,7 @@ const fixed = new Map<string, Fixed>();
 function fixedOf(text: string): Fixed {
   let form = fixed.get(text);
   if (form === undefined) {
-    const parts = partsOf(text);
+    const parts = textAndNames(text);
     const names = parts.filter((_, index) => index % 2 === 1);
     const sql = parts.reduce((all, part, index) => all + (index % 2 === 0 ? part : `$${(index + 1) / 2}`), "");
     form = { sql, names };

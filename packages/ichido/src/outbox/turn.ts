@@ -31,6 +31,8 @@ export interface Turn {
     readonly floor: number;
     readonly lanes: readonly number[];
     readonly pausedTopics: readonly string[];
+    /** Hashes of keys of which enough is in its hands, in hex. */
+    readonly crowded: readonly string[];
     readonly batch: number;
   };
   readonly keepsSent: boolean;
@@ -134,6 +136,7 @@ function claimValues({ held, outcomes }: Turn, claim: NonNullable<Turn["claim"]>
     lanes: claim.lanes,
     claimed: [...held, ...outcomes.map(({ event }) => event.seq)],
     topics: claim.pausedTopics,
+    crowded: claim.crowded.map((hash) => Buffer.from(hash, "hex")),
     batch: claim.batch,
   };
 }

@@ -1,7 +1,8 @@
 -- The next events of this relay's lanes, in the order in which they were added. Reads only: a lane belongs to one
 -- relay, and the turn that reads is fenced by its session. A parked key stays out, all other keys go on. Reading begins
 -- at a floor, past what was removed long ago; a key with something at or below the floor waits for a reading from zero.
--- Parameters: floor, lanes, claimed (already in this relay's hands), topics (of routes that pause), batch.
+-- Parameters: floor, lanes, claimed (already in this relay's hands), topics (of routes that pause), crowded (hashes of keys
+-- of which enough is in its hands), batch.
 select o.seq, o.id, o.topic, o.lane, o.message_key, o.key_hash, o.envelope, o.payload, o.attempts, o.crashes,
   case when o.last_error is null then 0 else 1 end as noted
 from {prefix}outbox o
@@ -9,6 +10,7 @@ where o.seq > :floor
   and o.lane in (:lanes)
   and o.seq not in (:claimed)
   and o.topic not in (:topics)
+  and (o.key_hash is null or o.key_hash not in (:crowded))
   and (o.due_ms is null or o.due_ms <= {now})
   and not exists (
     select 1 from {prefix}outbox_parked p

@@ -2,7 +2,7 @@
 -- by the text of claim.sql, renews the session and notes what it now holds. No row: the session was taken over, and the turn must
 -- be rolled back. One row without a number: nothing to send. Its locks last no longer than the lease, as patience.sql says.
 -- Does not wait for the disk: what a server's crash may undo is that events were sent, and they are sent again.
--- Parameters: seqs, floor, lanes, claimed (still in hand, and those just sent), topics, batch, session, lease_ms, held
+-- Parameters: seqs, floor, lanes, claimed (still in hand, and those just sent), topics, crowded, batch, session, lease_ms, held
 -- (the numbers still in hand, comma-separated).
 with gone as (
   delete from {prefix}outbox where seq in (:seqs)
