@@ -1,4 +1,5 @@
 /** `pgTransactions`: BEGIN travels with the first statement and COMMIT with the last ones, and nothing is lost by it. */
+import { postgresStore } from "ichido/postgres";
 import { CommitFailed, pgTransactions, type TransactionRunner } from "ichido/transactions";
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -251,6 +252,38 @@ describe("folding, round trips", () => {
     ]);
     await pool.end();
     wire.close();
+    await database.drop();
+  });
+});
+
+describe("a lent connection's last word", () => {
+  it.each(["runner", "store"])("before its borrower has it, ends no process: %s", async (borrower) => {
+    const database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    pool.on("error", () => {});
+    const store = postgresStore(pool);
+    await store.migrate();
+    const runner = pgTransactions(pool);
+    const unheard: unknown[] = [];
+    const connect = pool.connect.bind(pool) as () => Promise<PoolClient>;
+    pool.connect = (() => {
+      const lent = connect();
+      // The first to hear of the client, and so before its borrower.
+      void lent.then((client) => {
+        try {
+          client.emit("error", new Error("terminating connection"));
+        } catch (error) {
+          unheard.push(error);
+        }
+        return undefined;
+      });
+      return lent;
+    }) as typeof pool.connect;
+    if (borrower === "runner") await runner.run(async (tx) => tx.query("select 1")).catch(() => undefined);
+    else await store.stats().catch(() => undefined);
+    expect(unheard).toEqual([]);
+    await store.close();
+    await pool.end();
     await database.drop();
   });
 });

@@ -4,7 +4,7 @@ import { createInbox } from "ichido/inbox";
 import { pgTransactions } from "ichido/transactions";
 import { Client, Pool } from "pg";
 import { expect, it } from "vitest";
-import { bytesLiteral, textLiteral } from "../../packages/ichido/src/stores/shared/literal.ts";
+import { bytesLiteral, textLiteral } from "../../packages/ichido/src/transactions/literal.ts";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import { message } from "./inbox-messages.ts";
 

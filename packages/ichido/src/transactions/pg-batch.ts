@@ -56,6 +56,17 @@ export class BatchError extends Error {
   }
 }
 
+interface WireEvents {
+  once(event: "readyForQuery" | "end", listener: () => void): unknown;
+  removeListener(event: "readyForQuery" | "end", listener: () => void): unknown;
+}
+
+/** No word of the server, or its last one. */
+export function isFatal(error: unknown): boolean {
+  const severity: unknown = Reflect.get(Object(error), "severity");
+  return severity === undefined || severity === "FATAL" || severity === "PANIC";
+}
+
 const asIs = (value: unknown): unknown => value;
 
 /** Before anything is sent: a message that cannot be finished would leave its connection waiting for ever. */
@@ -160,8 +171,16 @@ class Batch {
   handleCopyInResponse(): void {}
   handleCopyData(): void {}
 
-  handleError(error: unknown): void {
-    this.callback(error);
+  /** Told once the server is ready again: only then does the client know in what state the transaction is. */
+  handleError(error: unknown, wire?: WireEvents): void {
+    if (isFatal(error) || wire === undefined) return this.callback(error);
+    const tell = (): void => {
+      wire.removeListener("readyForQuery", tell);
+      wire.removeListener("end", tell);
+      this.callback(error);
+    };
+    wire.once("readyForQuery", tell);
+    wire.once("end", tell);
   }
 
   handleReadyForQuery(): void {

@@ -1,5 +1,4 @@
 /** node-postgres (`pg`). */
-import { inLine } from "../stores/shared/literal.ts";
 import {
   aborted,
   handleOf,
@@ -12,7 +11,8 @@ import {
   type TransactionResult,
   type TransactionRunner,
 } from "./handle.ts";
-import { BatchError } from "./pg-batch.ts";
+import { inLine } from "./literal.ts";
+import { BatchError, isFatal } from "./pg-batch.ts";
 import { sessionOf, type PgSession } from "./pg-session.ts";
 
 export interface PgClient {
@@ -24,18 +24,33 @@ export interface PgClient {
   getTransactionStatus?(): string | null;
 }
 
-/** Lent by a pool, which does not listen to the errors of clients it has lent: without a listener they end the process. */
 interface LentPgClient extends PgClient {
   release(destroy?: boolean | Error): void;
-  on?(event: "error", listener: (error: Error) => void): unknown;
-  removeListener?(event: "error", listener: (error: Error) => void): unknown;
 }
-
-/** The statement under way, or the next one, fails with the same news. */
-function heard(): void {}
 
 export interface PgPool<Client extends PgClient> {
   connect(): Promise<Client & { release(destroy?: boolean | Error): void }>;
+}
+
+interface Emitting {
+  on?(event: string, listener: (...told: never[]) => void): unknown;
+}
+
+const listenedTo = new WeakSet<object>();
+
+function listenOnce(emitter: Emitting, event: string, listener: (...told: never[]) => void): void {
+  if (listenedTo.has(emitter)) return;
+  listenedTo.add(emitter);
+  emitter.on?.(event, listener);
+}
+
+/**
+ * A pool does not listen to the errors of clients that it has lent, and without a listener they end the process. From the
+ * moment it lends, not from when the promise of a client is kept: its last word may come in between. The statement under
+ * way, or the next one, fails with the same news.
+ */
+function hearErrorsOf(pool: object): void {
+  listenOnce(pool, "acquire", (client: Emitting) => listenOnce(client, "error", () => undefined));
 }
 
 export interface PgOptions {
@@ -70,21 +85,29 @@ function handleOn(client: PgClient, options: PgOptions): CheckedHandle {
 
 type Results = readonly { readonly rows: readonly unknown[]; readonly rowCount: number | null }[];
 
+async function queryAll(client: PgClient, text: string): Promise<Results> {
+  try {
+    return (await client.query(text)) as unknown as Results;
+  } catch (error) {
+    // The status comes after the error; whatever is answered next brings it.
+    await client.query("select 1").catch(() => undefined);
+    throw error;
+  }
+}
+
 /**
  * Without values `pg` speaks the simple protocol, which takes several statements, answers with one result each, and stops
  * at the first that fails. For clients that take no batch: those of `pg-native`, and those that pipeline.
  */
 const simply = {
   async open(client: PgClient, statement: Statement): Promise<TransactionResult> {
-    const [, result] = (await client.query(`BEGIN; ${inLine(statement)}`)) as unknown as Results;
+    const [, result] = await queryAll(client, `BEGIN; ${inLine(statement)}`);
     return { rows: (result?.rows ?? []) as readonly Record<string, unknown>[], affected: result?.rowCount ?? 0 };
   },
   async close(client: PgClient, statements: readonly Statement[]): Promise<unknown> {
     try {
-      return ((await client.query([...statements.map(inLine), "COMMIT"].join("; "))) as unknown as Results).at(-1);
+      return (await queryAll(client, [...statements.map(inLine), "COMMIT"].join("; "))).at(-1);
     } catch (cause) {
-      // The status comes after the error; whatever is answered next brings it.
-      await client.query("select 1").catch(() => undefined);
       // Inside a failed transaction still: the server has not come to COMMIT.
       if (client.getTransactionStatus?.() !== "E") throw cause;
       throw new StatementRefused(undefined, explained(cause));
@@ -100,11 +123,6 @@ async function executeOn(client: PgClient, { sql, values }: Statement): Promise<
 /** The transaction had failed before, and the function has caught that. */
 function explained(error: unknown): unknown {
   return Reflect.get(Object(error), "code") === "25P02" ? aborted(error) : error;
-}
-
-function isFatal(error: unknown): boolean {
-  const severity: unknown = Reflect.get(Object(error), "severity");
-  return severity === undefined || severity === "FATAL" || severity === "PANIC";
 }
 
 async function closeBatch(session: PgSession, statements: readonly Statement[]): Promise<unknown> {
@@ -143,22 +161,16 @@ export function pgTransactions<Client extends PgClient>(
   pool: PgPool<Client>,
   options: PgOptions = {},
 ): TransactionRunner<Client> {
+  hearErrorsOf(pool);
   return pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
-    async acquire() {
-      const client: Client & LentPgClient = await pool.connect();
-      client.on?.("error", heard);
-      return client;
-    },
+    acquire: () => pool.connect(),
     statement: (client, sql) => client.query(sql),
     folding: foldingFor(options),
     requireCommitted(result) {
       if ((result as { readonly command?: unknown }).command === "ROLLBACK") throw aborted();
     },
-    giveBack(client, broken) {
-      client.removeListener?.("error", heard);
-      client.release(broken);
-    },
+    giveBack: (client, broken) => client.release(broken),
     handle: (client) => handleOn(client, options),
   });
 }

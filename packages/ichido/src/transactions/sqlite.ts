@@ -1,4 +1,5 @@
 /** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it. */
+import type { ExecuteOptions } from "../core/transaction.ts";
 import { handleOf, inTransaction, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 
 interface SqliteStatement {
@@ -20,12 +21,32 @@ export interface BetterSqlite3Database {
 
 type Row = Readonly<Record<string, unknown>>;
 
+type Prepared = ReturnType<(NodeSqliteDatabase | BetterSqlite3Database)["prepare"]>;
+
+/** Those of the few texts that come again and again. */
+const kept = new WeakMap<object, Map<string, Prepared>>();
+
+function keptOn(database: NodeSqliteDatabase | BetterSqlite3Database, sql: string): Prepared {
+  let statements = kept.get(database);
+  if (statements === undefined) {
+    statements = new Map();
+    kept.set(database, statements);
+  }
+  let statement = statements.get(sql);
+  if (statement === undefined) {
+    statement = database.prepare(sql);
+    statements.set(sql, statement);
+  }
+  return statement;
+}
+
 function execute(
   database: NodeSqliteDatabase | BetterSqlite3Database,
   sql: string,
   values: readonly unknown[],
+  { frequent = false }: ExecuteOptions = {},
 ): { readonly rows: readonly Row[]; readonly affected: number } {
-  const statement = database.prepare(sql);
+  const statement = frequent ? keptOn(database, sql) : database.prepare(sql);
   const bound = values as readonly never[];
   const reads =
     "reader" in statement
@@ -43,7 +64,7 @@ export function fromNodeSqlite(database: NodeSqliteDatabase): TransactionHandle 
   return handleOf({
     dialect: "sqlite",
     inside: () => database.isTransaction,
-    execute: async (sql, values) => execute(database, sql, values),
+    execute: async (sql, values, options) => execute(database, sql, values, options),
   });
 }
 
@@ -52,7 +73,7 @@ export function fromBetterSqlite3(database: BetterSqlite3Database): TransactionH
   return handleOf({
     dialect: "sqlite",
     inside: () => database.inTransaction,
-    execute: async (sql, values) => execute(database, sql, values),
+    execute: async (sql, values, options) => execute(database, sql, values, options),
   });
 }
 

@@ -25,13 +25,13 @@ export interface PgQueryable {
 
 export interface PgPoolClient extends PgQueryable {
   on(event: "error", listener: () => void): unknown;
-  removeListener(event: "error", listener: () => void): unknown;
   release(destroy?: Error | boolean): void;
 }
 
 /** `Pool` of `pg`. */
 export interface PgPool {
   connect(): Promise<PgPoolClient>;
+  on?(event: "acquire", listener: (client: PgPoolClient) => void): unknown;
   readonly totalCount: number;
   readonly idleCount: number;
 }

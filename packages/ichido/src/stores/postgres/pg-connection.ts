@@ -56,12 +56,27 @@ async function ask(
 
 const timerSlackMs = 2;
 
+const listenedTo = new WeakSet<object>();
+
+/**
+ * A connection that dies while it is lent emits as well, and without a listener that would end the process. From the moment
+ * the pool lends it, not from when the promise of a client is kept: its last word may come in between.
+ */
+function hearErrorsOf(pool: PgPool): void {
+  if (listenedTo.has(pool)) return;
+  listenedTo.add(pool);
+  pool.on?.("acquire", (client) => {
+    if (listenedTo.has(client)) return;
+    listenedTo.add(client);
+    client.on("error", ignore);
+  });
+}
+
 export function lendFromPool(pool: PgPool): Lend {
+  hearErrorsOf(pool);
   return async (timeoutMs, work) => {
     const startedMs = performance.now();
     const client = await checkOut(pool, timeoutMs);
-    // A connection that dies while it is lent emits as well, and without a listener that would end the process.
-    client.on("error", ignore);
     let destroy = false;
     try {
       return await work(client, Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedMs))));
@@ -69,7 +84,6 @@ export function lendFromPool(pool: PgPool): Lend {
       destroy = !keepsConnection(error);
       throw error;
     } finally {
-      client.removeListener("error", ignore);
       client.release(destroy);
     }
   };

@@ -10,7 +10,7 @@ import { isTrusted, judgeClaim, nextFence, type ClaimVerdict, type TickRow } fro
 import { encodeLabels } from "../shared/labels.ts";
 import type { Connection, Row, SqliteValue } from "./database.ts";
 import { isBusy } from "./failure.ts";
-import { refuseOtherDialect } from "./ownership.ts";
+import { often, refuseOtherDialect } from "./ownership.ts";
 import {
   bytes,
   bytesOrNull,
@@ -64,7 +64,7 @@ export async function claimWithin(
   try {
     let next = claiming.next();
     while (next.done !== true) {
-      const { rows } = await transaction.execute(next.value.sql, next.value.values);
+      const { rows } = await transaction.execute(next.value.sql, next.value.values, often);
       next = claiming.next(plainRow(rows[0]));
     }
     return next.value;
