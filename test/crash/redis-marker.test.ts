@@ -169,6 +169,7 @@ describeWith(["redis", "postgres", "mariadb"], "redis store that forgets", () =>
     const fresh = await freshDatabase(await postgresUrl());
     endings.push(() => fresh.drop());
     const pool = new pg.Pool({ connectionString: fresh.url });
+    pool.on("error", () => {});
     endings.push(() => pool.end());
     const server = await startRedis();
     endings.push(() => server.stop());

@@ -61,6 +61,7 @@ const postgresDrivers: Drivers = {
   },
   drizzle(url) {
     const pool = new Pool({ connectionString: url, max: 4 });
+    pool.on("error", () => {});
     return { runner: drizzleTransactions(drizzlePg(pool), drizzleSql, "postgres"), close: () => pool.end() };
   },
   knex(url) {

@@ -72,6 +72,7 @@ describe("postgres, prepared statements", () => {
     const url = new URL(pooler.url);
     url.pathname = new URL(life.url).pathname;
     const pool = new pg.Pool({ connectionString: url.href, max: 1 });
+    pool.on("error", () => {});
     try {
       await use(postgresStore(pool), "pooled");
       expect(await prepared(pool)).toEqual([]);

@@ -10,6 +10,7 @@ import { request } from "./postgres-life.ts";
 
 const [url, name = "", keys = "", duplicates = "", group = ""] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString: url, max: 8 });
+pool.on("error", () => {});
 const store = postgresStore(pool, { group: group === "true" });
 await store.ping();
 console.log("ready");

@@ -41,6 +41,7 @@ const open: Readonly<Record<Kind, () => Promise<Opened>>> = {
   async postgres() {
     const fresh = await freshDatabase(await postgresUrl());
     const pool = new pg.Pool({ connectionString: fresh.url, max: 4 });
+    pool.on("error", () => {});
     const database: MarkerDatabase = {
       dialect: "postgres",
       async execute(sql, values) {

@@ -72,6 +72,7 @@ describeWith("postgres", "postgres sweepers", (url) => {
 
   function open(): ReturnType<typeof postgresStore> {
     const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    pool.on("error", () => {});
     pools.push(pool);
     return postgresStore(pool, { callTimeoutMs: 60_000, lockTimeoutMs: 20_000 });
   }
