@@ -286,4 +286,31 @@ describe("a lent connection's last word", () => {
     await pool.end();
     await database.drop();
   });
+
+  it("is heard from a pool that does not tell when it lends", async () => {
+    const database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    pool.on("error", () => {});
+    const runner = pgTransactions<PoolClient>({ connect: () => pool.connect() });
+    const unheard = runner.run(async (tx) => tx.emit("error", new Error("terminating connection")));
+    await expect(unheard).resolves.toBe(true);
+    await pool.end();
+    await database.drop();
+  });
+
+  it("a statement that is never answered does not keep the transaction from ending", async () => {
+    const database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    pool.on("error", () => {});
+    const runner = pgTransactions(pool);
+    const given = runner.run(async (_tx, handle) => {
+      handle.execute("select pg_sleep(30)", []).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      throw new Error("given up");
+    }, opens);
+    await expect(given).rejects.toThrow("given up");
+    expect((await runner.run(async (tx) => tx.query("select 1 as one"))).rows).toEqual([{ one: 1 }]);
+    await pool.end();
+    await database.drop();
+  });
 });

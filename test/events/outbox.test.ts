@@ -33,17 +33,21 @@ forEachDatabase("outbox", (open) => {
     expect(await outbox.stats()).toMatchObject({ pending: 0, dead: 0, parked: 0, relays: 0 });
   });
 
-  it("events that are added at commit keep their order", async () => {
+  it("events that are added at commit keep their order, before those added after them, and their payloads", async () => {
     const outbox = await openOutbox(open());
+    const scratch = new Uint8Array(1);
     await outbox.transaction(async (_tx, handle) => {
-      for (const id of ["a", "b", "c"])
-        await outbox.add(handle, { topic: "order.paid", key: "o1", payload: {}, id }, { atCommit: true });
+      for (const [at, id] of ["a", "b", "c"].entries()) {
+        scratch[0] = at;
+        await outbox.add(handle, { topic: "order.paid", key: "o1", payload: scratch, id }, { atCommit: at < 2 });
+      }
     });
     const publisher = wire();
     const relay = relayOf(outbox, publisher);
     for (let ticks = 0; ticks < 3; ticks += 1) await relay.tick();
     await relay.stop();
     expect(idsOf(publisher.sent)).toEqual(["a", "b", "c"]);
+    expect(publisher.sent.map(({ payload }) => payload[0])).toEqual([0, 1, 2]);
   });
 
   it("every part of an event arrives as it was given, the payload byte for byte", async () => {

@@ -47,6 +47,19 @@ function request(key: string, parts: Partial<ClaimRequest> = {}): ClaimRequest {
 }
 
 describe("sqlite: what may be lost", () => {
+  it("S15 a level that cannot be read is told, and the store closes", async () => {
+    const { store, database } = await open("better-sqlite3");
+    const claim = await granted(store, "lax");
+    const broken = vi.spyOn(database, "exec").mockImplementation(() => {
+      throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR" });
+    });
+    const step = { ...claim, name: "call", leaseMs: 30_000, mayBeLost: true };
+    await expect(store.startStep(step)).rejects.toMatchObject({ code: "store-unavailable" });
+    broken.mockRestore();
+    expect(await store.startStep(step)).toBe("ok");
+    await store.close();
+  });
+
   it.each(["node:sqlite", "better-sqlite3"] as const)(
     "S15 a start that may be lost is seen by others at once, and later commits wait for the disk again, %s",
     async (driver) => {

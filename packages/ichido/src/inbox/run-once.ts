@@ -217,7 +217,10 @@ async function afterFailure<Tx>(
 
 /** Whether COMMIT took effect is asked on another connection. */
 async function afterCommit<Tx>(parts: OnceParts<Tx>, key: InboxKey, error: unknown): Promise<"processed"> {
-  if (!(error instanceof CommitFailed)) throw error;
+  if (!(error instanceof CommitFailed)) {
+    const isWord = failureOf(error) !== undefined || error instanceof TypeError || isIchidoError(error);
+    throw isWord ? error : unavailable("the connection was lost while the handler ran", error);
+  }
   let found: Awaited<ReturnType<typeof findOutcome>>;
   try {
     found = await parts.transactions.run((_tx, handle) => findOutcome(parts, handle, key));
@@ -227,5 +230,5 @@ async function afterCommit<Tx>(parts: OnceParts<Tx>, key: InboxKey, error: unkno
   if (found?.outcome === "duplicate") return "processed";
   // The server's own refusal, such as a deferred constraint, is the handler's affair; a lost connection is nobody's.
   if (failureOf(error.cause) !== undefined) throw error.cause;
-  throw unavailable("COMMIT was sent on a connection that was lost, and took no effect", error);
+  throw unavailable("COMMIT was sent on a connection that was lost, and is not seen to have taken effect", error);
 }

@@ -62,7 +62,8 @@ export interface AddOptions {
   /**
    * Writes the event in one message with COMMIT, which saves a round trip where the handle comes from `pgTransactions`,
    * `outbox.transaction` or `ctx.transaction` on `pg`; elsewhere it changes nothing. What goes wrong with the write then
-   * fails the transaction. Not between a savepoint and a rollback to it: the event would stay.
+   * fails the transaction. Events that are added later on the same handle travel with it. Not between a savepoint and a
+   * rollback to it: the event would stay.
    */
   readonly atCommit?: boolean;
 }
@@ -133,6 +134,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   const part: RunnerPart = { part: "outbox", migrations: { mysql, postgres, sqlite }, prefix };
   const migrator = createRunnerMigrator({ ...part, transactions });
   let turn = 0;
+  const late = new WeakSet<TransactionHandle>();
 
   async function lockKey(handle: TransactionHandle, hash: Uint8Array): Promise<void> {
     if (!strict || dialect === "sqlite") return;
@@ -145,6 +147,9 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
 
   return {
     async add(handle, message, { atCommit = false } = {}) {
+      // What is added after an event that waits for COMMIT waits behind it.
+      const isLate = atCommit || late.has(handle);
+      if (isLate) late.add(handle);
       if (handle.dialect !== dialect) {
         throw new IchidoError(
           "option-invalid",
@@ -180,7 +185,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
           payload,
           delay_ms: delayMs === 0 ? null : delayMs,
         },
-        { atCommit },
+        { atCommit: isLate },
       );
       wake.soon();
       return { id };

@@ -110,7 +110,11 @@ export async function execute(
     const form = fixedOf(text);
     const bound = form.names.map((name) => valueOf(values, name));
     if (!atCommit || handle.closeWith === undefined) return handle.execute(form.sql, bound, { frequent });
-    handle.closeWith(form.sql, bound);
+    // As they are now: the caller may write on into the same bytes.
+    handle.closeWith(
+      form.sql,
+      bound.map((value) => (Buffer.isBuffer(value) ? Buffer.from(value) : value)),
+    );
     return nothingYet;
   }
   const { sql, bound } = bind(handle.dialect, text, values);

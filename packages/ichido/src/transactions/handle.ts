@@ -220,6 +220,7 @@ class Lent<Connection> {
   readonly #parts: PooledParts<Connection>;
   readonly #connection: Connection;
   #begun = false;
+  #underWay = 0;
   readonly #closing: Closing[] = [];
 
   readonly #handle: TransactionHandle & Partial<CheckedHandle>;
@@ -246,7 +247,9 @@ class Lent<Connection> {
   }
 
   async rollback(): Promise<void> {
-    if (this.#begun) await this.#control(() => this.#parts.statement(this.#connection, "ROLLBACK"));
+    // ROLLBACK would wait behind a statement that is not answered; the end of the connection undoes as well.
+    if (this.#underWay > 0) this.broken = true;
+    else if (this.#begun) await this.#control(() => this.#parts.statement(this.#connection, "ROLLBACK"));
   }
 
   async commit(): Promise<void> {
@@ -295,10 +298,15 @@ class Lent<Connection> {
     return {
       dialect: handle.dialect,
       execute: async (sql, values, options) => {
-        if (this.#begun) return handle.execute(sql, values, options);
-        // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
-        this.#begun = true;
-        return folding.open(this.#connection, { sql, values, ...options });
+        this.#underWay += 1;
+        try {
+          if (this.#begun) return await handle.execute(sql, values, options);
+          // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
+          this.#begun = true;
+          return await folding.open(this.#connection, { sql, values, ...options });
+        } finally {
+          this.#underWay -= 1;
+        }
       },
       closeWith: (sql, values, judge) => {
         this.#closing.push({ sql, values, judge, frequent: true });

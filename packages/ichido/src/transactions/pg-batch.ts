@@ -29,6 +29,7 @@ interface Wire {
   describe(message: { type: "P"; name: string }): void;
   execute(message: { portal: string; rows: number }): void;
   sync(): void;
+  sendCopyFail(reason: string): void;
 }
 
 interface Field {
@@ -168,7 +169,11 @@ class Batch {
 
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
-  handleCopyInResponse(): void {}
+  /** In the middle of a copy the server passes over the Sync that was sent. */
+  handleCopyInResponse(wire: Wire): void {
+    wire.sendCopyFail("a batch has nothing to copy from");
+    wire.sync();
+  }
   handleCopyData(): void {}
 
   /** Told once the server is ready again: only then does the client know in what state the transaction is. */

@@ -62,11 +62,12 @@ export interface PgOptions {
 }
 
 /** A client after BEGIN: a checked-out `PoolClient` or a `Client` of your own. Never a pool. */
-export function fromPg(client: PgClient, options: PgOptions = {}): TransactionHandle {
-  return handleOn(client, options);
+export function fromPg(client: PgClient): TransactionHandle {
+  // Nothing stays prepared: what is lost on a session is noticed with BEGIN, and that was not ours to send.
+  return handleOn(client, false);
 }
 
-function handleOn(client: PgClient, options: PgOptions): CheckedHandle {
+function handleOn(client: PgClient, prepare: PgOptions["prepare"]): CheckedHandle {
   if ("totalCount" in client)
     throw new TypeError("fromPg takes the client inside the transaction, not the pool; see pgTransactions");
   return handleOf({
@@ -77,7 +78,7 @@ function handleOn(client: PgClient, options: PgOptions): CheckedHandle {
       return status === undefined || status === null ? undefined : status === "T";
     },
     async execute(sql, values, { frequent = false } = {}) {
-      const session = frequent && options.prepare !== false ? await sessionOf(client, options.prepare) : undefined;
+      const session = frequent && prepare !== false ? await sessionOf(client, prepare) : undefined;
       return session?.direct === true ? session.run({ sql, values, frequent }) : executeOn(client, { sql, values });
     },
   });
@@ -164,13 +165,18 @@ export function pgTransactions<Client extends PgClient>(
   hearErrorsOf(pool);
   return pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
-    acquire: () => pool.connect(),
+    async acquire() {
+      const client: Client & LentPgClient = await pool.connect();
+      // A pool of another make may not tell when it lends.
+      listenOnce(client as Emitting, "error", () => undefined);
+      return client;
+    },
     statement: (client, sql) => client.query(sql),
     folding: foldingFor(options),
     requireCommitted(result) {
       if ((result as { readonly command?: unknown }).command === "ROLLBACK") throw aborted();
     },
     giveBack: (client, broken) => client.release(broken),
-    handle: (client) => handleOn(client, options),
+    handle: (client) => handleOn(client, options.prepare),
   });
 }

@@ -65,11 +65,13 @@ const listenedTo = new WeakSet<object>();
 function hearErrorsOf(pool: PgPool): void {
   if (listenedTo.has(pool)) return;
   listenedTo.add(pool);
-  pool.on?.("acquire", (client) => {
-    if (listenedTo.has(client)) return;
-    listenedTo.add(client);
-    client.on("error", ignore);
-  });
+  pool.on?.("acquire", hearErrors);
+}
+
+function hearErrors(client: PgPoolClient): void {
+  if (listenedTo.has(client)) return;
+  listenedTo.add(client);
+  client.on("error", ignore);
 }
 
 export function lendFromPool(pool: PgPool): Lend {
@@ -77,6 +79,8 @@ export function lendFromPool(pool: PgPool): Lend {
   return async (timeoutMs, work) => {
     const startedMs = performance.now();
     const client = await checkOut(pool, timeoutMs);
+    // A pool of another make may not tell when it lends.
+    hearErrors(client);
     let destroy = false;
     try {
       return await work(client, Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedMs))));

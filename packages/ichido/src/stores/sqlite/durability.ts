@@ -63,35 +63,38 @@ export function withShortWait<T>(connection: Connection, action: () => T): T {
  * along. Only a crash of the whole machine before that loses it.
  */
 export interface Laxness {
-  /** Runs a transaction that may be lost. */
-  run(transaction: () => void): void;
-  /** Before a transaction that may not: the level may be owed, where the former transaction could not be ended. */
+  /** Before a transaction that may be lost. */
+  begin(): void;
+  /** After it, and before any that may not: the level may be owed, where the former transaction could not be ended. */
   end(): void;
 }
 
 export function createLaxness(connection: Connection): Laxness {
   let owed: number | undefined;
+  /** Where the level once could not be put back, it is not lowered again. */
+  let isTrusted = true;
 
   function end(): void {
     if (owed === undefined) return;
-    connection.exec(`PRAGMA synchronous = ${owed}`);
-    if (pragma(connection, "synchronous") !== owed)
-      throw new IchidoError("store-unavailable", "SQLite does not wait for the disk as it was told to");
+    try {
+      connection.exec(`PRAGMA synchronous = ${owed}`);
+      if (pragma(connection, "synchronous") !== owed)
+        throw new IchidoError("store-unavailable", "SQLite does not wait for the disk as it was told to");
+    } catch (error) {
+      isTrusted = false;
+      throw error;
+    }
     owed = undefined;
   }
 
   return {
-    run(transaction) {
+    begin() {
       end();
+      if (!isTrusted || connection.file === "") return;
       const own = pragma(connection, "synchronous");
-      if (typeof own !== "number" || own <= levels.normal || connection.file === "") return transaction();
+      if (typeof own !== "number" || own <= levels.normal) return;
       owed = own;
       connection.exec(`PRAGMA synchronous = ${levels.normal}`);
-      try {
-        transaction();
-      } finally {
-        if (!connection.inTransaction) end();
-      }
     },
     end,
   };

@@ -143,13 +143,30 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function serveWrites(batch: readonly Call[]): void {
-    if (batch.every((call) => call.mayBeLost)) return laxness.run(() => serveTogether(batch));
+    const isLax = batch.every((call) => call.mayBeLost);
     try {
-      laxness.end();
+      if (isLax) laxness.begin();
+      else laxness.end();
     } catch (error) {
-      return refuse(batch, error);
+      if (!isBusy(error)) return refuse(batch, error);
+      writes.unshift(...batch);
+      throw error;
     }
-    serveTogether(batch);
+    try {
+      serveTogether(batch);
+    } finally {
+      if (isLax) endLaxness();
+    }
+  }
+
+  /** Also for the user's own transactions on this handle; where it cannot be done now, it is tried again soon. */
+  function endLaxness(): void {
+    try {
+      if (connection.inTransaction) setTimeout(endLaxness, retryMsOwn).unref();
+      else laxness.end();
+    } catch {
+      setTimeout(endLaxness, retryMsMax).unref();
+    }
   }
 
   function serveTogether(batch: readonly Call[]): void {
