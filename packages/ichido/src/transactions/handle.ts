@@ -89,19 +89,20 @@ export function handleOf(parts: HandleParts): CheckedHandle {
     if (!(await probe(parts))) throw outside();
   }
 
-  async function requireInside(): Promise<void> {
+  /** At once where the client itself can tell, and then every time: the transaction may have ended since. */
+  function requireInside(): Promise<void> | undefined {
     if (poison !== undefined) throw poison;
-    // Where the client itself can tell, every time: the transaction may have ended since.
     const inside = parts.inside?.();
     if (inside === false) throw outside();
-    if (inside === undefined) await (checked ??= check());
+    return inside === undefined ? (checked ??= check()) : undefined;
   }
 
   return {
     dialect: parts.dialect,
-    check: requireInside,
+    check: async () => requireInside(),
     async execute(sql, values, options) {
-      await requireInside();
+      const asked = requireInside();
+      if (asked !== undefined) await asked;
       try {
         return await parts.execute(sql, values, options);
       } catch (error) {

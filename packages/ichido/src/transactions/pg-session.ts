@@ -144,11 +144,14 @@ async function learn(client: JsClient & Queries): Promise<PgSession> {
   return session;
 }
 
-/** Undefined: this client takes no batches. */
-export async function sessionOf(client: object, prepare: "auto" | false = "auto"): Promise<PgSession | undefined> {
-  if (!takesBatches(client)) return undefined;
+/** Undefined: this client takes no batches. At once where the connection is known. */
+export function sessionOf(
+  client: object,
+  prepare: "auto" | false = "auto",
+): Promise<PgSession> | PgSession | undefined {
   const known = (prepare === false ? unprepared : learnt).get(client);
   if (known !== undefined) return known;
+  if (!takesBatches(client)) return undefined;
   const queries = client as JsClient & Queries;
   if (prepare === false) {
     const session = createSession(queries, false);

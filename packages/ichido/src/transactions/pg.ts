@@ -78,7 +78,8 @@ function handleOn(client: PgClient, prepare: PgOptions["prepare"]): CheckedHandl
       return status === undefined || status === null ? undefined : status === "T";
     },
     async execute(sql, values, { frequent = false } = {}) {
-      const session = frequent && prepare !== false ? await sessionOf(client, prepare) : undefined;
+      const found = frequent && prepare !== false ? sessionOf(client, prepare) : undefined;
+      const session = found instanceof Promise ? await found : found;
       return session?.direct === true ? session.run({ sql, values, frequent }) : executeOn(client, { sql, values });
     },
   });
