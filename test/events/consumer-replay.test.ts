@@ -4,6 +4,7 @@ import { inProcess } from "ichido/in-process";
 import { expect, test } from "vitest";
 import { Pool } from "pg";
 import { pgTransactions } from "ichido/transactions";
+import { eventually } from "../support/eventually.ts";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import { inboxOn, message } from "./inbox-messages.ts";
 
@@ -53,6 +54,50 @@ describeWith("postgres", "dead letters and two consumers", (server) => {
     await replaying;
     const { letters } = await inbox.dead.list();
     expect(letters.map((letter) => letter.message?.id)).toContain("m1");
+    await pool.end();
+  });
+
+  test("a decision that comes while a look is under way is not left for the next one", async () => {
+    await using database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 6 });
+    pool.on("error", () => undefined);
+    const inbox = inboxOn(pgTransactions(pool));
+    await inbox.migrate();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+    let isBroken = true;
+    const { publisher, subscription } = inProcess();
+    const consumer = createConsumer({
+      subscription,
+      inbox,
+      attemptsMax: 1,
+      replayMs: 3_600_000,
+      handlers: [
+        {
+          name: handler,
+          topics: ["*"],
+          async once(_tx, context) {
+            if (isBroken) throw new Error("broken");
+            if (context.message.id !== "m0") return;
+            enter();
+            await released;
+          },
+        },
+      ],
+    });
+    await consumer.start();
+    for (const id of ["m0", "m1"]) await publisher.publish(message({ id }));
+    await eventually(async () => expect((await inbox.dead.list()).letters).toHaveLength(2));
+    isBroken = false;
+    const decide = (id: string): Promise<unknown> => inbox.dead.replay({ handler, id, actor: "ann", reason: "fixed" });
+    await decide("m0");
+    await entered;
+    await decide("m1");
+    // Long enough that the second decision has joined the look under way.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    release();
+    await eventually(async () => expect((await inbox.dead.list()).letters).toEqual([]));
+    await consumer.stop();
     await pool.end();
   });
 });

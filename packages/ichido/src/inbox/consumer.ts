@@ -125,6 +125,9 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   let unavailable = false;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<number> | undefined;
+  /** Decisions to replay that were heard of, and how many of them the last look began after. */
+  let decisions = 0;
+  let lookedFor = 0;
   let forget = (): void => {};
 
   /** A listener that fails must not decide about a message. */
@@ -231,9 +234,12 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   }
 
   function replay(): Promise<number> {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
+    if (looking === undefined) {
+      lookedFor = decisions;
+      looking = look().finally(() => {
+        looking = undefined;
+      });
+    }
     return looking;
   }
 
@@ -243,7 +249,8 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       replay()
         .catch((error: unknown) => emit({ type: "unavailable", error }))
         .finally(() => {
-          if (state === "running") lookAgain(settings.replayMs);
+          // A decision that came while the look was under way may have come too late for it.
+          if (state === "running") lookAgain(lookedFor < decisions ? 0 : settings.replayMs);
         });
     }, delayMs);
     timer.unref();
@@ -255,6 +262,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       await inbox.check(subscription);
       state = "running";
       forget = parts.desk.onReplay(() => {
+        decisions += 1;
         if (state === "running") lookAgain(0);
       });
       lookAgain(settings.replayMs);
