@@ -12,30 +12,9 @@ import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.t
 import type { Bench, Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith } from "../support/services.ts";
+import { points } from "./fault-points.ts";
 import { handlerOf, leaseMs } from "./matrix-shop.ts";
 import type { Defect, Scenario } from "./matrix-shop.ts";
-
-const points: Readonly<Record<Scenario, readonly FaultName[]>> = {
-  pays: [
-    "before-claim",
-    "after-claim",
-    "before-handler",
-    "before-step-start",
-    "after-step-start",
-    "before-step-finish",
-    "after-step-finish",
-    "before-renew",
-    "after-renew",
-    "before-complete",
-    "after-complete",
-    "before-commit",
-    "after-commit",
-    "after-handler",
-  ],
-  fails: ["after-handler", "before-release", "after-release"],
-  doubts: ["before-suspend", "after-suspend"],
-  orders: ["before-claim", "after-claim", "before-handler", "before-complete", "before-commit", "after-commit"],
-};
 
 vi.setConfig({ testTimeout: 240_000 });
 

@@ -11,6 +11,7 @@ import { caller } from "../effects/callers.ts";
 import type { Caller } from "../effects/callers.ts";
 import type { Bench, Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
+import { points as byScenario } from "./fault-points.ts";
 import { handlerOf } from "./matrix-shop.ts";
 import type { Defect, Scenario } from "./matrix-shop.ts";
 
@@ -37,24 +38,7 @@ export interface Tally {
   readonly violations: string[];
 }
 
-const points: readonly FaultName[] = [
-  "before-claim",
-  "after-claim",
-  "before-handler",
-  "before-step-start",
-  "after-step-start",
-  "before-step-finish",
-  "after-step-finish",
-  "before-renew",
-  "after-renew",
-  "before-complete",
-  "after-complete",
-  "before-commit",
-  "after-commit",
-  "before-release",
-  "after-release",
-  "after-handler",
-];
+const points: readonly FaultName[] = [...new Set([...byScenario.pays, ...byScenario.fails])];
 /** Operations that one process works on at a time. */
 const lanesEach = 4;
 const nthMax = 8;

@@ -256,14 +256,34 @@ describe("folding, round trips", () => {
   });
 });
 
+/** One connection to a database of its own. */
+async function onePool(): Promise<{ readonly pool: Pool; readonly close: () => Promise<void> }> {
+  const database = await freshDatabase(server);
+  const pool = new Pool({ connectionString: database.url, max: 1 });
+  pool.on("error", () => {});
+  return {
+    pool,
+    async close() {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
 describe("a lent connection's last word", () => {
-  it.each(["runner", "store"])("before its borrower has it, ends no process: %s", async (borrower) => {
-    const database = await freshDatabase(server);
-    const pool = new Pool({ connectionString: database.url, max: 1 });
-    pool.on("error", () => {});
-    const store = postgresStore(pool);
-    await store.migrate();
-    const runner = pgTransactions(pool);
+  const borrowers: Readonly<Record<string, (pool: Pool) => () => Promise<unknown>>> = {
+    runner(pool) {
+      const runner = pgTransactions(pool);
+      return () => runner.run(async (tx) => tx.query("select 1"));
+    },
+    store(pool) {
+      const store = postgresStore(pool, { listen: false });
+      return () => store.ping();
+    },
+  };
+
+  it.each(Object.keys(borrowers))("before its borrower has it, ends no process: %s", async (name) => {
+    const { pool, close } = await onePool();
     const unheard: unknown[] = [];
     const connect = pool.connect.bind(pool) as () => Promise<PoolClient>;
     pool.connect = (() => {
@@ -279,38 +299,30 @@ describe("a lent connection's last word", () => {
       });
       return lent;
     }) as typeof pool.connect;
-    if (borrower === "runner") await runner.run(async (tx) => tx.query("select 1")).catch(() => undefined);
-    else await store.stats().catch(() => undefined);
+    // Nobody has used this pool before: its first connection is a new one.
+    await borrowers[name]?.(pool)().catch(() => undefined);
     expect(unheard).toEqual([]);
-    await store.close();
-    await pool.end();
-    await database.drop();
+    await close();
   });
 
   it("is heard from a pool that does not tell when it lends", async () => {
-    const database = await freshDatabase(server);
-    const pool = new Pool({ connectionString: database.url, max: 1 });
-    pool.on("error", () => {});
+    const { pool, close } = await onePool();
     const runner = pgTransactions<PoolClient>({ connect: () => pool.connect() });
     const unheard = runner.run(async (tx) => tx.emit("error", new Error("terminating connection")));
     await expect(unheard).resolves.toBe(true);
-    await pool.end();
-    await database.drop();
+    await close();
   });
 
-  it("a statement that is never answered does not keep the transaction from ending", async () => {
-    const database = await freshDatabase(server);
-    const pool = new Pool({ connectionString: database.url, max: 1 });
-    pool.on("error", () => {});
+  it("a statement that is never answered does not keep the transaction from ending", { timeout: 20_000 }, async () => {
+    const { pool, close } = await onePool();
     const runner = pgTransactions(pool);
     const given = runner.run(async (_tx, handle) => {
-      handle.execute("select pg_sleep(30)", []).catch(() => undefined);
+      handle.execute("select pg_sleep(3600)", []).catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, 50));
       throw new Error("given up");
     }, opens);
     await expect(given).rejects.toThrow("given up");
     expect((await runner.run(async (tx) => tx.query("select 1 as one"))).rows).toEqual([{ one: 1 }]);
-    await pool.end();
-    await database.drop();
+    await close();
   });
 });

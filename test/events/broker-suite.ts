@@ -2,130 +2,22 @@
  * The guarantees B1 to B7 of brokers/broker.ts, on a real server. A broker describes itself as a `BrokerUnderTest`; each
  * test takes a rig of its own: fresh names, removed afterwards. Tests that stop or pause a server start a private one.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type {
-  Delivery,
-  Publisher,
-  Subscription,
-  Taker,
-  UnreadableDelivery,
-} from "../../packages/ichido/src/brokers/broker.ts";
-import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
+import { describe, expect, test } from "vitest";
+import type { Delivery } from "../../packages/ichido/src/brokers/broker.ts";
 import { eventually } from "../support/eventually.ts";
-import type { Instance } from "../support/services.ts";
-
-export interface SubscriptionWish {
-  readonly order: "key" | "none";
-  readonly concurrency?: number;
-  /** Where the broker hands out again after a time. */
-  readonly ackWaitMs?: number;
-}
-
-/** One stream, exchange or set of streams with fresh names. Every subscription of a rig is of the same consumer group. */
-export interface BrokerRig {
-  publisher(options?: { readonly timeoutMs?: number }): Promise<Publisher>;
-  /** A publisher whose events no queue, stream or receiver takes. Absent where there is no such thing. */
-  unroutablePublisher?(): Promise<Publisher>;
-  subscription(wish: SubscriptionWish): Promise<Subscription>;
-  /** A subscription on a connection of its own that can be cut off as by the death of its process. */
-  mortalSubscription(wish: SubscriptionWish): Promise<{ readonly subscription: Subscription; die(): Promise<void> }>;
-  /** Puts something that is no event where an ordered subscription meets it. */
-  publishUnreadable(payload: Uint8Array): Promise<void>;
-  /** Until what was declared would survive a kill, where a broker writes that down later than it says. */
-  settle?(): Promise<void>;
-  dispose(): Promise<void>;
-}
-
-export interface BrokerUnderTest {
-  readonly name: string;
-  /** Whether the broker itself drops a second copy of an id. */
-  readonly dedups: boolean;
-  readonly url: string;
-  open(url: string): Promise<BrokerRig>;
-  startServer(): Promise<Instance>;
-}
-
-export function eventOf(fields: Partial<EventMessage> = {}): EventMessage {
-  return {
-    id: randomUUID(),
-    topic: "order.paid",
-    source: "/suite",
-    time: new Date().toISOString(),
-    contentType: "application/json",
-    payload: new TextEncoder().encode("{}"),
-    headers: {},
-    ...fields,
-  };
-}
-
-interface Collector extends Taker {
-  readonly deliveries: Delivery[];
-  readonly unreadables: UnreadableDelivery[];
-  readonly disturbances: Error[];
-  readonly ids: () => string[];
-}
-
-/** Acknowledges whatever it gets, unless told otherwise. */
-function collector(answer: (delivery: Delivery) => Promise<void> = (delivery) => delivery.ack()): Collector {
-  const deliveries: Delivery[] = [];
-  const unreadables: UnreadableDelivery[] = [];
-  const disturbances: Error[] = [];
-  return {
-    deliveries,
-    unreadables,
-    disturbances,
-    ids: () => deliveries.map(({ message }) => message.id),
-    async take(delivery) {
-      deliveries.push(delivery);
-      await answer(delivery);
-    },
-    async unreadable(delivery) {
-      unreadables.push(delivery);
-      await delivery.ack();
-    },
-    disturbed: (error) => void disturbances.push(error),
-  };
-}
+import { brokerOutages } from "./broker-outages.ts";
+import { collector, eventOf, openRig, publishInOrder, started, type BrokerUnderTest } from "./broker-rig.ts";
 
 const never = new Promise<void>(() => {});
-const outageMs = 60_000;
-
-/** Publishes as the relay does: the next of a key only after the former was sent. */
-async function publishInOrder(publisher: Publisher, keys: readonly string[], each: number): Promise<EventMessage[]> {
-  const perKey = await Promise.all(
-    keys.map(async (key) => {
-      const events: EventMessage[] = [];
-      for (let index = 0; index < each; index += 1) {
-        const event = eventOf({ key, payload: new TextEncoder().encode(JSON.stringify({ key, index })) });
-        expect(await publisher.publish(event)).toEqual({ outcome: "sent" });
-        events.push(event);
-      }
-      return events;
-    }),
-  );
-  return perKey.flat();
-}
 
 export function brokerSuite(broker: BrokerUnderTest): void {
-  async function openRig(url: string = broker.url): Promise<BrokerRig> {
-    const rig = await broker.open(url);
-    onTestFinished(() => rig.dispose());
-    return rig;
-  }
-
-  async function started(subscription: Subscription, taker: Taker): Promise<Subscription> {
-    await subscription.start(taker);
-    onTestFinished(() => subscription.stop({ drainMs: 0 }));
-    return subscription;
-  }
-
   describe(`${broker.name} keeps the contract of brokers`, () => {
     test.each(["key", "none"] as const)(
       "B1: what was sent is there for a subscription that starts later (order %s)",
       async (order) => {
-        const rig = await openRig();
+        const rig = await openRig(broker);
         const publisher = await rig.publisher();
         const events = [eventOf({ key: "a" }), eventOf({ key: "b" }), eventOf()];
         for (const event of events) expect(await publisher.publish(event)).toEqual({ outcome: "sent" });
@@ -138,7 +30,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     );
 
     test("B1: an event that nobody would get is not sent", async ({ skip }) => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       if (rig.unroutablePublisher === undefined) return skip("this broker has a place for every event");
       const publisher = await rig.unroutablePublisher();
       const results = await Promise.all([1, 2, 3].map(() => publisher.publish(eventOf({ key: "a" }))));
@@ -147,7 +39,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test("B1: every attribute, any bytes and headers beyond ASCII arrive as they were sent", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       const events = [
         eventOf({ key: "schlüssel 100% 鍵\t", payload: Uint8Array.from({ length: 256 }, (_, byte) => byte) }),
@@ -179,7 +71,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test("B4: a second copy of an id is sent, and dropped where the broker can", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       const event = eventOf({ key: "a" });
       const last = eventOf({ key: "a" });
@@ -194,7 +86,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
       "B5: keys stay in order over two consumers, one of which dies without an answer",
       { timeout: 120_000 },
       async () => {
-        const rig = await openRig();
+        const rig = await openRig(broker);
         const publisher = await rig.publisher();
         const keys = Array.from({ length: 24 }, (_, index) => `key-${index}`);
         const each = 15;
@@ -249,7 +141,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     );
 
     test("B5: a delivery that is given back comes again before the next of its key", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       const events = await publishInOrder(publisher, ["a"], 6);
       let refusals = 0;
@@ -268,7 +160,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     test.each(["key", "none"] as const)(
       "B6: a delivery given back for a while is handed out again and counted (order %s)",
       async (order) => {
-        const rig = await openRig();
+        const rig = await openRig(broker);
         const publisher = await rig.publisher();
         const event = eventOf({ key: "a" });
         expect(await publisher.publish(event)).toEqual({ outcome: "sent" });
@@ -285,7 +177,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     );
 
     test("B6: what a dead consumer had not answered is handed out to another one", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       const event = eventOf({ key: "a" });
       expect(await publisher.publish(event)).toEqual({ outcome: "sent" });
@@ -302,7 +194,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test("B6: a consumer at work keeps its delivery", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       expect(await publisher.publish(eventOf({ key: "a" }))).toEqual({ outcome: "sent" });
       const taker = collector(async (delivery) => {
@@ -322,7 +214,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test("B7: what is no event is told as unreadable, with its bytes, and stops nobody", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       const noise = new Uint8Array([0, 255, 10, 13, 123]);
       await rig.publishUnreadable(noise);
@@ -343,7 +235,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test.each(["key", "none"] as const)("stop waits for what runs (order %s)", async (order) => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       expect(await publisher.publish(eventOf({ key: "a" }))).toEqual({ outcome: "sent" });
       let answered = false;
@@ -364,7 +256,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test.each(["key", "none"] as const)("stop hands back what was not answered in time (order %s)", async (order) => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       const events = await publishInOrder(publisher, ["a", "b"], 3);
       const taker = collector(() => never);
@@ -381,7 +273,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test("an unordered subscription has no more than its concurrency at once", async () => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher();
       await Promise.all(Array.from({ length: 100 }, (_, index) => publisher.publish(eventOf({ key: `k${index}` }))));
       let running = 0;
@@ -399,7 +291,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
 
     test.each(["key", "none"] as const)("2000 events published 64 at a time all arrive (order %s)", async (order) => {
-      const rig = await openRig();
+      const rig = await openRig(broker);
       const publisher = await rig.publisher({ timeoutMs: 30_000 });
       const taker = collector();
       await started(await rig.subscription({ order, concurrency: 64 }), taker);
@@ -415,65 +307,5 @@ export function brokerSuite(broker: BrokerUnderTest): void {
     });
   });
 
-  describe(`${broker.name} when the server goes away`, () => {
-    let server: Instance;
-
-    beforeAll(async () => {
-      server = await broker.startServer();
-    });
-
-    afterAll(async () => {
-      await server?.stop();
-    });
-
-    test(
-      "B2, B3: unavailable within the timeout while it is down, sent again once it is back, and nothing is lost",
-      { timeout: 240_000 },
-      async () => {
-        const rig = await openRig(server.url);
-        const publisher = await rig.publisher({ timeoutMs: 2_000 });
-        const taker = collector();
-        await started(await rig.subscription({ order: "key", ackWaitMs: 3_000 }), taker);
-        const before = await publishInOrder(publisher, ["a", "b"], 3);
-        await rig.settle?.();
-        await server.kill("SIGKILL");
-        const during = eventOf({ key: "a" });
-        const asked = performance.now();
-        const results = await Promise.all([publisher.publish(during), publisher.publish(eventOf({ key: "b" }))]);
-        expect(results.map(({ outcome }) => outcome)).toEqual(["unavailable", "unavailable"]);
-        expect(performance.now() - asked).toBeLessThan(10_000);
-        await server.restart();
-        await eventually(async () => expect(await publisher.publish(during)).toEqual({ outcome: "sent" }), outageMs);
-        const after = await publishInOrder(publisher, ["a", "b", "c"], 3);
-        const ids = [...before, during, ...after].map(({ id }) => id);
-        await eventually(() => expect(ids.filter((id) => !taker.ids().includes(id))).toEqual([]), outageMs);
-        expect(taker.disturbances.length).toBeGreaterThan(0);
-        const ofKey = after.filter(({ key }) => key === "a").map(({ id }) => id);
-        const firsts = [...new Set(taker.ids())].filter((id) => ofKey.includes(id));
-        expect(firsts).toEqual(ofKey);
-      },
-    );
-
-    test(
-      "B2, B3: a server that keeps its connections and says nothing is unavailable",
-      { timeout: 240_000 },
-      async () => {
-        const rig = await openRig(server.url);
-        const publisher = await rig.publisher({ timeoutMs: 1_000 });
-        expect(await publisher.publish(eventOf({ key: "a" }))).toEqual({ outcome: "sent" });
-        const event = eventOf({ key: "a" });
-        server.pause();
-        // The signal is on its way; a thread may still finish what it has begun.
-        await sleep(200);
-        try {
-          const asked = performance.now();
-          expect((await publisher.publish(event)).outcome).toBe("unavailable");
-          expect(performance.now() - asked).toBeLessThan(10_000);
-        } finally {
-          server.resume();
-        }
-        await eventually(async () => expect(await publisher.publish(event)).toEqual({ outcome: "sent" }), outageMs);
-      },
-    );
-  });
+  brokerOutages(broker);
 }

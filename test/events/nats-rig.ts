@@ -9,7 +9,7 @@ import {
   natsSubscription,
 } from "../../packages/ichido/src/brokers/nats.ts";
 import type { NatsSubscriptionOptions } from "../../packages/ichido/src/brokers/nats.ts";
-import type { BrokerRig, SubscriptionWish } from "./broker-suite.ts";
+import type { BrokerRig, SubscriptionWish } from "./broker-rig.ts";
 import { startNats, uniqueName } from "../support/services.ts";
 
 export { startNats };

@@ -12,7 +12,7 @@ import {
 import { partitionOf } from "../../packages/ichido/src/brokers/partition.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
-import { eventOf } from "./broker-suite.ts";
+import { eventOf } from "./broker-rig.ts";
 
 const nanosPerMs = 1_000_000;
 const dayMs = 86_400_000;

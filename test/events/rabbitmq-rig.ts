@@ -8,7 +8,7 @@ import {
   rabbitSubscription,
 } from "../../packages/ichido/src/brokers/rabbitmq.ts";
 import type { Publisher, Subscription } from "../../packages/ichido/src/brokers/broker.ts";
-import type { BrokerRig, SubscriptionWish } from "./broker-suite.ts";
+import type { BrokerRig, SubscriptionWish } from "./broker-rig.ts";
 import { startRabbitmq, uniqueName } from "../support/services.ts";
 
 export { startRabbitmq };

@@ -9,7 +9,7 @@ import {
 } from "../../packages/ichido/src/brokers/rabbitmq.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
-import { eventOf } from "./broker-suite.ts";
+import { eventOf } from "./broker-rig.ts";
 
 const ignore = { take: async () => undefined, unreadable: async () => undefined };
 

@@ -7,7 +7,7 @@ import { drivers, openClient, removeKeys } from "../stores/redis-clients.ts";
 import type { Driver } from "../stores/redis-clients.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
-import { eventOf } from "./broker-suite.ts";
+import { eventOf } from "./broker-rig.ts";
 
 const ackWaitMs = 2_000;
 const acks = 3;

@@ -4,7 +4,7 @@ import type { RedisSubscriptionOptions } from "ichido/redis-streams";
 import { openClient, removeKeys } from "../stores/redis-clients.ts";
 import type { Driver, OpenClient } from "../stores/redis-clients.ts";
 import { startRedis, uniqueName } from "../support/services.ts";
-import type { BrokerRig, BrokerUnderTest } from "./broker-suite.ts";
+import type { BrokerRig, BrokerUnderTest } from "./broker-rig.ts";
 
 /** Survives a SIGKILL with everything that was acknowledged. */
 export const durable = { config: { appendonly: "yes", appendfsync: "always" } } as const;

@@ -14,7 +14,7 @@ import type { Driver, OpenClient } from "../stores/redis-clients.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, startRedis, startRedisCluster, uniqueName } from "../support/services.ts";
 import type { Instance, RedisCluster } from "../support/services.ts";
-import { eventOf } from "./broker-suite.ts";
+import { eventOf } from "./broker-rig.ts";
 
 async function opened(driver: Driver, url: string): Promise<OpenClient> {
   const client = await openClient(driver, url);

@@ -6,7 +6,7 @@ import type { WebhookPublisherOptions } from "ichido/webhook";
 import { messageFrom } from "../../packages/ichido/src/brokers/headers.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../../scripts/services/instance.ts";
-import { eventOf } from "./broker-suite.ts";
+import { eventOf } from "./broker-rig.ts";
 import { receiver, signatureByHand, status } from "./webhook-receiver.ts";
 import type { Respond } from "./webhook-receiver.ts";
 
