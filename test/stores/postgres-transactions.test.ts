@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ClaimRequest, CompleteRequest } from "ichido";
 import { postgresStore } from "ichido/postgres";
 import { sampleIdentity, sampleResponse } from "ichido/testing";
 import { fromPg, fromPostgres, pgTransactions } from "ichido/transactions";
@@ -104,9 +105,19 @@ describe("postgres, in the caller's transaction", () => {
   });
 
   describe("claim and completion in one transaction", () => {
+    /** As transaction mode does it: what was granted unwritten is written whole. */
+    async function begun(handle: TransactionHandle, asked: ClaimRequest): Promise<CompleteRequest> {
+      const granted = await life.store.claim(asked, handle);
+      if (granted.outcome !== "granted") throw new Error(granted.outcome);
+      const { fence, createdAtMs } = granted;
+      expect(granted.unwritten).toBe(true);
+      const claimed = { request: asked, createdAtMs };
+      return { identity: asked.identity, owner: asked.owner, fence, response: sampleResponse(), claimed };
+    }
+
     it("S1 a record claimed in a transaction that rolls back was never there", async () => {
       await inTransaction(async (handle) => {
-        expect((await life.store.claim(request("never", "a"), handle)).outcome).toBe("granted");
+        expect(await life.store.complete(await begun(handle, request("never", "a")), handle)).toBe("ok");
       }, "rollback");
       expect(await life.store.find(sampleIdentity("never"))).toBeUndefined();
     });
@@ -114,15 +125,85 @@ describe("postgres, in the caller's transaction", () => {
     it("S1 a duplicate waits for the uncommitted record and then replays it", async () => {
       let duplicate: ReturnType<Life["store"]["claim"]> | undefined;
       await inTransaction(async (handle) => {
-        const claim = await grant(
-          { ...life.store, claim: (asked) => life.store.claim(asked, handle) },
-          request("wait", "a"),
-        );
+        const completing = await begun(handle, request("wait", "a"));
         duplicate = inTransaction((second) => life.store.claim(request("wait", "b", { waitMs: 10_000 }), second));
         await sleep(100);
-        expect(await life.store.complete({ ...claim, response: sampleResponse() }, handle)).toBe("ok");
+        expect(await life.store.complete(completing, handle)).toBe("ok");
       });
       expect((await duplicate)?.outcome).toBe("completed");
+    });
+
+    it("what is written whole is what a claim and a completion would have left", async () => {
+      const labels = { order: "o\0 1" };
+      const twoSteps = await grant(life.store, request("twice", "a", { labels }));
+      await life.store.complete({ ...twoSteps, response: sampleResponse() });
+      await inTransaction(async (handle) => {
+        await life.store.complete(await begun(handle, request("whole", "a", { labels })), handle);
+      });
+      const [twice, whole] = await Promise.all(["twice", "whole"].map((key) => life.store.find(sampleIdentity(key))));
+      const timeless = { identity: undefined, fence: 0, createdAtMs: 0, updatedAtMs: 0, expiresAtMs: 0 };
+      expect({ ...whole, ...timeless }).toEqual({ ...twice, ...timeless });
+      expect(whole?.fence).toBeGreaterThan(twice?.fence ?? Number.POSITIVE_INFINITY);
+      const retentionMs = (whole?.expiresAtMs ?? 0) - (whole?.createdAtMs ?? 0);
+      expect(retentionMs).toBe((twice?.expiresAtMs ?? 0) - (twice?.createdAtMs ?? 0));
+      const { rows } = await life.pool.query(
+        "select key, life = fence as same, lease_until, origin from ichido_records where key in ('twice', 'whole') order by key",
+      );
+      expect(rows).toEqual([
+        { key: "twice", same: true, lease_until: null, origin: "new" },
+        { key: "whole", same: true, lease_until: null, origin: "new" },
+      ]);
+    });
+
+    it("S1 whoever writes a record meanwhile, in a mode that does not wait, makes the transaction give way", async () => {
+      const answer = await inTransaction(async (handle) => {
+        const completing = await begun(handle, request("mixed", "a"));
+        const other = await grant(life.store, request("mixed", "b"));
+        expect(await life.store.complete({ ...other, response: sampleResponse() })).toBe("ok");
+        return life.store.complete(completing, handle);
+      });
+      expect(answer).toBe("stale");
+      expect((await life.store.find(sampleIdentity("mixed")))?.owner).toBe(request("mixed", "b").owner);
+    });
+
+    it("S1 a duplicate that waited where a transaction sees one state only begins again instead of running", async () => {
+      let duplicate: Promise<unknown> | undefined;
+      await inTransaction(async (handle) => {
+        const completing = await begun(handle, request("frozen", "a"));
+        duplicate = inTransaction(async (second) => {
+          await second.execute("set transaction isolation level repeatable read", []);
+          return life.store.claim(request("frozen", "b", { waitMs: 10_000 }), second);
+        }).then(
+          (granted) => granted,
+          (error: unknown) => ({ refused: Reflect.get(Object(error), "code") as unknown }),
+        );
+        await sleep(100);
+        await life.store.complete(completing, handle);
+      });
+      expect(await duplicate).toEqual({ refused: "40001" });
+    });
+
+    it("the question whether there is a record never reads the whole table, however small it was when first asked", async () => {
+      await life.pool.query("analyze ichido_records");
+      const client = await life.pool.connect();
+      try {
+        const scans = async (): Promise<number> => {
+          await client.query("select pg_stat_force_next_flush()");
+          const { rows } = await client.query(
+            "select seq_scan::int as scans from pg_stat_user_tables where relname = 'ichido_records'",
+          );
+          return (rows[0] as { scans: number }).scans;
+        };
+        const before = await scans();
+        for (let turn = 0; turn < 10; turn += 1) {
+          await client.query("begin");
+          await life.store.claim(request(`plan-${turn}`, "a"), fromPg(client));
+          await client.query("rollback");
+        }
+        expect(await scans()).toBe(before);
+      } finally {
+        client.release();
+      }
     });
 
     it("S1 a duplicate of an attempt that rolls back gets its turn", async () => {
@@ -142,8 +223,6 @@ describe("postgres, in the caller's transaction", () => {
         const waiting = inTransaction((second) => life.store.claim(request("bounded", "b", { waitMs: 200 }), second));
         expect((await waiting).outcome).toBe("processing");
         expect(performance.now() - startMs).toBeGreaterThanOrEqual(190);
-        // Outside a transaction as well, by the store's own bound.
-        expect((await life.store.claim(request("bounded", "c"))).outcome).toBe("processing");
       });
     });
 

@@ -64,3 +64,41 @@ export interface Context {
    */
   unknown(this: void, interim: AnswerLike): Promise<void>;
 }
+
+/**
+ * The signal is made when a handler asks for it: most never do. An accessor on the prototype, because an object literal
+ * with one is a dozen times as dear to make, and there is one of these for every request.
+ */
+class LazyContext implements Context {
+  readonly key: Key;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly reference: Context["reference"];
+  readonly step: Context["step"];
+  readonly transaction: Context["transaction"];
+  readonly complete: Context["complete"];
+  readonly release: Context["release"];
+  readonly unknown: Context["unknown"];
+  readonly #signal: () => AbortSignal;
+
+  constructor(parts: Omit<Context, "signal">, signal: () => AbortSignal) {
+    this.key = parts.key;
+    this.attempt = parts.attempt;
+    this.fence = parts.fence;
+    this.reference = parts.reference;
+    this.step = parts.step;
+    this.transaction = parts.transaction;
+    this.complete = parts.complete;
+    this.release = parts.release;
+    this.unknown = parts.unknown;
+    this.#signal = signal;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal();
+  }
+}
+
+export function contextOf(parts: Omit<Context, "signal">, signal: () => AbortSignal): Context {
+  return new LazyContext(parts, signal);
+}

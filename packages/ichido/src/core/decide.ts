@@ -130,20 +130,19 @@ export function createDecide<Native>(
       return { kind: "pass" };
     }
 
-    const keyHash = keyHashOf(ask.identity);
     let ruling: Ruling;
     try {
       ruling = await parts.rule(ask);
     } catch (error) {
       const response = parts.unavailable(error);
-      const decision = refused("store_error", response, keyHash);
+      const decision = refused("store_error", response, keyHashOf(ask.identity));
       // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
       const unclaimed = error instanceof StoreFailure && error.verb === "claim";
       return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
     }
     if (ruling.kind === "execute") return ruling;
     const response = responseTo(ask, ruling);
-    const decision = refused(outcomeOf(ruling), response, keyHash);
+    const decision = refused(outcomeOf(ruling), response, keyHashOf(ask.identity));
     return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
   }
 

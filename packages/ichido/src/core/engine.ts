@@ -9,16 +9,17 @@ import { createHeartbeat } from "./heartbeat.ts";
 import { createHousekeeping } from "./housekeeping.ts";
 import type { NeutralRequest, NeutralResponse } from "./message.ts";
 import type { ResolvedRoute, RouteOptions } from "./options.ts";
+import { createOwners } from "./owner.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
 import { recover } from "./recovery.ts";
 import { replayOf } from "./recorder.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import { createRefusals } from "./refusals.ts";
 import type { Ask, Ruling } from "./ruling.ts";
-import { keyHashOf, operationIdOf } from "./scope.ts";
+import { keyHashOf, localIdOf } from "./scope.ts";
 import type { ClaimRequest, ClaimResult, SweepResult } from "./store.ts";
 import { createStoreCalls, failureDetail } from "./store-calls.ts";
-import { createTransactionMode, type InsideTransaction } from "./transaction-mode.ts";
+import { createTransactionMode } from "./transaction-mode.ts";
 import { checked, optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -62,6 +63,7 @@ export function createEngine<Native>(
   });
   const cache =
     settings.replayCache === undefined ? undefined : createReplayCache({ environment, ...settings.replayCache });
+  const newOwner = createOwners(environment);
   const executions = new Map<string, LiveExecution>();
   const background = new Set<Promise<void>>();
   let closing = false;
@@ -90,10 +92,6 @@ export function createEngine<Native>(
     }
   }
 
-  function newOwner(): OwnerToken {
-    return Buffer.from(environment.randomBytes(16)).toString("hex") as OwnerToken;
-  }
-
   function track(work: Promise<void>): void {
     background.add(work);
     void work.finally(() => background.delete(work));
@@ -118,9 +116,9 @@ export function createEngine<Native>(
     return stored.kind === "tombstone" ? refusals.notStored(stored) : replayOf(stored, ask.route.profile);
   }
 
-  async function claimOnce(ask: Ask<Native>, owner: OwnerToken, inside?: InsideTransaction): Promise<ClaimResult> {
+  function requestFor(ask: Ask<Native>, owner: OwnerToken, waitMs?: number): ClaimRequest {
     const { route } = ask;
-    const request: ClaimRequest = {
+    return {
       identity: ask.identity,
       owner,
       fingerprint: ask.fingerprint,
@@ -128,13 +126,16 @@ export function createEngine<Native>(
       retentionMs: route.retentionMs,
       takeover: route.onUnknown === "hold" ? "none" : "lapsed",
       ...(ask.labels === undefined ? {} : { labels: ask.labels }),
-      ...(inside === undefined ? {} : { waitMs: inside.waitMs }),
+      ...(waitMs === undefined ? {} : { waitMs }),
     };
-    return calls.claim(request, inside?.handle);
+  }
+
+  function claimOnce(ask: Ask<Native>, owner: OwnerToken): Promise<ClaimResult> {
+    return calls.claim(requestFor(ask, owner));
   }
 
   function executionFor(ask: Ask<Native>, owner: OwnerToken, grant: Grant, claimedMs: number): LiveExecution {
-    const id = operationIdOf(ask.identity);
+    const id = localIdOf(ask.identity);
     const execution = createExecution({
       claim: { identity: ask.identity, owner, fence: grant.fence },
       grant,
@@ -195,7 +196,7 @@ export function createEngine<Native>(
       if (recovered.kind === "lost") return { kind: "in-flight", leaseLeftMs: 1_000 };
     }
     await faults?.("before-handler");
-    if (!execution.trusted) {
+    if (!execution.isTrusted()) {
       // Recovery, or the claim itself, took longer than the lease allows: someone else may be at work already.
       await execution.giveBack();
       return { kind: "in-flight", leaseLeftMs: 1_000 };
@@ -218,13 +219,18 @@ export function createEngine<Native>(
 
   /** Remembers a completed answer for no longer than its record lives. */
   function remember(ask: Ask<Native>, stored: StoredResponse, leftMs: number): void {
-    cache?.put(operationIdOf(ask.identity), { fingerprint: ask.fingerprint, stored, leftMs });
+    cache?.put(localIdOf(ask.identity), { fingerprint: ask.fingerprint, stored, leftMs });
   }
 
-  async function rule(ask: Ask<Native>): Promise<Ruling> {
-    const cached = cache?.get(operationIdOf(ask.identity), ask.fingerprint);
-    if (cached !== undefined) return { kind: "replay", stored: cached, waited: false };
-    if (ask.route.mode === "transaction" && transactionMode !== undefined) return transactionMode.rule(ask);
+  function rule(ask: Ask<Native>): Promise<Ruling> {
+    const cached = cache?.get(localIdOf(ask.identity), ask.fingerprint);
+    if (cached !== undefined) return Promise.resolve({ kind: "replay", stored: cached, waited: false });
+    return ask.route.mode === "transaction" && transactionMode !== undefined
+      ? transactionMode.rule(ask)
+      : ruleByLease(ask);
+  }
+
+  async function ruleByLease(ask: Ask<Native>): Promise<Ruling> {
     const owner = newOwner();
     let claimedMs = environment.monotonicMs();
     const claim = (): Promise<ClaimResult> => {
@@ -235,7 +241,7 @@ export function createEngine<Native>(
     let waited = false;
     const { inFlight } = ask.route;
     if (result.outcome === "processing" && typeof inFlight === "object" && ask.route.enforce) {
-      const id = operationIdOf(ask.identity);
+      const id = localIdOf(ask.identity);
       const answer = await waiting.wait({
         id,
         identity: ask.identity,
@@ -290,7 +296,7 @@ export function createEngine<Native>(
           faults,
           executionMs: settings.executionMs,
           newOwner,
-          claim: claimOnce,
+          requestFor,
           truth: truthOf,
           unavailable: () => unavailable(undefined),
           rulingOf,

@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 /** A pending timer; `cancel` is idempotent. */
 export interface Timer {
   cancel(): void;
+  /** Whether it keeps the process alive from now on. */
+  hold?(on: boolean): void;
 }
 
 /**
@@ -26,7 +28,10 @@ export const systemEnvironment: Environment = {
   after: (delayMs, run, options) => {
     const timer = setTimeout(run, delayMs);
     if (options?.hold !== true) timer.unref();
-    return { cancel: () => clearTimeout(timer) };
+    return {
+      cancel: () => clearTimeout(timer),
+      hold: (on) => void (on ? timer.ref() : timer.unref()),
+    };
   },
 };
 

@@ -1,7 +1,7 @@
 /** One attempt that owns its key: from the grant to the moment its outcome is written down or handed over. */
 import { answerOf } from "./answer.ts";
 import { createCommit, type Commit, type Provided } from "./commit.ts";
-import type { Context } from "./context.ts";
+import { contextOf } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
 import { sleep } from "./deadline.ts";
 import { fraction, type Environment } from "./environment.ts";
@@ -54,14 +54,14 @@ export interface LiveExecution extends Execution {
   started: boolean;
   /** Resolves when the outcome was written, handed over or given up. */
   readonly done: Promise<void>;
-  readonly answer: Provided | undefined;
+  answer: Provided | undefined;
   /** Stores an answer that was found rather than made. */
   adopt(response: StoredResponse): Promise<Fenced>;
   /** Ends the lease, leaving the record to `onUnknown`. */
   handOver(holdReason?: string): Promise<void>;
   giveBack(): Promise<void>;
   /** False once the lease can no longer be counted on: the handler must not start. */
-  readonly trusted: boolean;
+  isTrusted(): boolean;
 }
 
 /** Lines added where the answer is true but could not be written down. */
@@ -76,7 +76,6 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   const { claim, grant, route, calls, environment, emit } = parts;
   const { identity } = claim;
   const { operation } = identity;
-  const keyHash = keyHashOf(identity);
   /** Made when a handler asks for it: most never do. */
   let abort: AbortController | undefined;
   let abortedBy: Error | undefined;
@@ -85,7 +84,6 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   let releasing = false;
   let ended = false;
   let settling: Promise<Settled> | undefined;
-  let answer: Provided | undefined;
 
   const live: LiveClaim = {
     renewal: { ...claim, leaseMs: route.leaseMs },
@@ -93,7 +91,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     startedMs: parts.startedMs,
     lost: false,
     lose(reason) {
-      emit({ type: "lease-lost", operation, keyHash, reason });
+      emit({ type: "lease-lost", operation, keyHash: keyHashOf(identity), reason });
       abortBy(new Error(`the lease of this attempt was lost (${reason})`));
       if (reason === "execution-limit") end(undefined);
     },
@@ -121,7 +119,16 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     const durationMs = environment.monotonicMs() - parts.startedMs;
     const { attempt } = grant;
     const observed = !route.enforce;
-    emit({ type: "request", operation, outcome: "executed", observed, status, durationMs, keyHash, attempt });
+    emit({
+      type: "request",
+      operation,
+      outcome: "executed",
+      observed,
+      status,
+      durationMs,
+      keyHash: keyHashOf(identity),
+      attempt,
+    });
   }
 
   /** The key is given away: the handler must start nothing more in its name. */
@@ -131,13 +138,14 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
 
   /** The context made the answer; whatever the handler writes is not sent. */
   function provide(made: Provided): void {
-    answer ??= made;
-    provided.resolve(answer.response);
-    end(answer.response.status);
+    execution.answer ??= made;
+    const { response } = execution.answer;
+    provided.resolve(response);
+    end(response.status);
   }
 
   function fenced(verb: string, result: Fenced): Fenced {
-    if (result === "stale") emit({ type: "fence-rejected", operation, keyHash, verb });
+    if (result === "stale") emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb });
     return result;
   }
 
@@ -161,7 +169,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     try {
       return fenced(verb, await write());
     } catch (error) {
-      emit({ type: "not-stored", operation, keyHash, error });
+      emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
       parts.track(retryInBackground(verb, write));
       return "failed";
     }
@@ -211,7 +219,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       const made = await commit.resolve();
       if (made !== undefined) provide(made);
     }
-    if (answer !== undefined) return { kind: "replace", response: answer.response };
+    if (execution.answer !== undefined) return { kind: "replace", response: execution.answer.response };
     if (releasing) return release();
     if (outcome.kind !== "answered") {
       return leaveOpen(outcome.kind === "threw" ? "the handler threw" : "the connection broke under the answer");
@@ -234,7 +242,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       await parts.faults?.("after-handler");
       return await work();
     } catch (error) {
-      emit({ type: "not-stored", operation, keyHash, error });
+      emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
       return route.enforce ? notStored : sendAsIs;
     } finally {
       end(status);
@@ -272,7 +280,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       return await work();
     } catch (error) {
       if (error instanceof FenceLost) {
-        emit({ type: "fence-rejected", operation, keyHash, verb: "step" });
+        emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb: "step" });
         provide({ kind: "lost", response: await parts.truth() });
       } else if (error instanceof OutcomeOpen) {
         const { holdReason } = error;
@@ -284,30 +292,30 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     }
   }
 
-  const context: Context = {
-    key: identity.key,
-    attempt: grant.attempt,
-    fence: grant.fence,
-    get signal() {
-      return signal();
+  const context = contextOf(
+    {
+      key: identity.key,
+      attempt: grant.attempt,
+      fence: grant.fence,
+      reference,
+      step: <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
+        const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
+        return stoppable(() => stepsOf().step(name, options as StepOptions<Value>, fn as () => Value));
+      },
+      transaction: (...rest: readonly unknown[]) => stoppable(() => commitOf().transaction(rest)),
+      complete: (handle, made) => stoppable(() => commitOf().complete(handle, made)),
+      release() {
+        releasing = true;
+      },
+      async unknown(interim) {
+        const response = answerOf(interim);
+        const result = await writeDown("suspend", () => calls.suspend({ ...claim, interim: recordedOf(response) }));
+        if (result === "stale") provide({ kind: "lost", response: await parts.truth() });
+        else provide({ kind: "open", response });
+      },
     },
-    reference,
-    step: <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
-      const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
-      return stoppable(() => stepsOf().step(name, options as StepOptions<Value>, fn as () => Value));
-    },
-    transaction: (...rest: readonly unknown[]) => stoppable(() => commitOf().transaction(rest)),
-    complete: (handle, made) => stoppable(() => commitOf().complete(handle, made)),
-    release() {
-      releasing = true;
-    },
-    async unknown(interim) {
-      const response = answerOf(interim);
-      const result = await writeDown("suspend", () => calls.suspend({ ...claim, interim: recordedOf(response) }));
-      if (result === "stale") provide({ kind: "lost", response: await parts.truth() });
-      else provide({ kind: "open", response });
-    },
-  };
+    signal,
+  );
 
   const execution: LiveExecution = {
     context,
@@ -315,15 +323,14 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     started: false,
     done: done.promise,
     provided: provided.promise,
-    get answer() {
-      return answer;
-    },
+    answer: undefined,
     settle: (outcome) =>
       settled(outcome.kind === "answered" ? outcome.response.status : undefined, () => conclude(outcome)),
     beginStream: (head) =>
       settled(head.status, () => {
         const verdict = releasing ? "release" : verdictOn(head.status, route.keep);
-        if (verdict === "keep" && answer === undefined && commit?.pending !== true) return keep(tombstoneOf(head));
+        if (verdict === "keep" && execution.answer === undefined && commit?.pending !== true)
+          return keep(tombstoneOf(head));
         return conclude({ kind: "answered", response: { ...head, body: empty } });
       }),
     async adopt(response) {
@@ -333,9 +340,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
         end(response.status);
       }
     },
-    get trusted() {
-      return abortedBy === undefined && isTrusted(live, environment.monotonicMs());
-    },
+    isTrusted: () => abortedBy === undefined && isTrusted(live, environment.monotonicMs()),
     async handOver(holdReason) {
       stop();
       await calls.suspend({ ...claim, ...(holdReason === undefined ? {} : { holdReason }) }).catch(() => "stale");

@@ -91,8 +91,21 @@ function canonicalDigest(
 ): readonly [reading: string, digest: string | undefined] {
   if (content.kind === "none") return ["none", undefined];
   if (content.kind === "value") return readValue(content.value, content.mediaType, options.fields);
-  const reading = options.compare === "bytes" ? undefined : readContent(content, options.fields);
+  if (options.compare === "bytes") return ["bytes", content.digest];
+  if (content.kind === "bytes" && content.mediaType.kind === "json") return jsonDigest(content, options.fields);
+  const reading = readContent(content, options.fields);
   return reading === undefined ? ["bytes", content.digest] : [content.mediaType.kind, sha256Hex(reading)];
+}
+
+function jsonDigest(
+  content: Extract<Content, { readonly kind: "bytes" }>,
+  fields: readonly string[] | undefined,
+): readonly [reading: string, digest: string] {
+  const text = decodeUtf8(content.bytes);
+  const reading = text === undefined ? undefined : canonicalJson(text, fields && fieldTreeOf(fields));
+  if (reading === undefined) return ["bytes", content.digest];
+  // Sent in the canonical spelling: the same bytes have the same hash.
+  return ["json", reading === text ? content.digest : sha256Hex(reading)];
 }
 
 function readContent(
@@ -109,10 +122,6 @@ function textOf(reading: MultipartReading): string | undefined {
 }
 
 function readBytes(bytes: Uint8Array, mediaType: MediaType, fields: readonly string[] | undefined): string | undefined {
-  if (mediaType.kind === "json") {
-    const text = decodeUtf8(bytes);
-    return text === undefined ? undefined : canonicalJson(text, fields && fieldTreeOf(fields));
-  }
   if (mediaType.kind === "form") return canonicalForm(bytes, fields);
   return mediaType.boundary === undefined ? undefined : textOf(readMultipart(bytes, mediaType, fields));
 }

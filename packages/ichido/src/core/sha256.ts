@@ -1,8 +1,21 @@
 import { hash } from "node:crypto";
 
+const hashBytes = 32;
+const slabBytes = hashBytes * 64;
+
+/** Hashes live side by side: a piece of memory of its own for each would cost more than the hash. */
+let slab = Buffer.allocUnsafeSlow(slabBytes);
+let used = 0;
+
 /** 32 bytes. Text is hashed as UTF-8; it must be well-formed, or different texts would become the same bytes. */
 export function sha256(data: string | Uint8Array): Uint8Array {
-  return hash("sha256", data, "buffer");
+  if (used === slabBytes) {
+    slab = Buffer.allocUnsafeSlow(slabBytes);
+    used = 0;
+  }
+  const from = used;
+  used += slab.write(hash("sha256", data, "binary"), from, "latin1");
+  return slab.subarray(from, used);
 }
 
 export function sha256Hex(data: string | Uint8Array): string {

@@ -1,5 +1,6 @@
 /** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
-import { DeadlineExceeded, withDeadline } from "./deadline.ts";
+import { DeadlineExceeded } from "./deadline.ts";
+import { Deadlines } from "./deadlines.ts";
 import type { Environment } from "./environment.ts";
 import { isIchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
@@ -63,35 +64,65 @@ export interface StoreCallsParts {
   readonly faults: FaultPoint | undefined;
 }
 
+const never = Number.POSITIVE_INFINITY;
+
 export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   const { store, environment, emit, faults } = parts;
+
+  const deadlines = new Map<number, Deadlines>();
+
+  /** Routes differ in how long a claim may wait, but there are few of them. */
+  function deadlinesOf(timeoutMs: number): Deadlines {
+    let known = deadlines.get(timeoutMs);
+    if (known === undefined) {
+      known = new Deadlines(environment, timeoutMs);
+      deadlines.set(timeoutMs, known);
+    }
+    return known;
+  }
 
   async function call<T>(
     verb: string,
     run: () => Promise<T>,
-    options: { readonly timeoutMs?: number; readonly onLate?: (value: T) => void } = {},
+    timeoutMs = parts.timeoutMs,
+    onLate?: (value: T) => void,
   ): Promise<T> {
     const startedMs = environment.monotonicMs();
-    let failure: unknown;
     try {
-      return await withDeadline(environment, options.timeoutMs ?? parts.timeoutMs, run, options.onLate);
+      const value = await (timeoutMs === never ? run() : deadlinesOf(timeoutMs).bound(run(), onLate));
+      emit({ type: "store-call", store: store.name, verb, durationMs: environment.monotonicMs() - startedMs });
+      return value;
     } catch (error) {
-      failure = error;
-      throw new StoreFailure(verb, error);
-    } finally {
       const durationMs = environment.monotonicMs() - startedMs;
-      emit({
-        type: "store-call",
-        store: store.name,
-        verb,
-        durationMs,
-        ...(failure === undefined ? {} : { error: failure }),
-      });
+      emit({ type: "store-call", store: store.name, verb, durationMs, error });
+      throw new StoreFailure(verb, error);
     }
   }
 
-  async function around<T>(before: FaultName, after: FaultName, run: () => Promise<T>): Promise<T> {
-    if (faults === undefined) return run();
+  /** On a file that the transaction has to itself there is nothing to wait for. */
+  function timeoutOn(transaction: TransactionHandle | undefined): number {
+    return transaction?.writesAlone === true ? never : parts.timeoutMs;
+  }
+
+  function giveBackLate({ identity, owner }: ClaimRequest, result: ClaimResult): void {
+    if (result.outcome !== "granted") return;
+    const claim = { identity, owner, fence: result.fence };
+    // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
+    const inDoubt = result.origin === "lapsed" || result.origin === "suspended";
+    const giveBack = inDoubt ? () => store.suspend(claim) : () => store.release(claim);
+    call(inDoubt ? "suspend" : "release", giveBack).catch(() => undefined);
+  }
+
+  function around<T>(before: FaultName, after: FaultName, run: () => Promise<T>): Promise<T> {
+    return faults === undefined ? run() : between(faults, before, after, run);
+  }
+
+  async function between<T>(
+    faults: FaultPoint,
+    before: FaultName,
+    after: FaultName,
+    run: () => Promise<T>,
+  ): Promise<T> {
     await faults(before);
     const value = await run();
     await faults(after);
@@ -101,22 +132,19 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   return {
     claim: (request, transaction) =>
       around("before-claim", "after-claim", () =>
-        call("claim", () => store.claim(request, transaction), {
-          timeoutMs: parts.timeoutMs + (request.waitMs ?? 0),
-          onLate: (result) => {
-            if (result.outcome !== "granted" || transaction !== undefined) return;
-            const claim = { identity: request.identity, owner: request.owner, fence: result.fence };
-            // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
-            const inDoubt = result.origin === "lapsed" || result.origin === "suspended";
-            const giveBack = inDoubt ? () => store.suspend(claim) : () => store.release(claim);
-            call(inDoubt ? "suspend" : "release", giveBack).catch(() => undefined);
-          },
-        }),
+        call(
+          "claim",
+          () => store.claim(request, transaction),
+          timeoutOn(transaction) + (request.waitMs ?? 0),
+          transaction === undefined ? (result) => giveBackLate(request, result) : undefined,
+        ),
       ),
     renew: (requests, timeoutMs) =>
-      around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), { timeoutMs })),
+      around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), timeoutMs)),
     complete: (request, transaction) =>
-      around("before-complete", "after-complete", () => call("complete", () => store.complete(request, transaction))),
+      around("before-complete", "after-complete", () =>
+        call("complete", () => store.complete(request, transaction), timeoutOn(transaction)),
+      ),
     async committed(request) {
       if (store.capabilities.completesAfterCommit !== true) return;
       // It counts already; this only lets a retry find it at once.
@@ -133,7 +161,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     settle: (request) => call("settle", () => store.settle(request)),
     find: (identity) => call("find", () => store.find(identity)),
     tick: (request) => call("tick", () => store.tick(request)),
-    sweep: (request) => call("sweep", () => store.sweep(request), { timeoutMs: parts.timeoutMs + request.budgetMs }),
+    sweep: (request) => call("sweep", () => store.sweep(request), parts.timeoutMs + request.budgetMs),
     ping: () => call("ping", () => store.ping()),
   };
 }

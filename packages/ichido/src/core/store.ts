@@ -93,6 +93,8 @@ export type ClaimResult =
       readonly canonical: Uint8Array;
       readonly createdAtMs: number;
       readonly expiresAtMs: number;
+      /** On a transaction: nothing is written yet. `complete` writes the record whole, from the request in `claimed`. */
+      readonly unwritten?: true | undefined;
     }
   | {
       readonly outcome: "completed";
@@ -130,11 +132,13 @@ export interface RenewRequest extends Claim {
 export interface CompleteRequest extends Claim {
   readonly response: StoredResponse;
   /**
-   * The caller's transaction ends with this, and has claimed the record itself, so that its row is locked. A store may then
-   * hand the statement to the transaction's `closeWith` and answer `ok`: where the record is not held the transaction
-   * rejects with a `FenceLost` instead of committing.
+   * The caller's transaction ends with this, and has claimed the record itself. A store may then hand the statement to the
+   * transaction's `closeWith` and answer `ok`: where the record is not held the transaction rejects with a `FenceLost`
+   * instead of committing.
    */
   readonly endsTransaction?: boolean;
+  /** What was granted as `unwritten` on this transaction: `stale` where somebody else has written a record meanwhile. */
+  readonly claimed?: { readonly request: ClaimRequest; readonly createdAtMs: number } | undefined;
 }
 
 export interface SuspendRequest extends Claim {
@@ -286,8 +290,9 @@ export interface Store {
   readonly capabilities: StoreCapabilities;
 
   /**
-   * On a transaction handle the record stays uncommitted with the caller's writes: a duplicate waits for it, at most
-   * `waitMs`. Only where `capabilities.transactionMode` says so.
+   * On a transaction handle the record stays uncommitted with the caller's writes, or unwritten until it is completed on the
+   * same transaction: a duplicate on another transaction waits for its end, at most `waitMs`. Only where
+   * `capabilities.transactionMode` says so.
    */
   claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   /** All live claims of a process in one call; answers in the order asked. */

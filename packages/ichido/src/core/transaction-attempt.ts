@@ -1,6 +1,6 @@
 /** One attempt in transaction mode: the handler runs inside the open transaction and its end decides over it. */
 import { answerOf } from "./answer.ts";
-import type { Context } from "./context.ts";
+import { contextOf } from "./context.ts";
 import type { HandlerOutcome, Settled } from "./decision.ts";
 import type { Ask } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
@@ -24,17 +24,20 @@ export type Conclusion =
   | { readonly kind: "apart"; readonly response: StoredResponse }
   | { readonly kind: "rollback" };
 
-export interface AttemptParts {
-  readonly ask: Ask<never>;
+export interface AttemptParts<Native> {
+  readonly environment: Environment;
+  readonly emit: IchidoListener;
+  readonly faults: FaultPoint | undefined;
+  readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
+  readonly unavailable: () => NeutralResponse;
+}
+
+export interface Opened<Native> {
+  readonly ask: Ask<Native>;
   readonly tx: unknown;
   readonly handle: TransactionHandle;
   readonly grant: Grant;
   readonly owner: OwnerToken;
-  readonly environment: Environment;
-  readonly emit: IchidoListener;
-  readonly faults: FaultPoint | undefined;
-  readonly truth: () => Promise<NeutralResponse>;
-  readonly unavailable: () => NeutralResponse;
 }
 
 export interface OpenAttempt {
@@ -48,12 +51,14 @@ function ending(): Error {
   return new Error("the transaction of this attempt is over");
 }
 
-export function createAttempt(parts: AttemptParts): OpenAttempt {
-  const { ask, grant, handle, environment, emit, faults } = parts;
+export function createAttempt<Native>(
+  parts: AttemptParts<Native>,
+  { ask, tx, handle, grant, owner }: Opened<Native>,
+): OpenAttempt {
+  const { environment, emit, faults } = parts;
   const { identity, route } = ask;
   const { operation } = identity;
-  const keyHash = keyHashOf(identity);
-  const claim: Claim = { identity, owner: parts.owner, fence: grant.fence };
+  const claim: Claim = { identity, owner, fence: grant.fence };
   /** Made when a handler asks for it: most never do. */
   let abort: AbortController | undefined;
   let over = false;
@@ -63,7 +68,6 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
   const settled = Promise.withResolvers<Settled>();
   let releasing = false;
   let spoilt = false;
-  let answer: NeutralResponse | undefined;
 
   function conclude(conclusion: Conclusion): Promise<Settled> {
     concluded.resolve(conclusion);
@@ -96,40 +100,44 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     );
   }
 
-  const context: Context = {
-    key: identity.key,
-    attempt: grant.attempt,
-    fence: grant.fence,
-    get signal() {
-      abort ??= new AbortController();
-      if (over) abort.abort(ending());
-      return abort.signal;
+  function signal(): AbortSignal {
+    abort ??= new AbortController();
+    if (over) abort.abort(ending());
+    return abort.signal;
+  }
+
+  const context = contextOf(
+    {
+      key: identity.key,
+      attempt: grant.attempt,
+      fence: grant.fence,
+      reference: (name) => referenceOf(identity, grant.canonical, name),
+      step: () => Promise.reject(leaseOnly("ctx.step")),
+      complete: () => Promise.reject(leaseOnly("ctx.complete")),
+      unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
+      async transaction(...rest: readonly unknown[]) {
+        const fn = rest.at(-1) as (tx: unknown, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
+        if (spoilt || execution.answer !== undefined) throw oneBody();
+        let made: AnswerLike;
+        let response: NeutralResponse;
+        try {
+          made = await fn(tx, handle);
+          response = answerOf(made);
+        } catch (error) {
+          spoilt = true;
+          throw error;
+        }
+        execution.answer = { kind: "own", response };
+        const result = await conclude({ kind: "commit", response: keptOf(response) });
+        provided.resolve(result.kind === "replace" ? result.response : response);
+        return made;
+      },
+      release() {
+        releasing = true;
+      },
     },
-    reference: (name) => referenceOf(identity, grant.canonical, name),
-    step: () => Promise.reject(leaseOnly("ctx.step")),
-    complete: () => Promise.reject(leaseOnly("ctx.complete")),
-    unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
-    async transaction(...rest: readonly unknown[]) {
-      const fn = rest.at(-1) as (tx: unknown, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
-      if (spoilt || answer !== undefined) throw oneBody();
-      let made: AnswerLike;
-      let response: NeutralResponse;
-      try {
-        made = await fn(parts.tx, handle);
-        response = answerOf(made);
-      } catch (error) {
-        spoilt = true;
-        throw error;
-      }
-      answer = response;
-      const result = await conclude({ kind: "commit", response: keptOf(response) });
-      provided.resolve(result.kind === "replace" ? result.response : response);
-      return made;
-    },
-    release() {
-      releasing = true;
-    },
-  };
+    signal,
+  );
 
   const execution: LiveExecution = {
     context,
@@ -137,13 +145,14 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     started: false,
     done: done.promise,
     provided: provided.promise,
-    get answer() {
-      return answer === undefined ? undefined : ({ kind: "own", response: answer } as const);
-    },
+    answer: undefined,
     settle: async (outcome) => {
-      await faults?.("after-handler");
+      if (faults !== undefined) await faults("after-handler");
       const result = await settle(outcome);
-      return answer === undefined || result.kind === "replace" ? result : { kind: "replace", response: answer };
+      const { answer } = execution;
+      return answer === undefined || result.kind === "replace"
+        ? result
+        : { kind: "replace", response: answer.response };
     },
     beginStream: (head) => {
       const keeps = !releasing && verdictOn(head.status, route.keep) === "keep";
@@ -151,7 +160,7 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
       return conclude({ kind: spoilt ? "apart" : "commit", response: tombstoneOf(head) });
     },
     // There is no lease to lose: the transaction itself holds the key.
-    trusted: true,
+    isTrusted: () => true,
     adopt: async () => "stale",
     handOver: async () => void conclude({ kind: "rollback" }),
     giveBack: async () => void conclude({ kind: "rollback" }),
@@ -168,10 +177,10 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
     execution,
     concluded: concluded.promise,
     finish(fate, error) {
-      if (error !== undefined) emit({ type: "not-stored", operation, keyHash, error });
+      if (error !== undefined) emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
       if (fate === "lost") {
-        emit({ type: "fence-rejected", operation, keyHash, verb: "complete" });
-        void parts.truth().then((response) => settled.resolve({ kind: "replace", response }));
+        emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb: "complete" });
+        void parts.truth(ask).then((response) => settled.resolve({ kind: "replace", response }));
       } else {
         settled.resolve(settledBy(fate));
       }
@@ -187,7 +196,7 @@ export function createAttempt(parts: AttemptParts): OpenAttempt {
         observed: false,
         status: undefined,
         durationMs,
-        keyHash,
+        keyHash: keyHashOf(identity),
         attempt,
       });
     },

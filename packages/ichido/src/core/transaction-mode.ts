@@ -4,6 +4,7 @@
  * for it, and a crash leaves nothing to recover. For handlers whose effects are in that database alone.
  */
 import { sleep, withDeadline } from "./deadline.ts";
+import { Deadlines } from "./deadlines.ts";
 import { limits } from "./defaults.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
@@ -11,11 +12,12 @@ import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
-import { operationIdOf } from "./scope.ts";
+import { localIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
-import type { Claim, ClaimResult } from "./store.ts";
+import type { Grant } from "./execution.ts";
+import type { Claim, ClaimRequest, ClaimResult, CompleteRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
-import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
+import type { TransactionRunner } from "./transaction.ts";
 import { createAttempt, type OpenAttempt } from "./transaction-attempt.ts";
 
 type Fate = "committed" | "lost" | "failed" | "unknown";
@@ -31,6 +33,16 @@ const opens = { opensByHandle: true };
 class RolledBack extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
 class Undone extends Error {}
+
+function completionOf(
+  { identity, owner, fence }: Claim,
+  response: StoredResponse,
+  grant: Grant,
+  request: ClaimRequest,
+): CompleteRequest {
+  const claimed = grant.unwritten === true ? { request, createdAtMs: grant.createdAtMs } : undefined;
+  return { identity, owner, fence, response, endsTransaction: true, claimed };
+}
 
 export interface TransactionMode<Native> {
   rule(ask: Ask<Native>): Promise<Ruling>;
@@ -48,30 +60,26 @@ export interface TransactionModeParts<Native> {
   readonly faults: FaultPoint | undefined;
   readonly executionMs: number;
   readonly newOwner: () => OwnerToken;
-  readonly claim: (ask: Ask<Native>, owner: OwnerToken, inside?: InsideTransaction) => Promise<ClaimResult>;
+  readonly requestFor: (ask: Ask<Native>, owner: OwnerToken, waitMs?: number) => ClaimRequest;
   readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
   readonly unavailable: () => NeutralResponse;
   readonly rulingOf: (ask: Ask<Native>, result: Exclude<ClaimResult, { outcome: "granted" }>) => Ruling;
 }
 
-export interface InsideTransaction {
-  readonly handle: TransactionHandle;
-  /** How long the claim may wait for the row. */
-  readonly waitMs: number;
-}
-
 export function createTransactionMode<Native>(parts: TransactionModeParts<Native>): TransactionMode<Native> {
   const { calls, environment, faults } = parts;
+  const executions = new Deadlines(environment, parts.executionMs);
   /** One waiting connection per key and process: the others join its turn. */
   const turns = new Map<string, Promise<void>>();
 
   /**
-   * The commit's answer was lost, or the transaction broke: a claim with the same owner waits for the row and tells. A
-   * grant proves that nothing of the transaction is left, and never will be.
+   * The commit's answer was lost, or the transaction broke: a claim with the same owner tells. It waits for a record that
+   * is being committed. A grant proves that nothing of the transaction is left, and never will be: there is a record now,
+   * and a COMMIT that is still on its way has one to write before it.
    */
   async function fateOf(ask: Ask<Native>, claim: Claim, refusal: StoredResponse | undefined): Promise<Fate> {
     for (let asks = 1; ; asks += 1) {
-      const result = await parts.claim(ask, claim.owner);
+      const result = await calls.claim(parts.requestFor(ask, claim.owner));
       if (result.outcome === "completed") return result.fence === claim.fence ? "committed" : "lost";
       if (result.outcome === "granted") return undone({ ...claim, fence: result.fence }, refusal);
       if (result.outcome !== "processing" || asks >= asksMax) return "unknown";
@@ -87,51 +95,48 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     return "failed";
   }
 
-  function open(ask: Ask<Native>): Promise<Ruling> {
+  function open(ask: Ask<Native>, id: string): Promise<Ruling> {
     const ruled = Promise.withResolvers<Ruling>();
-    const id = operationIdOf(ask.identity);
-    const work = transact(ask, ruled)
-      .catch((error: unknown) => ruled.reject(error as Error))
-      .finally(() => turns.delete(id));
-    turns.set(id, work);
+    const request = parts.requestFor(ask, parts.newOwner(), waitMsOf(ask));
+    turns.set(id, transact(ask, id, request, ruled));
     return ruled.promise;
   }
 
-  async function transact(ask: Ask<Native>, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
-    const owner = parts.newOwner();
+  async function transact(
+    ask: Ask<Native>,
+    id: string,
+    request: ClaimRequest,
+    ruled: PromiseWithResolvers<Ruling>,
+  ): Promise<void> {
     let attempt: OpenAttempt | undefined;
     let answer: StoredResponse | undefined;
-    const inside = { waitMs: waitMsOf(ask) };
     try {
       await parts.runner.run(async (tx, handle) => {
-        const result = await parts.claim(ask, owner, { ...inside, handle });
-        if (result.outcome !== "granted") {
-          ruled.resolve(parts.rulingOf(ask, result));
+        const grant = await calls.claim(request, handle);
+        if (grant.outcome !== "granted") {
+          ruled.resolve(parts.rulingOf(ask, grant));
           return;
         }
-        attempt = createAttempt({ ...parts, ask, tx, handle, grant: result, owner, truth: () => parts.truth(ask) });
-        await faults?.("before-handler");
+        attempt = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });
+        if (faults !== undefined) await faults("before-handler");
         attempt.execution.started = true;
         ruled.resolve({ kind: "execute", execution: attempt.execution });
-        const { concluded } = attempt;
-        // A handler that never ends must not hold its connection and its row for ever.
-        const conclusion = await withDeadline(environment, parts.executionMs, () => concluded);
+        // A handler that never ends must not hold its connection and its key for ever.
+        const conclusion = await executions.bound(attempt.concluded);
         if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
         answer = conclusion.response;
         if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
-        const fenced = await calls.complete(
-          { ...attempt.claim, response: conclusion.response, endsTransaction: true },
-          handle,
-        );
+        const fenced = await calls.complete(completionOf(attempt.claim, answer, grant, request), handle);
         if (fenced === "stale") throw new FenceLost("another attempt owns this key");
-        await faults?.("before-commit");
+        if (faults !== undefined) await faults("before-commit");
       }, opens);
-      await faults?.("after-commit");
+      if (faults !== undefined) await faults("after-commit");
       attempt?.finish("committed");
     } catch (error) {
-      if (attempt === undefined) throw error;
-      if (!attempt.execution.started) ruled.reject(error as Error);
-      await ended(ask, attempt, error, answer);
+      if (attempt?.execution.started !== true) ruled.reject(error as Error);
+      if (attempt !== undefined) await ended(ask, attempt, error, answer);
+    } finally {
+      turns.delete(id);
     }
   }
 
@@ -157,22 +162,26 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     }
   }
 
+  async function openInTurn(ask: Ask<Native>, id: string): Promise<Ruling> {
+    const endMs = environment.monotonicMs() + waitMsOf(ask);
+    for (let turn = turns.get(id); turn !== undefined; turn = turns.get(id)) {
+      const leftMs = endMs - environment.monotonicMs();
+      const mine = turn;
+      const waited =
+        leftMs > 0 &&
+        (await withDeadline(environment, leftMs, () => mine).then(
+          () => true,
+          () => false,
+        ));
+      if (!waited) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
+    }
+    return open(ask, id);
+  }
+
   return {
-    async rule(ask) {
-      const id = operationIdOf(ask.identity);
-      const endMs = environment.monotonicMs() + waitMsOf(ask);
-      for (let turn = turns.get(id); turn !== undefined; turn = turns.get(id)) {
-        const leftMs = endMs - environment.monotonicMs();
-        const mine = turn;
-        const waited =
-          leftMs > 0 &&
-          (await withDeadline(environment, leftMs, () => mine).then(
-            () => true,
-            () => false,
-          ));
-        if (!waited) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
-      }
-      return open(ask);
+    rule(ask) {
+      const id = localIdOf(ask.identity);
+      return turns.has(id) ? openInTurn(ask, id) : open(ask, id);
     },
     get running() {
       return turns.size;

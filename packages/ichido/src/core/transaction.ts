@@ -6,12 +6,16 @@ export interface TransactionHandle {
   readonly dialect: "postgres" | "mysql" | "sqlite";
   /** Placeholders in the dialect's own form: `$1` for PostgreSQL, `?` for MySQL and SQLite. */
   execute(sql: string, values: readonly unknown[], options?: ExecuteOptions): Promise<TransactionResult>;
+  /** On SQLite: the transaction has the write lock of the file from its beginning (BEGIN IMMEDIATE). */
+  readonly writesAlone?: boolean | undefined;
   /**
    * There where the runner can send last statements in one message with COMMIT, in the order in which they are given here.
    * A statement must raise an error where nothing may be committed: the server then never comes to COMMIT, and the runner
    * rolls back and rejects with what `judge` makes of the error, or with the error itself.
    */
-  readonly closeWith?: (sql: string, values: readonly unknown[], judge?: (error: unknown) => unknown) => void;
+  readonly closeWith?:
+    | ((sql: string, values: readonly unknown[], judge?: (error: unknown) => unknown) => void)
+    | undefined;
 }
 
 export interface ExecuteOptions {

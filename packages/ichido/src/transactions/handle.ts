@@ -3,22 +3,24 @@ import { IchidoError } from "../core/errors.ts";
 import {
   CommitFailed,
   type ExecuteOptions,
-  type RunOptions,
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
 } from "../core/transaction.ts";
 
-type Dialect = TransactionHandle["dialect"];
-
 export interface HandleParts {
-  readonly dialect: Dialect;
-  readonly execute: (sql: string, values: readonly unknown[], options?: ExecuteOptions) => Promise<TransactionResult>;
+  readonly dialect: TransactionHandle["dialect"];
+  readonly execute: (
+    sql: string,
+    values: readonly unknown[],
+    options?: ExecuteOptions,
+  ) => TransactionResult | Promise<TransactionResult>;
+  readonly writesAlone?: boolean | undefined;
   /** Whether the connection stands inside a transaction. Absent or undefined: asked of the server, once per handle. */
   readonly inside?: () => boolean | undefined;
 }
 
-function outside(): IchidoError {
+export function outside(): IchidoError {
   return new IchidoError(
     "option-invalid",
     "the handle is not inside a transaction: the write would commit by itself. Begin one first and pass the client, trx or " +
@@ -38,10 +40,12 @@ async function probe(parts: HandleParts): Promise<boolean> {
     }
     case "mysql":
       await parts.execute("SAVEPOINT ichido_probe", []);
-      return parts.execute("RELEASE SAVEPOINT ichido_probe", []).then(
-        () => true,
-        () => false,
-      );
+      try {
+        await parts.execute("RELEASE SAVEPOINT ichido_probe", []);
+        return true;
+      } catch {
+        return false;
+      }
     case "sqlite":
       try {
         await parts.execute("BEGIN", []);
@@ -78,7 +82,8 @@ function isConstraint(error: unknown, depth = 0): boolean {
 
 /** A handle that can also be asked whether it still stands inside a sound transaction. */
 export interface CheckedHandle extends TransactionHandle {
-  check(): Promise<void>;
+  /** Throws or rejects where it does not. */
+  check(): Promise<void> | undefined;
 }
 
 export function handleOf(parts: HandleParts): CheckedHandle {
@@ -99,7 +104,8 @@ export function handleOf(parts: HandleParts): CheckedHandle {
 
   return {
     dialect: parts.dialect,
-    check: async () => requireInside(),
+    writesAlone: parts.writesAlone,
+    check: requireInside,
     async execute(sql, values, options) {
       const asked = requireInside();
       if (asked !== undefined) await asked;
@@ -121,243 +127,22 @@ export async function whileOpen<Value>(
   fn: (handle: TransactionHandle) => Promise<Value>,
 ): Promise<Value> {
   let over = false;
+  const { dialect, writesAlone, closeWith } = handle;
   try {
-    const { closeWith } = handle;
     return await fn({
-      dialect: handle.dialect,
+      dialect,
+      writesAlone,
       execute: (sql, values, options) => (over ? Promise.reject(outside()) : handle.execute(sql, values, options)),
-      ...(closeWith && {
-        closeWith: (...last: Parameters<typeof closeWith>) => {
+      closeWith:
+        closeWith &&
+        ((sql, values, judge) => {
           if (over) throw outside();
-          closeWith(...last);
-        },
-      }),
+          closeWith(sql, values, judge);
+        }),
     });
   } finally {
     over = true;
   }
-}
-
-/** The statement that came with COMMIT was refused, and everything is rolled back. */
-class RolledBack extends Error {
-  readonly reason: unknown;
-  constructor(reason: unknown) {
-    super("the transaction was rolled back");
-    this.reason = reason;
-  }
-}
-
-/** Runs `fn` between BEGIN and COMMIT on one connection; tells a failed commit from a failed body. */
-export async function inTransaction<Value>(
-  steps: { begin(): Promise<unknown>; commit(): Promise<unknown>; rollback(): Promise<unknown> },
-  fn: () => Promise<Value>,
-): Promise<Value> {
-  await steps.begin();
-  let value: Value;
-  try {
-    value = await fn();
-  } catch (error) {
-    await steps.rollback().catch(() => undefined);
-    throw error;
-  }
-  try {
-    await steps.commit();
-  } catch (error) {
-    // Known to be undone, by the server's own word.
-    if (error instanceof IchidoError) throw error;
-    if (error instanceof RolledBack) throw error.reason;
-    throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
-  }
-  return value;
-}
-
-/** Sends several statements in one message, where a driver can. */
-export interface Folding<Connection> {
-  readonly begin: (connection: Connection) => Promise<unknown>;
-  /** BEGIN and the statement; gives what the statement was answered with. */
-  readonly open: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
-  /**
-   * The statements and COMMIT; gives what COMMIT was answered with. Rejects with a `StatementRefused` when the server
-   * refused a statement, so that the transaction is open still and can only be rolled back.
-   */
-  readonly close: (connection: Connection, statements: readonly Statement[]) => Promise<unknown>;
-  /** The statement by itself. */
-  readonly ask: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
-}
-
-export interface Statement extends ExecuteOptions {
-  readonly sql: string;
-  readonly values: readonly unknown[];
-}
-
-export class StatementRefused extends Error {
-  override readonly name: string = "StatementRefused";
-  /** Which one, where that is known. */
-  readonly place: number | undefined;
-  constructor(place: number | undefined, cause: unknown) {
-    super("a statement that came with COMMIT was refused", { cause });
-    this.place = place;
-  }
-}
-
-interface Closing extends Statement {
-  readonly judge: ((error: unknown) => unknown) | undefined;
-}
-
-export interface PooledParts<Connection> {
-  readonly dialect: Dialect;
-  readonly acquire: () => Promise<Connection>;
-  readonly statement: (connection: Connection, sql: string) => Promise<unknown>;
-  readonly giveBack: (connection: Connection, broken: boolean) => void;
-  readonly handle: (connection: Connection) => TransactionHandle & Partial<CheckedHandle>;
-  /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
-  readonly requireCommitted?: (result: unknown) => void;
-  readonly folding?: Folding<Connection>;
-}
-
-/** One transaction on a lent connection. */
-class Lent<Connection> {
-  broken = false;
-  readonly #parts: PooledParts<Connection>;
-  readonly #connection: Connection;
-  #begun = false;
-  #underWay = 0;
-  readonly #closing: Closing[] = [];
-
-  readonly #handle: TransactionHandle & Partial<CheckedHandle>;
-
-  constructor(parts: PooledParts<Connection>, connection: Connection) {
-    this.#parts = parts;
-    this.#connection = connection;
-    this.#handle = parts.handle(connection);
-  }
-
-  async #control<Value>(send: () => Promise<Value>): Promise<Value> {
-    try {
-      return await send();
-    } catch (error) {
-      this.broken = true;
-      throw error;
-    }
-  }
-
-  async begin(): Promise<void> {
-    const { folding, statement } = this.#parts;
-    await this.#control(() => folding?.begin(this.#connection) ?? statement(this.#connection, "BEGIN"));
-    this.#begun = true;
-  }
-
-  async rollback(): Promise<void> {
-    // ROLLBACK would wait behind a statement that is not answered; the end of the connection undoes as well.
-    if (this.#underWay > 0) this.broken = true;
-    else if (this.#begun) await this.#control(() => this.#parts.statement(this.#connection, "ROLLBACK"));
-  }
-
-  async commit(): Promise<void> {
-    if (!this.#begun) {
-      if (this.#closing.length === 0) return;
-      await this.begin();
-    }
-    const { requireCommitted, statement, folding } = this.#parts;
-    const result =
-      folding === undefined || this.#closing.length === 0
-        ? await this.#control(() => statement(this.#connection, "COMMIT"))
-        : await this.#commitWith(folding);
-    requireCommitted?.(result);
-  }
-
-  async #commitWith(folding: Folding<Connection>): Promise<unknown> {
-    try {
-      // The function may have ended the transaction itself, or have caught what broke it.
-      await this.#handle.check?.();
-    } catch (error) {
-      await this.rollback().catch(() => undefined);
-      throw new RolledBack(error);
-    }
-    try {
-      return await folding.close(this.#connection, [...this.#closing]);
-    } catch (error) {
-      if (!(error instanceof StatementRefused)) {
-        this.broken = true;
-        throw error;
-      }
-      await this.rollback().catch(() => undefined);
-      throw new RolledBack(this.#judged(error));
-    }
-  }
-
-  /** Where it is not known which statement it was, whoever recognises the error has it. */
-  #judged({ place, cause }: StatementRefused): unknown {
-    const judges = place === undefined ? this.#closing : this.#closing.slice(place, place + 1);
-    return judges.reduce((error, { judge }) => judge?.(error) ?? error, cause);
-  }
-
-  handle(): TransactionHandle {
-    const handle = this.#handle;
-    const { folding } = this.#parts;
-    if (folding === undefined) return handle;
-    return {
-      dialect: handle.dialect,
-      execute: async (sql, values, options) => {
-        this.#underWay += 1;
-        try {
-          if (this.#begun) return await handle.execute(sql, values, options);
-          // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
-          this.#begun = true;
-          return await folding.open(this.#connection, { sql, values, ...options });
-        } finally {
-          this.#underWay -= 1;
-        }
-      },
-      closeWith: (sql, values, judge) => {
-        this.#closing.push({ sql, values, judge, frequent: true });
-      },
-    };
-  }
-}
-
-/** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
-export function pooledTransactions<Connection>(parts: PooledParts<Connection>): TransactionRunner<Connection> {
-  return {
-    dialect: parts.dialect,
-    ...(parts.requireCommitted === undefined ? {} : { refusesAborted: true }),
-    async run(fn, options?: RunOptions) {
-      const connection = await parts.acquire();
-      const lent = new Lent(parts, connection);
-      const waits = parts.folding !== undefined && options?.opensByHandle === true;
-      try {
-        return await inTransaction(
-          {
-            begin: () => (waits ? Promise.resolve() : lent.begin()),
-            commit: () => lent.commit(),
-            rollback: () => lent.rollback(),
-          },
-          () => whileOpen(lent.handle(), (handle) => fn(connection, handle)),
-        );
-      } finally {
-        parts.giveBack(connection, lent.broken);
-      }
-    },
-    ...(parts.folding && { ask: askOn(parts, parts.folding) }),
-  };
-}
-
-function askOn<Connection>(
-  parts: PooledParts<Connection>,
-  folding: Folding<Connection>,
-): NonNullable<TransactionRunner<Connection>["ask"]> {
-  return async (sql, values, options) => {
-    const connection = await parts.acquire();
-    let isAnswered = false;
-    try {
-      const result = await folding.ask(connection, { sql, values, ...options });
-      isAnswered = true;
-      return result;
-    } finally {
-      // After an error it may be lost, or not; a new one costs little.
-      parts.giveBack(connection, !isAnswered);
-    }
-  };
 }
 
 /** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
@@ -379,4 +164,4 @@ export async function aroundLibrary<Tx, Value>(
   return done.value;
 }
 
-export type { RunOptions, TransactionHandle, TransactionResult, TransactionRunner };
+export type { TransactionHandle, TransactionResult, TransactionRunner };

@@ -1,5 +1,6 @@
 /** The MariaDB connector (`mariadb`). */
-import { handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { pooledTransactions } from "./pooled.ts";
 
 export interface MariadbConnection {
   query(sql: string, values?: unknown[]): Promise<unknown>;

@@ -1,5 +1,6 @@
 /** mysql2 (promise connections). */
-import { handleOf, pooledTransactions, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { pooledTransactions } from "./pooled.ts";
 
 export interface Mysql2Connection {
   query(sql: string, values?: unknown[]): Promise<readonly [unknown, unknown]>;

@@ -6,6 +6,7 @@
  * A statement with a name stays prepared on its connection, and its columns are asked for once.
  */
 import type { TransactionResult } from "../core/transaction.ts";
+import { PgWriter } from "./pg-wire.ts";
 
 export interface BatchStatement {
   readonly text: string;
@@ -16,20 +17,16 @@ export interface BatchStatement {
 
 /** What `pg` hands over to `submit`, as far as it is used here. */
 interface Wire {
-  readonly stream: { cork?(): void; uncork?(): void };
-  close(message: { type: "S"; name: string }): void;
-  parse(message: { name: string; text: string }): void;
-  bind(message: {
-    portal: string;
-    statement: string;
-    values: readonly unknown[];
-    binary: boolean;
-    valueMapper(value: unknown): unknown;
-  }): void;
-  describe(message: { type: "P"; name: string }): void;
-  execute(message: { portal: string; rows: number }): void;
+  readonly stream: { readonly writable?: boolean; write(bytes: Buffer): unknown };
   sync(): void;
   sendCopyFail(reason: string): void;
+}
+
+/** One statement as it is sent. */
+interface Sent {
+  readonly text: string;
+  readonly values: readonly (string | Buffer | null)[];
+  readonly name: string;
 }
 
 interface Field {
@@ -68,8 +65,6 @@ export function isFatal(error: unknown): boolean {
   return severity === undefined || severity === "FATAL" || severity === "PANIC";
 }
 
-const asIs = (value: unknown): unknown => value;
-
 /** Before anything is sent: a message that cannot be finished would leave its connection waiting for ever. */
 function sent(value: unknown): string | Buffer | null {
   if (value === undefined || value === null) return null;
@@ -79,12 +74,16 @@ function sent(value: unknown): string | Buffer | null {
   throw new TypeError(`a batch takes texts, numbers, booleans, bytes and null, not a value of type ${typeof value}`);
 }
 
+/** `INSERT 0 1`, `SELECT 1`; nothing after `COMMIT`. */
 function affectedBy(tag: string): number {
-  return Number(/(\d+)$/.exec(tag)?.[1] ?? 0);
+  const count = Number(tag.slice(tag.lastIndexOf(" ") + 1));
+  return Number.isNaN(count) ? 0 : count;
 }
 
+const writer = new PgWriter();
+
 class Batch {
-  readonly #statements: readonly BatchStatement[];
+  readonly #statements: readonly Sent[];
   readonly #prepared: Prepared;
   readonly #client: BatchClient;
   readonly #settle: PromiseWithResolvers<readonly Answer[]>;
@@ -99,7 +98,7 @@ class Batch {
   constructor(
     client: BatchClient,
     prepared: Prepared,
-    statements: readonly BatchStatement[],
+    statements: readonly Sent[],
     settle: PromiseWithResolvers<readonly Answer[]>,
   ) {
     this.#client = client;
@@ -111,28 +110,32 @@ class Batch {
     };
   }
 
-  submit(wire: Wire): undefined {
-    wire.stream.cork?.();
+  /** An error that is given back means that nothing was sent. */
+  submit({ stream }: Wire): Error | undefined {
     try {
-      for (const statement of this.#statements) this.#send(wire, statement);
-      wire.sync();
-    } finally {
-      wire.stream.uncork?.();
+      for (const statement of this.#statements) this.#write(statement);
+      writer.sync();
+    } catch (error) {
+      writer.forget();
+      return error as Error;
     }
+    const message = writer.take();
+    // A connection that is gone is about to say so.
+    if (stream.writable !== false) stream.write(message);
     return undefined;
   }
 
-  #send(wire: Wire, { text, values, name = "" }: BatchStatement): void {
+  #write({ text, values, name }: Sent): void {
     const isKnown = this.#prepared.has(name);
     // It may be there although its first use failed. Closing what is not there is no error.
-    if (!isKnown && name !== "") wire.close({ type: "S", name });
-    if (!isKnown) wire.parse({ name, text });
-    wire.bind({ portal: "", statement: name, values, binary: false, valueMapper: asIs });
-    if (!isKnown) wire.describe({ type: "P", name: "" });
-    wire.execute({ portal: "", rows: 0 });
+    if (!isKnown && name !== "") writer.closeStatement(name);
+    if (!isKnown) writer.parse(name, text);
+    writer.bind(name, values);
+    if (!isKnown) writer.describePortal();
+    writer.execute();
   }
 
-  get #current(): BatchStatement | undefined {
+  get #current(): Sent | undefined {
     return this.#statements[this.#answers.length];
   }
 
@@ -160,8 +163,8 @@ class Batch {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    const name = this.#current?.name;
-    if (name !== undefined && !this.#prepared.has(name)) this.#prepared.set(name, this.#columns ?? []);
+    const name = this.#current?.name ?? "";
+    if (name !== "" && !this.#prepared.has(name)) this.#prepared.set(name, this.#columns ?? []);
     this.#answers.push({ rows: this.#rows, affected: affectedBy(text), tag: text });
     this.#columns = undefined;
     this.#rows = [];
@@ -200,13 +203,17 @@ export interface Answer extends TransactionResult {
   readonly tag: string;
 }
 
-export async function sendBatch(
+export function sendBatch(
   client: BatchClient,
   prepared: Prepared,
   statements: readonly BatchStatement[],
 ): Promise<readonly Answer[]> {
   const settle = Promise.withResolvers<readonly Answer[]>();
-  const ready = statements.map(({ text, values, name }) => ({ text, values: values.map(sent), name }));
-  client.query(new Batch(client, prepared, ready, settle));
+  try {
+    const ready = statements.map(({ text, values, name = "" }) => ({ text, values: values.map(sent), name }));
+    client.query(new Batch(client, prepared, ready, settle));
+  } catch (error) {
+    settle.reject(error);
+  }
   return settle.promise;
 }

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { TransactionResult } from "../core/transaction.ts";
-import type { Statement } from "./handle.ts";
+import type { Statement } from "./pooled.ts";
 import {
   BatchError,
   sendBatch,
@@ -30,7 +30,7 @@ export interface PgSession {
   run(statement: Statement): Promise<TransactionResult>;
   /** The same outside of a transaction, where it can be said once more. */
   ask(statement: Statement): Promise<TransactionResult>;
-  begin(): Promise<void>;
+  begin(): Promise<unknown>;
   /** With BEGIN before it. */
   open(statement: Statement): Promise<TransactionResult>;
   /** With COMMIT after them; gives the server's word for the end. Rejects with a `BatchError`. */
@@ -85,33 +85,36 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
     prepared.clear();
   }
 
-  async function send(statements: readonly BatchStatement[]): Promise<readonly Answer[]> {
-    try {
-      return await sendBatch(client, prepared, statements);
-    } catch (error) {
-      if (isForgotten(error)) forget();
-      throw error;
-    }
+  /** What a failed batch means, besides its error. */
+  function noted(error: unknown): unknown {
+    if (isForgotten(error)) forget();
+    return error;
   }
 
-  async function once(make: () => readonly BatchStatement[]): Promise<readonly Answer[]> {
-    try {
-      return await send(make());
-    } catch (error) {
-      throw error instanceof BatchError ? error.cause : error;
-    }
+  const send = (statements: readonly BatchStatement[]): Promise<readonly Answer[]> =>
+    sendBatch(client, prepared, statements);
+
+  /** The answer to the statement at that place, and the server's own error. */
+  function once(statements: readonly BatchStatement[], place: number): Promise<Answer> {
+    return send(statements).then(
+      (answers) => answerAt(answers, place),
+      (error: unknown) => {
+        throw noted(error) instanceof BatchError ? (error as BatchError).cause : error;
+      },
+    );
   }
 
   /** For what nothing came before: it can begin anew. */
-  async function twice(make: () => readonly BatchStatement[]): Promise<readonly Answer[]> {
-    try {
-      return await send(make());
-    } catch (error) {
-      if (!(error instanceof BatchError)) throw error;
-      if (!isForgotten(error)) throw error.cause;
-    }
-    await client.query("ROLLBACK");
-    return once(make);
+  function twice(make: () => readonly BatchStatement[], place: number): Promise<Answer> {
+    return send(make()).then(
+      (answers) => answerAt(answers, place),
+      async (error: unknown) => {
+        if (!(noted(error) instanceof BatchError)) throw error;
+        if (!isForgotten(error)) throw (error as BatchError).cause;
+        await client.query("ROLLBACK");
+        return once(make(), place);
+      },
+    );
   }
 
   const answerAt = (answers: readonly Answer[], place: number): Answer => {
@@ -124,12 +127,17 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
     get direct() {
       return direct;
     },
-    run: async (statement) => answerAt(await once(() => [named(statement)]), 0),
-    ask: async (statement) => answerAt(await twice(() => [named(statement)]), 0),
-    begin: async () => void (await twice(() => [plain("BEGIN")])),
-    open: async (statement) => answerAt(await twice(() => [plain("BEGIN"), named(statement)]), 1),
-    close: async (statements) =>
-      answerAt(await send([...statements.map(named), plain("COMMIT")]), statements.length).tag,
+    run: (statement) => once([named(statement)], 0),
+    ask: (statement) => twice(() => [named(statement)], 0),
+    begin: () => twice(() => [plain("BEGIN")], 0),
+    open: (statement) => twice(() => [plain("BEGIN"), named(statement)], 1),
+    close: (statements) =>
+      send([...statements.map(named), plain("COMMIT")]).then(
+        (answers) => answerAt(answers, statements.length).tag,
+        (error: unknown) => {
+          throw noted(error);
+        },
+      ),
   };
 }
 

@@ -2,17 +2,14 @@
 import {
   aborted,
   handleOf,
-  pooledTransactions,
-  StatementRefused,
   type CheckedHandle,
-  type Folding,
-  type Statement,
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
 } from "./handle.ts";
 import { inLine } from "./literal.ts";
 import { BatchError, isFatal } from "./pg-batch.ts";
+import { pooledTransactions, StatementRefused, type Folding, type Statement } from "./pooled.ts";
 import { sessionOf, type PgSession } from "./pg-session.ts";
 
 export interface PgClient {
@@ -139,23 +136,41 @@ async function closeBatch(session: PgSession, statements: readonly Statement[]):
 }
 
 function foldingFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): Folding<Client> {
+  /** At once where the connection is known, which it nearly always is. */
+  function on<Value>(
+    client: Client,
+    speak: (session: PgSession) => Promise<Value>,
+    otherwise: () => Promise<Value>,
+  ): Promise<Value> {
+    const session = sessionOf(client, prepare);
+    if (session === undefined) return otherwise();
+    return session instanceof Promise ? session.then(speak) : speak(session);
+  }
   return {
-    async begin(client) {
-      const session = await sessionOf(client, prepare);
-      await (session === undefined ? client.query("BEGIN") : session.begin());
-    },
-    async open(client, statement) {
-      const session = await sessionOf(client, prepare);
-      return session === undefined ? simply.open(client, statement) : session.open(statement);
-    },
-    async close(client, statements) {
-      const session = await sessionOf(client, prepare);
-      return session === undefined ? simply.close(client, statements) : closeBatch(session, statements);
-    },
-    async ask(client, statement) {
-      const session = await sessionOf(client, prepare);
-      return session === undefined ? executeOn(client, statement) : session.ask(statement);
-    },
+    begin: (client) =>
+      on<unknown>(
+        client,
+        (session) => session.begin(),
+        () => client.query("BEGIN"),
+      ),
+    open: (client, statement) =>
+      on(
+        client,
+        (session) => session.open(statement),
+        () => simply.open(client, statement),
+      ),
+    close: (client, statements) =>
+      on(
+        client,
+        (session) => closeBatch(session, statements),
+        () => simply.close(client, statements),
+      ),
+    ask: (client, statement) =>
+      on(
+        client,
+        (session) => session.ask(statement),
+        () => executeOn(client, statement),
+      ),
   };
 }
 
@@ -166,12 +181,12 @@ export function pgTransactions<Client extends PgClient>(
   hearErrorsOf(pool);
   return pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
-    async acquire() {
-      const client: Client & LentPgClient = await pool.connect();
-      // A pool of another make may not tell when it lends.
-      listenOnce(client as Emitting, "error", () => undefined);
-      return client;
-    },
+    acquire: () =>
+      pool.connect().then((client) => {
+        // A pool of another make may not tell when it lends.
+        listenOnce(client as Emitting, "error", () => undefined);
+        return client;
+      }),
     statement: (client, sql) => client.query(sql),
     folding: foldingFor(options),
     requireCommitted(result) {

@@ -1,5 +1,4 @@
 /** `claim`: alone or in a group, and what it answers when the row cannot be had. */
-import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
@@ -9,7 +8,7 @@ import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
-import { claimNew } from "./joined.ts";
+import { askFree, grantedFree, refuseOtherDialect } from "./joined.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Perseverance } from "./perseverance.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
@@ -54,14 +53,14 @@ export function createClaims(
   }
 
   /**
-   * Uncommitted until the caller commits: a duplicate waits for it. Errors come as they are, because only the caller can
-   * roll back; a row that did not come free in time has already spoilt the transaction, which was empty.
+   * Unseen until the caller commits: a duplicate waits for that. Errors come as they are, because only the caller can roll
+   * back; a lock that did not come free in time has already spoilt the transaction, which was empty.
    */
   async function join(request: ClaimRequest, transaction: TransactionHandle): Promise<ClaimResult> {
     refuseOtherDialect(transaction);
     try {
       const waitMs = Math.max(1, request.waitMs ?? options.lockTimeoutMs);
-      const granted = await claimNew(statements, request, waitMs, transaction);
+      const granted = grantedFree(await askFree(statements, request, waitMs, transaction), request);
       if (granted !== undefined) return granted;
       const values = valuesOf([request], waitMs);
       const { rows } = await transaction.execute(statements.claim.text, values);
@@ -99,23 +98,16 @@ export function createClaims(
   });
 
   const send = options.group ? group : sendOne;
-  return async (request, transaction) => {
-    if (transaction !== undefined) return join(request, transaction);
+
+  async function sendAlone(request: ClaimRequest): Promise<ClaimResult> {
     try {
       return await send(request);
     } catch (error) {
       throw toIchidoError(error, "claim");
     }
-  };
-}
+  }
 
-export function refuseOtherDialect(transaction: TransactionHandle): void {
-  if (transaction.dialect === "postgres") return;
-  throw new IchidoError(
-    "option-invalid",
-    `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business writes ` +
-      "must be in one database",
-  );
+  return (request, transaction) => (transaction === undefined ? sendAlone(request) : join(request, transaction));
 }
 
 /** Orders by key, then by scope, alike in every process. */

@@ -3,11 +3,11 @@ import type { CompleteRequest, Fenced } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
-import { groupLockTimeoutMs, idOf, refuseOtherDialect, splits } from "./claims.ts";
+import { groupLockTimeoutMs, idOf, splits } from "./claims.ts";
 import type { Workshop } from "./claims.ts";
 import { toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
-import { completeOne } from "./joined.ts";
+import { completeOne, completeWhole } from "./joined.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
 
@@ -30,8 +30,9 @@ export function createCompletions(
 
   /** One attempt, and errors as they are: only the caller can roll back and begin again. */
   function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
-    refuseOtherDialect(transaction);
-    return completeOne(statements, request, channel, transaction);
+    return request.claimed === undefined
+      ? completeOne(statements, request, channel, transaction)
+      : completeWhole(statements, request, request.claimed.request, transaction);
   }
 
   const group = createGroup<CompleteRequest, Fenced>({
@@ -45,14 +46,16 @@ export function createCompletions(
   });
 
   const send = options.group ? group : sendOne;
-  return async (request, transaction) => {
-    if (transaction !== undefined) return join(request, transaction);
+
+  async function sendAlone(request: CompleteRequest): Promise<Fenced> {
     try {
       return await send(request);
     } catch (error) {
       throw toIchidoError(error, "complete");
     }
-  };
+  }
+
+  return (request, transaction) => (transaction === undefined ? sendAlone(request) : join(request, transaction));
 }
 
 function valuesOf(requests: readonly CompleteRequest[], channel: string, lockTimeoutMs: number): unknown[] {

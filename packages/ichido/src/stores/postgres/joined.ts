@@ -1,6 +1,7 @@
 /** `claim` and `complete` on the caller's own transaction: one record, one attempt, and errors as they are. */
+import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import type { TransactionHandle, TransactionResult } from "../../core/transaction.ts";
 import { FenceLost } from "../../core/steps.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { encodeLabels } from "../shared/labels.ts";
@@ -12,34 +13,28 @@ import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
 
 const often = { frequent: true };
 
-/** Nearly every claim is the first of its key, so that is tried first. Undefined when there is a record already. */
-export async function claimNew(
+export function refuseOtherDialect(transaction: TransactionHandle): void {
+  if (transaction.dialect === "postgres") return;
+  throw new IchidoError(
+    "option-invalid",
+    `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business writes ` +
+      "must be in one database",
+  );
+}
+
+/** Nearly every claim is the first of its key, so that is asked first. */
+export function askFree(
   statements: Statements,
-  request: ClaimRequest,
+  { identity }: ClaimRequest,
   lockTimeoutMs: number,
   transaction: TransactionHandle,
-): Promise<ClaimResult | undefined> {
-  const { identity, fingerprint, labels, retentionMs } = request;
-  const { rows } = await transaction.execute(
-    statements.claimNew.text,
-    [
-      encodeText(identity.key),
-      bufferOf(identity.scopeHash),
-      encodeOptional(identity.tenant),
-      encodeOptional(identity.principal),
-      encodeText(identity.operation),
-      String(fingerprint.version),
-      bufferOf(fingerprint.raw),
-      bufferOf(fingerprint.canonical),
-      fingerprint.former === undefined ? null : bufferOf(fingerprint.former),
-      request.owner,
-      String(request.leaseMs),
-      String(retentionMs),
-      encodeLabels(labels === undefined ? undefined : encodeMembers(labels)),
-      String(lockTimeoutMs),
-    ],
-    often,
-  );
+): Promise<TransactionResult> {
+  const values = [encodeText(identity.key), bufferOf(identity.scopeHash), String(lockTimeoutMs)];
+  return transaction.execute(statements.claimFree.text, values, often);
+}
+
+/** Undefined when there is a record already. */
+export function grantedFree({ rows }: TransactionResult, request: ClaimRequest): ClaimResult | undefined {
   const value = onlyValue(rows);
   if (value === null) return undefined;
   // The fence of a new record is its time of birth in microseconds.
@@ -50,9 +45,10 @@ export async function claimNew(
     attempt: 1,
     origin: "new",
     stepsStarted: 0,
-    canonical: fingerprint.canonical,
+    canonical: request.fingerprint.canonical,
     createdAtMs: Math.floor(fence / 1_000),
-    expiresAtMs: Math.floor(fence / 1_000) + retentionMs,
+    expiresAtMs: Math.floor(fence / 1_000) + request.retentionMs,
+    unwritten: true,
   };
 }
 
@@ -62,6 +58,7 @@ export async function completeOne(
   channel: string,
   transaction: TransactionHandle,
 ): Promise<Fenced> {
+  refuseOtherDialect(transaction);
   const { identity, response } = request;
   const values = [
     encodeText(identity.key),
@@ -83,10 +80,51 @@ export async function completeOne(
   return flagOf(onlyValue(rows)) ? "ok" : "stale";
 }
 
-const staleState = "IC001";
+/** A record that was not written with its claim, and its answer. */
+export async function completeWhole(
+  statements: Statements,
+  { fence, response, endsTransaction }: CompleteRequest,
+  { identity, fingerprint, owner, retentionMs, labels }: ClaimRequest,
+  transaction: TransactionHandle,
+): Promise<Fenced> {
+  refuseOtherDialect(transaction);
+  const values = [
+    encodeText(identity.key),
+    bufferOf(identity.scopeHash),
+    encodeOptional(identity.tenant),
+    encodeOptional(identity.principal),
+    encodeText(identity.operation),
+    String(fingerprint.version),
+    bufferOf(fingerprint.raw),
+    bufferOf(fingerprint.canonical),
+    fingerprint.former === undefined ? null : bufferOf(fingerprint.former),
+    owner,
+    String(fence),
+    String(retentionMs),
+    encodeLabels(labels === undefined ? undefined : encodeMembers(labels)),
+    response.kind,
+    String(response.status),
+    encodeHeaders(response.headers),
+    bufferOf(response.body),
+  ];
+  if (endsTransaction === true && transaction.closeWith !== undefined) {
+    transaction.closeWith(statements.completeWhole.text, values, lostOr);
+    return "ok";
+  }
+  try {
+    await transaction.execute(statements.completeWhole.text, values, often);
+    return "ok";
+  } catch (error) {
+    if (staleStates.has(sqlStateOf(error))) return "stale";
+    throw error;
+  }
+}
+
+/** Raised by `complete_last`; a second record under one primary key. */
+const staleStates: ReadonlySet<string | undefined> = new Set(["IC001", "23505"]);
 
 function lostOr(error: unknown): unknown {
-  return sqlStateOf(error) === staleState ? new FenceLost("another attempt owns this key", { cause: error }) : error;
+  return staleStates.has(sqlStateOf(error)) ? new FenceLost("another attempt owns this key", { cause: error }) : error;
 }
 
 /** By position: an ORM may rename columns. */

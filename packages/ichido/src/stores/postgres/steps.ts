@@ -35,18 +35,25 @@ export function countingSteps(
   claim: Store["claim"],
   { run, statements }: StepsParts,
 ): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
-  return async (request, transaction) => {
-    const result = await claim(request, transaction);
-    if (result.outcome !== "granted" || result.stepsStarted === 0) return result;
-    const { key, scopeHash } = request.identity;
+  async function count(
+    { identity: { key, scopeHash } }: ClaimRequest,
+    transaction: TransactionHandle | undefined,
+  ): Promise<number> {
     const values = [encodeText(key), bufferOf(scopeHash)];
     if (transaction === undefined) {
       const [row] = await run("countSteps", values);
-      return { ...result, stepsStarted: numberOf(row?.[0]) };
+      return numberOf(row?.[0]);
     }
     const { rows } = await transaction.execute(statements.countSteps.text, values);
-    return { ...result, stepsStarted: numberOf(Object.values(rows[0] ?? {})[0]) };
-  };
+    return numberOf(Object.values(rows[0] ?? {})[0]);
+  }
+
+  return (request, transaction) =>
+    claim(request, transaction).then(async (result) =>
+      result.outcome === "granted" && result.stepsStarted > 0
+        ? { ...result, stepsStarted: await count(request, transaction) }
+        : result,
+    );
 }
 
 function verdictOf(rows: readonly Row[]): Fenced {

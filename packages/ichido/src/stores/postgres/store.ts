@@ -136,11 +136,14 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
         }),
       );
     },
-    async complete(request, transaction) {
-      const answer = await complete(request, transaction);
+    complete(request, transaction) {
+      const completing = complete(request, transaction);
       // On the caller's transaction nothing has changed yet for others.
-      if (transaction === undefined) watcher.wake(request.identity);
-      return answer;
+      if (transaction !== undefined) return completing;
+      return completing.then((answer) => {
+        watcher.wake(request.identity);
+        return answer;
+      });
     },
     async release(request) {
       const answer = await fenced("release", request, channel);

@@ -9,7 +9,11 @@ const strange = /[\0\u001a\ud800-\udfff]/gu;
 // oxlint-disable-next-line no-control-regex -- as above
 const escaped = /\u001a([0-9a-f]{4})/g;
 
+// oxlint-disable-next-line no-control-regex -- as above
+const strangeOnce = /[\0\u001a\ud800-\udfff]/u;
+
 export function encodeText(text: string): string {
+  if (!strangeOnce.test(text)) return text;
   return text.replace(strange, (unit) => escape + unit.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 

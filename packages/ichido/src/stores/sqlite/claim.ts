@@ -51,8 +51,8 @@ export async function claim(session: Session, request: ClaimRequest): Promise<Cl
 const lockedRetryMs = 1_000;
 
 /**
- * On the caller's transaction: the record is theirs to commit or to roll back. The first statement writes, so that it is
- * decided under the write lock; a transaction that cannot have the lock is told that somebody else is at work.
+ * On the caller's transaction, under the write lock; a transaction that cannot have the lock is told that somebody else is
+ * at work. Nobody sees the record before the commit, so a new one is written once, with its answer.
  */
 export async function claimWithin(
   session: Session,
@@ -60,8 +60,13 @@ export async function claimWithin(
   transaction: TransactionHandle,
 ): Promise<ClaimResult> {
   refuseOtherDialect(transaction);
-  const claiming = claimLocked(session, request);
   try {
+    if (transaction.writesAlone !== true) await transaction.execute(statements.holdFile, [], often);
+    const { rows } = await transaction.execute(statements.claimFree, identityValues(request.identity), often);
+    const [free] = rows;
+    if (free === undefined) throw new TypeError("SQLite did not tell whether there is a record");
+    if (Number(free["taken"]) === 0) return grantedFree(session, request, free);
+    const claiming = claimLocked(session, request);
     let next = claiming.next();
     while (next.done !== true) {
       const { rows } = await transaction.execute(next.value.sql, next.value.values, often);
@@ -275,7 +280,13 @@ function* take(request: ClaimRequest, row: Row, verdict: ClaimVerdict, nowUs: nu
   };
 }
 
-function grantedNew(request: ClaimRequest, fence: number, nowUs: number): Granted {
+function grantedFree(session: Session, request: ClaimRequest, row: Row): Granted {
+  // The caller's connection may be set to answer with bigints.
+  const nowUs = session.testUs?.() ?? Number(row["now_ms"]) * 1000;
+  return grantedNew(request, Math.max(nowUs, Number(row["floor"]) + 1), nowUs, true);
+}
+
+function grantedNew(request: ClaimRequest, fence: number, nowUs: number, unwritten?: true): Granted {
   return {
     outcome: "granted",
     fence,
@@ -285,5 +296,6 @@ function grantedNew(request: ClaimRequest, fence: number, nowUs: number): Grante
     canonical: request.fingerprint.canonical,
     createdAtMs: toMs(nowUs),
     expiresAtMs: toMs(nowUs + request.retentionMs * 1000),
+    unwritten,
   };
 }

@@ -22,6 +22,8 @@ export interface SqliteDatabase {
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface Connection {
+  /** The user's own handle. */
+  readonly database: object;
   get(sql: string, ...values: SqliteValue[]): Row | undefined;
   all(sql: string, ...values: SqliteValue[]): readonly Row[];
   /** For statements that return no rows: the number of rows changed. */
@@ -55,6 +57,7 @@ export function connect(database: SqliteDatabase): Connection {
   }
 
   return {
+    database,
     get: (sql, ...values) => rowOf(statement(sql).get(...values)),
     all: (sql, ...values) =>
       statement(sql)

@@ -3,6 +3,8 @@ import { IchidoError } from "../../core/errors.ts";
 
 export interface Gate {
   pass<T>(call: () => Promise<T>): Promise<T>;
+  /** For calls on the caller's own transaction: those need nothing that `close` takes away, so it does not wait for them. */
+  passBy<T>(call: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -11,15 +13,20 @@ export function createGate(): Gate {
   let inside = 0;
   const waiting: (() => void)[] = [];
 
+  function isClosed(): IchidoError {
+    return new IchidoError("engine-closed", "the SQLite store was closed");
+  }
+
   return {
+    passBy: (call) => (closed ? Promise.reject(isClosed()) : call()),
     async pass(call) {
-      if (closed) throw new IchidoError("engine-closed", "the SQLite store was closed");
+      if (closed) throw isClosed();
       inside += 1;
       try {
         return await call();
       } finally {
         inside -= 1;
-        if (inside === 0) for (const resume of waiting.splice(0)) resume();
+        if (inside === 0 && waiting.length > 0) for (const resume of waiting.splice(0)) resume();
       }
     },
     async close() {

@@ -11,8 +11,9 @@ import type {
   SuspendRequest,
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
+import { encodeLabels } from "../shared/labels.ts";
 import type { SqliteValue } from "./database.ts";
-import { identityValues, integer, responseValues } from "./row.ts";
+import { identityValues, integer, orNull, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
@@ -65,10 +66,43 @@ export async function completeWithin(
   transaction: TransactionHandle,
 ): Promise<Fenced> {
   refuseOtherDialect(transaction);
+  if (request.claimed !== undefined) return completeWhole(session, request, request.claimed, transaction);
   const values = completeValues(request, session.nowUs());
   if ((await transaction.execute(statements.complete, values, often)).affected === 1) return "ok";
   const { rows } = await transaction.execute(statements.held, owned(request));
   return rows[0]?.["state"] === "completed" ? "ok" : "stale";
+}
+
+async function completeWhole(
+  session: Session,
+  { fence, response }: CompleteRequest,
+  claimed: NonNullable<CompleteRequest["claimed"]>,
+  transaction: TransactionHandle,
+): Promise<Fenced> {
+  const { identity, fingerprint, owner, retentionMs, labels } = claimed.request;
+  const createdUs = claimed.createdAtMs * 1000;
+  const values = [
+    ...identityValues(identity),
+    orNull(identity.tenant),
+    orNull(identity.principal),
+    identity.operation,
+    fingerprint.version,
+    fingerprint.raw,
+    fingerprint.canonical,
+    orNull(fingerprint.former),
+    owner,
+    fence,
+    encodeLabels(labels),
+    createdUs,
+    orNull(session.testUs?.()),
+    createdUs + retentionMs * 1000,
+    ...responseValues(response),
+  ];
+  if ((await transaction.execute(statements.completeWhole, values, often)).affected !== 1) return "stale";
+  for (const [name, value] of Object.entries(labels ?? {})) {
+    await transaction.execute(statements.addLabel, [name, value, ...identityValues(identity)], often);
+  }
+  return "ok";
 }
 
 export const often = { frequent: true };

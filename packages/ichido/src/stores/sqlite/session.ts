@@ -9,11 +9,12 @@ export interface Session {
   readonly turns: Turns;
   /** The store's clock, in microseconds. */
   readonly nowUs: () => number;
+  /** A clock of a test's own, in place of the one that statements read. */
+  readonly testUs: (() => number) | undefined;
 }
 
-/** All processes of a SQLite file share its host, and so the clock that SQLite reads. `nowMs` is for tests alone. */
-export function clockOf(connection: Connection, nowMs: (() => number) | undefined): () => number {
-  if (nowMs !== undefined) return () => Math.floor(nowMs() * 1000);
+/** All processes of a SQLite file share its host, and so the clock that SQLite reads. */
+export function clockOf(connection: Connection): () => number {
   return () => {
     const row = connection.get(statements.now);
     if (row === undefined) throw new TypeError("SQLite did not tell the time");

@@ -67,7 +67,8 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   check(options);
   const connection = connect(database);
   const inMemory = connection.file === "";
-  const nowUs = clockOf(connection, nowMs);
+  const testUs = nowMs === undefined ? undefined : () => Math.floor(nowMs() * 1000);
+  const nowUs = testUs ?? clockOf(connection);
   if (synchronous === "normal" && !inMemory && !warned.has(database)) {
     warned.add(database);
     process.emitWarning(
@@ -112,7 +113,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     },
     explain: (error) => error,
   });
-  const session: Session = { connection, turns, nowUs };
+  const session: Session = { connection, turns, nowUs, testUs };
   const watching = createWatching(session);
   const gate = createGate();
 
@@ -132,17 +133,14 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       promise: inMemory ? promises.memory : promises[synchronous],
     },
     claim: (request, transaction) =>
-      gate.pass(() =>
-        transaction === undefined ? claim(session, request) : claimWithin(session, request, transaction),
-      ),
+      transaction === undefined
+        ? gate.pass(() => claim(session, request))
+        : gate.passBy(() => claimWithin(session, request, transaction)),
     renew: (requests) => gate.pass(() => renew(session, requests)),
     complete: (request, transaction) =>
-      gate.pass(() =>
-        waking(
-          request.identity,
-          transaction === undefined ? complete(session, request) : completeWithin(session, request, transaction),
-        ),
-      ),
+      transaction === undefined
+        ? gate.pass(() => waking(request.identity, complete(session, request)))
+        : gate.passBy(() => completeWithin(session, request, transaction)),
     release: (request) => gate.pass(() => waking(request.identity, release(session, request))),
     suspend: (request) => gate.pass(() => waking(request.identity, suspend(session, request))),
     startStep: (request) => gate.pass(() => startStep(session, request)),

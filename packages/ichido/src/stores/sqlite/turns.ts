@@ -11,6 +11,7 @@ import { IchidoError } from "../../core/errors.ts";
 import type { Connection } from "./database.ts";
 import { createLaxness, withShortWait } from "./durability.ts";
 import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
+import { whenFree } from "../../core/lent.ts";
 
 export const turnDefaults = {
   /** How long a call waits for the write lock before it fails. */
@@ -27,7 +28,7 @@ const retryMsMax = 100;
 const retryMsOwn = 4;
 
 // Taken once: a test that replaces the global timers must not stop the store it shares a process with.
-const { setImmediate, setTimeout } = globalThis;
+const { setImmediate, setTimeout, clearTimeout } = globalThis;
 const monotonicMs = performance.now.bind(performance);
 
 interface Call {
@@ -74,6 +75,8 @@ export function createTurns(parts: TurnsParts): Turns {
   let writes: Call[] = [];
   let due = false;
   let retries = 0;
+  /** Ends the wait for a moment in which to try again. */
+  let stopWaiting: (() => void) | undefined;
   const laxness = createLaxness(connection);
 
   function enqueue<T>(queue: Call[], run: () => T, writing: Writing = {}, waitMs?: number): Promise<T> {
@@ -102,6 +105,8 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function turn(): void {
+    stopWaiting?.();
+    stopWaiting = undefined;
     due = false;
     try {
       // The user's own transaction is open on this handle: a statement of ours would join it and roll back with it.
@@ -242,7 +247,13 @@ export function createTurns(parts: TurnsParts): Turns {
       cause instanceof OwnTransactionOpen ? retryMsOwn : Math.min(retryMsFirst * 2 ** retries, retryMsMax);
     retries += 1;
     due = true;
-    setTimeout(turn, ceilingMs * (0.5 + Math.random() / 2));
+    const timer = setTimeout(turn, ceilingMs * (0.5 + Math.random() / 2));
+    // Runners of transactions tell when they are between two of them; others are only met by luck.
+    const forget = cause instanceof OwnTransactionOpen ? whenFree(connection.database, turn) : undefined;
+    stopWaiting = () => {
+      clearTimeout(timer);
+      forget?.();
+    };
   }
 
   return {

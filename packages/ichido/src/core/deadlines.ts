@@ -1,0 +1,85 @@
+/**
+ * One deadline for many calls, with one timer for all of them: in the order in which they began, they are due. A timer of
+ * its own for each would be among the dearest parts of a request.
+ */
+import { DeadlineExceeded } from "./deadline.ts";
+import type { Environment, Timer } from "./environment.ts";
+
+interface Entry {
+  readonly dueMs: number;
+  readonly expire: () => void;
+  before: Entry | undefined;
+  after: Entry | undefined;
+}
+
+export class Deadlines {
+  readonly #environment: Environment;
+  readonly #timeoutMs: number;
+  #first: Entry | undefined;
+  #last: Entry | undefined;
+  #timer: Timer | undefined;
+
+  constructor(environment: Environment, timeoutMs: number) {
+    this.#environment = environment;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** As `withDeadline`, for what has begun already. */
+  bound<T>(pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let open = true;
+      const entry = this.#add(() => {
+        open = false;
+        reject(new DeadlineExceeded(`no answer within ${this.#timeoutMs} ms`));
+      });
+      pending.then(
+        (value) => {
+          if (!open) return onLate?.(value);
+          this.#remove(entry);
+          return resolve(value);
+        },
+        (error: unknown) => {
+          if (!open) return;
+          this.#remove(entry);
+          reject(error as Error);
+        },
+      );
+    });
+  }
+
+  #add(expire: () => void): Entry {
+    const nowMs = this.#environment.monotonicMs();
+    const entry: Entry = { dueMs: nowMs + this.#timeoutMs, expire, before: this.#last, after: undefined };
+    if (this.#last !== undefined) this.#last.after = entry;
+    this.#last = entry;
+    if (this.#first !== undefined) return entry;
+    this.#first = entry;
+    if (this.#timer === undefined) this.#arm(entry, nowMs);
+    else this.#timer.hold?.(true);
+    return entry;
+  }
+
+  #remove(entry: Entry): void {
+    if (entry.before === undefined) this.#first = entry.after;
+    else entry.before.after = entry.after;
+    if (entry.after === undefined) this.#last = entry.before;
+    else entry.after.before = entry.before;
+    // It may fire for nothing, but it keeps no process alive for that.
+    if (this.#first === undefined) this.#timer?.hold?.(false);
+  }
+
+  /** Somebody awaits this: the process must live long enough to be told. */
+  #arm({ dueMs }: Entry, nowMs: number): void {
+    this.#timer = this.#environment.after(Math.max(0, dueMs - nowMs), () => this.#fire(), { hold: true });
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    const nowMs = this.#environment.monotonicMs();
+    for (let entry = this.#first; entry !== undefined && entry.dueMs <= nowMs; entry = this.#first) {
+      this.#remove(entry);
+      entry.expire();
+    }
+    if (this.#first !== undefined && this.#timer === undefined) this.#arm(this.#first, nowMs);
+  }
+}

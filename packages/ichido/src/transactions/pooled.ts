@@ -1,0 +1,239 @@
+/** Transactions on connections that a pool lends; where a driver can, BEGIN and COMMIT travel with other statements. */
+import { IchidoError } from "../core/errors.ts";
+import {
+  CommitFailed,
+  type ExecuteOptions,
+  type RunOptions,
+  type TransactionHandle,
+  type TransactionResult,
+  type TransactionRunner,
+} from "../core/transaction.ts";
+import { outside, type CheckedHandle } from "./handle.ts";
+
+/** Sends several statements in one message, where a driver can. */
+export interface Folding<Connection> {
+  readonly begin: (connection: Connection) => Promise<unknown>;
+  /** BEGIN and the statement; gives what the statement was answered with. */
+  readonly open: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
+  /**
+   * The statements and COMMIT; gives what COMMIT was answered with. Rejects with a `StatementRefused` when the server
+   * refused a statement, so that the transaction is open still and can only be rolled back.
+   */
+  readonly close: (connection: Connection, statements: readonly Statement[]) => Promise<unknown>;
+  /** The statement by itself. */
+  readonly ask: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
+}
+
+export interface Statement extends ExecuteOptions {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+export class StatementRefused extends Error {
+  override readonly name: string = "StatementRefused";
+  /** Which one, where that is known. */
+  readonly place: number | undefined;
+  constructor(place: number | undefined, cause: unknown) {
+    super("a statement that came with COMMIT was refused", { cause });
+    this.place = place;
+  }
+}
+
+interface Closing extends Statement {
+  readonly judge: ((error: unknown) => unknown) | undefined;
+}
+
+export interface PooledParts<Connection> {
+  readonly dialect: TransactionHandle["dialect"];
+  readonly acquire: () => Promise<Connection>;
+  readonly statement: (connection: Connection, sql: string) => Promise<unknown>;
+  readonly giveBack: (connection: Connection, broken: boolean) => void;
+  readonly handle: (connection: Connection) => TransactionHandle & Partial<CheckedHandle>;
+  /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
+  readonly requireCommitted?: (result: unknown) => void;
+  readonly folding?: Folding<Connection>;
+}
+
+/** The statement that came with COMMIT was refused, and everything is rolled back. */
+class RolledBack extends Error {
+  readonly reason: unknown;
+  constructor(reason: unknown) {
+    super("the transaction was rolled back");
+    this.reason = reason;
+  }
+}
+
+/** One transaction on a lent connection. Few objects and few promises: every request pays for each of them. */
+class Lent<Connection> {
+  broken = false;
+  /** The function has ended: later statements would run outside, or inside somebody else's transaction. */
+  over = false;
+  readonly handle: TransactionHandle;
+  readonly #parts: PooledParts<Connection>;
+  readonly #connection: Connection;
+  readonly #inner: TransactionHandle & Partial<CheckedHandle>;
+  #begun = false;
+  #underWay = 0;
+  readonly #closing: Closing[] = [];
+
+  constructor(parts: PooledParts<Connection>, connection: Connection) {
+    this.#parts = parts;
+    this.#connection = connection;
+    this.#inner = parts.handle(connection);
+    this.handle = {
+      dialect: parts.dialect,
+      execute: (sql, values, options) => this.#execute(sql, values, options),
+      closeWith: parts.folding && ((sql, values, judge) => this.#closeWith({ sql, values, judge, frequent: true })),
+    };
+  }
+
+  #execute(sql: string, values: readonly unknown[], options: ExecuteOptions | undefined): Promise<TransactionResult> {
+    if (this.over) return Promise.reject(outside());
+    const { folding } = this.#parts;
+    if (folding === undefined) return this.#inner.execute(sql, values, options);
+    this.#underWay += 1;
+    let answer: Promise<TransactionResult>;
+    if (this.#begun) {
+      answer = this.#inner.execute(sql, values, options);
+    } else {
+      // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
+      this.#begun = true;
+      answer = folding.open(this.#connection, { sql, values, frequent: options?.frequent === true });
+    }
+    answer.then(this.#answered, this.#answered);
+    return answer;
+  }
+
+  readonly #answered = (): void => {
+    this.#underWay -= 1;
+  };
+
+  #closeWith(closing: Closing): void {
+    if (this.over) throw outside();
+    this.#closing.push(closing);
+  }
+
+  async begin(): Promise<void> {
+    const { folding, statement } = this.#parts;
+    await this.#control(folding?.begin(this.#connection) ?? statement(this.#connection, "BEGIN"));
+    this.#begun = true;
+  }
+
+  async rollback(): Promise<void> {
+    // ROLLBACK would wait behind a statement that is not answered; the end of the connection undoes as well.
+    if (this.#underWay > 0) this.broken = true;
+    else if (this.#begun) await this.#control(this.#parts.statement(this.#connection, "ROLLBACK"));
+  }
+
+  async commit(): Promise<void> {
+    if (!this.#begun) {
+      if (this.#closing.length === 0) return;
+      await this.begin();
+    }
+    const { requireCommitted, statement, folding } = this.#parts;
+    const result =
+      folding === undefined || this.#closing.length === 0
+        ? await this.#control(statement(this.#connection, "COMMIT"))
+        : await this.#commitWith(folding);
+    requireCommitted?.(result);
+  }
+
+  async #control<Value>(answer: Promise<Value>): Promise<Value> {
+    try {
+      return await answer;
+    } catch (error) {
+      this.broken = true;
+      throw error;
+    }
+  }
+
+  async #commitWith(folding: Folding<Connection>): Promise<unknown> {
+    try {
+      // The function may have ended the transaction itself, or have caught what broke it.
+      const asked = this.#inner.check?.();
+      if (asked !== undefined) await asked;
+    } catch (error) {
+      await this.rollback().catch(() => undefined);
+      throw new RolledBack(error);
+    }
+    try {
+      return await folding.close(this.#connection, this.#closing);
+    } catch (error) {
+      if (!(error instanceof StatementRefused)) {
+        this.broken = true;
+        throw error;
+      }
+      await this.rollback().catch(() => undefined);
+      throw new RolledBack(this.#judged(error));
+    }
+  }
+
+  /** Where it is not known which statement it was, whoever recognises the error has it. */
+  #judged({ place, cause }: StatementRefused): unknown {
+    const judges = place === undefined ? this.#closing : this.#closing.slice(place, place + 1);
+    return judges.reduce((error, { judge }) => judge?.(error) ?? error, cause);
+  }
+}
+
+/** Tells a failed commit from a failed body. */
+function failureOfCommit(error: unknown): unknown {
+  // Known to be undone, by the server's own word.
+  if (error instanceof IchidoError) return error;
+  if (error instanceof RolledBack) return error.reason;
+  return new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
+}
+
+/** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
+export function pooledTransactions<Connection>(parts: PooledParts<Connection>): TransactionRunner<Connection> {
+  return {
+    dialect: parts.dialect,
+    ...(parts.requireCommitted === undefined ? {} : { refusesAborted: true }),
+    async run<Value>(
+      fn: (tx: Connection, handle: TransactionHandle) => Promise<Value>,
+      options?: RunOptions,
+    ): Promise<Value> {
+      const connection = await parts.acquire();
+      const lent = new Lent(parts, connection);
+      const waits = parts.folding !== undefined && options?.opensByHandle === true;
+      try {
+        if (!waits) await lent.begin();
+        let value: Value;
+        try {
+          value = await fn(connection, lent.handle);
+        } catch (error) {
+          await lent.rollback().catch(() => undefined);
+          throw error;
+        } finally {
+          lent.over = true;
+        }
+        try {
+          await lent.commit();
+        } catch (error) {
+          throw failureOfCommit(error);
+        }
+        return value;
+      } finally {
+        parts.giveBack(connection, lent.broken);
+      }
+    },
+    ...(parts.folding && { ask: askOn(parts, parts.folding) }),
+  };
+}
+
+function askOn<Connection>(
+  parts: PooledParts<Connection>,
+  folding: Folding<Connection>,
+): NonNullable<TransactionRunner<Connection>["ask"]> {
+  return async (sql, values, options) => {
+    const connection = await parts.acquire();
+    let isAnswered = false;
+    try {
+      const result = await folding.ask(connection, { sql, values, ...options });
+      isAnswered = true;
+      return result;
+    } finally {
+      // After an error it may be lost, or not; a new one costs little.
+      parts.giveBack(connection, !isAnswered);
+    }
+  };
+}
