@@ -9,13 +9,17 @@ import { postgresStore } from "ichido/postgres";
 import { sqliteStore } from "ichido/sqlite";
 import { nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
 import type { TransactionRunner } from "ichido/transactions";
-import { Pool } from "pg";
+import { Pool, type PoolClient } from "pg";
 import { dbosWorkflows, type Workflows } from "./effects-dbos.ts";
 
 export interface Bed {
   readonly name: string;
   readonly store: Store;
   readonly runner: TransactionRunner<unknown>;
+  /** In the driver's own words, on the transaction that it is given. */
+  readonly business: Readonly<Record<"one insert" | "an order, two lines and their stock", (tx: unknown) => unknown>>;
+  /** Between BEGIN and COMMIT, with nothing but the driver. */
+  byHand(business: (tx: unknown) => unknown): Promise<void>;
   /** One row under a key of its own, committed. */
   keyedInsert(): Promise<unknown>;
   dbos?(stepsEach: number): Promise<Workflows>;
@@ -23,7 +27,39 @@ export interface Bed {
 }
 
 const poolMax = 8;
-export const stockRows = 1_000;
+const stockRows = 1_000;
+const anyStock = (): number => Math.floor(Math.random() * stockRows);
+
+function postgresBusiness(): Bed["business"] {
+  const order = "INSERT INTO orders (id, amount) VALUES ($1, $2)";
+  const line = "INSERT INTO order_lines (order_id, line, amount) VALUES ($1, $2, $3)";
+  const stock = "UPDATE stock SET left_over = left_over - 1 WHERE id = $1";
+  return {
+    "one insert": (tx) => (tx as PoolClient).query(order, [randomUUID(), 1_999]),
+    async "an order, two lines and their stock"(tx) {
+      const client = tx as PoolClient;
+      const id = randomUUID();
+      await client.query(order, [id, 1_999]);
+      for (const number of [1, 2]) await client.query(line, [id, number, 999]);
+      await client.query(stock, [anyStock()]);
+    },
+  };
+}
+
+function sqliteBusiness(database: DatabaseSync): Bed["business"] {
+  const order = database.prepare("INSERT INTO orders (id, amount) VALUES (?, ?)");
+  const line = database.prepare("INSERT INTO order_lines (order_id, line, amount) VALUES (?, ?, ?)");
+  const stock = database.prepare("UPDATE stock SET left_over = left_over - 1 WHERE id = ?");
+  return {
+    "one insert": () => order.run(randomUUID(), 1_999),
+    "an order, two lines and their stock"() {
+      const id = randomUUID();
+      order.run(id, 1_999);
+      for (const number of [1, 2]) line.run(id, number, 999);
+      stock.run(anyStock());
+    },
+  };
+}
 
 export async function postgresBed(server: string, options: { readonly prepare?: false } = {}): Promise<Bed> {
   const admin = new Pool({ connectionString: server, max: 1 });
@@ -50,6 +86,17 @@ export async function postgresBed(server: string, options: { readonly prepare?: 
     name: options.prepare === false ? "PostgreSQL, nothing prepared" : "PostgreSQL",
     store,
     runner: pgTransactions(pool),
+    business: postgresBusiness(),
+    async byHand(business) {
+      const client = await pool.connect();
+      try {
+        await client.query("BEGIN");
+        await business(client);
+        await client.query("COMMIT");
+      } finally {
+        client.release();
+      }
+    },
     keyedInsert: () =>
       pool.query("INSERT INTO orders (id, amount) VALUES ($1, $2) ON CONFLICT DO NOTHING", [randomUUID(), 1_999]),
     // Once: it is one per process, and knows nothing of how our statements travel.
@@ -78,6 +125,12 @@ export async function sqliteBed(): Promise<Bed> {
     name: "SQLite",
     store,
     runner: nodeSqliteTransactions(database),
+    business: sqliteBusiness(database),
+    async byHand(business) {
+      database.exec("BEGIN IMMEDIATE");
+      business(database);
+      database.exec("COMMIT");
+    },
     keyedInsert: async () => insert.run(randomUUID(), 1_999),
     async close() {
       await store.close();
