@@ -110,7 +110,7 @@ export async function postgresBed(server: string, options: { readonly prepare?: 
   };
 }
 
-export async function sqliteBed(): Promise<Bed> {
+export async function sqliteBed(options: { readonly shareCommits?: true } = {}): Promise<Bed> {
   const folder = mkdtempSync(join(tmpdir(), "ichido-bench-"));
   const database = new DatabaseSync(join(folder, "shop.db"));
   const store = sqliteStore(database);
@@ -122,9 +122,9 @@ export async function sqliteBed(): Promise<Bed> {
   for (let id = 0; id < stockRows; id += 1) stock.run(id);
   const insert = database.prepare("INSERT INTO orders (id, amount) VALUES (?, ?) ON CONFLICT DO NOTHING");
   return {
-    name: "SQLite",
+    name: options.shareCommits === true ? "SQLite, shared commits" : "SQLite",
     store,
-    runner: nodeSqliteTransactions(database),
+    runner: nodeSqliteTransactions(database, options),
     business: sqliteBusiness(database),
     async byHand(business) {
       database.exec("BEGIN IMMEDIATE");

@@ -132,7 +132,13 @@ async function measureTransactions(
   }
 }
 
-for (const open of [() => postgresBed(server), () => postgresBed(server, { prepare: false }), sqliteBed]) {
+const beds = [
+  () => postgresBed(server),
+  () => postgresBed(server, { prepare: false }),
+  () => sqliteBed(),
+  () => sqliteBed({ shareCommits: true }),
+];
+for (const open of beds) {
   const bed = await open();
   const ichido = ichidoOn(bed);
   try {

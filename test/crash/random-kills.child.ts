@@ -16,7 +16,11 @@ const [, , dialect, url = "", providerUrl = "", prefix = "", ...rest] = process.
 const [seed = "", defect = "none", amountBase = "", lanes = ""] = rest;
 const random = randomFrom(Number(seed));
 const faults = faultsFromEnv();
-const side = spoilt(openSide(dialect as TransactionHandle["dialect"], url), defect as Defect, faults);
+const side = spoilt(
+  openSide(dialect as TransactionHandle["dialect"], url, { shareCommits: Math.random() < 0.5 }),
+  defect as Defect,
+  faults,
+);
 const shop = caller(side, { leaseMs, ...(faults === undefined ? {} : { faults }) });
 let begun = 0;
 

@@ -9,6 +9,7 @@ import { sqliteStore } from "ichido/sqlite";
 import type { SqliteDatabase } from "ichido/sqlite";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
+import type { SqliteTransactionsOptions } from "ichido/transactions";
 import { openSide } from "./sides.ts";
 import type { Side } from "./sides.ts";
 import { freshDatabase, mariadbUrl, postgresUrl } from "../support/services.ts";
@@ -99,6 +100,7 @@ export async function mariadbBench(): Promise<Bench> {
  */
 export async function sqliteBench(
   open: (file: string) => SqliteDatabase & { close(): unknown } = (file) => new DatabaseSync(file, { timeout: 5_000 }),
+  options: SqliteTransactionsOptions = {},
 ): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), "ichido-effects-"));
   const file = join(folder, "shop.db");
@@ -109,7 +111,7 @@ export async function sqliteBench(
   return {
     dialect: "sqlite",
     url: file,
-    side: () => openSide("sqlite", file),
+    side: () => openSide("sqlite", file, options),
     effects: async (name) =>
       namesOf(
         outside

@@ -5,7 +5,7 @@ import { mysqlStore } from "ichido/mysql";
 import { postgresStore } from "ichido/postgres";
 import { sqliteStore } from "ichido/sqlite";
 import { mysql2Transactions, nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
-import type { TransactionRunner } from "ichido/transactions";
+import type { SqliteTransactionsOptions, TransactionRunner } from "ichido/transactions";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 
@@ -26,7 +26,11 @@ export async function addEffect(handle: TransactionHandle, name: string, once: s
   await handle.execute(sql, [name, once]);
 }
 
-export function openSide(dialect: TransactionHandle["dialect"], url: string): Side {
+export function openSide(
+  dialect: TransactionHandle["dialect"],
+  url: string,
+  sqliteOptions: SqliteTransactionsOptions = {},
+): Side {
   if (dialect === "postgres") {
     const pool = new Pool({ connectionString: url, max: 10 });
     pool.on("error", () => {});
@@ -52,5 +56,5 @@ export function openSide(dialect: TransactionHandle["dialect"], url: string): Si
     await store.close();
     database.close();
   };
-  return { store, runner: nodeSqliteTransactions(database), connections: () => 1, close };
+  return { store, runner: nodeSqliteTransactions(database, sqliteOptions), connections: () => 1, close };
 }

@@ -9,6 +9,9 @@ import { drivers } from "../stores/sqlite-files.ts";
 
 interface Side {
   readonly run: <Value>(fn: () => Value | Promise<Value>) => Promise<Value>;
+  /** Of a runner that does not share. */
+  readonly runAlone: <Value>(fn: () => Value | Promise<Value>) => Promise<Value>;
+  readonly prepare: (sql: string) => { iterate(): Iterator<unknown>; all(): unknown[] };
   readonly exec: (sql: string) => unknown;
   /** BEGIN, SAVEPOINT, COMMIT and their like, in the order in which they were said. */
   readonly words: string[];
@@ -34,8 +37,8 @@ function listen(database: { prepare(sql: string): { run(...values: never[]): unk
 }
 
 const runners = {
-  "node:sqlite": (database: unknown) => nodeSqliteTransactions(database as never),
-  "better-sqlite3": (database: unknown) => betterSqlite3Transactions(database as never),
+  "node:sqlite": (database: unknown, options: object) => nodeSqliteTransactions(database as never, options),
+  "better-sqlite3": (database: unknown, options: object) => betterSqlite3Transactions(database as never, options),
 } as const;
 
 const closers: (() => void)[] = [];
@@ -52,10 +55,13 @@ function open(name: keyof typeof drivers): Side {
   const said: string[] = [];
   const database = drivers[name](file);
   listen(database as never, said);
-  const runner = runners[name](database);
+  const runner = runners[name](database, { shareCommits: true });
+  const aloof = runners[name](database, {});
   const count = other.prepare("SELECT id FROM orders ORDER BY id");
   const side: Side = {
     run: (fn) => runner.run(async () => fn()),
+    runAlone: (fn) => aloof.run(async () => fn()),
+    prepare: (sql) => database.prepare(sql) as never,
     exec: (sql) => database.exec(sql),
     words: said,
     seen: () => count.all().map((row) => Number(row["id"])),
@@ -87,6 +93,53 @@ describe.each(Object.keys(drivers) as (keyof typeof drivers)[])("transactions in
     const behind = ["SAVEPOINT", "RELEASE"];
     expect(side.words).toEqual(["BEGIN IMMEDIATE", ...behind, ...behind, ...behind, "COMMIT"]);
     expect(seenAtEnd).toEqual([1, 2, 3, 4].map(() => [1, 2, 3, 4]));
+  });
+
+  it("nobody shares who was not asked to, nor with those who were", async () => {
+    const side = open(name);
+    const first = side.runAlone(insert(side, 1));
+    const second = side.runAlone(async () => {
+      // A function may wait for another transaction's end.
+      await first;
+      insert(side, 2)();
+    });
+    await Promise.all([first, second, side.run(insert(side, 3)), side.runAlone(insert(side, 4))]);
+    expect(side.words).toEqual([1, 2, 3, 4].flatMap(() => ["BEGIN IMMEDIATE", "COMMIT"]));
+    expect(side.seen()).toEqual([1, 2, 3, 4]);
+  });
+
+  it("one that fails for what another wrote is told so only if that was committed", async () => {
+    const side = open(name);
+    side.exec("PRAGMA foreign_keys = ON");
+    side.exec("CREATE TABLE lines (order_id integer REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED)");
+    const taken = (): void => {
+      if (side.prepare("SELECT 1 FROM orders").all().length > 0) throw new RangeError("taken");
+    };
+    const ends = await settled([
+      side.run(insert(side, 1)),
+      side.run(taken),
+      side.run(() => side.exec("INSERT INTO lines VALUES (77)")),
+    ]);
+    expect(ends).toEqual(["CommitFailed", "CommitFailed", "CommitFailed"]);
+    expect(side.seen()).toEqual([]);
+  });
+
+  it("a statement that its function left open fails that function, and hangs nobody", async () => {
+    const side = open(name);
+    const writes = "INSERT INTO orders VALUES (5), (6) RETURNING id";
+    let left: Iterator<unknown> | undefined;
+    const ends = await settled([
+      side.run(() => {
+        insert(side, 1)();
+        left = side.prepare(name === "node:sqlite" ? writes : "SELECT 1 UNION SELECT 2").iterate();
+        left.next();
+      }),
+      side.run(insert(side, 2)),
+    ]);
+    expect(ends[0]).toBe("CommitFailed");
+    left?.return?.();
+    await side.run(insert(side, 9));
+    expect(side.seen()).toEqual(ends[1] === "done" ? [2, 9] : [9]);
   });
 
   it("one alone commits at once, without a savepoint", async () => {

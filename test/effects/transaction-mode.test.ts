@@ -1,5 +1,8 @@
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sqliteStore } from "ichido/sqlite";
 import { createFaultProxy } from "ichido/testing";
+import { nodeSqliteTransactions } from "ichido/transactions";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describe } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -267,7 +270,116 @@ function suite(make: () => Promise<Bench>): void {
   });
 }
 
-describe("transaction mode on SQLite", () => suite(sqliteBench));
+describe("transaction mode on SQLite", () => suite(() => sqliteBench()));
+
+test("an attempt that was undone is not taken for the one that came after it in the same moment", async () => {
+  const bench = await sqliteBench();
+  const database = new DatabaseSync(bench.url);
+  const store = sqliteStore(database, { nowMs: () => 1_800_000_000_000 });
+  const side = { store, runner: nodeSqliteTransactions(database), connections: () => 1, close: async () => {} };
+  const [one, two] = [caller(side), caller(side)];
+  try {
+    const [first, second] = await Promise.all([
+      one.ask(
+        "moment",
+        async (context) => {
+          await context.transaction(async (_tx, handle) => {
+            await addEffect(handle, "undone");
+            database.exec("ROLLBACK");
+            return { status: 201, body: { name: "undone" } };
+          });
+          return { status: 201 };
+        },
+        mode,
+      ),
+      two.ask("moment", writing("kept"), mode),
+    ]);
+    expect(await bench.effects()).toEqual(["kept"]);
+    expect([first.text, second.text]).toEqual(['{"name":"kept"}', '{"name":"kept"}']);
+  } finally {
+    await Promise.all([one.ichido.close(), two.ichido.close()]);
+    await store.close();
+    database.close();
+    await bench.close();
+  }
+});
+
+describe("transaction mode on SQLite with shared commits", () => {
+  suite(() => sqliteBench(undefined, { shareCommits: true }));
+
+  /** Fails at the commit that it shares with those before it. */
+  const spoiling: Handler = async (context) => {
+    await context.transaction(async (_tx, handle) => {
+      await handle.execute("INSERT INTO orphans VALUES (77)", []);
+      return { status: 201 };
+    });
+    return { status: 201 };
+  };
+
+  async function spoiled(work: (one: Caller, two: Caller, bench: Bench) => Promise<void>): Promise<void> {
+    const bench = await sqliteBench(undefined, { shareCommits: true });
+    const side = bench.side();
+    const [one, two] = [caller(side), caller(side)];
+    await side.runner.run(async (_tx, handle) => {
+      await handle.execute("CREATE TABLE parents (id integer PRIMARY KEY)", []);
+      await handle.execute(
+        "CREATE TABLE orphans (parent integer REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",
+        [],
+      );
+    });
+    // What was slow at first is over, and commits are shared again.
+    await sleep(1_100);
+    try {
+      await work(one, two, bench);
+    } finally {
+      await Promise.all([one.ichido.close(), two.ichido.close()]);
+      await side.close();
+      await bench.close();
+    }
+  }
+
+  test("nobody is given an answer that is not committed yet, and may never be", async () => {
+    await spoiled(async (one, two, bench) => {
+      const [first, second, third] = await Promise.all([
+        one.ask("k", writing("first"), mode),
+        two.ask("k", writing("second"), mode),
+        one.ask("bad", spoiling, mode),
+      ]);
+      const effects = [...(await bench.effects("first")), ...(await bench.effects("second"))];
+      for (const { status, text } of [first, second]) {
+        if (status === 201) expect(effects).toEqual([(JSON.parse(text) as { name: string }).name]);
+        else expect(status).toBe(503);
+      }
+      expect(third.status).toBe(503);
+      const retry = await one.ask("k", writing("first"), mode);
+      expect(retry.status).toBe(201);
+    });
+  });
+
+  test("a refusal that rests on what was undone is not kept", async () => {
+    await spoiled(async (one, _two, bench) => {
+      const buying =
+        (name: string): Handler =>
+        async (context) => {
+          await context.transaction(async (_tx, handle) => {
+            const { rows } = await handle.execute("SELECT name FROM effects WHERE name IN ('ann', 'bob')", []);
+            if (rows.length > 0) return { status: 409, body: { sold: rows[0]?.["name"] } };
+            await addEffect(handle, name);
+            return { status: 201 };
+          });
+          return { status: 201 };
+        };
+      const [ann, bob] = await Promise.all([
+        one.ask("ann", buying("ann"), mode),
+        one.ask("bob", buying("bob"), mode),
+        one.ask("bad", spoiling, mode),
+      ]);
+      expect([ann.status, bob.status]).toEqual([503, 503]);
+      expect(await bench.effects("ann")).toEqual([]);
+      expect((await one.ask("bob", buying("bob"), mode)).status).toBe(201);
+    });
+  });
+});
 
 describeWith("postgres", "transaction mode on PostgreSQL", () => {
   suite(postgresBench);
@@ -314,6 +426,85 @@ describeWith("postgres", "transaction mode on PostgreSQL", () => {
       expect((await other.ask("apart", writing("apart"), mode)).replayed).toBe(true);
       await other.ichido.close();
       await another.close();
+    });
+  });
+
+  test.each(["repeatable read", "serializable"])(
+    "replays at once do not stand in each other's way under %s",
+    async (level) => {
+      const bench = await postgresBench();
+      const side = bench.side(
+        `${bench.url}?options=${encodeURIComponent(`-c default_transaction_isolation=${level.replace(" ", "\\ ")}`)}`,
+      );
+      const shops = Array.from({ length: 4 }, () => caller(side));
+      try {
+        await Promise.all(shops.slice(0, 1).map((each) => each.ask("once", writing("once"), mode)));
+        const replays = await Promise.all(
+          Array.from({ length: 10 }, () => shops)
+            .flat()
+            .map((each) => each.ask("once", writing("once"), mode)),
+        );
+        expect(new Set(replays.map(({ status, replayed }) => `${status} ${replayed}`))).toEqual(new Set(["201 true"]));
+        expect(await bench.effects("once")).toEqual(["once"]);
+      } finally {
+        await Promise.all(shops.map((each) => each.ichido.close()));
+        await side.close();
+        await bench.close();
+      }
+    },
+  );
+
+  test("an attempt whose connection is lost does not stand in the way of a duplicate that waited for it", async () => {
+    await through(async (shop, bench, proxy) => {
+      const another = bench.side();
+      const other = caller(another);
+      for (let round = 0; round < 5; round += 1) {
+        const key = `bystander-${round}`;
+        await shop.ask(`warm-${round}`, writing("warm"), mode);
+        const begun = Promise.withResolvers<void>();
+        const gate = Promise.withResolvers<void>();
+        proxy.cut({ direction: "to-server", pattern: "COMMIT", place: "before" });
+        const first = shop.ask(
+          key,
+          async (context) => {
+            begun.resolve();
+            await gate.promise;
+            return writing(key)(context);
+          },
+          mode,
+        );
+        await begun.promise;
+        const second = other.ask(key, writing(key), mode);
+        await sleep(50);
+        gate.resolve();
+        const answers = await Promise.all([first, second]);
+        expect(answers[1]?.status).toBe(201);
+        expect([201, 503]).toContain(answers[0]?.status);
+        expect(await bench.effects(key)).toEqual([key]);
+      }
+      await other.ichido.close();
+      await another.close();
+    });
+  });
+
+  test("a handler that rolls back and begins anew by itself gets no answer kept for writes that are gone", async () => {
+    await through(async (shop, bench) => {
+      const answer = await shop.ask(
+        "own-end",
+        async (context) => {
+          await context.transaction(async (tx, handle) => {
+            await addEffect(handle, "own-end");
+            await (tx as { query(sql: string): Promise<unknown> }).query("ROLLBACK AND CHAIN");
+            return { status: 201 };
+          });
+          return { status: 201 };
+        },
+        mode,
+      );
+      expect(answer.status).toBe(503);
+      expect(await bench.effects("own-end")).toEqual([]);
+      expect((await shop.ask("own-end", writing("own-end"), mode)).replayed).toBe(false);
+      expect(await bench.effects("own-end")).toEqual(["own-end"]);
     });
   });
 

@@ -59,8 +59,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   core: [],
   http: ["core"],
   adapters: ["core", "http"],
-  stores: ["core"],
-  transactions: ["core"],
+  drivers: ["core"],
+  stores: ["core", "drivers"],
+  transactions: ["core", "drivers"],
   guards: ["core", "http"],
   client: ["core"],
 };

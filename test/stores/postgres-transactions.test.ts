@@ -237,6 +237,18 @@ describe("postgres, in the caller's transaction", () => {
       expect(rows).toEqual([{ lock_timeout: "0" }]);
     });
 
+    it("tables of another prefix in the same database are waited for by nobody here", async () => {
+      const neighbours = postgresStore(life.pool, { tablePrefix: "neighbour_" });
+      await neighbours.migrate();
+      await inTransaction(async (handle) => {
+        await life.store.claim(request("namesake", "a"), handle);
+        const other = await inTransaction((second) =>
+          neighbours.claim(request("namesake", "b", { waitMs: 100 }), second),
+        );
+        expect(other.outcome).toBe("granted");
+      }, "rollback");
+    });
+
     it("the store says that it can", () => {
       expect(life.store.capabilities).toMatchObject({ transactions: "postgres", transactionMode: true });
       expect(pgTransactions(life.pool).dialect).toBe("postgres");

@@ -197,10 +197,14 @@ end
 -- function: ichido_claim_free(of_key text, of_scope bytea, lock_ms integer) with enable_seqscan=off
 
 declare
-  lock_id bigint := hashtextextended(of_key || encode(of_scope, 'hex'), 0);
+  lock_id bigint := hashtextextended(of_key || encode(of_scope, 'hex'), 'ichido_records'::regclass::oid::bigint);
   former_timeout text;
 begin
   if not pg_try_advisory_xact_lock(lock_id) then
+    perform from ichido_records r where r.key = of_key and r.scope_hash = of_scope;
+    if found then
+      return null;
+    end if;
     former_timeout := current_setting('lock_timeout');
     perform set_config('lock_timeout', lock_ms::text, true);
     perform pg_advisory_xact_lock(lock_id);

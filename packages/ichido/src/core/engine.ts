@@ -98,7 +98,7 @@ export function createEngine<Native>(
   }
 
   /** The fence was lost: what the record says now is the answer, not what the late attempt made. */
-  async function truthOf(ask: Ask<Native>): Promise<NeutralResponse> {
+  async function truthOf(ask: Ask<Native>, isUndone = false): Promise<NeutralResponse> {
     const { identity, route } = ask;
     try {
       const record = await calls.find(identity);
@@ -106,6 +106,8 @@ export function createEngine<Native>(
       if (record?.state === "processing" && (record.leaseLeftMs ?? 0) > 0) {
         return refusals.inFlight(route, identity, record.leaseLeftMs ?? 0);
       }
+      // Nothing was left of the late attempt, nor of the one that stood in its way: the next one may run.
+      if (isUndone && (record === undefined || record.state === "failed")) return unavailable(undefined);
       return refusals.unknown(route, identity, {});
     } catch (error) {
       return unavailable(error);
@@ -297,7 +299,7 @@ export function createEngine<Native>(
           executionMs: settings.executionMs,
           newOwner,
           requestFor,
-          truth: truthOf,
+          truth: (ask) => truthOf(ask, true),
           unavailable: () => unavailable(undefined),
           rulingOf,
         });

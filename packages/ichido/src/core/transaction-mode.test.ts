@@ -168,6 +168,23 @@ describe("transaction mode", () => {
     expect(problemIn(await waiting)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
+  it("a runner that throws at once leaves its key free", async () => {
+    const { store, runner } = database({});
+    let failures = 1;
+    const throwing: TransactionRunner<string> = {
+      ...runner,
+      run(fn, options) {
+        if (failures-- > 0) throw new Error("no such pool");
+        return runner.run(fn, options);
+      },
+    };
+    const { ask } = bed({ transactions: throwing, leaseMs: 60_000 }, (clock) =>
+      store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+    );
+    expect(responseOf(await ask({ route })).status).toBe(503);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
   it("a lost commit answer is resolved by asking: committed means the answer is sent", async () => {
     const { ask } = transactional({ commit: "lost-after" });
     expect(await answer(executionOf(await ask({ route })))).toEqual({ kind: "send", addHeaders: [] });

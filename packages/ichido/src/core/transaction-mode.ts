@@ -17,7 +17,7 @@ import { FenceLost } from "./steps.ts";
 import type { Grant } from "./execution.ts";
 import type { Claim, ClaimRequest, ClaimResult, CompleteRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
-import type { TransactionRunner } from "./transaction.ts";
+import { CommitFailed, type TransactionRunner } from "./transaction.ts";
 import { createAttempt, type OpenAttempt } from "./transaction-attempt.ts";
 
 type Fate = "committed" | "lost" | "failed" | "unknown";
@@ -73,49 +73,75 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   const turns = new Map<string, Promise<void>>();
 
   /**
-   * The commit's answer was lost, or the transaction broke: a claim with the same owner tells. It waits for a record that
-   * is being committed. A grant proves that nothing of the transaction is left, and never will be: there is a record now,
-   * and a COMMIT that is still on its way has one to write before it.
+   * The commit's answer was lost, or the transaction broke: a claim with the same owner, on a transaction of its own, waits
+   * for whatever is left of it and tells. A grant proves that nothing is left and never will be.
    */
   async function fateOf(ask: Ask<Native>, claim: Claim, refusal: StoredResponse | undefined): Promise<Fate> {
     for (let asks = 1; ; asks += 1) {
-      const result = await calls.claim(parts.requestFor(ask, claim.owner));
-      if (result.outcome === "completed") return result.fence === claim.fence ? "committed" : "lost";
-      if (result.outcome === "granted") return undone({ ...claim, fence: result.fence }, refusal);
-      if (result.outcome !== "processing" || asks >= asksMax) return "unknown";
+      const seen = await askAgain(ask, claim.owner, refusal);
+      if (seen === "completed") {
+        // By its owner: a fence that was never committed may have been given again.
+        return (await calls.find(ask.identity))?.owner === claim.owner ? "committed" : "lost";
+      }
+      if (seen !== "processing") return seen;
+      if (asks >= asksMax) return "unknown";
       await sleep(environment, askPauseMs * asks);
     }
   }
 
-  async function undone(claim: Claim, refusal: StoredResponse | undefined): Promise<Fate> {
-    if (refusal !== undefined) {
-      return (await calls.complete({ ...claim, response: refusal })) === "ok" ? "committed" : "lost";
+  /** Leaves nothing behind but the refusal, where one is to be kept. */
+  async function askAgain(
+    ask: Ask<Native>,
+    owner: OwnerToken,
+    refusal: StoredResponse | undefined,
+  ): Promise<Fate | "completed" | "processing"> {
+    const request = parts.requestFor(ask, owner, waitMsOf(ask));
+    let seen: Fate | "completed" | "processing" = "committed";
+    try {
+      await parts.runner.run(async (_tx, handle) => {
+        const grant = await calls.claim(request, handle);
+        if (grant.outcome === "granted" && refusal !== undefined) {
+          const claim = { identity: ask.identity, owner, fence: grant.fence };
+          const fenced = await calls.complete(completionOf(claim, refusal, grant, request), handle);
+          if (fenced === "stale") throw new FenceLost("another attempt owns this key");
+          return;
+        }
+        if (grant.outcome === "granted") seen = "failed";
+        else seen = grant.outcome === "completed" || grant.outcome === "processing" ? grant.outcome : "unknown";
+        throw new RolledBack("it was only asked");
+      }, opens);
+      return seen;
+    } catch (error) {
+      if (error instanceof RolledBack) return seen;
+      if (error instanceof FenceLost) return "lost";
+      throw error;
     }
-    await calls.release(claim);
-    return "failed";
   }
 
   function open(ask: Ask<Native>, id: string): Promise<Ruling> {
     const ruled = Promise.withResolvers<Ruling>();
     const request = parts.requestFor(ask, parts.newOwner(), waitMsOf(ask));
-    turns.set(id, transact(ask, id, request, ruled));
+    const turn = { id, over: false };
+    const work = transact(ask, turn, request, ruled);
+    if (!turn.over) turns.set(id, work);
     return ruled.promise;
   }
 
   async function transact(
     ask: Ask<Native>,
-    id: string,
+    turn: { readonly id: string; over: boolean },
     request: ClaimRequest,
     ruled: PromiseWithResolvers<Ruling>,
   ): Promise<void> {
     let attempt: OpenAttempt | undefined;
     let answer: StoredResponse | undefined;
+    let refusal: Ruling | undefined;
     try {
       await parts.runner.run(async (tx, handle) => {
         const grant = await calls.claim(request, handle);
         if (grant.outcome !== "granted") {
-          ruled.resolve(parts.rulingOf(ask, grant));
-          return;
+          refusal = parts.rulingOf(ask, grant);
+          throw new RolledBack("there is nothing to commit");
         }
         attempt = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });
         if (faults !== undefined) await faults("before-handler");
@@ -133,10 +159,13 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
       if (faults !== undefined) await faults("after-commit");
       attempt?.finish("committed");
     } catch (error) {
-      if (attempt?.execution.started !== true) ruled.reject(error as Error);
+      // Not before the end: a transaction that is shared may show what is not committed yet.
+      if (refusal !== undefined && error instanceof RolledBack) ruled.resolve(refusal);
+      else if (attempt?.execution.started !== true) ruled.reject(error as Error);
       if (attempt !== undefined) await ended(ask, attempt, error, answer);
     } finally {
-      turns.delete(id);
+      turn.over = true;
+      turns.delete(turn.id);
     }
   }
 
@@ -152,7 +181,9 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     }
     // A refusal speaks of no writes, so it stays true when they are gone: the usual way there is a statement that violated
     // a constraint, for which PostgreSQL makes the whole transaction pay.
-    const speaksOfNoWrites = error instanceof Undone || (answer !== undefined && answer.status >= 400);
+    const hasSeenOthers = error instanceof CommitFailed && error.shared;
+    const speaksOfNoWrites =
+      !hasSeenOthers && (error instanceof Undone || (answer !== undefined && answer.status >= 400));
     try {
       const fate =
         error instanceof FenceLost ? "lost" : await fateOf(ask, attempt.claim, speaksOfNoWrites ? answer : undefined);

@@ -56,4 +56,10 @@ export interface RunOptions {
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */
 export class CommitFailed extends Error {
   override readonly name: string = "CommitFailed";
+  /** The transaction was shared: the function has seen what others wrote in it, so not even its refusals hold. */
+  readonly shared: boolean;
+  constructor(message: string, { shared = false, ...options }: ErrorOptions & { readonly shared?: boolean } = {}) {
+    super(message, options);
+    this.shared = shared;
+  }
 }

@@ -17,6 +17,7 @@ export {
   nodeSqliteTransactions,
   type BetterSqlite3Database,
   type NodeSqliteDatabase,
+  type SqliteTransactionsOptions,
 } from "./sqlite.ts";
 export { fromTypeorm, typeormTransactions } from "./typeorm.ts";
 export {

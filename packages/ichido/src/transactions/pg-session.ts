@@ -9,19 +9,18 @@ import type { TransactionResult } from "../core/transaction.ts";
 import type { Statement } from "./pooled.ts";
 import {
   BatchError,
+  forgetPrepared,
+  namedRows,
+  saysForgotten,
   sendBatch,
+  takesBatches,
   type Answer,
   type BatchClient,
   type BatchStatement,
-  type Prepared,
-} from "./pg-batch.ts";
+} from "../drivers/pg-batch.ts";
 
 interface Queries {
   query(text: string): Promise<{ readonly rows: readonly unknown[] }>;
-}
-
-interface JsClient extends BatchClient {
-  readonly processID: number;
 }
 
 export interface PgSession {
@@ -37,17 +36,6 @@ export interface PgSession {
   close(statements: readonly Statement[]): Promise<string>;
 }
 
-/** The clients of `pg` itself. Those of `pg-native` have no such connection; those that pipeline refuse batches. */
-function takesBatches(client: object): client is JsClient {
-  const { connection, pipeline, processID, getTypeParser } = client as Readonly<Record<string, unknown>>;
-  return (
-    typeof Reflect.get(Object(connection), "parsedStatements") === "object" &&
-    typeof getTypeParser === "function" &&
-    typeof processID === "number" &&
-    pipeline !== true
-  );
-}
-
 const names = new Map<string, string>();
 
 function nameOf(text: string): string {
@@ -61,16 +49,16 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** No such prepared statement; one of that name exists; its rows have another shape since a migration. */
-const forgotten: ReadonlySet<unknown> = new Set(["26000", "42P05", "0A000"]);
-
 function isForgotten(error: unknown): boolean {
-  return error instanceof BatchError && forgotten.has(Reflect.get(Object(error.cause), "code"));
+  return error instanceof BatchError && saysForgotten(error.cause);
 }
 
-function createSession(client: JsClient & Queries, isDirect: boolean): PgSession {
+function resultOf(answer: Answer): TransactionResult {
+  return { rows: namedRows(answer), affected: answer.affected };
+}
+
+function createSession(client: BatchClient & Queries, isDirect: boolean): PgSession {
   let direct = isDirect;
-  const prepared: Prepared = new Map();
 
   const named = ({ sql, values, frequent }: Statement): BatchStatement => ({
     text: sql,
@@ -82,7 +70,7 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
   /** Somebody has thrown away what was prepared (DISCARD ALL): from now on without. */
   function forget(): void {
     direct = false;
-    prepared.clear();
+    forgetPrepared(client);
   }
 
   /** What a failed batch means, besides its error. */
@@ -91,8 +79,7 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
     return error;
   }
 
-  const send = (statements: readonly BatchStatement[]): Promise<readonly Answer[]> =>
-    sendBatch(client, prepared, statements);
+  const send = (statements: readonly BatchStatement[]): Promise<readonly Answer[]> => sendBatch(client, statements);
 
   /** The answer to the statement at that place, and the server's own error. */
   function once(statements: readonly BatchStatement[], place: number): Promise<Answer> {
@@ -127,10 +114,10 @@ function createSession(client: JsClient & Queries, isDirect: boolean): PgSession
     get direct() {
       return direct;
     },
-    run: (statement) => once([named(statement)], 0),
-    ask: (statement) => twice(() => [named(statement)], 0),
+    run: (statement) => once([named(statement)], 0).then(resultOf),
+    ask: (statement) => twice(() => [named(statement)], 0).then(resultOf),
     begin: () => twice(() => [plain("BEGIN")], 0),
-    open: (statement) => twice(() => [plain("BEGIN"), named(statement)], 1),
+    open: (statement) => twice(() => [plain("BEGIN"), named(statement)], 1).then(resultOf),
     close: (statements) =>
       send([...statements.map(named), plain("COMMIT")]).then(
         (answers) => answerAt(answers, statements.length).tag,
@@ -145,7 +132,7 @@ type Sessions = WeakMap<object, Promise<PgSession> | PgSession>;
 const learnt: Sessions = new WeakMap();
 const unprepared: Sessions = new WeakMap();
 
-async function learn(client: JsClient & Queries): Promise<PgSession> {
+async function learn(client: BatchClient & Queries): Promise<PgSession> {
   const { rows } = await client.query("select pg_backend_pid() as pid");
   const session = createSession(client, Reflect.get(Object(rows[0]), "pid") === client.processID);
   learnt.set(client, session);
@@ -160,7 +147,7 @@ export function sessionOf(
   const known = (prepare === false ? unprepared : learnt).get(client);
   if (known !== undefined) return known;
   if (!takesBatches(client)) return undefined;
-  const queries = client as JsClient & Queries;
+  const queries = client as BatchClient & Queries;
   if (prepare === false) {
     const session = createSession(queries, false);
     unprepared.set(client, session);

@@ -8,7 +8,8 @@ import {
   type TransactionRunner,
 } from "./handle.ts";
 import { inLine } from "./literal.ts";
-import { BatchError, isFatal } from "./pg-batch.ts";
+import { hearErrors, hearErrorsOf } from "../drivers/pg-errors.ts";
+import { BatchError, isFatal } from "../drivers/pg-batch.ts";
 import { pooledTransactions, StatementRefused, type Folding, type Statement } from "./pooled.ts";
 import { sessionOf, type PgSession } from "./pg-session.ts";
 
@@ -27,27 +28,6 @@ interface LentPgClient extends PgClient {
 
 export interface PgPool<Client extends PgClient> {
   connect(): Promise<Client & { release(destroy?: boolean | Error): void }>;
-}
-
-interface Emitting {
-  on?(event: string, listener: (...told: never[]) => void): unknown;
-}
-
-const listenedTo = new WeakSet<object>();
-
-function listenOnce(emitter: Emitting, event: string, listener: (...told: never[]) => void): void {
-  if (listenedTo.has(emitter)) return;
-  listenedTo.add(emitter);
-  emitter.on?.(event, listener);
-}
-
-/**
- * A pool does not listen to the errors of clients that it has lent, and without a listener they end the process. From the
- * moment it lends, not from when the promise of a client is kept: its last word may come in between. The statement under
- * way, or the next one, fails with the same news.
- */
-function hearErrorsOf(pool: object): void {
-  listenOnce(pool, "acquire", (client: Emitting) => listenOnce(client, "error", () => undefined));
 }
 
 export interface PgOptions {
@@ -184,7 +164,7 @@ export function pgTransactions<Client extends PgClient>(
     acquire: () =>
       pool.connect().then((client) => {
         // A pool of another make may not tell when it lends.
-        listenOnce(client as Emitting, "error", () => undefined);
+        hearErrors(client);
         return client;
       }),
     statement: (client, sql) => client.query(sql),

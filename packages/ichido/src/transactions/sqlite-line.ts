@@ -1,11 +1,9 @@
 /**
  * Transactions on one SQLite connection, one after the other. Most of what a short one costs is the wait for the disk at
- * its commit, so those that wait in line share commits: the next one runs behind a savepoint of the same transaction, and
- * each is told of its end only after the commit that holds them all. One that fails is undone alone. Whoever finds nobody
- * waiting commits at once.
- *
- * The price is that a short one may wait for one slow one behind it, as it would have in front of it. After a slow one, and
- * after a commit that failed, everybody commits alone for a while.
+ * its commit, so those that may share commits: while another one waits in line, it runs behind a savepoint of the same
+ * transaction, and each is told of its end only after the commit that holds them all. One that fails is undone alone, and
+ * told after that commit as well, since it may have failed for what the others wrote. Whoever finds nobody waiting commits
+ * at once. After a slow one, and after a commit that failed, everybody commits alone for a while.
  */
 import { tellFree } from "../core/lent.ts";
 import { CommitFailed } from "../core/transaction.ts";
@@ -27,9 +25,12 @@ const sharedMsMax = 4;
 const slowMs = 5;
 const aloneMs = 1_000;
 
+const failed = "the commit was sent and its answer is an error or was lost";
+
 interface Shared {
-  /** Those that ended well and wait for the commit. */
+  /** How many have run in it. */
   size: number;
+  readonly shares: boolean;
   readonly openedMs: number;
   readonly commit: PromiseWithResolvers<void>;
 }
@@ -43,51 +44,62 @@ function isBusy(error: unknown): boolean {
 
 export class SqliteLine {
   readonly #connection: LineConnection;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: { readonly shares: boolean; resume(): void }[] = [];
   #taken = false;
   #heldFromMs = 0;
   #open: Shared | undefined;
   #aloneUntilMs = 0;
+  /** A transaction of ours could not even be undone: a statement of its function is still under way. */
+  #isLeft = false;
 
   constructor(connection: LineConnection) {
     this.#connection = connection;
   }
 
-  /** Commits when `fn` resolves, undoes it when it rejects. `busyMs`: how long another connection's write is waited for. */
-  async run<Value>(busyMs: number, fn: () => Promise<Value>): Promise<Value> {
+  /**
+   * Commits when `fn` resolves, undoes it when it rejects. `busyMs`: how long another connection's write is waited for.
+   * `shares`: it may share its commit with others that may.
+   */
+  async run<Value>(busyMs: number, shares: boolean, fn: () => Promise<Value>): Promise<Value> {
     if (!this.#taken) {
       this.#taken = true;
       this.#heldFromMs = performance.now();
     } else if (this.#waiting.length < queueMax) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await new Promise<void>((resume) => this.#waiting.push({ shares, resume }));
     } else {
       throw new Error(`more than ${queueMax} transactions wait for this connection`);
     }
     let shared: Shared;
-    let value: Value;
+    let end: { readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean };
     try {
-      shared = this.#open === undefined ? await this.#begin(busyMs) : this.#join(this.#open);
-      value = await this.#runIn(shared, fn);
+      shared = this.#join() ?? (await this.#begin(busyMs, shares));
+      end = await this.#runIn(shared, fn);
     } finally {
       this.#giveWay();
     }
-    await shared.commit.promise;
-    return value;
+    if ("value" in end) {
+      await shared.commit.promise;
+      return end.value;
+    }
+    if (!end.isFirst) await shared.commit.promise;
+    throw end.error;
   }
 
   #giveWay(): void {
     if (this.#open === undefined) tellFree(this.#connection.database);
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken = false;
-    else next();
+    else next.resume();
   }
 
   /** From the event loop, so that heartbeats go on whatever busy timeout the connection has. */
-  async #begin(busyMs: number): Promise<Shared> {
+  async #begin(busyMs: number, shares: boolean): Promise<Shared> {
     if (performance.now() - this.#heldFromMs > heldMsMax) {
       await new Promise((resolve) => setImmediate(resolve));
       this.#heldFromMs = performance.now();
     }
+    if (this.#isLeft && this.#connection.isInside) this.#connection.say("ROLLBACK");
+    this.#isLeft = false;
     const untilMs = performance.now() + busyMs;
     for (;;) {
       try {
@@ -98,46 +110,58 @@ export class SqliteLine {
       }
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
-    const shared: Shared = { size: 0, openedMs: performance.now(), commit: Promise.withResolvers() };
+    const openedMs = performance.now();
+    const shared: Shared = { size: 0, shares, openedMs, commit: Promise.withResolvers() };
     // Nobody may be left to hear of it.
     shared.commit.promise.catch(() => undefined);
     this.#open = shared;
     return shared;
   }
 
-  #join(shared: Shared): Shared {
-    this.#connection.say("SAVEPOINT ichido_member");
-    return shared;
-  }
-
-  async #runIn<Value>(shared: Shared, fn: () => Promise<Value>): Promise<Value> {
-    const startedMs = performance.now();
-    let value: Value;
+  #join(): Shared | undefined {
+    const shared = this.#open;
+    if (shared === undefined) return undefined;
     try {
-      value = await fn();
-    } catch (error) {
-      this.#undo(shared);
-      throw error;
-    } finally {
-      if (performance.now() - startedMs > slowMs) this.#aloneUntilMs = performance.now() + aloneMs;
+      this.#connection.say("SAVEPOINT ichido_member");
+      return shared;
+    } catch {
+      // A statement of somebody before is still under way.
+      this.#commit(shared);
+      return undefined;
     }
-    this.#keep(shared);
-    return value;
   }
 
-  #keep(shared: Shared): void {
+  async #runIn<Value>(
+    shared: Shared,
+    fn: () => Promise<Value>,
+  ): Promise<{ readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean }> {
+    const startedMs = performance.now();
+    const isFirst = shared.size === 0;
+    shared.size += 1;
+    let end: { readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean };
     try {
-      if (shared.size > 0) this.#connection.say("RELEASE ichido_member");
+      end = { value: await fn() };
+    } catch (error) {
+      end = { error, isFirst };
+    }
+    if (performance.now() - startedMs > slowMs) this.#aloneUntilMs = performance.now() + aloneMs;
+    if ("value" in end) this.#keep(shared, isFirst);
+    else this.#undo(shared, isFirst);
+    return end;
+  }
+
+  #keep(shared: Shared, isFirst: boolean): void {
+    try {
+      if (!isFirst) this.#connection.say("RELEASE ichido_member");
     } catch (error) {
       return this.#fail(shared, error);
     }
-    shared.size += 1;
     this.#commitUnlessAwaited(shared);
   }
 
-  #undo(shared: Shared): void {
+  #undo(shared: Shared, isFirst: boolean): void {
     try {
-      if (shared.size === 0) {
+      if (isFirst) {
         this.#open = undefined;
         this.#connection.say("ROLLBACK");
         return;
@@ -154,11 +178,15 @@ export class SqliteLine {
   #commitUnlessAwaited(shared: Shared): void {
     const nowMs = performance.now();
     const isAwaited =
-      this.#waiting.length > 0 &&
+      shared.shares &&
+      this.#waiting[0]?.shares === true &&
       shared.size < sharedMax &&
       nowMs - shared.openedMs < sharedMsMax &&
       nowMs >= this.#aloneUntilMs;
-    if (isAwaited && this.#connection.isInside) return;
+    if (!isAwaited || !this.#connection.isInside) this.#commit(shared);
+  }
+
+  #commit(shared: Shared): void {
     this.#open = undefined;
     try {
       this.#connection.say("COMMIT");
@@ -171,13 +199,14 @@ export class SqliteLine {
   /** What was not committed before is undone, for all of them. */
   #fail(shared: Shared, cause: unknown): void {
     this.#open = undefined;
-    if (shared.size > 1) this.#aloneUntilMs = performance.now() + aloneMs;
+    const isShared = shared.size > 1;
+    if (isShared) this.#aloneUntilMs = performance.now() + aloneMs;
     try {
       // A commit that failed may leave the transaction open, and the next one must not begin inside it.
       if (this.#connection.isInside) this.#connection.say("ROLLBACK");
     } catch {
-      // What came first says more.
+      this.#isLeft = true;
     }
-    shared.commit.reject(new CommitFailed("the commit was sent and its answer is an error or was lost", { cause }));
+    shared.commit.reject(new CommitFailed(failed, { cause, shared: isShared }));
   }
 }

@@ -120,8 +120,8 @@ export async function completeWhole(
   }
 }
 
-/** Raised by `complete_last`; a second record under one primary key. */
-const staleStates: ReadonlySet<string | undefined> = new Set(["IC001", "23505"]);
+/** Raised by `complete_last`; a second record under one primary key; another transaction than the one that asked. */
+const staleStates: ReadonlySet<string | undefined> = new Set(["IC001", "23505", "23502"]);
 
 function lostOr(error: unknown): unknown {
   return staleStates.has(sqlStateOf(error)) ? new FenceLost("another attempt owns this key", { cause: error }) : error;

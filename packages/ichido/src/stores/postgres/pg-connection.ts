@@ -3,6 +3,8 @@ import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./cli
 import { isRows } from "./connection.ts";
 import type { Connection, Prepare, Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
+import { hearErrors, hearErrorsOf } from "../../drivers/pg-errors.ts";
+import { BatchError, sendBatch, takesBatches } from "../../drivers/pg-batch.ts";
 import { createKeeping } from "./prepared.ts";
 
 /** Lends a queryable for one piece of work, with what is left of the time. */
@@ -24,7 +26,7 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
           return rows;
         }
         try {
-          const rows = await ask(queryable, { ...query, name });
+          const rows = await askPrepared(queryable, { ...query, name });
           keeping.learn(queryable, statement, rows);
           return rows;
         } catch (error) {
@@ -38,41 +40,41 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
   };
 }
 
-async function ask(
-  queryable: PgQueryable,
-  query: PgQuery & { readonly query_timeout: number },
-): Promise<readonly Row[]> {
-  const startedMs = performance.now();
-  try {
+type BoundedQuery = PgQuery & { readonly query_timeout: number };
+
+/** In one message, where the client takes such. */
+function askPrepared(queryable: PgQueryable, query: Required<BoundedQuery>): Promise<readonly Row[]> {
+  if (!takesBatches(queryable)) return ask(queryable, query);
+  return within(query.query_timeout, async () => {
+    try {
+      const [answer] = await sendBatch(queryable, [query], query.query_timeout);
+      return answer?.rows ?? [];
+    } catch (error) {
+      throw error instanceof BatchError ? error.cause : error;
+    }
+  });
+}
+
+function ask(queryable: PgQueryable, query: BoundedQuery): Promise<readonly Row[]> {
+  return within(query.query_timeout, async () => {
     const { rows } = await queryable.query(query);
     return isRows(rows) ? rows : [];
+  });
+}
+
+async function within(timeoutMs: number, send: () => Promise<readonly Row[]>): Promise<readonly Row[]> {
+  const startedMs = performance.now();
+  try {
+    return await send();
   } catch (error) {
     // `pg` names its own timeout by a message only; the time that passed tells as well.
     const passedMs = performance.now() - startedMs;
-    if (sqlStateOf(error) !== undefined || passedMs < query.query_timeout - timerSlackMs) throw error;
-    throw new DeadlineError(`no answer within ${query.query_timeout} ms`, { cause: error });
+    if (sqlStateOf(error) !== undefined || passedMs < timeoutMs - timerSlackMs) throw error;
+    throw new DeadlineError(`no answer within ${timeoutMs} ms`, { cause: error });
   }
 }
 
 const timerSlackMs = 2;
-
-const listenedTo = new WeakSet<object>();
-
-/**
- * A connection that dies while it is lent emits as well, and without a listener that would end the process. From the moment
- * the pool lends it, not from when the promise of a client is kept: its last word may come in between.
- */
-function hearErrorsOf(pool: PgPool): void {
-  if (listenedTo.has(pool)) return;
-  listenedTo.add(pool);
-  pool.on?.("acquire", hearErrors);
-}
-
-function hearErrors(client: PgPoolClient): void {
-  if (listenedTo.has(client)) return;
-  listenedTo.add(client);
-  client.on("error", ignore);
-}
 
 export function lendFromPool(pool: PgPool): Lend {
   hearErrorsOf(pool);

@@ -6,10 +6,8 @@
  */
 import type { PgQueryable } from "./client.ts";
 import type { Prepare, Row, Statement } from "./connection.ts";
-import { sqlStateOf, StatementForgotten } from "./failures.ts";
-
-/** No such prepared statement; one of that name exists; its rows have another shape since a migration. */
-const forgotten: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
+import { forgetPrepared, saysForgotten } from "../../drivers/pg-batch.ts";
+import { StatementForgotten } from "./failures.ts";
 
 export interface Keeping {
   names(queryable: PgQueryable, statement: Statement): boolean;
@@ -30,7 +28,9 @@ export function createKeeping(prepare: Prepare): Keeping {
       direct.set(queryable, typeof processID === "number" && processID > 0 && Number(row.at(-1)) === processID);
     },
     judge(queryable, error) {
-      if (prepare !== "auto" || !forgotten.has(sqlStateOf(error) ?? "")) return error;
+      if (!saysForgotten(error)) return error;
+      forgetPrepared(queryable);
+      if (prepare !== "auto") return error;
       direct.set(queryable, false);
       return new StatementForgotten("a prepared statement is gone from its session", { cause: error });
     },

@@ -5,7 +5,6 @@
  *
  * A statement with a name stays prepared on its connection, and its columns are asked for once.
  */
-import type { TransactionResult } from "../core/transaction.ts";
 import { PgWriter } from "./pg-wire.ts";
 
 export interface BatchStatement {
@@ -39,10 +38,46 @@ type Columns = readonly { readonly name: string; readonly parse: (text: string) 
 export interface BatchClient {
   query(batch: Batch): unknown;
   getTypeParser(type: number, format: "text"): (text: string) => unknown;
+  readonly processID: number;
 }
 
-/** What is prepared on a connection, with its columns. */
-export type Prepared = Map<string, Columns>;
+/** The clients of `pg` itself. Those of `pg-native` have no such connection; those that pipeline refuse batches. */
+export function takesBatches(client: object): client is BatchClient {
+  const { connection, pipeline, processID, getTypeParser } = client as Readonly<Record<string, unknown>>;
+  return (
+    typeof Reflect.get(Object(connection), "parsedStatements") === "object" &&
+    typeof getTypeParser === "function" &&
+    typeof processID === "number" &&
+    pipeline !== true
+  );
+}
+
+/** The statements of a connection, with their columns. */
+type Prepared = Map<string, Columns>;
+
+const prepared = new WeakMap<object, Prepared>();
+
+function preparedOn(client: object): Prepared {
+  let names = prepared.get(client);
+  if (names === undefined) {
+    names = new Map();
+    prepared.set(client, names);
+  }
+  return names;
+}
+
+/** Somebody has thrown away what was prepared (DISCARD ALL). */
+export function forgetPrepared(client: object): void {
+  prepared.delete(client);
+}
+
+/** No such prepared statement; one of that name exists; its rows have another shape since a migration. */
+const forgotten: ReadonlySet<unknown> = new Set(["26000", "42P05", "0A000"]);
+
+/** Whether the server's error says that a statement is no longer prepared as it was. */
+export function saysForgotten(error: unknown): boolean {
+  return forgotten.has(Reflect.get(Object(error), "code"));
+}
 
 /** The first so many statements took effect in the transaction; the next one was refused. */
 export class BatchError extends Error {
@@ -89,9 +124,11 @@ class Batch {
   readonly #settle: PromiseWithResolvers<readonly Answer[]>;
   readonly #answers: Answer[] = [];
   #columns: Columns | undefined;
-  #rows: Record<string, unknown>[] = [];
+  #rows: unknown[][] = [];
   /** A type parser of the user's threw. */
   #unread: { readonly error: unknown } | undefined;
+  /** `pg` bounds the time of a query by this, or by its own setting. */
+  readonly query_timeout: number | undefined;
   /** `pg` puts one here when it bounds the time of queries, and calls it instead of us. */
   callback: (error?: unknown) => void = () => {};
 
@@ -100,7 +137,9 @@ class Batch {
     prepared: Prepared,
     statements: readonly Sent[],
     settle: PromiseWithResolvers<readonly Answer[]>,
+    timeoutMs: number | undefined,
   ) {
+    this.query_timeout = timeoutMs;
     this.#client = client;
     this.#prepared = prepared;
     this.#statements = statements;
@@ -147,13 +186,13 @@ class Batch {
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const columns = this.#columns ?? this.#prepared.get(this.#current?.name ?? "") ?? [];
     if (this.#unread !== undefined) return;
-    const row: Record<string, unknown> = {};
+    const columns = this.#currentColumns;
+    const row: unknown[] = [];
     try {
-      for (const [place, { name, parse }] of columns.entries()) {
+      for (let place = 0; place < columns.length; place += 1) {
         const value = fields[place];
-        row[name] = value === null || value === undefined ? null : parse(value);
+        row.push(value === null || value === undefined ? null : columns[place]?.parse(value));
       }
     } catch (error) {
       this.#unread = { error };
@@ -162,10 +201,15 @@ class Batch {
     this.#rows.push(row);
   }
 
+  get #currentColumns(): Columns {
+    return this.#columns ?? this.#prepared.get(this.#current?.name ?? "") ?? [];
+  }
+
   handleCommandComplete({ text }: { readonly text: string }): void {
     const name = this.#current?.name ?? "";
-    if (name !== "" && !this.#prepared.has(name)) this.#prepared.set(name, this.#columns ?? []);
-    this.#answers.push({ rows: this.#rows, affected: affectedBy(text), tag: text });
+    const columns = this.#currentColumns;
+    if (name !== "" && !this.#prepared.has(name)) this.#prepared.set(name, columns);
+    this.#answers.push({ rows: this.#rows, columns, affected: affectedBy(text), tag: text });
     this.#columns = undefined;
     this.#rows = [];
   }
@@ -198,20 +242,33 @@ class Batch {
   }
 }
 
-export interface Answer extends TransactionResult {
+export interface Answer {
+  /** By position. */
+  readonly rows: readonly (readonly unknown[])[];
+  readonly columns: Columns;
+  readonly affected: number;
   /** The server's own word for what it did, such as `COMMIT`. */
   readonly tag: string;
 }
 
+/** The rows by the names of their columns. */
+export function namedRows({ rows, columns }: Answer): readonly Readonly<Record<string, unknown>>[] {
+  return rows.map((row) => {
+    const named: Record<string, unknown> = {};
+    for (const [place, { name }] of columns.entries()) named[name] = row[place];
+    return named;
+  });
+}
+
 export function sendBatch(
   client: BatchClient,
-  prepared: Prepared,
   statements: readonly BatchStatement[],
+  timeoutMs?: number,
 ): Promise<readonly Answer[]> {
   const settle = Promise.withResolvers<readonly Answer[]>();
   try {
     const ready = statements.map(({ text, values, name = "" }) => ({ text, values: values.map(sent), name }));
-    client.query(new Batch(client, prepared, ready, settle));
+    client.query(new Batch(client, preparedOn(client), ready, settle, timeoutMs));
   } catch (error) {
     settle.reject(error);
   }

@@ -1,0 +1,28 @@
+/**
+ * A pool of `pg` does not listen to the errors of clients that it has lent, and without a listener they end the process.
+ * From the moment it lends, not from when the promise of a client is kept: its last word may come in between. The statement
+ * under way, or the next one, fails with the same news.
+ */
+interface Emitting {
+  on?(event: string, listener: (...told: never[]) => void): unknown;
+}
+
+const heard = new WeakSet<object>();
+
+function listenOnce(emitter: Emitting, event: string, listener: (...told: never[]) => void): void {
+  if (heard.has(emitter)) return;
+  heard.add(emitter);
+  emitter.on?.(event, listener);
+}
+
+function ignore(): void {}
+
+/** Of one client. */
+export function hearErrors(client: object): void {
+  listenOnce(client, "error", ignore);
+}
+
+/** Of every client that the pool lends. */
+export function hearErrorsOf(pool: object): void {
+  listenOnce(pool, "acquire", hearErrors);
+}
