@@ -139,10 +139,9 @@ export function suspend(session: Session, request: SuspendRequest): Promise<Fenc
 export function startStep(session: Session, request: StepRequest): Promise<Fenced> {
   return session.turns.write(
     () => {
-      const nowUs = session.nowUs();
-      const attempt = holdForStep(session, request, nowUs);
-      if (attempt === undefined) return "stale";
-      insertStep(session, request, attempt, nowUs);
+      const held = holdForStep(session, request);
+      if (held === undefined) return "stale";
+      insertStep(session, request, held);
       return "ok";
     },
     { mayBeLost: request.mayBeLost },
@@ -152,35 +151,40 @@ export function startStep(session: Session, request: StepRequest): Promise<Fence
 export function finishStep(session: Session, request: FinishStepRequest): Promise<Fenced> {
   return session.turns.write(
     () => {
-      const nowUs = session.nowUs();
-      const attempt = holdForStep(session, request, nowUs);
-      if (attempt === undefined) return "stale";
-      const values = [request.result, nowUs, ...identityValues(request.identity), request.name] as const;
+      const held = holdForStep(session, request);
+      if (held === undefined) return "stale";
+      const values = [request.result, held.nowUs, ...identityValues(request.identity), request.name] as const;
       if (session.connection.run(statements.finishStep, ...values) === 1) return "ok";
       // Finished before, or never started.
-      if (insertStep(session, request, attempt, nowUs)) session.connection.run(statements.finishStep, ...values);
+      if (insertStep(session, request, held)) session.connection.run(statements.finishStep, ...values);
       return "ok";
     },
     { bytes: request.result.length },
   );
 }
 
+interface Held {
+  readonly attempt: number;
+  readonly nowUs: number;
+}
+
 /**
  * The attempt of the owner, or undefined for anyone else. The record is written for its first step, and when what is left
  * of its lease is less than half of what was asked for, or more than twice that; else the heartbeat renews it.
  */
-function holdForStep({ connection }: Session, request: StepRequest, nowUs: number): number | undefined {
+function holdForStep({ connection, testUs }: Session, request: StepRequest): Held | undefined {
   const row = connection.get(statements.lookForStep, ...owned(request));
   if (row === undefined) return undefined;
+  const nowUs = testUs?.() ?? integer(row, "now_ms") * 1000;
   const leaseUs = request.leaseMs * 1000;
   const leftUs = integer(row, "lease_us") - nowUs;
   if (integer(row, "steps_started") === 0 || leftUs < leaseUs / 2 || leftUs > leaseUs * 2) {
     connection.run(statements.holdForStep, nowUs + leaseUs, nowUs, ...owned(request));
   }
-  return integer(row, "attempts");
+  return { attempt: integer(row, "attempts"), nowUs };
 }
 
-function insertStep({ connection }: Session, request: StepRequest, attempt: number, nowUs: number): boolean {
+function insertStep({ connection }: Session, request: StepRequest, { attempt, nowUs }: Held): boolean {
   const where = identityValues(request.identity);
   return connection.run(statements.startStep, ...where, request.name, ...where, attempt, nowUs) === 1;
 }
