@@ -201,7 +201,7 @@ async function afterFailure<Tx>(
   phase: Phase,
   error: unknown,
 ): Promise<InboxOutcome | "again"> {
-  if (phase === "handling") throw error;
+  if (phase === "handling") throw isShared(error) ? unavailable("a commit that others share failed", error) : error;
   if (phase === "ending") return afterCommit(parts, key, error);
   // A commit of nothing that failed: the message is where it was.
   const failure = failureOf(error instanceof CommitFailed ? error.cause : error);
@@ -213,6 +213,10 @@ async function afterFailure<Tx>(
     phase === "reaching" ? "the inbox's database cannot be reached" : "the message could not be taken",
     error,
   );
+}
+
+function isShared(error: unknown): boolean {
+  return error instanceof CommitFailed && error.shared;
 }
 
 /** Whether COMMIT took effect is asked on another connection. */
@@ -228,7 +232,8 @@ async function afterCommit<Tx>(parts: OnceParts<Tx>, key: InboxKey, error: unkno
     throw unavailable("COMMIT was sent, and whether it took effect cannot be asked", unasked);
   }
   if (found?.outcome === "duplicate") return "processed";
-  // The server's own refusal, such as a deferred constraint, is the handler's affair; a lost connection is nobody's.
-  if (failureOf(error.cause) !== undefined) throw error.cause;
+  // The server's own refusal, such as a deferred constraint, is the handler's affair, unless it may be another's with whom
+  // it shared the commit; a lost connection is nobody's.
+  if (!isShared(error) && failureOf(error.cause) !== undefined) throw error.cause;
   throw unavailable("COMMIT was sent on a connection that was lost, and is not seen to have taken effect", error);
 }

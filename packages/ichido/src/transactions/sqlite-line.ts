@@ -13,6 +13,8 @@ export interface LineConnection {
   readonly isInside: boolean;
   /** What others know the connection by. */
   readonly database: object;
+  /** Monotonic. */
+  nowMs(): number;
 }
 
 /** Longest queue of transactions that wait for the one connection. */
@@ -63,7 +65,7 @@ export class SqliteLine {
   async run<Value>(busyMs: number, shares: boolean, fn: () => Promise<Value>): Promise<Value> {
     if (!this.#taken) {
       this.#taken = true;
-      this.#heldFromMs = performance.now();
+      this.#heldFromMs = this.#connection.nowMs();
     } else if (this.#waiting.length < queueMax) {
       await new Promise<void>((resume) => this.#waiting.push({ shares, resume }));
     } else {
@@ -94,23 +96,23 @@ export class SqliteLine {
 
   /** From the event loop, so that heartbeats go on whatever busy timeout the connection has. */
   async #begin(busyMs: number, shares: boolean): Promise<Shared> {
-    if (performance.now() - this.#heldFromMs > heldMsMax) {
+    if (this.#connection.nowMs() - this.#heldFromMs > heldMsMax) {
       await new Promise((resolve) => setImmediate(resolve));
-      this.#heldFromMs = performance.now();
+      this.#heldFromMs = this.#connection.nowMs();
     }
     if (this.#isLeft && this.#connection.isInside) this.#connection.say("ROLLBACK");
     this.#isLeft = false;
-    const untilMs = performance.now() + busyMs;
+    const untilMs = this.#connection.nowMs() + busyMs;
     for (;;) {
       try {
         this.#connection.say("BEGIN IMMEDIATE");
         break;
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= untilMs) throw error;
+        if (!isBusy(error) || this.#connection.nowMs() >= untilMs) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
-    const openedMs = performance.now();
+    const openedMs = this.#connection.nowMs();
     const shared: Shared = { size: 0, shares, openedMs, commit: Promise.withResolvers() };
     // Nobody may be left to hear of it.
     shared.commit.promise.catch(() => undefined);
@@ -135,7 +137,7 @@ export class SqliteLine {
     shared: Shared,
     fn: () => Promise<Value>,
   ): Promise<{ readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean }> {
-    const startedMs = performance.now();
+    const startedMs = this.#connection.nowMs();
     const isFirst = shared.size === 0;
     shared.size += 1;
     let end: { readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean };
@@ -144,7 +146,7 @@ export class SqliteLine {
     } catch (error) {
       end = { error, isFirst };
     }
-    if (performance.now() - startedMs > slowMs) this.#aloneUntilMs = performance.now() + aloneMs;
+    if (this.#connection.nowMs() - startedMs > slowMs) this.#aloneUntilMs = this.#connection.nowMs() + aloneMs;
     if ("value" in end) this.#keep(shared, isFirst);
     else this.#undo(shared, isFirst);
     return end;
@@ -176,7 +178,7 @@ export class SqliteLine {
   }
 
   #commitUnlessAwaited(shared: Shared): void {
-    const nowMs = performance.now();
+    const nowMs = this.#connection.nowMs();
     const isAwaited =
       shared.shares &&
       this.#waiting[0]?.shares === true &&
@@ -200,7 +202,7 @@ export class SqliteLine {
   #fail(shared: Shared, cause: unknown): void {
     this.#open = undefined;
     const isShared = shared.size > 1;
-    if (isShared) this.#aloneUntilMs = performance.now() + aloneMs;
+    if (isShared) this.#aloneUntilMs = this.#connection.nowMs() + aloneMs;
     try {
       // A commit that failed may leave the transaction open, and the next one must not begin inside it.
       if (this.#connection.isInside) this.#connection.say("ROLLBACK");

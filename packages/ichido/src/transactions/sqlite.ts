@@ -110,6 +110,7 @@ function lineOf(database: NodeSqliteDatabase | BetterSqlite3Database): SqliteLin
   if (line === undefined) {
     line = new SqliteLine({
       database,
+      nowMs: () => performance.now(),
       say: (word) => void keptOn(database, word).statement.run(),
       get isInside() {
         return "inTransaction" in database ? database.inTransaction : (database.isTransaction ?? false);

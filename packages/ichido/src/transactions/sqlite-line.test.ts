@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
-import { betterSqlite3Transactions, nodeSqliteTransactions } from "ichido/transactions";
 import { afterEach, describe, expect, it } from "vitest";
-import { drivers } from "../stores/sqlite-files.ts";
+import { drivers } from "../../../../test/stores/sqlite-files.ts";
+import { SqliteLine } from "./sqlite-line.ts";
 
 interface Side {
   readonly run: <Value>(fn: () => Value | Promise<Value>) => Promise<Value>;
@@ -13,6 +12,8 @@ interface Side {
   readonly runAlone: <Value>(fn: () => Value | Promise<Value>) => Promise<Value>;
   readonly prepare: (sql: string) => { iterate(): Iterator<unknown>; all(): unknown[] };
   readonly exec: (sql: string) => unknown;
+  /** Stands still unless a test moves it. */
+  readonly clock: { passedMs: number };
   /** BEGIN, SAVEPOINT, COMMIT and their like, in the order in which they were said. */
   readonly words: string[];
   /** What another connection sees. */
@@ -20,26 +21,7 @@ interface Side {
   close(): void;
 }
 
-const words = /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)/;
-
-function listen(database: { prepare(sql: string): { run(...values: never[]): unknown } }, said: string[]): void {
-  const prepare = database.prepare.bind(database);
-  database.prepare = (sql: string) => {
-    const statement = prepare(sql);
-    if (!words.test(sql)) return statement;
-    const run = statement.run.bind(statement);
-    statement.run = () => {
-      said.push(sql.replace(" ichido_member", ""));
-      return run();
-    };
-    return statement;
-  };
-}
-
-const runners = {
-  "node:sqlite": (database: unknown, options: object) => nodeSqliteTransactions(database as never, options),
-  "better-sqlite3": (database: unknown, options: object) => betterSqlite3Transactions(database as never, options),
-} as const;
+const busyMs = 5_000;
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -54,13 +36,23 @@ function open(name: keyof typeof drivers): Side {
   other.exec("CREATE TABLE orders (id integer PRIMARY KEY)");
   const said: string[] = [];
   const database = drivers[name](file);
-  listen(database as never, said);
-  const runner = runners[name](database, { shareCommits: true });
-  const aloof = runners[name](database, {});
+  const clock = { passedMs: 0 };
+  const line = new SqliteLine({
+    database,
+    nowMs: () => clock.passedMs,
+    say(word) {
+      said.push(word.replace(" ichido_member", ""));
+      database.exec(word);
+    },
+    get isInside() {
+      return database.isTransaction ?? database.inTransaction ?? false;
+    },
+  });
   const count = other.prepare("SELECT id FROM orders ORDER BY id");
   const side: Side = {
-    run: (fn) => runner.run(async () => fn()),
-    runAlone: (fn) => aloof.run(async () => fn()),
+    run: (fn) => line.run(busyMs, true, async () => fn()),
+    runAlone: (fn) => line.run(busyMs, false, async () => fn()),
+    clock,
     prepare: (sql) => database.prepare(sql) as never,
     exec: (sql) => database.exec(sql),
     words: said,
@@ -220,10 +212,27 @@ describe.each(Object.keys(drivers) as (keyof typeof drivers)[])("transactions in
 
   it("after a slow one nobody waits for those behind them", async () => {
     const side = open(name);
-    await side.run(() => sleep(20));
+    await side.run(() => (side.clock.passedMs += 20));
     side.words.length = 0;
     await Promise.all([1, 2].map((id) => side.run(insert(side, id))));
     expect(side.words).toEqual(["BEGIN IMMEDIATE", "COMMIT", "BEGIN IMMEDIATE", "COMMIT"]);
+    side.clock.passedMs += 1_000;
+    side.words.length = 0;
+    await Promise.all([3, 4].map((id) => side.run(insert(side, id))));
+    expect(side.words).toEqual(["BEGIN IMMEDIATE", "SAVEPOINT", "RELEASE", "COMMIT"]);
+  });
+
+  it("a commit is shared by so many, and waited for so long", async () => {
+    const side = open(name);
+    await Promise.all(Array.from({ length: 40 }, (_, id) => side.run(insert(side, id))));
+    expect(side.words.filter((word) => word === "COMMIT")).toHaveLength(2);
+    side.words.length = 0;
+    const slowly = (id: number) => (): void => {
+      insert(side, id)();
+      side.clock.passedMs += 3;
+    };
+    await Promise.all([50, 51, 52, 53].map((id) => side.run(slowly(id))));
+    expect(side.words.filter((word) => word === "COMMIT")).toHaveLength(2);
   });
 
   it("a long line lets the event loop go on", async () => {
@@ -232,6 +241,7 @@ describe.each(Object.keys(drivers) as (keyof typeof drivers)[])("transactions in
     const beat = setInterval(() => (beats += 1), 1);
     const busy = (id: number) => (): void => {
       insert(side, id)();
+      side.clock.passedMs += 0.5;
       for (const untilMs = performance.now() + 0.5; performance.now() < untilMs;);
     };
     await Promise.all(Array.from({ length: 200 }, (_, id) => side.run(busy(id))));
