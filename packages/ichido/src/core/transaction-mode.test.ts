@@ -16,6 +16,13 @@ type Fault = {
   commit?: "lost-after" | "lost-before";
   stale?: boolean;
   complete?: "fail";
+  /** The fault of the commit is over after one. */
+  once?: boolean;
+  /** So many claims on a transaction are told that somebody else is at work. */
+  busy?: number;
+  shared?: boolean;
+  /** Once the commit has failed, the record is another's. */
+  staleAfter?: boolean;
   open?: number;
   begun?: number;
 };
@@ -37,6 +44,10 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
         ...base,
         capabilities: { ...base.capabilities, transactions: "sqlite", transactionMode: true },
         async claim(request, transaction): Promise<ClaimResult> {
+          if (transaction !== undefined && (fault.busy ?? 0) > 0 && fault.begun !== 1) {
+            fault.busy = (fault.busy ?? 0) - 1;
+            return { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
+          }
           const result = await base.claim(request);
           if (transaction !== undefined && result.outcome === "granted") {
             (transaction as Open).claims.push({ request, fence: result.fence });
@@ -68,12 +79,15 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
         };
         try {
           const value = await fn("tx", handle);
-          if (fault.commit === "lost-before") {
+          const { commit } = fault;
+          if (fault.once === true) delete fault.commit;
+          if (commit === "lost-before") {
+            if (fault.staleAfter === true) fault.stale = true;
             await undo();
-            throw new CommitFailed("connection lost");
+            throw new CommitFailed("connection lost", { shared: fault.shared === true });
           }
           for (const request of handle.completions) await inner.complete(request);
-          if (fault.commit === "lost-after") throw new CommitFailed("connection lost");
+          if (commit === "lost-after") throw new CommitFailed("connection lost");
           return value;
         } catch (error) {
           if (!(error instanceof CommitFailed)) await undo();
@@ -198,6 +212,38 @@ describe("transaction mode", () => {
     expect(settled.kind === "replace" && settled.response.status).toBe(503);
     delete fault.commit;
     expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a refusal whose commit was lost is kept by itself: it speaks of no writes", async () => {
+    const { ask } = transactional({ commit: "lost-before", once: true });
+    expect(await answer(executionOf(await ask({ route })), { status: 409 })).toEqual({ kind: "send", addHeaders: [] });
+    expect((await ask({ route })).kind).toBe("replay");
+  });
+
+  it("a refusal that may rest on what others lost with it is not kept", async () => {
+    const { ask } = transactional({ commit: "lost-before", once: true, shared: true });
+    const settled = await answer(executionOf(await ask({ route })), { status: 409 });
+    expect(settled.kind === "replace" && settled.response.status).toBe(503);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a refusal that another attempt has overtaken gives way to it", async () => {
+    const { ask } = transactional({ commit: "lost-before", once: true, staleAfter: true });
+    const settled = await answer(executionOf(await ask({ route })), { status: 409 });
+    expect(settled.kind).toBe("replace");
+  });
+
+  it("while somebody else is at work it is asked again, for a while", async () => {
+    for (const [busy, status] of [
+      [2, "send"],
+      [99, "replace"],
+    ] as const) {
+      const fault: Fault = { commit: "lost-after", once: true, busy };
+      const { ask, clock } = transactional(fault);
+      const settling = answer(executionOf(await ask({ route })));
+      for (let pause = 0; pause < 20; pause += 1) await clock.advance(500);
+      expect((await settling).kind).toBe(status);
+    }
   });
 
   it("when nobody can be asked, the caller is told 503 and nothing is pretended", async () => {
