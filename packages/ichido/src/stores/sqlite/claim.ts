@@ -12,6 +12,7 @@ import type { Connection, Row, SqliteValue } from "./database.ts";
 import { isBusy } from "./failure.ts";
 import { often, refuseOtherDialect } from "./ownership.ts";
 import {
+  birthValues,
   bytes,
   bytesOrNull,
   identityValues,
@@ -196,18 +197,9 @@ function* readInterim(request: ClaimRequest): Claiming<StoredResponse | undefine
 
 /** The fence of the new record; undefined when there was one. */
 function* insert(request: ClaimRequest, nowUs: number): Claiming<number | undefined> {
-  const { identity, fingerprint } = request;
   const row = yield* ask(
     statements.claim,
-    ...identityValues(identity),
-    orNull(identity.tenant),
-    orNull(identity.principal),
-    identity.operation,
-    fingerprint.version,
-    fingerprint.raw,
-    fingerprint.canonical,
-    orNull(fingerprint.former),
-    request.owner,
+    ...birthValues(request),
     nowUs,
     nowUs + request.leaseMs * 1000,
     encodeLabels(request.labels),

@@ -13,7 +13,7 @@ import type {
 import type { TransactionHandle } from "../../core/transaction.ts";
 import { encodeLabels } from "../shared/labels.ts";
 import type { SqliteValue } from "./database.ts";
-import { identityValues, integer, orNull, responseValues } from "./row.ts";
+import { birthValues, identityValues, integer, orNull, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
@@ -79,18 +79,10 @@ async function completeWhole(
   claimed: NonNullable<CompleteRequest["claimed"]>,
   transaction: TransactionHandle,
 ): Promise<Fenced> {
-  const { identity, fingerprint, owner, retentionMs, labels } = claimed.request;
+  const { identity, retentionMs, labels } = claimed.request;
   const createdUs = claimed.createdAtMs * 1000;
   const values = [
-    ...identityValues(identity),
-    orNull(identity.tenant),
-    orNull(identity.principal),
-    identity.operation,
-    fingerprint.version,
-    fingerprint.raw,
-    fingerprint.canonical,
-    orNull(fingerprint.former),
-    owner,
+    ...birthValues(claimed.request),
     fence,
     encodeLabels(labels),
     createdUs,

@@ -1,6 +1,6 @@
 /** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { Step, StoredRecord } from "../../core/store.ts";
+import type { ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
 import { isLive } from "../shared/claim-rules.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
@@ -65,6 +65,22 @@ export function responseValues(response: StoredResponse): [string, number, strin
 
 export function identityValues(identity: Pick<Identity, "key" | "scopeHash">): [string, Uint8Array] {
   return [identity.key, identity.scopeHash];
+}
+
+/** What a record is born with: key, scope hash, tenant, principal, operation, the fingerprint's four columns, owner. */
+export function birthValues({ identity, fingerprint, owner }: ClaimRequest): SqliteValue[] {
+  return [
+    identity.key,
+    identity.scopeHash,
+    orNull(identity.tenant),
+    orNull(identity.principal),
+    identity.operation,
+    fingerprint.version,
+    fingerprint.raw,
+    fingerprint.canonical,
+    orNull(fingerprint.former),
+    owner,
+  ];
 }
 
 export function orNull(value: SqliteValue | undefined): SqliteValue {
