@@ -3,15 +3,14 @@
  * and keys belong to lanes. Within a key an event leaves only after the one before it was taken over.
  */
 import { IchidoError } from "../core/errors.ts";
-import { uuidV7 } from "../core/uuid.ts";
 import { createFlights } from "./flights.ts";
 import { laneCount } from "./lanes.ts";
+import { Lease } from "./lease.ts";
 import { internals, type Outbox } from "./outbox.ts";
 import { resolveRelayOptions, type RelayOptions } from "./relay-options.ts";
 import { numberOf } from "../stores/shared/columns.ts";
 import { createRoutes, type RouteHealth } from "./routes.ts";
 import { createSender } from "./sender.ts";
-import { giveBack, tend } from "./session.ts";
 import { createSignal } from "./signal.ts";
 import { SessionLost, takeTurn, type Outcome } from "./turn.ts";
 
@@ -66,11 +65,6 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   /** Of one key at most so many in hand: they leave one after the other, and others must not wait behind them. */
   const chainMax = Math.max(1, Math.floor(batch / 4));
 
-  let session: string | undefined;
-  let lanes: readonly number[] = [];
-  let surplus: readonly number[] = [];
-  let coveredUntilMs = 0;
-  let tendAtMs = 0;
   let highest = 0;
   let rescanAtMs = 0;
   let lookAtMs = 0;
@@ -86,12 +80,16 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   const written = { sent: 0, rejected: 0, dead: 0, postponed: 0 };
 
   const nowMs = (): number => environment.monotonicMs();
+  const lease = new Lease({ transactions, run, topics }, options, () => {
+    sender.sessionLost();
+    onEvent({ type: "session-lost" });
+  });
   const sender = createSender({
     options,
     topics,
     routes,
     flights,
-    covered: () => session !== undefined && nowMs() < coveredUntilMs,
+    covered: () => lease.isCovered,
     changed() {
       if (sender.outcomes.length > 0) firstOutcomeMs ??= nowMs();
       if (!stopping) sender.sendFree();
@@ -122,63 +120,19 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     prepared = true;
   }
 
-  function lose(): void {
-    session = undefined;
-    lanes = [];
-    coveredUntilMs = 0;
-    tendAtMs = 0;
-    sender.sessionLost();
-    onEvent({ type: "session-lost" });
-  }
-
-  /** The lease counts from before the statement was sent: the database's count begins later. */
-  async function fenced<Value>(work: () => Promise<Value>): Promise<Value> {
-    const startMs = nowMs();
-    try {
-      const value = await work();
-      coveredUntilMs = startMs + leaseMs;
-      return value;
-    } catch (error) {
-      if (error instanceof SessionLost) lose();
-      throw error;
-    }
-  }
-
   async function tendSession(): Promise<void> {
-    const isNew = session === undefined;
-    const id = session ?? uuidV7(Date.now());
     // What became of these is not written yet: whoever had their lanes would send them again.
     const unwritten = sender.outcomes.map(({ event }) => event);
-    const request = {
-      id,
-      name: options.name,
-      isNew,
-      leaseMs,
-      held: [...flights.seqs(), ...unwritten.map(({ seq }) => seq)],
-      alone: false,
-      busyLanes: new Set([...flights.lanes(), ...unwritten.map(({ lane }) => lane)]),
-      crashesMax: options.crashesMax,
-      crashDelayMs: (crashes: number) => Math.min(options.backoffMs[1], options.backoffMs[0] * 2 ** crashes),
-    };
-    const done = await fenced(() => transactions.run((_tx, handle) => tend(run, handle, topics, request)));
-    session = id;
-    if (done.lanes.length !== lanes.length) lookEverywhere();
-    ({ lanes, surplus } = done);
+    const { changed, surplus } = await lease.tend({
+      seqs: [...flights.seqs(), ...unwritten.map(({ seq }) => seq)],
+      lanes: new Set([...flights.lanes(), ...unwritten.map(({ lane }) => lane)]),
+    });
+    if (changed) lookEverywhere();
     for (const lane of surplus) flights.dropLane(lane);
-    tendAtMs = nowMs() + leaseMs / 3;
-    for (const ended of done.ended) onEvent({ type: "session-ended", session: ended });
-    for (const { id: eventId, topic } of done.quarantined)
-      onEvent({
-        type: "dead",
-        id: eventId,
-        topic,
-        reason: "crashed",
-        error: "the process ended while it was being sent",
-      });
   }
 
   async function turn(claims: number, company: readonly number[] = [], ofOneKey = chainMax): Promise<number> {
-    const held = session;
+    const held = lease.session;
     if (held === undefined) return 0;
     // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
     const outcomes: readonly Outcome[] = [...sender.outcomes];
@@ -186,7 +140,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     const rescans = nowMs() >= rescanAtMs;
     const paused = routes.pausedPatterns();
     flights.beginReading();
-    const found = await fenced(() =>
+    const found = await lease.fenced(() =>
       takeTurn(run, transactions, {
         session: held,
         leaseMs,
@@ -199,7 +153,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
           : {
               claim: {
                 floor: rescans ? 0 : Math.max(0, highest - gap),
-                lanes: lanes.filter((lane) => !surplus.includes(lane)),
+                lanes: lease.ownLanes,
                 pausedTopics: routes.pausedTopics(),
                 crowded: flights.crowded(ofOneKey),
                 batch: claims,
@@ -245,7 +199,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   }
 
   async function pass(): Promise<void> {
-    if (nowMs() >= tendAtMs) await tendSession();
+    if (nowMs() >= lease.tendAtMs) await tendSession();
     const room = Math.min(batch, heldMax - flights.size);
     const looks = nowMs() >= lookAtMs && room >= batch / 2;
     if (looks || outcomesDue()) {
@@ -263,7 +217,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   /** Milliseconds until there is something to do without anybody's word. */
   function restMs(): number {
     const from = nowMs();
-    const waits = [tendAtMs - from];
+    const waits = [lease.tendAtMs - from];
     if (heldMax - flights.size >= batch / 2) waits.push(lookAtMs - from);
     if (sender.outcomes.length > 0) waits.push((firstOutcomeMs ?? from) + outcomesMsMax - from);
     const opens = routes.nextOpenMs();
@@ -291,17 +245,16 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   }
 
   async function release(): Promise<void> {
-    const held = session;
+    const held = lease.session;
     if (held === undefined) return;
     try {
       await turn(0);
-      await transactions.run((_tx, handle) => giveBack(run, handle, held));
+      await lease.giveBack(held);
     } catch (error) {
       // The lease ends it instead.
       onEvent({ type: "failed", error });
     }
-    session = undefined;
-    lanes = [];
+    lease.forget();
     // What arrives from now on belongs to no session: another relay may have its lane.
     sender.sessionLost();
   }
@@ -391,7 +344,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     },
     health: () => ({
       running: running !== undefined,
-      lanes: lanes.length,
+      lanes: lease.lanes.length,
       held: flights.size,
       inFlight: flights.inFlight,
       unmarked: sender.unmarked.size,
