@@ -1,10 +1,11 @@
 /** The shop's HTTP side, put together. */
 import express, { type Express, type Request } from "express";
-import type { Ichido } from "ichido";
+import type { Ichido, Store } from "ichido";
 import type { ShopConfig } from "./config.ts";
 import type { OrderEvents } from "./events/order-events.ts";
 import { accountRoutes } from "./http/account-routes.ts";
 import { authenticate } from "./http/authentication.ts";
+import { keyedWrites } from "./http/keyed.ts";
 import { notificationRoutes } from "./http/notification-routes.ts";
 import { operationRoutes } from "./http/operation-routes.ts";
 import { orderRoutes, productRoutes } from "./http/order-routes.ts";
@@ -20,6 +21,7 @@ import type { Database } from "./database/database.ts";
 export interface ShopAppOptions {
   readonly config: ShopConfig;
   readonly ichido: Ichido<Request>;
+  readonly keyStore: Store;
   readonly ports: PaymentPorts & RefundPorts;
   readonly database: Database;
   readonly events: OrderEvents;
@@ -27,7 +29,9 @@ export interface ShopAppOptions {
   readonly log: (line: string) => void;
 }
 
-export function shopApp({ config, ichido, ports, database, events, gatewayUrl, log }: ShopAppOptions): Express {
+export function shopApp(options: ShopAppOptions): Express {
+  const { config, ichido, ports, database, events, gatewayUrl, log } = options;
+  const writes = keyedWrites(options.keyStore, database);
   const app = express();
   app.disable("x-powered-by").set("etag", false);
   app.use(publicRoutes({ config, ichido, database, payments: ports.payments, gatewayUrl }));
@@ -40,8 +44,8 @@ export function shopApp({ config, ichido, ports, database, events, gatewayUrl, l
     refundRoutes({ ichido, ports, handlerDelayMs }),
   );
   app.use("/accounts", authenticated, accountRoutes(database));
-  app.use("/users", authenticated, userRoutes({ ichido, database, handlerDelayMs }));
-  app.use("/orders", authenticated, orderRoutes({ ichido, database, events, handlerDelayMs }));
+  app.use("/users", authenticated, userRoutes({ ichido, database, writes, handlerDelayMs }));
+  app.use("/orders", authenticated, orderRoutes({ ichido, database, writes, events, handlerDelayMs }));
   app.use("/notifications", authenticated, notificationRoutes(database));
   app.use("/products", authenticated, productRoutes(database));
   app.use("/operations", authenticated, operationRoutes(ichido));

@@ -1,6 +1,6 @@
-/** Where idempotency keys live: in the business database, or in Redis with a marker row in the business database. */
+/** Where idempotency keys live: in the business database, or in Redis, for as long as Redis remembers them. */
 import type { Store } from "ichido";
-import { redisStore, sqlMarker } from "ichido/redis";
+import { redisStore } from "ichido/redis";
 import { createClient } from "redis";
 import type { Database } from "./database/database.ts";
 import { migrate } from "./database/migrate.ts";
@@ -25,11 +25,10 @@ export async function openKeyStore(url: string | undefined, database: Database):
     await keyStore.migrate();
     return { store: keyStore, close: async () => undefined };
   }
-  const marker = sqlMarker(database.direct);
-  const name = await migrate(database, marker.migration);
+  const name = await migrate(database);
   const client = await connect(url);
   // Under the name of the database, so that shops of different databases can share a Redis and never see each other's keys.
-  const store = redisStore(client, { prefix: `shop:${name}:`, marker });
+  const store = redisStore(client, { prefix: `shop:${name}:` });
   return {
     store,
     close: async () => {

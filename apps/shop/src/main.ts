@@ -78,7 +78,16 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       gateway: bankGateway({ url: gatewayUrl, timeoutMs: config.gatewayTimeoutMs }),
     };
     undo.push(reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs: config.gatewayTimeoutMs, log }));
-    const app = shopApp({ config, ichido, ports, database, events: orderEvents(flow.outbox), gatewayUrl, log });
+    const app = shopApp({
+      config,
+      ichido,
+      keyStore: keys.store,
+      ports,
+      database,
+      events: orderEvents(flow.outbox),
+      gatewayUrl,
+      log,
+    });
     const listening = await listen(app, config.host, config.port);
     // Both at once: a handler whose client has gone is known to the keys only, an answer on its way to the server only.
     undo.push(() => Promise.all([listening.drain(DRAIN_MS), ichido.close()]));

@@ -240,8 +240,9 @@ interface RouterLike {
 function routes(): readonly string[] {
   const use = vi.spyOn(express.application, "use");
   try {
+    const keyStore = memoryStore();
     const ichido = createIchido<Request>({
-      store: memoryStore(),
+      store: keyStore,
       scope: () => ({}),
       onUnknown: "hold",
       sweepMs: "off",
@@ -250,6 +251,7 @@ function routes(): readonly string[] {
     shopApp({
       config: readConfig({}),
       ichido,
+      keyStore,
       ports: nothing,
       database: nothing,
       events: nothing,

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
-import type { Database } from "../src/database/database.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
+import { orderOnce } from "../src/orders/order.ts";
 import { isCurrency } from "../src/payments/currencies.ts";
 import { newId } from "../src/ids.ts";
 import type { Attempt } from "../src/payments/attempts.ts";
@@ -15,7 +15,7 @@ import {
   type PaymentStatus,
 } from "../src/payments/payment.ts";
 import { sqlPaymentRepository } from "../src/payments/sql-payment-repository.ts";
-import { freshDatabase, mariadbUrl, postgresUrl, type FreshDatabase } from "../../../test/support/services.ts";
+import { freshDatabase, mariadbUrl, postgresUrl } from "../../../test/support/services.ts";
 import { newFolder } from "./support/program.ts";
 
 const statuses: readonly PaymentStatus[] = ["requested", "unknown", "captured", "declined", "refunded"];
@@ -37,27 +37,35 @@ describe("payment statuses", () => {
   });
 });
 
-describe.each(["sqlite", "postgres", "mariadb"] as const)("payments in %s", (kind) => {
-  let database: Database;
-  let payments: PaymentRepository;
-  let fresh: FreshDatabase | undefined;
-  beforeEach(async () => {
-    if (kind !== "sqlite") fresh = await freshDatabase(await (kind === "postgres" ? postgresUrl() : mariadbUrl()));
-    database = await openDatabase(fresh?.url, join(newFolder(), "shop.sqlite"));
-    await migrate(database);
-    payments = sqlPaymentRepository(database);
-  });
-  afterEach(async () => {
-    await database.close();
-    await fresh?.drop();
-  });
+const attempt = (number: number, fence: number): Attempt => ({
+  reference: "ref-1",
+  number,
+  fence,
+  signal: AbortSignal.timeout(10_000),
+});
 
-  const attempt = (number: number, fence: number): Attempt => ({
-    reference: "ref-1",
-    number,
-    fence,
-    signal: AbortSignal.timeout(10_000),
+async function openShop(kind: "sqlite" | "postgres" | "mariadb") {
+  const server = { sqlite: undefined, postgres: postgresUrl, mariadb: mariadbUrl }[kind];
+  const fresh = server === undefined ? undefined : await freshDatabase(await server());
+  const database = await openDatabase(fresh?.url, join(newFolder(), "shop.sqlite"));
+  await migrate(database);
+  return {
+    database,
+    async close() {
+      await database.close();
+      await fresh?.drop();
+    },
+  };
+}
+
+describe.each(["sqlite", "postgres", "mariadb"] as const)("payments in %s", (kind) => {
+  let shop: Awaited<ReturnType<typeof openShop>>;
+  let payments: PaymentRepository;
+  beforeEach(async () => {
+    shop = await openShop(kind);
+    payments = sqlPaymentRepository(shop.database);
   });
+  afterEach(() => shop.close());
   const opened = async (number: number, fence: number) =>
     (await payments.open(request, attempt(number, fence))) as Payment;
 
@@ -125,6 +133,24 @@ describe.each(["sqlite", "postgres", "mariadb"] as const)("payments in %s", (kin
     const { paymentId } = await opened(1, 10);
     expect(await payments.find("acme", paymentId)).toBeDefined();
     expect(await payments.find("globex", paymentId)).toBeUndefined();
+  });
+});
+
+describe.each(["sqlite", "postgres", "mariadb"] as const)("orders in %s", (kind) => {
+  const buyer = { tenant: "acme", user: "user-1" };
+  const wish = { productId: "prod-123", quantity: 2 };
+
+  it("an attempt that committed and left no answer has placed the order that the next one answers; a late one places none", async () => {
+    const shop = await openShop(kind);
+    const ordered = (number: number, fence: number) =>
+      shop.database.transactions.run((_tx, sql) => orderOnce(sql, attempt(number, fence), buyer, wish));
+    const first = await ordered(1, 10);
+    expect(first).toMatchObject(wish);
+    expect(await ordered(2, 11)).toEqual(first);
+    expect(await ordered(1, 10)).toBe("overtaken");
+    // Under a key that has expired since, the same wish is a new one.
+    expect(await ordered(1, 12)).not.toEqual(first);
+    await shop.close();
   });
 });
 

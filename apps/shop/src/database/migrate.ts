@@ -25,8 +25,8 @@ const migrations: readonly (readonly string[])[] = [
 
 const ledger = "CREATE TABLE IF NOT EXISTS shop_migrations (version {integer} PRIMARY KEY, applied_at {name} NOT NULL)";
 
-/** `others`: statements that may run at every start, in the same turn. Gives the name of the database. */
-export async function migrate(database: Database, others: readonly string[] = []): Promise<string> {
+/** Gives the name of the database. */
+export async function migrate(database: Database): Promise<string> {
   await database.alone(async (sql) => {
     const run = (text: string) => sql.execute(inDialect(sql.dialect, text), []);
     await run(ledger);
@@ -39,7 +39,6 @@ export async function migrate(database: Database, others: readonly string[] = []
       const at = new Date().toISOString();
       await change(sql)`INSERT INTO shop_migrations (version, applied_at) VALUES (${from + index + 1}, ${at})`;
     }
-    for (const statement of others) await sql.execute(statement, []);
     await addRows(sql);
   });
   return databaseName(database);

@@ -3,29 +3,31 @@ import { Router, type Request, type RequestHandler, type Response } from "expres
 import type { Ichido, RouteOptions } from "ichido";
 import { idempotency } from "ichido/express";
 import type { OrderEvents } from "../events/order-events.ts";
-import { newId } from "../ids.ts";
 import { productOf, stockOf } from "../orders/catalogue.ts";
 import { checkOrder, checkOrderPayment, type OrderPayment } from "../orders/order-input.ts";
-import { findOrder, placeOrder, type Order, type OrderName, type OrderRequest } from "../orders/order.ts";
+import { findOrder, orderOnce, placeOrder, type Order, type OrderName, type OrderRequest } from "../orders/order.ts";
 import { payOrder, type PayResult } from "../orders/pay-order.ts";
 import type { Database } from "../database/database.ts";
 import { sendAnswer, type Answer } from "./answer.ts";
 import { caller } from "./authentication.ts";
 import { etagOf, sendTagged } from "./etag.ts";
 import { inputOf, jsonBody } from "./json-body.ts";
-import { contextOf, dawdle } from "./keyed.ts";
+import { attemptOf, contextOf, dawdle, type KeyedWrites } from "./keyed.ts";
 import { operationUrl } from "./operation-routes.ts";
 import { idOf } from "./path-id.ts";
 import { allow, problemAnswer, ShopError } from "./problems.ts";
 
+const ORDER = "order";
+
 export interface OrderRouteOptions {
   readonly ichido: Ichido<Request>;
   readonly database: Database;
+  readonly writes: KeyedWrites;
   readonly events: OrderEvents;
   readonly handlerDelayMs: number;
 }
 
-/** The order and its answer are one commit, so an attempt that left no answer has ordered nothing. */
+/** The order is named by the key's reference in the same commit, so that another attempt finds it. */
 export const orderOperation: RouteOptions<Request> = {
   operation: "order.create",
   profile: "polling",
@@ -33,7 +35,7 @@ export const orderOperation: RouteOptions<Request> = {
   statusUrl: operationUrl,
 };
 
-/** State, event and answer are one commit, so an attempt that left no answer has paid nothing. */
+/** State and event are one commit, and a paid order stays paid, so another attempt pays nothing. */
 export const payOperation: RouteOptions<Request> = {
   operation: "order.pay",
   profile: "ietf",
@@ -48,7 +50,7 @@ const knownProduct: RequestHandler = (request, _response, next) => {
   next();
 };
 
-export function orderRoutes({ ichido, database, events, handlerDelayMs }: OrderRouteOptions): Router {
+export function orderRoutes({ ichido, database, writes, events, handlerDelayMs }: OrderRouteOptions): Router {
   const { direct, transactions } = database;
   const router = Router();
 
@@ -57,14 +59,13 @@ export function orderRoutes({ ichido, database, events, handlerDelayMs }: OrderR
     jsonBody(checkOrder),
     knownProduct,
     idempotency(ichido, orderOperation),
-    async (request: Request) => {
+    async (request: Request, response: Response) => {
       const key = contextOf(request);
       await dawdle(handlerDelayMs);
-      await key.transaction(transactions, async (_tx, sql) => {
-        const name = { ...caller(request), orderId: newId() };
-        const placed = await placeOrder(sql, name, inputOf<OrderRequest>(request));
-        if (placed.outcome !== "created") throw new Error(`the new id ${name.orderId} was taken`);
-        return orderAnswer(201, placed.order);
+      await writes(key, response, async (sql) => {
+        const order = await orderOnce(sql, attemptOf(key, ORDER), caller(request), inputOf<OrderRequest>(request));
+        if (order !== "overtaken") return orderAnswer(201, order);
+        throw new ShopError("internal-error", "another attempt took over; retry with the same key to get its answer");
       });
     },
   );
@@ -89,14 +90,12 @@ export function orderRoutes({ ichido, database, events, handlerDelayMs }: OrderR
     "/:orderId/pay",
     jsonBody(checkOrderPayment),
     idempotency(ichido, payOperation),
-    async (request: Request) => {
+    async (request: Request, response: Response) => {
       const key = contextOf(request);
       await dawdle(handlerDelayMs);
       const name = nameOf(request);
       const { amount } = inputOf<OrderPayment>(request);
-      await key.transaction(transactions, async (_tx, sql) =>
-        payAnswer(name, await payOrder(sql, events, name, amount)),
-      );
+      await writes(key, response, async (sql) => payAnswer(name, await payOrder(sql, events, name, amount)));
     },
   );
   router.all("/:orderId/pay", allow("POST"));

@@ -43,7 +43,7 @@ export function publicRoutes({ config, ichido, database, payments, gatewayUrl }:
           origin: originOf(request),
           gatewayUrl,
           database: DATABASES[direct.dialect],
-          keys: config.keyStoreUrl === undefined ? "in the same database" : "in Redis, with a marker in the database",
+          keys: config.keyStoreUrl === undefined ? "in the same database" : "in Redis",
           demoToken,
           records,
           byStatus,

@@ -9,7 +9,7 @@ import { findUser, merge, writeUser, type User, type UserDocument, type UserName
 import { sendAnswer, type Answer } from "./answer.ts";
 import { caller } from "./authentication.ts";
 import { inputOf, jsonBody } from "./json-body.ts";
-import { dawdle } from "./keyed.ts";
+import { dawdle, type KeyedWrites } from "./keyed.ts";
 import { idOf } from "./path-id.ts";
 import { allow, ShopError } from "./problems.ts";
 
@@ -18,10 +18,11 @@ const PATH = "/:userId";
 export interface UserRouteOptions {
   readonly ichido: Ichido<Request>;
   readonly database: Database;
+  readonly writes: KeyedWrites;
   readonly handlerDelayMs: number;
 }
 
-/** The change and its answer are one commit, so an attempt that left no answer has changed nothing. */
+/** The change demands the version that its caller saw, so another attempt changes nothing twice. */
 export const userPatchOperation: RouteOptions<Request> = {
   operation: "user.patch",
   profile: "ietf",
@@ -29,7 +30,7 @@ export const userPatchOperation: RouteOptions<Request> = {
   onUnknown: "rerun",
 };
 
-export function userRoutes({ ichido, database, handlerDelayMs }: UserRouteOptions): Router {
+export function userRoutes({ ichido, database, writes, handlerDelayMs }: UserRouteOptions): Router {
   const { direct, transactions } = database;
   const router = Router();
 
@@ -64,7 +65,7 @@ export function userRoutes({ ichido, database, handlerDelayMs }: UserRouteOption
       }
       await dawdle(handlerDelayMs);
       // A refusal is thrown, which rolls back: the condition may hold when the same key comes again.
-      await key.transaction(transactions, (_tx, sql) => patch(sql, request));
+      await writes(key, response, (sql) => patch(sql, request));
     },
   );
 

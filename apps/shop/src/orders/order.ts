@@ -1,6 +1,8 @@
 /** Orders: created under an id that the shop makes, or that the client chose. */
 import { createOnce } from "ichido/guards";
 import { select, type Sql } from "../database/database.ts";
+import { newId } from "../ids.ts";
+import { enter, lead, type Attempt } from "../payments/attempts.ts";
 import { productOf } from "./catalogue.ts";
 
 export type OrderStatus = "pending" | "paid";
@@ -60,6 +62,25 @@ export async function placeOrder(
   });
   const order = outcome === "conflict" ? undefined : await findOrder(on, name);
   return outcome === "conflict" || order === undefined ? { outcome: "conflict" } : { outcome, order };
+}
+
+/** Under an id that the shop makes. A later attempt under the same reference gets the order that an earlier one placed. */
+export async function orderOnce(
+  sql: Sql,
+  attempt: Attempt,
+  { tenant, user }: { readonly tenant: string; readonly user: string },
+  request: OrderRequest,
+): Promise<Order | "overtaken"> {
+  const entered = await enter(sql, attempt);
+  if (entered === "overtaken") return "overtaken";
+  const { entryId } = entered;
+  const former = entryId === undefined ? undefined : await findOrder(sql, { tenant, orderId: entryId });
+  if (former !== undefined && attempt.number > 1) return former;
+  const name = { tenant, user, orderId: newId() };
+  const placed = await placeOrder(sql, name, request);
+  if (placed.outcome !== "created") throw new Error(`the new id ${name.orderId} was taken`);
+  await lead(sql, attempt, name.orderId);
+  return placed.order;
 }
 
 interface Row {

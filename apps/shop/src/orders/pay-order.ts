@@ -1,4 +1,4 @@
-/** Paying an order: the state, the event and the answer are one commit, so that nothing of it happens twice or half. */
+/** Paying an order: the state and the event are one commit, so that nothing of it happens twice or half. */
 import { defineTransitions } from "ichido/guards";
 import type { TransactionHandle } from "ichido/transactions";
 import type { OrderEvents } from "../events/order-events.ts";

@@ -1,6 +1,6 @@
 /**
- * Who may act under a reference. Every order to the bank is named by a reference, the same on every attempt; its row here
- * leads to the newest payment or refund under it, and remembers the fence of the latest attempt.
+ * Who may act under a reference. Every call of the bank and every order is named by a reference, the same on every attempt;
+ * its row here leads to the newest payment, refund or order under it, and remembers the fence of the latest attempt.
  */
 import { change, select, type Sql } from "../database/database.ts";
 
@@ -46,7 +46,7 @@ const raise = {
   mysql: "ON DUPLICATE KEY UPDATE fence = greatest(fence, values(fence))",
 } as const;
 
-/** From now on the reference leads to this payment or refund. */
+/** From now on the reference leads to this payment, refund or order. */
 export async function lead(sql: Sql, { reference }: Attempt, entryId: string): Promise<void> {
   await change(sql)`UPDATE attempts SET entry_id = ${entryId} WHERE reference = ${reference}`;
 }

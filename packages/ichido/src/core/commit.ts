@@ -37,7 +37,7 @@ const askPauseMs = 100;
 
 export function createCommit(parts: {
   readonly claim: Claim;
-  readonly calls: Pick<StoreCalls, "complete" | "committed">;
+  readonly calls: Pick<StoreCalls, "complete">;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
@@ -127,7 +127,6 @@ export function createCommit(parts: {
           await faults?.("before-commit");
         });
         await faults?.("after-commit");
-        if (response !== undefined) await parts.calls.committed(completion(response));
       } catch (error) {
         if (error instanceof FenceLost) throw error;
         used = false;

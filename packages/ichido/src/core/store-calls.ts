@@ -42,8 +42,6 @@ export interface StoreCalls {
   claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
-  /** The transaction on which `complete` wrote has committed. */
-  committed(request: CompleteRequest): Promise<void>;
   release(claim: Claim): Promise<Fenced>;
   suspend(request: SuspendRequest): Promise<Fenced>;
   startStep(request: StepRequest): Promise<Fenced>;
@@ -145,11 +143,6 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       around("before-complete", "after-complete", () =>
         call("complete", () => store.complete(request, transaction), timeoutOn(transaction)),
       ),
-    async committed(request) {
-      if (store.capabilities.completesAfterCommit !== true) return;
-      // It counts already; this only lets a retry find it at once.
-      await call("complete", () => store.complete(request)).catch(() => undefined);
-    },
     release: (claim) => around("before-release", "after-release", () => call("release", () => store.release(claim))),
     suspend: (request) =>
       around("before-suspend", "after-suspend", () => call("suspend", () => store.suspend(request))),

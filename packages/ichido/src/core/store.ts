@@ -57,8 +57,6 @@ export interface StoreCapabilities {
   readonly transactions: "postgres" | "mysql" | "sqlite" | false;
   /** `claim` can join it too, so that record and business writes are one transaction from the start. */
   readonly transactionMode?: boolean;
-  /** The record itself lives elsewhere: a completion on a transaction is sent once more, without it, after the commit. */
-  readonly completesAfterCommit?: boolean;
   /** What an acknowledged write survives, in one sentence, for docs and `health()`. */
   readonly promise: string;
 }

@@ -9,36 +9,24 @@ import type { Ticks } from "./ticks.ts";
 type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
 const origins: readonly Origin[] = ["new", "own", "failed", "lapsed", "suspended"];
 
-/** A result, and for a grant the life it belongs to: see the marker. */
-export interface Claimed {
-  readonly result: ClaimResult;
-  readonly life: number;
-  readonly formerLife: number | undefined;
-}
+export type Decode = (reply: unknown) => ClaimResult | Promise<ClaimResult>;
 
-export type Decode<Value> = (reply: unknown) => Value | Promise<Value>;
-
-/** `pick` says what of the answer is wanted; it is applied on the way, where it costs no promise. */
-export function claim<Value>(
+export function claim(
   request: ClaimRequest,
   ticks: Ticks,
   margin: string,
-  run: (args: readonly RedisArgument[], decode: Decode<Value>) => Promise<Value>,
-  pick: (claimed: Claimed) => Value,
-): Promise<Value> {
+  run: (args: readonly RedisArgument[], decode: Decode) => Promise<ClaimResult>,
+): Promise<ClaimResult> {
   const sight = encodeSight(request);
-  const askAgain = async (): Promise<Value> => {
+  const askAgain = async (): Promise<ClaimResult> => {
     await ticks.read();
     return run(argsOf(request, sight, ticks.known(), "1", margin), (reply) => {
       const second = claimedOf(reply);
       if (second === undefined) throw new TypeError("a claim that carries a tick just read is always answered");
-      return pick(second);
+      return second;
     });
   };
-  return run(argsOf(request, sight, ticks.known(), "", margin), (reply) => {
-    const first = claimedOf(reply);
-    return first === undefined ? askAgain() : pick(first);
-  });
+  return run(argsOf(request, sight, ticks.known(), "", margin), (reply) => claimedOf(reply) ?? askAgain());
 }
 
 function argsOf(
@@ -77,12 +65,12 @@ export function grantedFence(reply: unknown): number | undefined {
 }
 
 /** Nothing when the claim must be asked again with a tick just read. */
-function claimedOf(reply: unknown): Claimed | undefined {
+function claimedOf(reply: unknown): ClaimResult | undefined {
   const list = listOf(reply);
   const parts = textOf(list[0]).split(" ");
   if (parts[0] === "granted") return grantOf(parts, list[1]);
   if (parts[0] === "clock") return undefined;
-  return { result: resultOf(parts, list[1], list[2], list[3]), life: 0, formerLife: undefined };
+  return resultOf(parts, list[1], list[2], list[3]);
 }
 
 function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: unknown): ClaimResult {
@@ -117,21 +105,16 @@ function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: 
   }
 }
 
-/** `granted origin fence attempt steps created expires life former` */
-function grantOf(parts: readonly string[], canonical: unknown): Claimed {
-  const former = parts[8];
+/** `granted origin fence attempt steps created expires` */
+function grantOf(parts: readonly string[], canonical: unknown): ClaimResult {
   return {
-    result: {
-      outcome: "granted",
-      fence: numberOf(parts[2]),
-      attempt: numberOf(parts[3]),
-      origin: origins.find((each) => each === parts[1]) ?? "lapsed",
-      stepsStarted: numberOf(parts[4]),
-      canonical: bytesOf(canonical),
-      createdAtMs: toMs(numberOf(parts[5])),
-      expiresAtMs: toMs(numberOf(parts[6])),
-    },
-    life: numberOf(parts[7]),
-    formerLife: former === "-" ? undefined : numberOf(former),
+    outcome: "granted",
+    fence: numberOf(parts[2]),
+    attempt: numberOf(parts[3]),
+    origin: origins.find((each) => each === parts[1]) ?? "lapsed",
+    stepsStarted: numberOf(parts[4]),
+    canonical: bytesOf(canonical),
+    createdAtMs: toMs(numberOf(parts[5])),
+    expiresAtMs: toMs(numberOf(parts[6])),
   };
 }

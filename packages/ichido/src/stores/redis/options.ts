@@ -2,7 +2,6 @@
 import { systemEnvironment } from "../../core/environment.ts";
 import type { Environment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
-import type { Marker } from "./marker/sql-marker.ts";
 
 export interface RedisStoreOptions {
   /** Begins the name of every key: 1 to 64 letters, digits and `_ - . : /`. Default `ichido:`. */
@@ -25,16 +24,10 @@ export interface RedisStoreOptions {
   readonly notify?: boolean;
   /** Runs on a server that may drop keys when it is full, and so may run an operation twice. Default off. */
   readonly dangerouslyAllowEviction?: boolean;
-  /**
-   * A row in the business database for every key, which makes the store exact: `sqlMarker(…)`. Costs a statement per
-   * claim, completion and step.
-   */
-  readonly marker?: Marker;
   readonly environment?: Environment;
 }
 
-export type ResolvedOptions = Required<Omit<RedisStoreOptions, "wait" | "marker">> &
-  Pick<RedisStoreOptions, "wait" | "marker">;
+export type ResolvedOptions = Required<Omit<RedisStoreOptions, "wait">> & Pick<RedisStoreOptions, "wait">;
 
 const known: ReadonlySet<string> = new Set([
   "prefix",
@@ -44,7 +37,6 @@ const known: ReadonlySet<string> = new Set([
   "wait",
   "notify",
   "dangerouslyAllowEviction",
-  "marker",
   "environment",
 ]);
 const dayMs = 86_400_000;
@@ -60,7 +52,6 @@ export function resolveOptions(options: RedisStoreOptions, cluster: boolean): Re
     scanTimeoutMs: integer("scanTimeoutMs", options.scanTimeoutMs ?? 60_000, 100, hourMs),
     marginMs: integer("marginMs", options.marginMs ?? 7 * dayMs, hourMs, 3_650 * dayMs),
     ...(options.wait === undefined ? {} : { wait: waitOf(options.wait, callTimeoutMs, cluster) }),
-    ...(options.marker === undefined ? {} : { marker: options.marker }),
     notify: options.notify ?? true,
     dangerouslyAllowEviction: options.dangerouslyAllowEviction ?? false,
     environment: options.environment ?? systemEnvironment,

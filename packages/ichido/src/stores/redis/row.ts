@@ -1,7 +1,7 @@
 /**
  * A record as the fields of one hash:
  *
- *   g life, named by its first fence   s state (p, c, f)   o owner   t fence   n attempts   l end of lease   c created   u updated   e expires   (microseconds)
+ *   s state (p, c, f)   o owner   t fence   n attempts   l end of lease   c created   u updated   e expires   (microseconds)
  *   f raw, canonical and former hash, 32 bytes each   i identity, fingerprint version and labels as JSON
  *   r head of the answer (final or interim)  b its body   z the body's length   h reason of a hold
  *   x steps started; N<name> place, S<place> start, F<place> finished, R<place> result

@@ -8,8 +8,8 @@
  *
  * Left out: what Redis forgets (a failover to a replica that lagged, a flush, an eviction, a restart without a log that
  * is synced) runs again when it is asked for again. Fences go on growing, because the clock seeds them, so a zombie of
- * the forgotten life is still stopped; its effect is not undone. `marker`, a row in the
- * business database, closes that gap.
+ * the forgotten record is still stopped; its effect is not undone. For money, keep keys in the database that holds the
+ * money.
  *
  * Redis has no index over records: `list` and `stats` walk over all keys, and `sweep` does so in bites.
  *
@@ -18,19 +18,16 @@
  * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
 import { IchidoError } from "../../core/errors.ts";
-import type { Claim, ClaimRequest, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
+import type { Claim, ClaimResult, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
 import { claim, grantedFence, microseconds } from "./claim.ts";
-import type { Claimed, Decode } from "./claim.ts";
+import type { Decode } from "./claim.ts";
 import { kindOf } from "./client.ts";
 import type { RedisArgument, RedisClient } from "./client.ts";
 import { createHealth } from "./health.ts";
 import { linkOf } from "./link.ts";
 import { list, stats } from "./listing.ts";
 import type { Walk } from "./listing.ts";
-import { markedVerbs } from "./marked-store.ts";
-import type { MarkerRow } from "./marker/judge.ts";
-import type { MarkerProof } from "./marker/sql-marker.ts";
 import { namesFor } from "./names.ts";
 import { resolveOptions } from "./options.ts";
 import type { RedisStoreOptions } from "./options.ts";
@@ -95,10 +92,9 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     timeoutMs: options.scanTimeoutMs,
     page: (place) => scripts.repeat("scan", true, {}, () => readPage(link, names, place)),
   };
-  const { marker } = options;
   // A sweep goes a page beyond its budget at most: one call for the page, one for what it found.
   const alone = aloneBy(scripts, names.sweeper, 3 * options.callTimeoutMs);
-  const sweep = createSweep(walk, ticks, scripts, marker && ((name, life) => marker.forget(name, life)));
+  const sweep = createSweep(walk, ticks, scripts);
   const watcher = createWatcher({
     link,
     names,
@@ -118,12 +114,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     scripts.run("release", name, proof).catch(() => undefined);
   }
 
-  function runClaim<Value>(
-    name: string,
-    owner: string,
-    args: readonly RedisArgument[],
-    decode: Decode<Value>,
-  ): Promise<Value> {
+  function runClaim(name: string, owner: string, args: readonly RedisArgument[], decode: Decode): Promise<ClaimResult> {
     if (options.wait !== undefined) return runClaimReplicated(name, owner, args, options.wait).then(decode);
     return scripts.runDecoded("claim", name, args, decode, (reply) => {
       const fence = grantedFence(reply);
@@ -154,18 +145,14 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     return reply;
   }
 
-  function claimed<Value>(request: ClaimRequest, pick: (claimed: Claimed) => Value): Promise<Value> {
-    const name = names.record(request.identity);
-    return claim(request, ticks, margin, (args, decode) => runClaim(name, request.owner, args, decode), pick);
-  }
-
-  const store: RedisStore = {
+  return {
     name: "redis",
     capabilities,
 
     claim(request, transaction) {
       if (transaction !== undefined) return Promise.reject(cannotJoin("claim"));
-      return claimed(request, ({ result }) => result);
+      const name = names.record(request.identity);
+      return claim(request, ticks, margin, (args, decode) => runClaim(name, request.owner, args, decode));
     },
     renew: (requests) =>
       Promise.all(
@@ -261,65 +248,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     watch: (identity, timeoutMs) => watcher.watch(names.record(identity), timeoutMs),
     close: async () => watcher.close(),
   };
-  if (marker === undefined) return store;
-
-  async function restore(holder: MarkerProof, row: MarkerRow, leaseMs: number): Promise<boolean> {
-    const completed = row.state === "completed";
-    const reply = await scripts.run("restore", holder.id, [
-      holder.owner,
-      String(holder.fence),
-      String(row.life),
-      completed ? "c" : "p",
-      row.owner,
-      String(row.fence),
-      String(row.attempts),
-      Buffer.from(row.fingerprint, "base64url"),
-      row.sight,
-      row.head ?? "",
-      bufferOf(row.body ?? new Uint8Array(0)),
-      row.hold === undefined ? "" : "1",
-      row.hold ?? "",
-      row.state === "stepped" || row.state === "held" ? "1" : "",
-      String(row.ageUs),
-      String(row.leftUs),
-      microseconds(leaseMs),
-      margin,
-    ]);
-    return fencedOf(reply) === "ok";
-  }
-
-  const nameOf = (identity: Identity): string => names.record(identity);
-  return {
-    ...store,
-    capabilities: {
-      ...capabilities,
-      transactions: marker.dialect,
-      completesAfterCommit: true,
-      promise:
-        "At most once while the business database remembers: every answer is in its marker table before it counts; what " +
-        "Redis forgets is given back from there.",
-    },
-    ...markedVerbs({
-      base: store,
-      marker,
-      environment,
-      nobody,
-      nameOf,
-      claim: (request) => claimed(request, asClaimed),
-      restore,
-    }),
-    sweep: alone(async (request) => {
-      const result = await sweep(request);
-      if (result.guarded || result.more) return result;
-      return { ...result, more: (await marker.sweep(request.limit)) >= request.limit };
-    }),
-    async ping() {
-      await Promise.all([store.ping(), marker.find(names.probe)]);
-    },
-  };
 }
-
-const asClaimed = (whole: Claimed): Claimed => whole;
 
 function fencedOf(reply: unknown): Fenced {
   return numberOf(reply) === 1 ? "ok" : "stale";

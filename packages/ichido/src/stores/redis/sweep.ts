@@ -12,12 +12,7 @@ import type { Ticks } from "./ticks.ts";
 import { start } from "./walk.ts";
 import type { Place } from "./walk.ts";
 
-export function createSweep(
-  walk: Walk,
-  ticks: Ticks,
-  scripts: Pick<Scripts, "run">,
-  onRemoved?: (name: string, life: number) => Promise<void>,
-) {
+export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">) {
   let place: Place | undefined;
   /** Found expired on a page that was cut short by a limit. */
   let left: string[] = [];
@@ -25,10 +20,8 @@ export function createSweep(
   /** How many went; nothing when a server's clock turned out not to be trusted. */
   async function remove(names: readonly string[]): Promise<number | undefined> {
     const replies = await Promise.all(names.map((name) => scripts.run("sweep", name, [...ticks.known()])));
-    const lives = replies.map(numberOf);
-    const gone = names.flatMap((name, at) => ((lives[at] ?? 0) > 0 ? [{ name, life: lives[at] ?? 0 }] : []));
-    if (onRemoved !== undefined) for (const { name, life } of gone) await onRemoved(name, life);
-    return lives.includes(-1) ? undefined : gone.length;
+    const verdicts = replies.map(numberOf);
+    return verdicts.includes(-1) ? undefined : verdicts.filter((verdict) => verdict === 1).length;
   }
 
   return async ({ limit, budgetMs }: SweepRequest): Promise<SweepResult> => {

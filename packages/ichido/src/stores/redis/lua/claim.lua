@@ -4,8 +4,7 @@
 --          8 identity, fingerprint version and labels as JSON, 9 last tick, 10 tick interval, 11 steady since (us, '' when
 --          no tick is known), 12 '1' when that tick was read for this very claim, 13 ms that a key outlives its record
 -- Result   a list whose first text holds the outcome and its numbers, spaces between (one text is cheaper than many):
---          {'granted origin fence attempt steps created expires life former', canonical hash}: a life is named by its
---          first fence; the former one, or '-', is that of the expired record which this grant replaced
+--          {'granted origin fence attempt steps created expires', canonical hash}
 --          {'completed fence attempts created expires now', answer head, body}, {'processing lease-left attempts'},
 --          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, or {'clock'}: past its retention, but
 --          the tick given does not prove that the clock ran evenly
@@ -17,7 +16,7 @@ local lease, retention, margin = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(
 local function whole(number) return string.format('%.0f', number) end
 
 -- The body is read along: most records that a claim meets are answers, and a second call costs more than its bytes.
-local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'g', 'b')
+local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'b')
 local state, print, fence = row[1], row[2], row[4]
 
 local function first()
@@ -27,10 +26,9 @@ local function first()
   local mine = former > now and whole(former) or created
   if state then redis.call('DEL', KEYS[1]) end
   redis.call('HSET', KEYS[1], 's', 'p', 'f', ARGV[2] .. ARGV[3] .. ARGV[4], 'o', owner, 't', mine, 'n', '1',
-    'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8],
-    'g', mine)
+    'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8])
   redis.call('PEXPIRE', KEYS[1], whole(math.ceil(math.max(retention, lease) / 1000) + margin))
-  return { table.concat({ 'granted new', mine, '1 0', created, expires, mine, row[12] or '-' }, ' '), ARGV[3] }
+  return { table.concat({ 'granted new', mine, '1 0', created, expires }, ' '), ARGV[3] }
 end
 
 if not state then return first() end
@@ -53,7 +51,7 @@ if not same then return { 'mismatch' } end
 
 if state == 'c' then
   local told = table.concat({ 'completed', fence, row[5], row[8], row[7], whole(now) }, ' ')
-  return { told, row[11], row[13] }
+  return { told, row[11], row[12] }
 end
 
 local function grant(origin)
@@ -69,7 +67,7 @@ local function grant(origin)
   if finish > expires and steps == 0 and not doubtful then
     redis.call('PEXPIRE', KEYS[1], whole(math.ceil(lease / 1000) + margin))
   end
-  return { table.concat({ 'granted', origin, fence, attempt, row[9], row[8], row[7], row[12], '-' }, ' '), canonical }
+  return { table.concat({ 'granted', origin, fence, attempt, row[9], row[8], row[7] }, ' '), canonical }
 end
 
 if state == 'f' then return grant('failed') end
@@ -78,4 +76,4 @@ if row[3] == owner and (live or not doubtful) then return grant('own') end
 if live then return { 'processing ' .. whole(leaseEnd - now) .. ' ' .. row[5] } end
 if doubtful and takeover == 'any' then return grant('suspended') end
 if not doubtful and takeover ~= 'none' then return grant('lapsed') end
-return { 'unknown ' .. fence .. ' ' .. row[5], row[11], row[13], row[10] }
+return { 'unknown ' .. fence .. ' ' .. row[5], row[11], row[12], row[10] }

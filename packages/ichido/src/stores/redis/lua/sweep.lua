@@ -1,9 +1,9 @@
 -- Removes a record that is past its retention and not needed any more.
 -- KEYS[1]  the record
 -- ARGV     1 last tick, 2 tick interval, 3 steady since, in us
--- Result   the life that was removed, '0' left alone, '-1' the clock is not trusted
+-- Result   '1' removed, '0' left alone, '-1' the clock is not trusted
 -- Promise  S10, S11, S12: decided anew under the script, whatever the caller believed.
-local row = redis.call('HMGET', KEYS[1], 's', 'l', 'e', 'x', 'h', 'r', 'g')
+local row = redis.call('HMGET', KEYS[1], 's', 'l', 'e', 'x', 'h', 'r')
 if not row[1] then return '0' end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -17,4 +17,4 @@ if row[1] ~= 'c' then
   if live or doubtful or row[4] ~= '0' then return '0' end
 end
 redis.call('UNLINK', KEYS[1])
-return row[7]
+return '1'
