@@ -8,9 +8,8 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
     testTimeout: 90_000,
     hookTimeout: 120_000,
-    // Real servers, processes and signals on a shared machine: one bad moment is not a defect, two in a row are. Locally a
-    // test has one try, so that a flaky one is noticed where it can be mended.
-    retry: process.env["CI"] === "true" ? 1 : 0,
+    // One try, everywhere: a test that fails now and then may be an effect that happens twice now and then.
+    retry: 0,
     pool: "forks",
     // Most tests wait for a server or a process: three files at a time even on a small machine.
     maxWorkers: Math.max(3, availableParallelism()),

@@ -1,3 +1,5 @@
+import { relative } from "node:path";
+
 /** How many tests passed, failed and were skipped, from the report of the test runner. */
 export interface Counts {
   readonly passed: number;
@@ -12,6 +14,8 @@ export interface RunnerReport {
     readonly status: string;
     readonly message?: string;
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly startTime?: number;
+    readonly endTime?: number;
   }[];
 }
 
@@ -41,6 +45,18 @@ export function skipNotes(names: readonly string[]): string[] {
   return [...groups].map(([reason, members]) =>
     members.length === 1 ? `skipped: ${members[0]}` : `skipped: ${members.length} tests, ${reason}`,
   );
+}
+
+/** One line for each of the files that took longest, over several reports. */
+export function slowestFiles(reports: readonly (RunnerReport | undefined)[], most: number, root: string): string[] {
+  const files = reports
+    .flatMap((report) => report?.testResults ?? [])
+    .map(({ name, startTime = 0, endTime = 0 }) => ({ name: relative(root, name), ms: endTime - startTime }))
+    .toSorted((some, other) => other.ms - some.ms)
+    .slice(0, most)
+    .map(({ name, ms }) => ({ name, seconds: (ms / 1000).toFixed(1) }));
+  const width = Math.max(0, ...files.map(({ seconds }) => seconds.length));
+  return files.map(({ name, seconds }) => `${seconds.padStart(width)} s  ${name}`);
 }
 
 export function sum(counts: readonly Counts[]): Counts {

@@ -5,7 +5,7 @@
  *   npm test -- --quick      the same without crash and soak tests
  *   npm test -- <anything>   only the tests, with the arguments given to vitest (a path, -t, --coverage, …)
  *
- * Ends with a line of its own, `N passed, N failed`, in which each check counts as one.
+ * Prints the ten slowest files, and ends with a line of its own, `N passed, N failed`, in which each check counts as one.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -16,11 +16,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { reapAfterDeath } from "../packages/ichido/src/testing/reaper.ts";
 import { install, installRefusal, isInstalled, serviceNames } from "./services/install.ts";
-import { skipNotes, sum, summaryLine, tally } from "./test-counts.ts";
+import { skipNotes, slowestFiles, sum, summaryLine, tally } from "./test-counts.ts";
 import type { Counts, RunnerReport } from "./test-counts.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const tool = (path: string): string => join(root, "node_modules", path);
+const slowestMax = 10;
 const running = new Set<ChildProcess>();
 let interrupted: NodeJS.Signals | undefined;
 
@@ -29,6 +30,7 @@ interface Part {
   readonly counts: Counts;
   readonly seconds: number;
   readonly note?: string;
+  readonly report?: RunnerReport;
 }
 
 /** Runs a tool on this Node. Quiet parts print only when they fail. */
@@ -59,7 +61,7 @@ async function node(
   return { code, printed };
 }
 
-async function timed(title: string, work: () => Promise<{ counts: Counts; note?: string }>): Promise<Part> {
+async function timed(title: string, work: () => Promise<Omit<Part, "title" | "seconds">>): Promise<Part> {
   const startedMs = performance.now();
   const result = await work();
   return { title, ...result, seconds: (performance.now() - startedMs) / 1000 };
@@ -85,10 +87,15 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
       const conditions = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
       const command = [...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args];
       const { code } = await node(command, false, { ICHIDO_FAILURES_FILE: failuresFile });
-      const { skippedNames, ...counts } = tally(read<RunnerReport>(file), code);
+      const report = read<RunnerReport>(file);
+      const { skippedNames, ...counts } = tally(report, code);
       const failures = (read<string[]>(failuresFile) ?? []).map((line) => `failed: ${line}`);
       const note = [...skipNotes(skippedNames), ...failures].map((line) => `    ${line}`);
-      return { counts, ...(note.length > 0 ? { note: note.join("\n") } : {}) };
+      return {
+        counts,
+        ...(note.length > 0 ? { note: note.join("\n") } : {}),
+        ...(report === undefined ? {} : { report }),
+      };
     } finally {
       rmSync(folder, { recursive: true, force: true });
       will.forget();
@@ -154,6 +161,12 @@ for (const { title, counts, seconds, note } of parts) {
   console.log(`${counts.failed > 0 ? "FAILED" : "ok    "}  ${title}: ${summaryLine(counts)} (${seconds.toFixed(1)} s)`);
   if (note !== undefined) console.log(note);
 }
+const slowest = slowestFiles(
+  parts.map(({ report }) => report),
+  slowestMax,
+  root,
+);
+if (slowest.length > 0) console.log(["slowest files:", ...slowest.map((line) => `    ${line}`)].join("\n"));
 if (interrupted !== undefined) console.log(`interrupted by ${interrupted}`);
 const total = sum([
   ...parts.map(({ counts }) => counts),

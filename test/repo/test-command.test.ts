@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { skipNotes, sum, summaryLine, tally } from "../../scripts/test-counts.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { skipNotes, slowestFiles, sum, summaryLine, tally } from "../../scripts/test-counts.ts";
 import { root } from "./tracked.ts";
 
 interface Ended {
@@ -56,11 +56,24 @@ describe("the test command", () => {
     expect(lines).toContain("    skipped: waits");
   });
 
+  test("prints its slowest files", async () => {
+    const { lines } = await testCommand("pass");
+    const at = lines.indexOf("slowest files:");
+    expect(lines[at + 1]).toMatch(/^ *\d+\.\d s  .*sample\.case\.ts$/);
+  });
+
   test("no test found is a failure, not a success", async () => {
     const { code, lines } = await testCommand("pass", "no-such-file");
     expect(lines.at(-1)).toBe("0 passed, 1 failed");
     expect(code).toBe(1);
   });
+});
+
+test("each test has one try, under CI too: one that fails now and then may be an effect that happens twice", async () => {
+  vi.stubEnv("CI", "true");
+  const { default: config } = await import("../../vitest.config.ts");
+  vi.unstubAllEnvs();
+  expect(config.test?.retry ?? 0).toBe(0);
 });
 
 describe("counting", () => {
@@ -76,6 +89,18 @@ describe("counting", () => {
   test("tells a reason that many skipped tests share once", () => {
     const names = ["a [skipped: no clock]", "b [skipped: no clock]", "c SKIPPED: no server", "d"];
     expect(skipNotes(names)).toEqual(["skipped: 2 tests, no clock", "skipped: c SKIPPED: no server", "skipped: d"]);
+  });
+
+  test("the slowest files come first, and no more of them than asked for", () => {
+    const file = (name: string, startTime: number, endTime: number) => ({
+      name: join(root, name),
+      status: "passed",
+      assertionResults: [],
+      startTime,
+      endTime,
+    });
+    const testResults = [file("a.test.ts", 0, 500), file("b.test.ts", 100, 2_600), file("c.test.ts", 0, 61_000)];
+    expect(slowestFiles([{ testResults }, undefined], 2, root)).toEqual(["61.0 s  c.test.ts", " 2.5 s  b.test.ts"]);
   });
 
   test("adds up", () => {
