@@ -14,7 +14,7 @@ export {
   type IchidoErrorCode,
 } from "./core/errors.ts";
 export type { IchidoEvent, IchidoListener, RequestOutcome } from "./core/events.ts";
-export type { NeutralRequest, NeutralResponse, RequestBody } from "./core/message.ts";
+export type { AnswerHead, NeutralRequest, NeutralResponse, RequestBody } from "./core/message.ts";
 export type {
   AnswerLike,
   Decider,

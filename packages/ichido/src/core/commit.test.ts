@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { answer, bed, executionOf, responseOf, textOf, type Bed } from "../../../../test/support/engine-bed.ts";
+import {
+  answer,
+  bed,
+  executionOf,
+  problemIn,
+  responseOf,
+  textOf,
+  type Bed,
+} from "../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
 import type { ClaimResult, CompleteRequest, Store } from "./store.ts";
@@ -69,15 +77,20 @@ describe("ctx.transaction", () => {
     expect(replay.headers).toContainEqual(["location", "/tx"]);
   });
 
-  it("a body that throws rolls back, proves that nothing happened and releases, under hold too", async () => {
-    const { ask } = transactional({}, { onUnknown: "hold" });
+  it.each([
+    ["rerun runs again", "rerun"],
+    ["hold holds, since nobody knows of calls made beside it", "hold"],
+  ] as const)("a body that throws rolls back; %s", async (_, onUnknown) => {
+    const { ask } = transactional({}, { onUnknown });
     const first = executionOf(await ask());
     const failed = first.context.transaction(() => {
       throw new Error("constraint");
     });
     await expect(failed).rejects.toThrow("constraint");
     await answer(first, { status: 500 });
-    expect(executionOf(await ask()).context.attempt).toBe(2);
+    const next = await ask();
+    if (onUnknown === "rerun") expect(executionOf(next).context.attempt).toBe(2);
+    else expect(problemIn(next)).toMatchObject({ code: "outcome-unknown", retryable: false });
   });
 
   it("a lost commit answer is resolved by asking the record: committed", async () => {
@@ -252,9 +265,9 @@ describe("ctx.complete", () => {
     expect(first).toEqual({ value: { id: 1 }, replayed: false });
   });
 
-  it("after a rollback the attempt counts as not having happened", async () => {
+  it("after a rollback nothing is stored, and rerun runs again", async () => {
     const { runner, store } = joined({});
-    const all = bed({ onUnknown: "hold" }, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const all = bed({ onUnknown: "rerun" }, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
     const first = executionOf(await all.ask());
     await runner
       .run(async (_, handle) => {

@@ -203,12 +203,12 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     return sendAsIs;
   }
 
-  /** Nothing is known of what the handler did, except where its steps or its rolled-back transaction tell. */
+  /**
+   * Nothing is known of what the handler did. Finished steps and a transaction that was rolled back tell of themselves
+   * alone: a call made outside them may have happened, so only `rerun` gives the key back, or `ctx.release()`.
+   */
   async function leaveOpen(holdReason: string): Promise<Settled> {
-    // The next attempt resumes: finished steps come from the record, an unfinished one meets its own policy.
-    const isUnfinished = steps?.unfinished === true;
-    const resumable = steps?.used === true ? !isUnfinished : commit?.rolledBack === true;
-    if (resumable || (route.onUnknown === "rerun" && !isUnfinished)) return release();
+    if (route.onUnknown === "rerun" && steps?.unfinished !== true) return release();
     const hold = route.onUnknown === "hold" ? { holdReason } : {};
     await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));
     return sendAsIs;
@@ -225,7 +225,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       return leaveOpen(outcome.kind === "threw" ? "the handler threw" : "the connection broke under the answer");
     }
     const { response } = outcome;
-    const verdict = verdictOn(response.status, route.keep);
+    const verdict = verdictOn(response, route.keep);
     if (verdict === "release") return release();
     if (verdict === "open") return leaveOpen(`the handler answered ${response.status}`);
     return keep(response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));
@@ -328,7 +328,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       settled(outcome.kind === "answered" ? outcome.response.status : undefined, () => conclude(outcome)),
     beginStream: (head) =>
       settled(head.status, () => {
-        const verdict = releasing ? "release" : verdictOn(head.status, route.keep);
+        const verdict = releasing ? "release" : verdictOn(head, route.keep);
         if (verdict === "keep" && execution.answer === undefined && commit?.pending !== true)
           return keep(tombstoneOf(head));
         return conclude({ kind: "answered", response: { ...head, body: empty } });

@@ -25,9 +25,13 @@ export interface NeutralRequest<Native = unknown> {
   readonly native: Native;
 }
 
-/** An answer as it would go over the wire. */
-export interface NeutralResponse {
+/** What is told of an answer before its body. Names of headers are in lower case. */
+export interface AnswerHead {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
+}
+
+/** An answer as it would go over the wire. */
+export interface NeutralResponse extends AnswerHead {
   readonly body: Uint8Array;
 }

@@ -3,7 +3,7 @@ import type { Decision } from "./decision.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
-import type { NeutralRequest } from "./message.ts";
+import type { AnswerHead, NeutralRequest } from "./message.ts";
 import type { Problem } from "./problem.ts";
 import type { Profile, ProfileName } from "./profiles.ts";
 import type { Identity, Scope } from "./record.ts";
@@ -91,7 +91,7 @@ export interface SharedOptions<Native> {
   readonly keyPolicy?: KeyPolicy;
   readonly fingerprint?: FingerprintOptions;
   /** Which answers of the handler are stored; overrides the rule of the profile. */
-  readonly keep?: (answer: { readonly status: number }) => boolean;
+  readonly keep?: (answer: AnswerHead) => boolean;
   /** `false`: observe mode. Everything runs; what would have been replayed or refused is counted. */
   readonly enforce?: boolean;
   /** Where a caller of a `202` asks for the outcome. */
@@ -177,7 +177,7 @@ export interface ResolvedRoute<Native> {
   readonly labels: ((request: Native) => Labels) | undefined;
   readonly keyPolicy: Required<KeyPolicy>;
   readonly fingerprint: { readonly fields: readonly string[] | undefined; readonly compare: "semantic" | "bytes" };
-  readonly keep: (answer: { readonly status: number }) => boolean;
+  readonly keep: (answer: AnswerHead) => boolean;
   readonly enforce: boolean;
   readonly statusUrl: ((operationId: string) => string) | undefined;
   readonly mode: "lease" | "transaction";

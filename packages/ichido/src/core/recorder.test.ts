@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { answerOf } from "./answer.ts";
 import { profiles } from "./profiles.ts";
-import { headerOf, isKeptHeader, isSendableHeader, recordedOf, replayOf, tombstoneOf, verdictOn } from "./recorder.ts";
+import {
+  headerOf,
+  isKeptHeader,
+  isSendableHeader,
+  keepsByDefault,
+  recordedOf,
+  replayOf,
+  tombstoneOf,
+  verdictOn,
+} from "./recorder.ts";
 
 describe("what of an answer is kept", () => {
   it.each([
@@ -87,10 +96,20 @@ describe("what of an answer is kept", () => {
 
   it("a server error leaves the outcome open unless it is to be kept", () => {
     const never = (): boolean => false;
-    expect(verdictOn(500, never)).toBe("open");
-    expect(verdictOn(404, never)).toBe("release");
-    expect(verdictOn(500, () => true)).toBe("keep");
+    const of = (status: number) => ({ status, headers: [] });
+    expect(verdictOn(of(500), never)).toBe("open");
+    expect(verdictOn(of(404), never)).toBe("release");
+    expect(verdictOn(of(500), () => true)).toBe("keep");
   });
+
+  it.each(["www-authenticate", "payment-required"])(
+    "a 402 with %s asks for a payment and gives the key back",
+    (name) => {
+      expect(keepsByDefault({ status: 402, headers: [[name, "x402"]] }, profiles.ietf)).toBe(false);
+      expect(keepsByDefault({ status: 402, headers: [["x-own", "1"]] }, profiles.ietf)).toBe(true);
+      expect(keepsByDefault({ status: 404, headers: [[name, "x402"]] }, profiles.ietf)).toBe(true);
+    },
+  );
 
   it("finds a header by name", () => {
     expect(headerOf([["a", "1"]], "a")).toBe("1");

@@ -1,5 +1,5 @@
 /** What of an answer is kept, and how a kept answer is given back. */
-import type { NeutralResponse } from "./message.ts";
+import type { AnswerHead, NeutralResponse } from "./message.ts";
 import type { Profile } from "./profiles.ts";
 import type { HeaderLine, StoredResponse } from "./record.ts";
 
@@ -77,7 +77,7 @@ export function recordedOf(response: NeutralResponse): StoredResponse {
 
 const empty = new Uint8Array(0);
 
-export function tombstoneOf(head: Pick<NeutralResponse, "status" | "headers">): StoredResponse {
+export function tombstoneOf(head: AnswerHead): StoredResponse {
   const headers = keptHeaders(head.headers).filter(([name]) => name === "location" || name === "content-type");
   return { kind: "tombstone", status: head.status, headers, body: empty };
 }
@@ -85,16 +85,20 @@ export function tombstoneOf(head: Pick<NeutralResponse, "status" | "headers">): 
 /** Statuses by which a handler says that it did nothing (yet): the next attempt runs. */
 export const releasingStatuses: ReadonlySet<number> = new Set([401, 403, 408, 412, 413, 415, 425, 428, 429]);
 
+/** By these lines a 402 asks for a payment instead of telling that one failed: nothing was done yet. */
+const paymentChallenges: ReadonlySet<string> = new Set(["www-authenticate", "payment-required"]);
+
 /** The rule where no `keep` is given. */
-export function keepsByDefault(status: number, profile: Pick<Profile, "keepServerErrors">): boolean {
+export function keepsByDefault({ status, headers }: AnswerHead, profile: Pick<Profile, "keepServerErrors">): boolean {
+  if (status === 402 && headers.some(([name]) => paymentChallenges.has(name))) return false;
   return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);
 }
 
 /** `open`: a server error says nothing about what was done; `onUnknown` decides. */
 export type Verdict = "keep" | "release" | "open";
 
-export function verdictOn(status: number, keep: (answer: { readonly status: number }) => boolean): Verdict {
-  if (keep({ status })) return "keep";
+export function verdictOn({ status, headers }: AnswerHead, keep: (answer: AnswerHead) => boolean): Verdict {
+  if (keep({ status, headers })) return "keep";
   return status >= 500 ? "open" : "release";
 }
 

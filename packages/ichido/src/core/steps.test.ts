@@ -11,6 +11,7 @@ import {
 } from "../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import type { FakeClock } from "../testing/clock.ts";
+import type { HandlerOutcome } from "./decision.ts";
 import type { StepOptions } from "./options.ts";
 import type { Store } from "./store.ts";
 
@@ -74,13 +75,42 @@ describe("steps", () => {
     expect(references[0]).toBe(second.context.reference("bank.charge"));
   });
 
-  it("a finished step makes the attempt resumable under hold too", async () => {
-    const all = bed({ onUnknown: "hold" });
-    const first = executionOf(await all.ask());
-    await first.context.step("a", () => 1);
-    await first.settle({ kind: "threw", error: new Error("x") });
-    const second = executionOf(await all.ask());
-    expect(await second.context.step("a", () => 2)).toBe(1);
+  describe("E-04 a throw or a 5xx after a finished step says nothing of calls made outside steps", () => {
+    const bodyless = { headers: [], body: new Uint8Array(0) };
+    const ends: readonly [string, HandlerOutcome][] = [
+      ["a throw", { kind: "threw", error: new Error("x") }],
+      ["a 500", { kind: "answered", response: { status: 500, ...bodyless } }],
+    ];
+
+    it.each(ends)("under hold %s holds, whatever the steps say", async (_, end) => {
+      const all = bed({ onUnknown: "hold" });
+      const first = executionOf(await all.ask());
+      await first.context.step("a", () => 1);
+      await first.settle(end);
+      expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown", retryable: false });
+    });
+
+    it.each(ends)("under verify %s is asked about before anything runs again", async (_, end) => {
+      let verifies = 0;
+      const all = bed({ onUnknown: { verify: () => ({ verdict: ++verifies === 1 ? "not-visible-yet" : "absent" }) } });
+      const first = executionOf(await all.ask());
+      await first.context.step("a", () => 1);
+      await first.settle(end);
+      expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown", retryable: true });
+      const second = executionOf(await all.ask());
+      expect(verifies).toBe(2);
+      expect(await second.context.step("a", () => 2)).toBe(1);
+    });
+
+    it.each(ends)("ctx.release() of the handler gives the key back, under hold too, by %s", async (_, end) => {
+      const all = bed({ onUnknown: "hold" });
+      const first = executionOf(await all.ask());
+      await first.context.step("a", () => 1);
+      first.context.release();
+      await first.settle(end);
+      const second = executionOf(await all.ask());
+      expect(await second.context.step("a", () => 2)).toBe(1);
+    });
   });
 
   async function unfinished(

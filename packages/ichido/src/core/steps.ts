@@ -27,8 +27,6 @@ export class FenceLost extends Error {
 
 export interface Steps {
   step<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
-  /** This attempt started a step, or found one started. */
-  readonly used: boolean;
   /** A step was started and its result is not recorded. */
   readonly unfinished: boolean;
 }
@@ -53,7 +51,6 @@ export function createSteps(parts: StepsParts): Steps {
   const failed = new Map<string, number>();
   const open = new Set<string>();
   let known: Promise<Map<string, Step>> | undefined;
-  let used = false;
 
   /** One read per attempt, and only where a former attempt left steps. */
   async function recorded(): Promise<Map<string, Step>> {
@@ -153,7 +150,6 @@ export function createSteps(parts: StepsParts): Steps {
         );
       }
       running.add(name);
-      used = true;
       try {
         known ??= recorded();
         const steps = await known;
@@ -170,9 +166,6 @@ export function createSteps(parts: StepsParts): Steps {
       } finally {
         running.delete(name);
       }
-    },
-    get used() {
-      return used;
     },
     get unfinished() {
       return open.size > 0;

@@ -79,8 +79,7 @@ export function createAttempt<Native>(
   }
 
   function settle(outcome: HandlerOutcome): Promise<Settled> {
-    const keeps =
-      !releasing && outcome.kind === "answered" && verdictOn(outcome.response.status, route.keep) === "keep";
+    const keeps = !releasing && outcome.kind === "answered" && verdictOn(outcome.response, route.keep) === "keep";
     if (!keeps) return conclude({ kind: "rollback" });
     return conclude({ kind: spoilt ? "apart" : "commit", response: keptOf(outcome.response) });
   }
@@ -155,7 +154,7 @@ export function createAttempt<Native>(
         : { kind: "replace", response: answer.response };
     },
     beginStream: (head) => {
-      const keeps = !releasing && verdictOn(head.status, route.keep) === "keep";
+      const keeps = !releasing && verdictOn(head, route.keep) === "keep";
       if (!keeps) return conclude({ kind: "rollback" });
       return conclude({ kind: spoilt ? "apart" : "commit", response: tombstoneOf(head) });
     },

@@ -183,7 +183,7 @@ export function resolveRoute<Native>(
     labels: set.labels,
     keyPolicy: keyPolicyOf(set.keyPolicy),
     fingerprint: fingerprintOptionsOf(set.fingerprint),
-    keep: set.keep ?? (({ status }) => keepsByDefault(status, profile)),
+    keep: set.keep ?? ((answer) => keepsByDefault(answer, profile)),
     enforce: boolean("enforce", set.enforce ?? defaults.enforce),
     statusUrl: set.statusUrl,
     mode: oneOf("mode", route.mode ?? "lease", ["lease", "transaction"]),

@@ -5,10 +5,10 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Execution, HandlerOutcome, Settled } from "../core/decision.ts";
-import type { NeutralResponse } from "../core/message.ts";
+import type { AnswerHead, NeutralResponse } from "../core/message.ts";
 import { AnswerBuffer } from "./answer-buffer.ts";
 import { writeHeadLines } from "./header-lines.ts";
-import { ResponseHold, type Head } from "./response-hold.ts";
+import { ResponseHold } from "./response-hold.ts";
 import { hasContent } from "./send.ts";
 import {
   callbackOf,
@@ -38,7 +38,7 @@ class ResponseCapture {
   readonly #hold: ResponseHold;
   readonly #buffer = new AnswerBuffer();
   #phase: Phase = "holding";
-  #head: Head | undefined;
+  #head: AnswerHead | undefined;
   #ended = false;
   #quiet: NodeJS.Timeout | undefined;
 
@@ -78,10 +78,10 @@ class ResponseCapture {
   }
 
   /** By the outermost `writeHead`, so that layers mounted after this one add their headers before they are captured. */
-  #closeHead(): Head {
+  #closeHead(): AnswerHead {
     if (this.#head === undefined) this.#response.writeHead(this.#response.statusCode);
     if (this.#head === undefined) this.#writeHead([this.#response.statusCode]);
-    return this.#head as unknown as Head;
+    return this.#head as unknown as AnswerHead;
   }
 
   #write(values: readonly unknown[]): boolean {

@@ -3,7 +3,7 @@
  * if nothing had been written. And the ways in which the answer leaves in the end.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { NeutralResponse } from "../core/message.ts";
+import type { AnswerHead, NeutralResponse } from "../core/message.ts";
 import type { HeaderLine } from "../core/record.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
 import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
@@ -19,11 +19,6 @@ import { hasContent, outletOf, sendAnswer, type Outlet } from "./send.ts";
 
 /** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
 type Internals = ServerResponse & { _header: string | null; _trailer: string };
-
-export interface Head {
-  readonly status: number;
-  readonly headers: readonly HeaderLine[];
-}
 
 export class ResponseHold {
   /** The methods as the outer layers left them. */
@@ -51,7 +46,7 @@ export class ResponseHold {
   }
 
   /** Makes `headersSent` true and every later change of headers an error, as it would be without the hold. */
-  closeHead(): Head {
+  closeHead(): AnswerHead {
     const response = this.#response;
     const head = { status: response.statusCode, headers: headerLinesBeyond(response, this.#baseline) };
     response._header = "held";
@@ -82,7 +77,7 @@ export class ResponseHold {
     Reflect.deleteProperty(this.#response, "writableEnded");
   }
 
-  sendHeld(head: Head, addHeaders: readonly HeaderLine[], body: Uint8Array): void {
+  sendHeld(head: AnswerHead, addHeaders: readonly HeaderLine[], body: Uint8Array): void {
     this.#finish(() => {
       const response = this.#response;
       replaceHeaders(response, addHeaders);
@@ -129,7 +124,7 @@ export class ResponseHold {
   }
 
   /** What is there goes out, and from now on the handler writes to the connection itself. */
-  goLive(head: Head, addHeaders: readonly HeaderLine[], buffer: AnswerBuffer, isEnded: boolean): void {
+  goLive(head: AnswerHead, addHeaders: readonly HeaderLine[], buffer: AnswerBuffer, isEnded: boolean): void {
     const response = this.#response;
     this.#lift();
     try {

@@ -110,7 +110,7 @@ function statusesOf(route: Pick<ResolvedRoute<never>, "keep" | "profile">): Stat
   const notStored: string[] = [];
   for (const hundred of [2, 3, 4, 5]) {
     const statuses = Array.from({ length: 100 }, (_, index) => hundred * 100 + index);
-    const kept = statuses.filter((status) => route.keep({ status }));
+    const kept = statuses.filter((status) => route.keep({ status, headers: [] }));
     const [rule, exceptions] = kept.length > 50 ? [stored, notStored] : [notStored, stored];
     rule.push(`${hundred}xx`);
     const strange = kept.length > 50 ? statuses.filter((status) => !kept.includes(status)) : kept;
