@@ -249,6 +249,12 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     }
   }
 
+  /** `notedMs`: a step was noted by a call sent then, which leaves at least half of the lease (see `startStep`). */
+  function isLeaseTrusted(notedMs?: number): boolean {
+    if (notedMs !== undefined) live.confirmedMs = Math.max(live.confirmedMs, notedMs - route.leaseMs / 2);
+    return abortedBy === undefined && isTrusted(live, environment.monotonicMs());
+  }
+
   const reference = (name: string): string => referenceOf(identity, grant.canonical, name);
   // Both are made when a handler asks for them.
   let steps: Steps | undefined;
@@ -264,6 +270,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       environment,
       calls,
       signal: signal(),
+      isTrusted: isLeaseTrusted,
       reference,
     });
     return steps;
@@ -340,7 +347,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
         end(response.status);
       }
     },
-    isTrusted: () => abortedBy === undefined && isTrusted(live, environment.monotonicMs()),
+    isTrusted: () => isLeaseTrusted(),
     async handOver(holdReason) {
       stop();
       await calls.suspend({ ...claim, ...(holdReason === undefined ? {} : { holdReason }) }).catch(() => "stale");

@@ -138,6 +138,52 @@ describe("steps", () => {
     };
   }
 
+  it.each(["fail", "hang"] as const)(
+    "a step never calls out on a lease that is over: the process stood still while its start was noted, renewals %s",
+    async (renewals) => {
+      const all = bed({ leaseMs: 1_000, storeTimeoutMs: 60_000 });
+      const first = executionOf(await all.ask());
+      all.store.break("startStep", "late", 1);
+      all.store.break("renew", renewals);
+      let calls = 0;
+      const stepped = first.context.step("bank.charge", () => (calls += 1)).catch((error: unknown) => error);
+      await all.clock.advance(3_000);
+      all.store.arrive();
+      expect(await stepped).toMatchObject({ name: "FenceLost" });
+      expect(calls).toBe(0);
+      expect((await first.provided).status).toBe(409);
+    },
+  );
+
+  it("a loop that was blocked while the start was noted is seen by the clock, before any timer runs", async () => {
+    const all = bed({ leaseMs: 1_000 }, (clock) => {
+      const base = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });
+      return {
+        ...base,
+        async startStep(request) {
+          const answered = await base.startStep(request);
+          clock.stall(900);
+          return answered;
+        },
+      };
+    });
+    const first = executionOf(await all.ask());
+    let calls = 0;
+    await expect(first.context.step("bank.charge", () => (calls += 1))).rejects.toMatchObject({ name: "FenceLost" });
+    expect(calls).toBe(0);
+  });
+
+  it("one failed read of the steps is not remembered: the handler may try the step again", async () => {
+    const all = bed({});
+    const first = executionOf(await all.ask());
+    await first.context.step("a", () => 1);
+    await first.settle({ kind: "threw", error: new Error("x") });
+    const second = executionOf(await all.ask());
+    all.store.break("steps", "fail", 1);
+    await expect(second.context.step("a", () => 2)).rejects.toMatchObject({ name: "StoreFailure" });
+    expect(await second.context.step("a", () => 2)).toBe(1);
+  });
+
   it("E-04 an unfinished step under rerun is called again", async () => {
     const { run, calls } = await unfinished({});
     expect(await run()).toBe("charged 1");

@@ -40,6 +40,8 @@ export interface StepsParts {
   readonly environment: Environment;
   readonly calls: StoreCalls;
   readonly signal: AbortSignal;
+  /** False once the lease can no longer be counted on; `notedMs`: when a start was sent that the store took. */
+  readonly isTrusted: (notedMs?: number) => boolean;
   readonly reference: (name: string) => string;
 }
 
@@ -61,6 +63,11 @@ export function createSteps(parts: StepsParts): Steps {
 
   function fenced(answer: "ok" | "stale"): void {
     if (answer === "stale") throw new FenceLost("another attempt owns this key; this one must stop");
+  }
+
+  function stopUnlessTrusted(notedMs?: number): void {
+    if (parts.isTrusted(notedMs)) return;
+    throw new FenceLost("the lease of this attempt can no longer be counted on; it must stop");
   }
 
   async function finish(name: string, value: unknown): Promise<void> {
@@ -88,11 +95,13 @@ export function createSteps(parts: StepsParts): Steps {
   }
 
   async function call<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
-    if (parts.signal.aborted)
-      throw new FenceLost("the lease of this attempt can no longer be counted on; it must stop");
+    stopUnlessTrusted();
     const mayBeLost = parts.onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
+    const notedMs = parts.environment.monotonicMs();
     fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) }));
     open.add(name);
+    // The process may have stood still while the answer was on its way, and somebody else may be at work since.
+    stopUnlessTrusted(notedMs);
     if (!failed.has(name)) failed.set(name, parts.environment.monotonicMs());
     const value = await fn(contextOf(name));
     await finish(name, value);
@@ -151,7 +160,10 @@ export function createSteps(parts: StepsParts): Steps {
       }
       running.add(name);
       try {
-        known ??= recorded();
+        known ??= recorded().catch((error: unknown) => {
+          known = undefined;
+          throw error;
+        });
         const steps = await known;
         const step = steps.get(name);
         if (step?.state === "finished") return decodeValue(step.result ?? new Uint8Array(0)) as never;

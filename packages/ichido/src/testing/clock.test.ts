@@ -69,6 +69,16 @@ describe("fake clock", () => {
     expect(clock.nowMs()).toBe(1_100_500);
   });
 
+  it("a stall lets time pass without a timer; what is due fires afterwards", async () => {
+    const clock = fakeClock();
+    const fired: number[] = [];
+    clock.environment.after(10, () => void fired.push(clock.environment.monotonicMs()));
+    clock.stall(100);
+    expect([clock.environment.monotonicMs(), fired.length]).toEqual([100, 0]);
+    await clock.advance(1);
+    expect(fired).toEqual([100]);
+  });
+
   it("gives the same bytes for the same seed, others for another, and spreads them", () => {
     const bytes = (seed: number): string =>
       Buffer.from(fakeClock({ seed }).environment.randomBytes(64)).toString("hex");

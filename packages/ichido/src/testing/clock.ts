@@ -21,6 +21,8 @@ export interface FakeClock {
    * time, and everything that a timer set off in microtasks is done before the next one fires.
    */
   advance(ms: number): Promise<void>;
+  /** Time passes and no timer fires, as while an event loop is blocked or its process stands still. */
+  stall(ms: number): void;
   /** Steps the wall clock alone, forwards or backwards, as a correction of the system's time would. Fires nothing. */
   stepWall(ms: number): void;
   /** Timers that have not fired yet. */
@@ -95,6 +97,9 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
       }
       monotonicMs = untilMs;
       await settleMicrotasks();
+    },
+    stall(ms) {
+      monotonicMs += ms;
     },
     stepWall(ms) {
       wallAheadMs += ms;
