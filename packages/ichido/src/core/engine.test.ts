@@ -391,7 +391,7 @@ describe("leases", () => {
     store.mend();
     await executionOf(await ask()).settle({ kind: "threw", error: new Error("x") });
     const late = await answer(zombie);
-    expect(late.kind === "replace" && late.response.status).toBe(409);
+    expect(late.kind === "replace" && JSON.parse(textOf(late.response))).toMatchObject({ retryable: true });
     const other = executionOf(await ask({ key: "key-2" }));
     store.break("renew", "fail");
     await clock.advance(1_500);
@@ -400,6 +400,39 @@ describe("leases", () => {
     store.break("find", "fail");
     const blind = await answer(other);
     expect(blind.kind === "replace" && blind.response.status).toBe(503);
+  });
+
+  it.each([
+    ["rerun", "rerun", { code: "idempotency-in-flight", retryable: true }],
+    ["verify", { verify: () => ({ verdict: "absent" as const }) }, { code: "idempotency-in-flight", retryable: true }],
+    ["hold", "hold", { code: "outcome-unknown", retryable: false }],
+  ] as const)(
+    "a lease that was lost and that nobody took is answered as the next request will be: %s",
+    async (...row) => {
+      const [, onUnknown, told] = row;
+      const { ask, clock, store } = bed({ leaseMs: 1_000, onUnknown });
+      const first = executionOf(await ask());
+      store.break("renew", "fail");
+      await clock.advance(1_500);
+      await expect(first.context.step("a", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
+      expect(JSON.parse(textOf(await first.provided))).toMatchObject(told);
+      store.mend();
+      if (onUnknown === "hold") expect(problemIn(await ask())).toMatchObject(told);
+      else expect((await ask()).kind).toBe("execute");
+    },
+  );
+
+  it("a lease that was lost to a person's hold is answered as final, under rerun too", async () => {
+    const { ask, clock, store } = bed({ leaseMs: 1_000 });
+    const first = executionOf(await ask());
+    store.break("renew", "fail");
+    await clock.advance(1_500);
+    const [record] = (await store.list({ limit: 1 })).records;
+    if (record === undefined) throw new Error("no record");
+    const { identity, fence } = record;
+    await store.settle({ identity, fence, decision: { kind: "hold" }, actor: "ops", reason: "wait" });
+    await expect(first.context.step("a", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
+    expect(JSON.parse(textOf(await first.provided))).toMatchObject({ code: "outcome-unknown", retryable: false });
   });
 
   it("all live claims of a process are renewed in one call", async () => {

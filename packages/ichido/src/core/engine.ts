@@ -108,7 +108,9 @@ export function createEngine<Native>(
       }
       // Nothing was left of the late attempt, nor of the one that stood in its way: the next one may run.
       if (isUndone && (record === undefined || record.state === "failed")) return unavailable(undefined);
-      return refusals.unknown(route, identity, {});
+      // Lost while nobody took over: the next request is told the same, unless it runs or asks.
+      const isFinal = route.onUnknown === "hold" || record?.holdReason !== undefined || record?.interim !== undefined;
+      return isFinal ? refusals.unknown(route, identity, record ?? {}) : refusals.inFlight(route, identity, 0);
     } catch (error) {
       return unavailable(error);
     }

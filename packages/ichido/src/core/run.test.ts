@@ -149,7 +149,7 @@ describe("run", () => {
     store.mend();
     expect((await ichido.run(request(), () => "successor")).value).toBe("successor");
     gate.resolve(1);
-    await expect(zombie).rejects.toMatchObject({ code: "outcome-unknown" });
+    await expect(zombie).rejects.toMatchObject({ code: "idempotency-in-flight", retryable: true });
   });
 
   it("labels are stored", async () => {

@@ -85,7 +85,10 @@ export async function run<Value>(
       cause: error,
     });
   }
-  if (ruling.kind === "execute") return { value: await executed(ruling.execution, fn), replayed: false };
+  if (ruling.kind === "execute") {
+    const isHeld = ask.route.onUnknown === "hold";
+    return { value: await executed(ruling.execution, isHeld, fn), replayed: false };
+  }
   if (ruling.kind !== "replay") throw refusalOf(ruling, request.operation);
   if (ruling.stored.kind === "tombstone") {
     throw new IchidoError(
@@ -135,13 +138,21 @@ function committedBy<Value>({ answer }: LiveExecution): { readonly value: Value 
 }
 
 /** The record was left open or belongs to another attempt: that, and not the error that stopped the function, is the news. */
-function answerError(execution: LiveExecution, cause: unknown): unknown {
-  if (execution.answer?.kind === "own") return cause;
+function answerError({ answer }: LiveExecution, isHeld: boolean, cause: unknown): unknown {
+  if (answer?.kind === "own") return cause;
+  if (answer?.kind === "lost") return lostError(isHeld, cause);
   return new IchidoError("outcome-unknown", "the outcome of this call is open; ask again with the same key", { cause });
+}
+
+/** Under `hold` a lost lease is a person's business; otherwise whoever asks again is told what became of it. */
+function lostError(isHeld: boolean, cause?: unknown): IchidoError {
+  const code = isHeld ? "outcome-unknown" : "idempotency-in-flight";
+  return new IchidoError(code, "the lease of this call was lost; ask again with the same key", { cause });
 }
 
 async function executed<Value>(
   execution: LiveExecution,
+  isHeld: boolean,
   fn: (context: Context) => Value | Promise<Value>,
 ): Promise<Value> {
   let value: Value;
@@ -149,7 +160,7 @@ async function executed<Value>(
     value = await fn(execution.context);
   } catch (error) {
     await execution.settle({ kind: "threw", error });
-    throw execution.answer === undefined ? error : answerError(execution, error);
+    throw execution.answer === undefined ? error : answerError(execution, isHeld, error);
   }
   const before = committedBy<Value>(execution);
   if (before !== undefined) return before.value;
@@ -168,10 +179,7 @@ async function executed<Value>(
   const after = committedBy<Value>(execution);
   if (after !== undefined) return after.value;
   if (settled.kind === "replace") {
-    throw new IchidoError(
-      "outcome-unknown",
-      "the lease of this call was lost and another attempt owns the key now; ask again",
-    );
+    throw execution.answer === undefined ? lostError(isHeld) : answerError(execution, isHeld, undefined);
   }
   return value;
 }
