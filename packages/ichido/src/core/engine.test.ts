@@ -11,6 +11,7 @@ import {
 import { memoryStore } from "../stores/memory/index.ts";
 import type { FakeClock } from "../testing/clock.ts";
 import { IchidoError, RequestBodyError } from "./errors.ts";
+import type { RequestBody } from "./message.ts";
 import type { Store } from "./store.ts";
 import { profiles } from "./profiles.ts";
 
@@ -200,6 +201,45 @@ describe("other content and duplicates in flight", () => {
     const waiting = [ask(), ask()];
     await clock.advance(3_000);
     for (const each of waiting) expect(problemIn(await each)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("A30 a store that fails while a duplicate waits opens no door: the one in flight is known to run", async () => {
+    const route = { dangerouslyRunWithoutStore: true };
+    const { ask, clock, store } = bed({ inFlight: { waitMs: 2_000 } });
+    const first = executionOf(await ask({ route }));
+    const blip = ask({ route });
+    await clock.advance(30);
+    store.break("claim", "fail", 1);
+    await clock.advance(1_000);
+    await answer(first);
+    await clock.advance(1_000);
+    expect((await blip).kind).toBe("replay");
+    executionOf(await ask({ key: "key-2", route }));
+    const outage = ask({ key: "key-2", route });
+    await clock.advance(30);
+    store.break("claim", "fail");
+    await clock.advance(3_000);
+    expect(problemIn(await outage)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("A30 the second question of a 202 profile opens no door either", async () => {
+    const route = { dangerouslyRunWithoutStore: true };
+    const options = { profile: "polling", statusUrl: (id: string) => `/operations/${id}` } as const;
+    let away = false;
+    const { ask } = bed(options, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      return {
+        ...base,
+        claim: (request) => (away ? Promise.reject(new Error("away")) : base.claim(request)),
+        async find() {
+          // Settled between the two questions, and then the store went away.
+          away = true;
+          return undefined;
+        },
+      };
+    });
+    await ask({ route });
+    expect(responseOf(await ask({ route })).status).toBe(202);
   });
 
   it("refuses to wait beyond the bound on waiters, per process and per key", async () => {
@@ -994,14 +1034,44 @@ describe("closing", () => {
     await closing;
     const page = await all.store.list({ limit: 10, state: "unknown" });
     expect(page.records).toHaveLength(1);
-    const fresh = bed();
-    fresh.store.break("claim", "late", 1);
-    const asked = fresh.ask();
-    await fresh.clock.advance(10);
-    await fresh.ichido.close();
-    fresh.store.arrive();
+  });
+
+  it("waits for claims under way and gives them back before it resolves; nothing is claimed afterwards", async () => {
+    const { ask, ichido, clock, store } = bed();
+    store.break("claim", "late", 1);
+    const asked = ask();
+    await clock.advance(10);
+    let failed = 0;
+    const closing = ichido.close().then(async () => {
+      failed = (await store.list({ limit: 10, state: "failed" })).records.length;
+    });
+    await clock.advance(100);
+    store.arrive();
+    await clock.advance(1);
+    await closing;
+    expect(failed).toBe(1);
     expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
-    expect((await fresh.store.list({ limit: 10, state: "failed" })).records).toHaveLength(1);
+  });
+
+  it("waits for duplicates that wait; one whose time is not up by then asks the store no more", async () => {
+    const body = Promise.withResolvers<RequestBody>();
+    const { ask, ichido, clock, store } = bed({ inFlight: { waitMs: 60_000 }, closeMs: 1_000 });
+    const first = executionOf(await ask());
+    const waiting = ask();
+    const arriving = ask({ key: "key-2", readBody: () => body.promise });
+    await clock.advance(100);
+    const closing = ichido.close();
+    await clock.advance(100);
+    await answer(first);
+    await clock.advance(600);
+    expect((await waiting).kind).toBe("replay");
+    await clock.advance(1_000);
+    await closing;
+    const claims = store.calls.filter((verb) => verb === "claim").length;
+    body.resolve({ kind: "none" });
+    await clock.advance(1_000);
+    expect(problemIn(await arriving)).toMatchObject({ code: "idempotency-in-flight" });
+    expect(store.calls.filter((verb) => verb === "claim")).toHaveLength(claims);
   });
 
   it("health tells what runs and whether the store is reachable", async () => {

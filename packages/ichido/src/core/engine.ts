@@ -18,10 +18,10 @@ import { createRefusals } from "./refusals.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
 import type { ClaimRequest, ClaimResult, SweepResult } from "./store.ts";
-import { createStoreCalls, failureDetail } from "./store-calls.ts";
+import { createStoreCalls, failureDetail, StoreFailure } from "./store-calls.ts";
 import { createTransactionMode } from "./transaction-mode.ts";
 import { checked, optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
-import { createWaiting } from "./waiting.ts";
+import { createWaiting, stillProcessing } from "./waiting.ts";
 
 export interface Health {
   readonly ok: boolean;
@@ -44,6 +44,8 @@ export interface Engine<Native> {
   close(): Promise<void>;
 }
 
+function ignore(): void {}
+
 export function createEngine<Native>(
   settings: ResolvedEngine<Native>,
   emit: (event: IchidoEvent) => void,
@@ -51,7 +53,7 @@ export function createEngine<Native>(
   const { store, environment, faults } = settings;
   const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, faults });
   const heartbeat = createHeartbeat({ calls, environment, executionMs: settings.executionMs });
-  const waiting = createWaiting({ environment, store, waitersMax: settings.waitersMax });
+  const waiting = createWaiting({ environment, store, waitersMax: settings.waitersMax, isOver: () => closed });
   const refusals = createRefusals(settings.format);
   const engineRoute = resolveRoute(settings.shared, { operation: checked });
   const housekeeping = createHousekeeping({
@@ -67,6 +69,8 @@ export function createEngine<Native>(
   const executions = new Map<string, LiveExecution>();
   const background = new Set<Promise<void>>();
   let closing = false;
+  /** Closing waits no longer: nothing more is claimed. */
+  let closed = false;
   let warnedRetention = false;
 
   function noteRetention(retentionMs: number): void {
@@ -108,7 +112,7 @@ export function createEngine<Native>(
       }
       // Nothing was left of the late attempt, nor of the one that stood in its way: the next one may run.
       if (isUndone && (record === undefined || record.state === "failed")) return unavailable(undefined);
-      // Lost while nobody took over: the next request is told the same, unless it runs or asks.
+      // Lost while nobody took over: the next request runs or asks, unless only a person may end it.
       const isFinal = route.onUnknown === "hold" || record?.holdReason !== undefined || record?.interim !== undefined;
       return isFinal ? refusals.unknown(route, identity, record ?? {}) : refusals.inFlight(route, identity, 0);
     } catch (error) {
@@ -229,18 +233,27 @@ export function createEngine<Native>(
   function rule(ask: Ask<Native>): Promise<Ruling> {
     const cached = cache?.get(localIdOf(ask.identity), ask.fingerprint);
     if (cached !== undefined) return Promise.resolve({ kind: "replay", stored: cached, waited: false });
-    return ask.route.mode === "transaction" && transactionMode !== undefined
-      ? transactionMode.rule(ask)
-      : ruleByLease(ask);
+    const ruling =
+      ask.route.mode === "transaction" && transactionMode !== undefined ? transactionMode.rule(ask) : ruleByLease(ask);
+    // A claim under way may be granted: closing waits until it is given back.
+    track(ruling.then(ignore, ignore));
+    return ruling;
   }
 
   async function ruleByLease(ask: Ask<Native>): Promise<Ruling> {
     const owner = newOwner();
     let claimedMs = environment.monotonicMs();
-    const claim = (): Promise<ClaimResult> => {
+    const claim = async (): Promise<ClaimResult> => {
+      if (closed) return stillProcessing;
       claimedMs = environment.monotonicMs();
       return claimOnce(ask, owner);
     };
+    /** Once the store has told of another attempt, a failure to ask again changes nothing of that. */
+    const claimAgain = (): Promise<ClaimResult> =>
+      claim().catch((error: unknown) => {
+        if (error instanceof StoreFailure) return stillProcessing;
+        throw error;
+      });
     let result = await claim();
     let waited = false;
     const { inFlight } = ask.route;
@@ -250,7 +263,7 @@ export function createEngine<Native>(
         id,
         identity: ask.identity,
         waitMs: inFlight.waitMs,
-        claim,
+        claim: claimAgain,
         local: () => executions.get(id)?.done,
       });
       if (answer !== "crowded") result = answer;
@@ -261,7 +274,7 @@ export function createEngine<Native>(
       const record = await calls.find(ask.identity);
       if (record?.interim !== undefined) return { kind: "unknown", interim: record.interim };
       // It was settled between the two questions: what is true now, not "in flight".
-      if (record?.state !== "processing") result = await claim();
+      if (record?.state !== "processing") result = await claimAgain();
     }
     if (result.outcome === "granted") return granted(ask, owner, result, claimedMs);
     const ruling = rulingOf(ask, result);
@@ -306,7 +319,7 @@ export function createEngine<Native>(
           rulingOf,
         });
 
-  let closed: Promise<void> | undefined;
+  let closeCall: Promise<void> | undefined;
 
   async function closeOnce(): Promise<void> {
     closing = true;
@@ -317,6 +330,7 @@ export function createEngine<Native>(
       }
     };
     await withDeadline(environment, settings.closeMs, quiet).catch(() => undefined);
+    closed = true;
     const left = [...executions.values()];
     await withDeadline(environment, settings.closeMs, async () => transactionMode?.idle()).catch(() => undefined);
     await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
@@ -366,8 +380,8 @@ export function createEngine<Native>(
       };
     },
     close() {
-      closed ??= closeOnce();
-      return closed;
+      closeCall ??= closeOnce();
+      return closeCall;
     },
   };
 }

@@ -11,6 +11,9 @@ import type { ClaimResult, Store } from "./store.ts";
 const pollMsFirst = 20;
 const pollMsMax = 500;
 
+/** What is told where the store cannot be asked again. */
+export const stillProcessing: ClaimResult = { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
+
 export interface WaitRequest {
   /** One string per identity. */
   readonly id: string;
@@ -39,6 +42,8 @@ export function createWaiting(parts: {
   readonly environment: Environment;
   readonly store: Store;
   readonly waitersMax: number;
+  /** Nobody waits any longer. */
+  readonly isOver: () => boolean;
 }): Waiting {
   const { environment, store } = parts;
   const groups = new Map<string, Group>();
@@ -68,9 +73,9 @@ export function createWaiting(parts: {
       const answer = mine
         ? await asking
         : await withDeadline(environment, Math.max(1, leftMs), () => asking).catch(() => undefined);
-      const over = environment.monotonicMs() >= endMs;
+      const over = environment.monotonicMs() >= endMs || parts.isOver();
       if (answer === undefined || (answer.outcome === "granted" && !mine)) {
-        if (over) return { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
+        if (over) return stillProcessing;
         continue;
       }
       if (answer.outcome !== "processing" || over) return answer;
