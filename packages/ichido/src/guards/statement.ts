@@ -50,6 +50,13 @@ export function statementOn(on: GuardExecutor): Statement {
     if ((value as unknown) === undefined) {
       throw new IchidoError("option-invalid", "a guard was given undefined for a column; name a value, or null");
     }
+    if (typeof value === "object" && value !== null && !(value instanceof Date || value instanceof Uint8Array)) {
+      // A driver may make other SQL of it: what came as JSON from a caller is not a value until somebody has looked.
+      throw new IchidoError(
+        "option-invalid",
+        "a guard was given an object or an array for a column; name a single value",
+      );
+    }
     values.push(value);
     return on.dialect === "postgres" ? `$${values.length}` : "?";
   }

@@ -18,6 +18,11 @@ export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
 /** The `sql` tag of drizzle-orm. */
 export type DrizzleSql = (texts: TemplateStringsArray, ...values: unknown[]) => unknown;
 
+/** As Drizzle writes its own columns of time: on postgres.js it turns off what would do so for bare values. */
+function drizzleValue(dialect: "postgres" | "mysql", value: unknown): unknown {
+  return dialect === "postgres" && value instanceof Date ? value.toISOString() : value;
+}
+
 /** The `tx` of `db.transaction(async (tx) => …)`, and drizzle-orm's own `sql`, which makes its queries. */
 export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql, dialect: "postgres" | "mysql"): TransactionHandle {
   if (typeof (tx as { rollback?: unknown }).rollback !== "function") {
@@ -27,7 +32,10 @@ export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql, dialect: "p
     dialect,
     async execute(text, values) {
       const { texts, values: ordered } = fragmentsOf(dialect, text, values);
-      const query = sql(texts as unknown as TemplateStringsArray, ...ordered);
+      const query = sql(
+        texts as unknown as TemplateStringsArray,
+        ...ordered.map((value) => drizzleValue(dialect, value)),
+      );
       return resultOf(dialect, await tx.execute(query as never));
     },
   });

@@ -1,5 +1,6 @@
 /** Kysely. */
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { sqliteValue } from "./values.ts";
 
 interface KyselyQuery {
   readonly query: { readonly kind: "RawNode"; readonly sqlFragments: readonly string[]; readonly parameters: [] };
@@ -25,12 +26,12 @@ export function fromKysely(trx: KyselyTransaction, dialect: TransactionHandle["d
   return handleOf({
     dialect,
     inside: () => (trx.isTransaction ? undefined : false),
-    async execute(sql, parameters) {
+    async execute(sql, values) {
       const query: KyselyQuery = {
         query: { kind: "RawNode", sqlFragments: [sql], parameters: [] },
         queryId: { queryId: "ichido" },
         sql,
-        parameters,
+        parameters: dialect === "sqlite" ? values.map(sqliteValue) : values,
       };
       const { rows, numAffectedRows } = await plain.executeQuery(query as never);
       return { rows: rows as Record<string, unknown>[], affected: Number(numAffectedRows ?? rows.length) };

@@ -2,6 +2,7 @@
 import type { ExecuteOptions } from "../core/transaction.ts";
 import { handleOf, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { SqliteLine } from "./sqlite-line.ts";
+import { sqliteValue } from "./values.ts";
 
 interface SqliteStatement {
   all(...values: never[]): unknown[];
@@ -62,7 +63,7 @@ function execute(
   { frequent = false }: ExecuteOptions = {},
 ): { readonly rows: readonly Row[]; readonly affected: number } {
   const { statement, reads } = frequent ? keptOn(database, sql) : prepare(database, sql);
-  const bound = values as readonly never[];
+  const bound = values.map(sqliteValue) as unknown as readonly never[];
   if (reads) {
     const rows = statement.all(...bound) as readonly Row[];
     return { rows, affected: rows.length };

@@ -1,6 +1,7 @@
 /** TypeORM. */
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { sqliteValue } from "./values.ts";
 
 interface TypeormRunner {
   readonly isTransactionActive: boolean;
@@ -41,12 +42,17 @@ function dialectOf(type: string): TransactionHandle["dialect"] {
 /** The `manager` of `dataSource.transaction(async (manager) => …)`, or of a query runner of yours that is in one. */
 export function fromTypeorm(manager: TypeormManager): TransactionHandle {
   const runner = manager.queryRunner as TypeormRunner | undefined;
+  const dialect = dialectOf(manager.connection.options.type);
   return handleOf({
-    dialect: dialectOf(manager.connection.options.type),
+    dialect,
     inside: () => (runner?.isTransactionActive === true ? undefined : false),
     async execute(sql, values) {
       if (runner === undefined) throw new TypeError("fromTypeorm takes a manager inside a transaction");
-      const { records, affected, raw } = await runner.query(sql, [...values], true);
+      const { records, affected, raw } = await runner.query(
+        sql,
+        dialect === "sqlite" ? values.map(sqliteValue) : [...values],
+        true,
+      );
       const { affectedRows } = Object(raw) as { readonly affectedRows?: number };
       const rows = Array.isArray(records) ? records : [];
       return { rows: rows as Record<string, unknown>[], affected: Number(affected ?? affectedRows ?? rows.length) };
