@@ -135,6 +135,31 @@ function suite(make: () => Promise<Bench>): void {
     expect(await row("u2")).toEqual({});
   });
 
+  test("guards: a key that names several rows changes none of them", async () => {
+    for (const id of ["s1", "s2"])
+      await within((handle) =>
+        createByClientId(handle, { table: "payments", id, content: { state: "pending", version: 1, amount: 77 } }),
+      );
+    const key = { amount: 77 };
+    const move = within((handle) => payment.move(handle, { table: "payments", key, to: "paid" }));
+    await expect(move).rejects.toThrow(/matched 2 rows/);
+    const look = within((handle) => payment.move(handle, { table: "payments", key, to: "refunded" }));
+    await expect(look).rejects.toThrow(/matched 2 rows/);
+    const update = within((handle) =>
+      updateVersioned(handle, { table: "payments", key, version: 1, set: { amount: 1 } }),
+    );
+    await expect(update).rejects.toThrow(/matched 2 rows/);
+    expect([await row("s1"), await row("s2")]).toEqual(
+      Array.from({ length: 2 }, () => ({ state: "pending", version: 1, amount: 77 })),
+    );
+  });
+
+  test("guards: an object in place of a value is refused before it is bound", async () => {
+    const content = { amount: { id: 1 } as unknown as number };
+    const create = within((handle) => createByClientId(handle, { table: "payments", id: "obj", content }));
+    await expect(create).rejects.toMatchObject({ code: "option-invalid" });
+  });
+
   test("guards: the retry of a conditional write that succeeded replays, a late one gets 412 and is not kept", async () => {
     await seed("e1");
     const shop = caller(side);

@@ -62,7 +62,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   drivers: ["core"],
   stores: ["core", "drivers"],
   transactions: ["core", "drivers"],
-  guards: ["core", "http"],
+  guards: ["core", "drivers", "http"],
   client: ["core"],
 };
 

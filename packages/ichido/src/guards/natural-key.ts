@@ -29,13 +29,13 @@ export async function createOnce(on: GuardExecutor, request: CreateRequest): Pro
   const look = statementOn(on);
   const same = Object.entries(content).map(([column, value]) => equal(on, look, column, value));
   const comparison = same.length === 0 ? "1 = 1" : same.join(" AND ");
-  const { row } = await look.run(
-    `SELECT CASE WHEN ${comparison} THEN 1 ELSE 0 END AS same_content FROM ${look.name(table)} ` +
+  const row = await look.look(
+    `SELECT CASE WHEN ${comparison} THEN 1 ELSE 0 END AS found FROM ${look.name(table)} ` +
       `WHERE ${look.allEqual(key)}${locking(on)}`,
   );
   // Deleted between the two statements: as good as never seen, but not ours to create a second time in one breath.
   if (row === undefined) return { outcome: "conflict" };
-  return { outcome: Number(row["same_content"]) === 1 ? "same" : "conflict" };
+  return { outcome: Number(row.found) === 1 ? "same" : "conflict" };
 }
 
 /** An id that the client chose, in the column `id`. */
@@ -54,17 +54,17 @@ async function inserted(on: GuardExecutor, table: string, key: Columns, row: Col
   const head = `INSERT INTO ${insert.name(table)} (${columns.join(", ")}) VALUES (${values.join(", ")})`;
   if (on.dialect !== "mysql") {
     const target = Object.keys(key).map((column) => insert.name(column));
-    return (await insert.run(`${head} ON CONFLICT (${target.join(", ")}) DO NOTHING`)).affected > 0;
+    return (await insert.change(`${head} ON CONFLICT (${target.join(", ")}) DO NOTHING`)) > 0;
   }
   // Neither IGNORE, which hides every other fault, nor ON DUPLICATE KEY, whose row count depends on the connection's flags.
   try {
-    await insert.run(head);
+    await insert.change(head);
     return true;
   } catch (error) {
     const look = statementOn(on);
-    const { row: found } = isDuplicate(error)
-      ? await look.run(`SELECT 1 AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`)
-      : {};
+    const found = isDuplicate(error)
+      ? await look.look(`SELECT 1 AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`)
+      : undefined;
     // A duplicate of another unique key is the caller's business.
     if (found === undefined) throw error;
     return false;

@@ -1,6 +1,7 @@
 /** Statements of guards, in the dialect of the connection they run on. */
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionHandle } from "../core/transaction.ts";
+import { columnOf } from "../drivers/row.ts";
 
 /** A transaction handle (`fromPg(client)` and its like), or anything that runs a statement on one connection. */
 export type GuardExecutor = Pick<TransactionHandle, "dialect" | "execute">;
@@ -36,7 +37,10 @@ export interface Statement {
   allEqual(columns: Columns): string;
   /** `a = $1, b = $2` */
   assign(columns: Columns): string;
-  run(sql: string): Promise<{ readonly affected: number; readonly row: Readonly<Record<string, unknown>> | undefined }>;
+  /** How many rows it changed; more than one is an error, since a key names one row. */
+  change(sql: string): Promise<number>;
+  /** The column `found` of the one row; undefined where there is none. */
+  look(sql: string): Promise<{ readonly found: unknown } | undefined>;
 }
 
 export function statementOn(on: GuardExecutor): Statement {
@@ -66,11 +70,26 @@ export function statementOn(on: GuardExecutor): Statement {
     name: (name) => quotedName(on, name),
     allEqual: (columns) => pairs(columns, " AND "),
     assign: (columns) => pairs(columns, ", "),
-    async run(sql) {
-      const { affected, rows } = await on.execute(sql, values);
-      return { affected, row: rows[0] };
+    async change(sql) {
+      const { affected } = await on.execute(sql, values);
+      if (affected > 1) throw severalRows(affected);
+      return affected;
+    },
+    async look(sql) {
+      const { rows } = await on.execute(sql, values);
+      if (rows.length > 1) throw severalRows(rows.length);
+      return rows[0] && { found: columnOf(rows[0], "found") };
     },
   };
+}
+
+/** MySQL finds 5 equal to the texts "5", "05" and "5.0". */
+function severalRows(count: number): IchidoError {
+  return new IchidoError(
+    "option-invalid",
+    `a guard's key matched ${count} rows, so it names no single one; give all columns of a unique key, each in its column's ` +
+      "own type. Let this error undo the transaction",
+  );
 }
 
 /**

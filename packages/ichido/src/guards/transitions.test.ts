@@ -48,7 +48,7 @@ describe("defineTransitions", () => {
   });
 
   it("a first state is never moved to, only found", async () => {
-    const { on, sent } = recording(1, { current_state: "paid" });
+    const { on, sent } = recording(1, { found: "paid" });
     expect(await payment.move(on, { table: "payments", key: { id: 1 }, to: "pending" })).toEqual({
       outcome: "illegal",
       state: "paid",

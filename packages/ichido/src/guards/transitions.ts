@@ -68,17 +68,17 @@ export function defineTransitions<const Table extends Moves>(moves: Table): Tran
         const assigned = update.assign({ [column]: to, ...set });
         const where = update.allEqual(key);
         const allowed = from.map((state) => update.bind(state)).join(", ");
-        const { affected } = await update.run(
+        const affected = await update.change(
           `UPDATE ${update.name(table)} SET ${assigned} WHERE ${where} AND ${update.name(column)} IN (${allowed})`,
         );
         if (affected > 0) return { outcome: "applied" };
       }
       const look = statementOn(on);
-      const { row } = await look.run(
-        `SELECT ${quotedName(on, column)} AS current_state FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`,
+      const row = await look.look(
+        `SELECT ${quotedName(on, column)} AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`,
       );
       if (row === undefined) return { outcome: "absent" };
-      const state = String(row["current_state"]);
+      const state = String(row.found);
       return state === to ? { outcome: "already" } : { outcome: "illegal", state };
     },
   };

@@ -27,13 +27,13 @@ export async function updateVersioned(on: GuardExecutor, request: VersionedUpdat
   const next = version + 1;
   const update = statementOn(on);
   const assigned = update.assign({ ...set, [column]: next });
-  const { affected } = await update.run(
+  const affected = await update.change(
     `UPDATE ${update.name(table)} SET ${assigned} WHERE ${update.allEqual({ ...key, [column]: version })}`,
   );
   if (affected > 0) return { outcome: "applied", version: next };
   const look = statementOn(on);
-  const { row } = await look.run(
-    `SELECT ${look.name(column)} AS current_version FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`,
+  const row = await look.look(
+    `SELECT ${look.name(column)} AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`,
   );
-  return row === undefined ? { outcome: "absent" } : { outcome: "stale", version: Number(row["current_version"]) };
+  return row === undefined ? { outcome: "absent" } : { outcome: "stale", version: Number(row.found) };
 }

@@ -1,6 +1,8 @@
 /** The outbox's statements over a transaction handle: one function a verb, rows in our own words. */
 import type { EventMessage } from "../brokers/message.ts";
+import { isIchidoError } from "../core/errors.ts";
 import type { TransactionHandle } from "../core/transaction.ts";
+import { columnOf } from "../drivers/row.ts";
 import { decodeMessage } from "./envelope.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
@@ -94,7 +96,9 @@ function readRow(row: Row): Pick<Waiting, "message" | "unreadable"> {
   try {
     return { message: messageOf(row) };
   } catch (error) {
-    const { payload } = row;
+    // A library that hides columns hides them of every row: that is no event's fault.
+    if (isIchidoError(error) && error.code === "option-invalid") throw error;
+    const payload = columnOf(row, "payload");
     const key = optionalText(row, "message_key");
     const message = {
       id: textOf(row, "id"),

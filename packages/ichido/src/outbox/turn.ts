@@ -5,6 +5,7 @@
  */
 import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/transaction.ts";
 import { waitingOf, type Statements, type Waiting } from "./database.ts";
+import { optionalNumber } from "../stores/shared/columns.ts";
 import type { Values } from "./statement.ts";
 
 export type Outcome =
@@ -153,7 +154,7 @@ function turnValues(turn: Turn, claim: NonNullable<Turn["claim"]>): Values {
 
 function foundIn({ rows }: Pick<TransactionResult, "rows">): readonly Waiting[] {
   if (rows.length === 0) throw lost();
-  return rows.filter((row) => row["seq"] !== null).map(waitingOf);
+  return rows.filter((row) => optionalNumber(row, "seq") !== undefined).map(waitingOf);
 }
 
 export function takeTurn(

@@ -1,5 +1,6 @@
 /** What every handle shares: it proves that it stands inside a transaction, and a lost connection poisons it. */
 import { IchidoError } from "../core/errors.ts";
+import { columnOf } from "../drivers/row.ts";
 import {
   CommitFailed,
   type ExecuteOptions,
@@ -35,8 +36,11 @@ export function outside(): IchidoError {
 async function probe(parts: HandleParts): Promise<boolean> {
   switch (parts.dialect) {
     case "postgres": {
-      const { rows } = await parts.execute("select now() < statement_timestamp() as inside", []);
-      return rows[0]?.["inside"] === true;
+      const { rows } = await parts.execute(
+        "select case when now() < statement_timestamp() then 1 else 0 end as inside",
+        [],
+      );
+      return Number(columnOf(rows[0] ?? {}, "inside")) === 1;
     }
     case "mysql":
       await parts.execute("SAVEPOINT ichido_probe", []);

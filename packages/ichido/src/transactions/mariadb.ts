@@ -1,9 +1,10 @@
 /** The MariaDB connector (`mariadb`). */
 import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
 import { pooledTransactions } from "./pooled.ts";
 
 export interface MariadbConnection {
-  query(sql: string, values?: unknown[]): Promise<unknown>;
+  query(query: MysqlQuery, values?: unknown[]): Promise<unknown>;
 }
 
 export interface MariadbPool<Connection extends MariadbConnection> {
@@ -15,7 +16,7 @@ export function fromMariadb(connection: MariadbConnection): TransactionHandle {
   return handleOf({
     dialect: "mysql",
     async execute(sql, values) {
-      const result = await connection.query(sql, [...values]);
+      const result = await connection.query(queryOf(sql), [...values]);
       if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
       return {
         rows: [],
@@ -31,7 +32,7 @@ export function mariadbTransactions<Connection extends MariadbConnection>(
   return pooledTransactions<Connection & { release(): unknown; destroy(): void }>({
     dialect: "mysql",
     acquire: () => pool.getConnection(),
-    statement: (connection, sql) => connection.query(sql),
+    statement: (connection, sql) => connection.query(queryOf(sql)),
     giveBack(connection, broken) {
       if (broken) connection.destroy();
       // It has no more to say to us: what is wrong with it shows when it is lent again.

@@ -1,9 +1,10 @@
 /** mysql2 (promise connections). */
 import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
 import { pooledTransactions } from "./pooled.ts";
 
 export interface Mysql2Connection {
-  query(sql: string, values?: unknown[]): Promise<readonly [unknown, unknown]>;
+  query(query: MysqlQuery, values?: unknown[]): Promise<readonly [unknown, unknown]>;
 }
 
 export interface Mysql2Pool<Connection extends Mysql2Connection> {
@@ -15,7 +16,7 @@ export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
   return handleOf({
     dialect: "mysql",
     async execute(sql, values) {
-      const [result] = await connection.query(sql, [...values]);
+      const [result] = await connection.query(queryOf(sql), [...values]);
       if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
       return { rows: [], affected: (result as { affectedRows?: number }).affectedRows ?? 0 };
     },
@@ -28,7 +29,7 @@ export function mysql2Transactions<Connection extends Mysql2Connection>(
   return pooledTransactions<Connection & { release(): void; destroy(): void }>({
     dialect: "mysql",
     acquire: () => pool.getConnection(),
-    statement: (connection, sql) => connection.query(sql),
+    statement: (connection, sql) => connection.query(queryOf(sql)),
     giveBack: (connection, broken) => (broken ? connection.destroy() : connection.release()),
     handle: fromMysql2,
   });

@@ -25,6 +25,19 @@ function dialectOf(name: string): TransactionHandle["dialect"] {
   throw new IchidoError("option-invalid", `sequelize: expected postgres, mysql or mariadb, got ${name}`);
 }
 
+/** None of the instance's own settings for queries: they change what is answered. */
+const raw = { type: "RAW", raw: true, nest: false, plain: false };
+
+/** An INSERT on PostgreSQL answers with the bare number of rows, everything else with an object that has it. */
+function affectedOf(metadata: unknown): number | undefined {
+  if (typeof metadata === "number") return metadata;
+  const { rowCount, affectedRows } = Object(metadata) as {
+    readonly rowCount?: number | null;
+    readonly affectedRows?: number;
+  };
+  return rowCount ?? affectedRows;
+}
+
 /** The `transaction` of `sequelize.transaction(async (transaction) => …)`. */
 export function fromSequelize(sequelize: SequelizeDatabase, transaction: SequelizeTransaction): TransactionHandle {
   const dialect = dialectOf(sequelize.getDialect());
@@ -41,16 +54,13 @@ export function fromSequelize(sequelize: SequelizeDatabase, transaction: Sequeli
       const text = texts
         .map((each, index) => `${index === 0 ? "" : `$${index}`}${each.replaceAll("$", "$$$$")}`)
         .join("");
+      const options = { transaction, ...raw };
       // It does so only where no letter stands before: bodies between $tags$ go through as they are, without values.
       const [rows, metadata] = (await (ordered.length === 0
-        ? sequelize.query(sql, { transaction } as never)
-        : sequelize.query(text, { bind: ordered, transaction } as never))) as [unknown, unknown];
-      const { rowCount, affectedRows } = Object(metadata) as {
-        readonly rowCount?: number | null;
-        readonly affectedRows?: number;
-      };
+        ? sequelize.query(sql, options as never)
+        : sequelize.query(text, { bind: ordered, ...options } as never))) as [unknown, unknown];
       const found = Array.isArray(rows) ? (rows as Record<string, unknown>[]) : [];
-      return { rows: found, affected: Number(rowCount ?? affectedRows ?? found.length) };
+      return { rows: found, affected: affectedOf(metadata) ?? found.length };
     },
   });
 }

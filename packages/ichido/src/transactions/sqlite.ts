@@ -35,6 +35,8 @@ const kept = new WeakMap<object, Map<string, Kept>>();
 
 function prepare(database: NodeSqliteDatabase | BetterSqlite3Database, sql: string): Kept {
   const statement = database.prepare(sql);
+  // A connection of node:sqlite may be set to give rows without names.
+  if ("setReturnArrays" in statement) (statement as { setReturnArrays(on: boolean): void }).setReturnArrays(false);
   const reads =
     "reader" in statement
       ? statement.reader

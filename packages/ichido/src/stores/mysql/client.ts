@@ -2,15 +2,7 @@
  * The user's own pool or connection, as much of it as the store uses. `mysql2` (promise or callback interface) and
  * `mariadb` fit; neither is imported. Every statement is one call of `query` with `?` placeholders.
  */
-
-/** Options that both drivers take with a single statement, so that none of the pool's own settings changes the rows. */
-export interface MysqlQuery {
-  readonly sql: string;
-  readonly namedPlaceholders: false;
-  readonly rowsAsArray: false;
-  readonly nestTables: false;
-  readonly typeCast: <T>(column: unknown, next: () => T) => T;
-}
+import type { MysqlQuery } from "../../drivers/mysql-query.ts";
 
 export interface MysqlConnection {
   query(query: MysqlQuery, values: unknown[]): Promise<unknown>;
@@ -38,10 +30,6 @@ export interface Result {
   readonly rows: readonly Row[];
   readonly insertId: number;
   readonly affected: number;
-}
-
-export function queryOf(sql: string): MysqlQuery {
-  return { sql, namedPlaceholders: false, rowsAsArray: false, nestTables: false, typeCast: (_, next) => next() };
 }
 
 export function promiseSide(client: MysqlClient): MysqlPool | MysqlConnection {

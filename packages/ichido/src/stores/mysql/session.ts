@@ -6,7 +6,8 @@
 import { sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
 import { isIchidoError } from "../../core/errors.ts";
-import { isPool, promiseSide, queryOf, resultOf } from "./client.ts";
+import { queryOf } from "../../drivers/mysql-query.ts";
+import { isPool, promiseSide, resultOf } from "./client.ts";
 import type { MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";
 import { failureOf, isBroken, isLost, isRolledBack } from "./failures.ts";

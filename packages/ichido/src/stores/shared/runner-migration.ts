@@ -7,6 +7,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { TransactionHandle, TransactionRunner } from "../../core/transaction.ts";
+import { numberOf, optionalNumber, textOf } from "./columns.ts";
 import { checksumOf, pendingMigrations, type LedgerRow, type Migration } from "./migration.ts";
 import { namedTables, schemaOf } from "./table-prefix.ts";
 
@@ -128,11 +129,7 @@ async function readLedger(handle: TransactionHandle, { part, prefix }: RunnerPar
     `select version, checksum from ${prefix}migrations where part = ${place} order by version`,
     [part],
   );
-  return rows.map((row) => ({ version: Number(row["version"]), checksum: textOf(row["checksum"]) }));
-}
-
-function textOf(value: unknown): string {
-  return value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value);
+  return rows.map((row) => ({ version: numberOf(row, "version"), checksum: textOf(row, "checksum") }));
 }
 
 /** Throws `schema-missing` with what to do. One or two reads: at start, never per message. */
@@ -222,17 +219,16 @@ async function migrateMysql(
   let connection: number | undefined;
   try {
     return await transactions.run(async (_tx, handle) => {
-      const { rows } = await handle.execute(
-        `select get_lock(${lockName(prefix)}, ${lockSeconds}) as held, connection_id() as id`,
-        [],
-      );
-      if (Number(rows[0]?.["held"] ?? 0) !== 1) {
+      // By itself: a row that cannot be read must not leave a lock behind.
+      const id = numberOf((await handle.execute("select connection_id() as id", [])).rows[0] ?? {}, "id");
+      const { rows } = await handle.execute(`select get_lock(${lockName(prefix)}, ${lockSeconds}) as held`, []);
+      if (optionalNumber(rows[0] ?? {}, "held") !== 1) {
         throw new IchidoError(
           "store-unavailable",
           `another process has been migrating these tables for more than ${lockSeconds} s; wait for it and try again`,
         );
       }
-      connection = Number(rows[0]?.["id"]);
+      connection = id;
       await handle.execute(createLedger, []);
       const applied = await apply(handle);
       await handle.execute(`select release_lock(${lockName(prefix)}) as released`, []);
@@ -249,6 +245,6 @@ async function freeLock(transactions: TransactionRunner<unknown>, prefix: string
   await transactions.run(async (_tx, handle) => {
     await handle.execute(`select release_lock(${lockName(prefix)}) as released`, []);
     const { rows } = await handle.execute(`select is_used_lock(${lockName(prefix)}) as id`, []);
-    if (rows[0]?.["id"] !== null && Number(rows[0]?.["id"]) === holder) await handle.execute(`kill ${holder}`, []);
+    if (optionalNumber(rows[0] ?? {}, "id") === holder) await handle.execute(`kill ${holder}`, []);
   });
 }
