@@ -9,11 +9,25 @@ interface Kept {
   readonly key: string;
   readonly hash: string;
   readonly bornAtMs: number;
-  /** When a request may first have left with this key; absent: none has. */
-  readonly sentAtMs?: number;
+  /** When a request may first have left with this key; absent: none has that could have taken effect. */
+  readonly sentAtMs?: number | undefined;
+  /** `sentAtMs` is of a send that was announced and has not begun. */
+  readonly announced?: true | undefined;
+  /** How often it was sent. */
+  readonly sends?: number;
   /** Hash of what was sent. */
   readonly content?: string | undefined;
 }
+
+export interface Sent {
+  /** When a request with this key first left, where one did before. */
+  readonly sentAtMs?: number | undefined;
+  /** Which send of this key it is. */
+  readonly sends: number;
+}
+
+/** `refused`: not taken, and the key not used up by it. */
+export type Settlement = "done" | "declined" | "refused";
 
 export interface Attempt {
   readonly name: string;
@@ -33,13 +47,18 @@ export interface Attempts {
   create(name: string, payload: unknown): Promise<Attempt>;
   /** Gives up what is known of the intent: the next attempt of that name has a new key. A person decides this. */
   startOver(name: string): Promise<void>;
+  /** Called before a send by somebody who does not know whether the sender itself calls `markSent`. */
+  announce(attempt: Attempt): Promise<void>;
   /**
-   * Called before the first byte leaves. Answers when a request with this key first left, where one did. Throws
-   * `attempt-changed` when the name belongs to another key by now, or when other content was sent before.
+   * Called before the first byte leaves. Throws `attempt-changed` when the name belongs to another key by now, or when
+   * other content was sent before.
    */
-  markSent(attempt: Attempt, content?: string): Promise<number | undefined>;
-  /** The outcome is definitive. Never fails: a leftover only leads to the same answer again. */
-  settle(attempt: Attempt): Promise<void>;
+  markSent(attempt: Attempt, content?: string): Promise<Sent>;
+  /**
+   * The outcome is definitive. With `sends`: only if nobody sent under this key since that send, whose outcome would be
+   * open. Answers whether the key was given up. Never fails: a leftover only leads to the same answer again.
+   */
+  settle(attempt: Attempt, outcome: Settlement, sends?: number): Promise<boolean>;
 }
 
 const placeOf = (name: string): string => `ichido:attempt:${name}`;
@@ -80,6 +99,11 @@ export function createAttempts(parts: {
     stored("read", async () => parse(await storage.getItem(placeOf(name))));
   const write = (name: string, kept: Kept): Promise<unknown> =>
     stored("kept", () => storage.setItem(placeOf(name), JSON.stringify(kept)));
+  const readOwn = async ({ name, key }: Attempt): Promise<Kept | undefined> => {
+    const kept = await read(name);
+    if (kept === undefined || kept.key === key) return kept;
+    throw changed(name, "was replaced, here or in another tab. Create it again");
+  };
   const guarded = <T>(name: string, work: () => Promise<T>): Promise<T> => withLock(storage, placeOf(name), work);
 
   return {
@@ -93,7 +117,7 @@ export function createAttempts(parts: {
         if (kept !== undefined && kept.hash !== hash && kept.sentAtMs !== undefined) {
           throw changed(name, openWithOther);
         }
-        if (kept !== undefined && kept.hash === hash) {
+        if (kept?.hash === hash) {
           return { name, key: kept.key, bornAtMs: kept.bornAtMs, resumed: kept.sentAtMs !== undefined };
         }
         const fresh: Kept = { key: checkKey(await keys(payload), parts.warn), hash, bornAtMs: nowMs() };
@@ -102,30 +126,42 @@ export function createAttempts(parts: {
       });
     },
     startOver: (name) => guarded(name, async () => void (await storage.removeItem(placeOf(name)))),
+    announce: (attempt) =>
+      guarded(attempt.name, async () => {
+        const kept = await readOwn(attempt);
+        if (kept !== undefined && kept.sentAtMs === undefined) {
+          await write(attempt.name, { ...kept, sentAtMs: nowMs(), announced: true });
+        }
+      }),
     markSent: (attempt, content) =>
       guarded(attempt.name, async () => {
-        const kept = await read(attempt.name);
+        const kept = await readOwn(attempt);
         // Settled elsewhere, or never kept: it may have been sent as early as it was made.
-        if (kept === undefined) return attempt.bornAtMs;
-        if (kept.key !== attempt.key) {
-          throw changed(attempt.name, "was replaced, here or in another tab. Create it again");
-        }
-        if (kept.sentAtMs === undefined || (content !== undefined && kept.content === undefined)) {
-          const sentAtMs = kept.sentAtMs ?? nowMs();
-          await write(attempt.name, { ...kept, sentAtMs, content });
-        } else if (content !== undefined && kept.content !== content) {
+        if (kept === undefined) return { sentAtMs: attempt.bornAtMs, sends: 1 };
+        if (content !== undefined && kept.content !== undefined && kept.content !== content) {
           throw changed(attempt.name, openWithOther);
         }
-        return kept.sentAtMs;
+        const { announced, ...before } = kept;
+        const sentAtMs = announced ? undefined : kept.sentAtMs;
+        const sends = (kept.sends ?? 0) + 1;
+        await write(attempt.name, { content, ...before, sentAtMs: sentAtMs ?? nowMs(), sends });
+        return { sentAtMs, sends };
       }),
-    async settle(attempt) {
+    async settle(attempt, outcome, sends) {
+      const { name } = attempt;
       try {
-        await guarded(attempt.name, async () => {
+        return await guarded(name, async () => {
+          const kept = await read(name);
           // Another tab may have started over meanwhile: its attempt is not ours to end.
-          if ((await read(attempt.name))?.key === attempt.key) await storage.removeItem(placeOf(attempt.name));
+          if (kept?.key !== attempt.key) return true;
+          if (sends !== undefined && kept.sends !== sends) return false;
+          if (outcome === "refused") await write(name, { ...kept, sentAtMs: undefined, content: undefined });
+          else await storage.removeItem(placeOf(name));
+          return outcome !== "refused";
         });
       } catch {
         // The outcome is known and must reach the caller.
+        return false;
       }
     },
   };

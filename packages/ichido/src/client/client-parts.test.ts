@@ -58,6 +58,7 @@ describe("what an answer means", () => {
     [201, {}, undefined, "done"],
     [202, {}, undefined, "done"],
     [202, { "retry-after": "1" }, undefined, "pending"],
+    [202, { "retry-after": "1", "idempotency-replayed": "true" }, undefined, "done"],
     [303, {}, undefined, "done"],
     [400, {}, undefined, "declined"],
     [402, {}, undefined, "declined"],

@@ -2,8 +2,9 @@
 import { createAttempts, type Attempt, type Attempts } from "./attempt.ts";
 import { expectFunction, expectOption, expectWhole, msMax, resolveRetry, urlOf } from "./client-options.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
-import { ask, deliver, type DeliveryParts } from "./delivery.ts";
+import { ask, deliver, type Delivery, type DeliveryParts } from "./delivery.ts";
 import { ClientError } from "./errors.ts";
+import type { IsAnswer } from "./evidence.ts";
 import { checkKey, headerText } from "./key-form.ts";
 import { payloadHash, uuidV4, uuidV7, type KeySource } from "./key-source.ts";
 import { readPolicy, type ServerPolicy } from "./policy.ts";
@@ -41,6 +42,11 @@ export interface ClientOptions {
   readonly settings?: FetchSettings;
   /** How long the server remembers keys, where its policy does not say. Default a day. */
   readonly retentionMs?: number;
+  /**
+   * Whether the service itself made an answer that would end an attempt: `true` or `false`, or `undefined` for the
+   * client's own rule. For services without a replay marker, and for those that answer with redirects or pages.
+   */
+  readonly isAnswer?: IsAnswer | undefined;
   /** Keys that look like personal data. Default `console.warn`. */
   readonly onWarning?: (message: string) => void;
   /** For tests. */
@@ -70,7 +76,7 @@ function checkOptions(options: ClientOptions): void {
   const { baseUrl = "/", storage, retentionMs = dayMs } = options;
   expectOption(typeof baseUrl === "string" && baseUrl !== "", "baseUrl", "an address", baseUrl);
   expectWhole("retentionMs", Math.min(retentionMs, msMax), 1);
-  for (const name of ["fetch", "keys", "onWarning"] as const) {
+  for (const name of ["fetch", "isAnswer", "keys", "onWarning"] as const) {
     if (options[name] !== undefined) expectFunction(name, options[name]);
   }
   for (const verb of ["getItem", "setItem", "removeItem"] as const) {
@@ -126,6 +132,7 @@ export function createParts(options: ClientOptions): ClientParts {
     }),
     budget: createRetryBudget(resolveRetry(options.retry).budget),
     retentionMs: options.retentionMs ?? dayMs,
+    isAnswer: options.isAnswer,
     policy: async (worthAsking) => {
       if (!worthAsking || known !== undefined || hasNone) return known;
       return readOnce().catch(() => undefined);
@@ -139,12 +146,12 @@ export function createClient(options: ClientOptions = {}): Client {
   const parts = createParts(options);
   const { attempts } = parts;
 
-  function requestOf(method: string, sending: SendOptions): RequestInit {
+  function requestOf(method: string, sending: SendOptions): Delivery["init"] {
     const headers = new Headers({ ...options.headers, ...sending.headers });
     headers.set(...parts.headerOf(sending.attempt.key));
     const init = { ...options.settings, ...sending.settings, method, headers };
     if (sending.json === undefined) return { ...init, body: (sending.body ?? null) as BodyInit | null };
-    if (!headers.has("content-type")) headers.set("content-type", "application/json");
+    for (const name of ["content-type", "accept"]) if (!headers.has(name)) headers.set(name, "application/json");
     return { ...init, body: JSON.stringify(sending.json) };
   }
 

@@ -1,16 +1,17 @@
 /** Sends one attempt until its outcome is known, or until it must be said that it is not. */
 import type { Attempt, Attempts } from "./attempt.ts";
 import { isOffline, untilOnline, type ClientClock } from "./clock.ts";
+import { expectsJson, isOwn, type IsAnswer } from "./evidence.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { isReplay } from "./replay-marker.ts";
-import { problemIn, readAnswer, type Answer, type Result, type UnknownReason } from "./result.ts";
-import { meaningOf, pauseMs, retryAfterMs, type Meaning, type ProblemDocument } from "./retry-policy.ts";
-import type { RetryBudget, RetryOptions } from "./retry-policy.ts";
+import { isInterim, problemIn, readAnswer, type Answer, type Result, type UnknownReason } from "./result.ts";
+import { isFinal, meaningOf, pauseMs, retryAfterIn, retryAfterMs, type Meaning } from "./retry-policy.ts";
+import type { ProblemDocument, RetryBudget, RetryOptions } from "./retry-policy.ts";
 
 export interface Delivery {
   readonly attempt: Attempt;
   readonly url: string | Request;
-  readonly init: RequestInit;
+  readonly init: RequestInit & { readonly headers: Headers };
   /** Hash of what is sent, where it can be told. */
   readonly content?: string | undefined;
   readonly retry: Required<RetryOptions>;
@@ -24,6 +25,7 @@ export interface DeliveryParts {
   readonly attempts: Pick<Attempts, "markSent" | "settle">;
   readonly budget: RetryBudget;
   readonly retentionMs: number;
+  readonly isAnswer: IsAnswer | undefined;
   /** The policy that is known, or that is worth asking for before an old attempt is sent again. */
   readonly policy: (ask: boolean) => Promise<ServerPolicy | undefined>;
 }
@@ -32,6 +34,10 @@ export interface DeliveryParts {
 const pollPauseMsMin = 100;
 /** A younger attempt is inside any retention. */
 const freshMs = 60_000;
+/** A gateway in the middle of a deploy is waited out, a login page is not asked for minutes. */
+const unprovenMax = 3;
+/** The service says that it did nothing. */
+const nothingDone = [425, 429];
 
 /** The whole answer or an error. */
 export async function ask(
@@ -79,13 +85,16 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
   });
   const tell = (ms: number): void => (delivery.onRetry ?? attempt.onRetry)?.({ tries, pauseMs: ms });
   if (isAborted(signal)) return unknown("aborted");
-  const sentAtMs = await attempts.markSent(attempt, delivery.content);
+  const { sentAtMs, sends } = await attempts.markSent(attempt, delivery.content);
   if (sentAtMs !== undefined) {
     // Past its retention the server runs the key as new: asking again could do it twice.
     const ageMs = clock.nowMs() - sentAtMs;
     const policy = await parts.policy(ageMs > freshMs);
     if (ageMs >= (policy?.retentionMs ?? parts.retentionMs)) return unknown("expired");
   }
+  let inDoubt = attempt.resumed || sentAtMs !== undefined;
+  let unproven = 0;
+  const wantsJson = expectsJson(init.headers);
 
   for (;;) {
     if (isAborted(signal)) return unknown("aborted");
@@ -97,15 +106,32 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     } catch (error) {
       cause = error;
     }
-    if (answer !== undefined) {
+    if (answer === undefined) inDoubt = true;
+    else {
       problem = problemIn(answer);
-      meaning = meaningOf(answer.status, answer.headers, problem);
+      meaning = meaningOf(answer.status, answer.headers, problem, isInterim(answer));
+      if (isFinal(meaning) && !isOwn(answer, problem, { expectsJson: wantsJson, inDoubt, isAnswer: parts.isAnswer })) {
+        unproven += 1;
+        // A refusal of the first send leaves nothing open, whoever made it. Anything else may hide an effect.
+        inDoubt ||= answer.status < 400 || answer.redirected;
+        if (unproven >= unprovenMax && inDoubt) return unknown("unproven");
+        meaning = unproven < unprovenMax ? "again" : "refused";
+      } else {
+        unproven = 0;
+        inDoubt ||= meaning === "pending" || (meaning === "again" && !nothingDone.includes(answer.status));
+      }
       if (meaning === "open") return unknown("server");
-      if (meaning !== "again" && meaning !== "pending") {
-        const told = { key: attempt.key, tries, answer, problem };
-        if (meaning === "refused") return { ...told, kind: "declined", keyKept: true };
-        await attempts.settle(attempt);
-        if (meaning === "declined") return { ...told, kind: meaning, keyKept: false };
+      const told = { key: attempt.key, tries, answer, problem };
+      if (meaning === "refused") {
+        if (!inDoubt) await attempts.settle(attempt, meaning, sends);
+        return { ...told, kind: "declined", keyKept: true };
+      }
+      if (meaning === "declined") {
+        const isGone = await attempts.settle(attempt, meaning, isReplay(answer.headers) ? undefined : sends);
+        return { ...told, kind: meaning, keyKept: !isGone };
+      }
+      if (meaning === "done") {
+        await attempts.settle(attempt, meaning);
         budget.refill();
         return { ...told, kind: meaning, replayed: problem !== undefined || isReplay(answer.headers) };
       }
@@ -121,7 +147,7 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     const isPending = meaning === "pending";
     failures += isPending ? 0 : 1;
     if (failures >= retry.tries) return unknown("tries");
-    const askedMs = answer && retryAfterMs(answer.headers, clock.nowMs());
+    const askedMs = answer && (retryAfterMs(answer.headers, clock.nowMs()) ?? retryAfterIn(problem));
     const jitteredMs = pauseMs(retry, Math.max(1, isPending ? tries : failures), askedMs, clock.random());
     const waitMs = isPending ? Math.max(pollPauseMsMin, jitteredMs) : jitteredMs;
     if (waitMs >= leftMs()) return unknown("deadline");

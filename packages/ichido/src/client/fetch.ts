@@ -43,13 +43,18 @@ async function contentOf(request: Request, bytes: ArrayBuffer): Promise<string |
 export function createFetch(options: FetchOptions = {}): IdempotentFetch {
   const parts: ClientParts = createParts(options);
 
-  /** One call: made now, kept nowhere. */
+  /** One call: made now, kept nowhere. Nothing was sent under it before. */
   const passing = (key: string): Attempt => ({
     name: `call:${key}`,
     key,
     bornAtMs: parts.clock.nowMs(),
     resumed: false,
   });
+
+  const passingParts: ClientParts = {
+    ...parts,
+    attempts: { ...parts.attempts, markSent: async () => ({ sends: 1 }), settle: async () => true },
+  };
 
   async function send(input: string | URL | Request, init: IdempotentInit = {}): Promise<Response> {
     const { attempt: given, retry, ...plain } = init;
@@ -67,7 +72,7 @@ export function createFetch(options: FetchOptions = {}): IdempotentFetch {
     const own = headers.get(parts.headerOf("")[0]);
     const attempt = own === null ? (given ?? passing(await parts.newKey(new Uint8Array(bytes)))) : passing(own);
     if (own === null) headers.set(...parts.headerOf(attempt.key));
-    const result = await deliver(parts, {
+    const result = await deliver(attempt === given ? parts : passingParts, {
       attempt,
       // Its settings are used again; its body was read, and is replaced at every try.
       url: request,

@@ -8,6 +8,7 @@ export interface Answer {
   readonly statusText: string;
   /** Where it came from, after redirects. */
   readonly url: string;
+  readonly redirected: boolean;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
   text(): string;
@@ -28,7 +29,7 @@ export type Result =
       readonly answer: Answer;
       readonly problem?: ProblemDocument | undefined;
     })
-  /** It will not take effect as it was asked for. `keyKept`: correct what is wrong and send again with the same attempt. */
+  /** It will not take effect as it was asked for. `keyKept`: the key was not used up by it; put right what is wrong and send again. */
   | (Told & {
       readonly kind: "declined";
       readonly answer: Answer;
@@ -47,29 +48,39 @@ export type Result =
 
 /**
  * Why nobody knows. `expired`: the server may have forgotten the key, so that sending it again could do it twice.
- * `server`: the server itself says so.
+ * `server`: the server itself says so. `unproven`: answers came, but none that is evidently the service's own.
  */
-export type UnknownReason = "deadline" | "tries" | "budget" | "aborted" | "server" | "expired";
+export type UnknownReason = "deadline" | "tries" | "budget" | "aborted" | "server" | "expired" | "unproven";
 
 /** Throws where the body is shorter than announced: an answer that is cut in the middle is no answer. */
 export async function readAnswer(response: Response): Promise<Answer> {
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const { headers, status, statusText, url } = response;
+  const { headers, status, statusText, url, redirected } = response;
   const announced = headers.get("content-length");
   // A decoded body has another length; some implementations of fetch hand over what arrived without complaint.
   if (announced !== null && !headers.has("content-encoding") && bytes.length < Number(announced)) {
     throw new Error(`cut at ${bytes.length} of ${announced} bytes`);
   }
   const text = (): string => new TextDecoder().decode(bytes);
-  return { status, statusText, url, headers, bytes, text, json: () => JSON.parse(text()) as unknown };
+  return { status, statusText, url, redirected, headers, bytes, text, json: () => JSON.parse(text()) as unknown };
 }
 
-export function problemIn(answer: Answer): ProblemDocument | undefined {
-  if (!(answer.headers.get("content-type") ?? "").includes("problem+json")) return undefined;
+function objectIn(answer: Answer): object | undefined {
   try {
     const value = answer.json();
-    return typeof value === "object" && value !== null ? (value as ProblemDocument) : undefined;
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+export function problemIn(answer: Answer): ProblemDocument | undefined {
+  return (answer.headers.get("content-type") ?? "").includes("problem+json") ? objectIn(answer) : undefined;
+}
+
+/** "Not yet", as ichido says it with 202: also where a browser may not read `Retry-After` of another origin. */
+export function isInterim(answer: Answer): boolean {
+  if (answer.status !== 202) return false;
+  const { operationId, state } = (objectIn(answer) ?? {}) as { operationId?: unknown; state?: unknown };
+  return typeof operationId === "string" && (state === "processing" || state === "unknown");
 }

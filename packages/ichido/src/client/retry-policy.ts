@@ -8,6 +8,8 @@ export interface ProblemDocument {
   readonly detail?: string;
   readonly status?: number;
   readonly retryable?: boolean;
+  /** Seconds. */
+  readonly retryAfter?: number;
   /** With `response-not-stored`: how the operation answered. */
   readonly originalStatus?: number;
   readonly location?: string;
@@ -43,6 +45,9 @@ export const retryDefaults: Required<RetryOptions> = {
  */
 export type Meaning = "done" | "declined" | "refused" | "again" | "pending" | "open";
 
+/** Ends the attempt, and with it its key. */
+export const isFinal = (meaning: Meaning): boolean => meaning === "done" || meaning === "declined";
+
 const again = [408, 425, 429];
 const keyNotUsed = [401, 403, 412, 413, 415, 428];
 /** Of the idempotency layer itself: nothing ran, and sending the same again cannot help. */
@@ -54,13 +59,20 @@ const layerRefusals = [
   "request-unreadable",
 ];
 
-export function meaningOf(status: number, headers: Headers, problem: ProblemDocument | undefined): Meaning {
+/** Provided that the service itself made it. */
+export function meaningOf(
+  status: number,
+  headers: Headers,
+  problem: ProblemDocument | undefined,
+  isInterim = false,
+): Meaning {
   const mayRetry = problem?.retryable;
   const code = problem?.code ?? "";
   const asksToWait = headers.has("retry-after");
   // 0: a response that the browser does not let us see (`mode: "no-cors"`, `redirect: "manual"`).
   if (status < 200) return "open";
-  if (status === 202 && asksToWait) return "pending";
+  // What is replayed is final, whatever it asked for when it was new.
+  if (status === 202 && (isInterim || asksToWait) && !isReplay(headers)) return "pending";
   if (status < 400) return "done";
   if (layerRefusals.includes(code)) return "refused";
   // The operation ran, only its answer is gone: how it answered decides.
@@ -82,6 +94,12 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
   if (Number.isNaN(dueMs)) return undefined;
   const serverMs = Date.parse(headers.get("date") ?? "");
   return Math.max(0, dueMs - (Number.isNaN(serverMs) ? nowMs : serverMs));
+}
+
+/** Said in the body too, which a browser may read where the header of another origin is hidden from it. */
+export function retryAfterIn(problem: ProblemDocument | undefined): number | undefined {
+  const seconds = problem?.retryAfter;
+  return typeof seconds === "number" && seconds >= 0 ? seconds * 1_000 : undefined;
 }
 
 /** Full jitter: the pause is anywhere up to the doubled bound, but never shorter than the server asked for. */

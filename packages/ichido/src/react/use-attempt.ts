@@ -92,12 +92,11 @@ export function createUseAttempt(react: ReactLike): UseAttempt {
       setHeld({ status: "sending", tries: 0 });
       try {
         const attempt = await attemptNow();
-        await kept.markSent(attempt);
+        await kept.announce(attempt);
         const onRetry: Attempt["onRetry"] = ({ tries }) => setHeld({ status: "retrying", tries });
         const result = await deliver({ ...attempt, onRetry });
-        const isSettled = result.kind === "done" || (result.kind === "declined" && !result.keyKept);
-        if (isSettled) {
-          await kept.settle(attempt);
+        if (result.kind === "done" || (result.kind === "declined" && !result.keyKept)) {
+          await kept.settle(attempt, result.kind);
           intent.current = undefined;
         }
         if (result.kind === "done") settled.current = { place: where, result };

@@ -1,0 +1,54 @@
+/**
+ * Who made an answer. Between page and service stand gateways, portals and login pages, and what they say must neither
+ * end an attempt nor pass for its outcome. A stranger's answer is told by what it lacks: only the service replays, and a
+ * refusal that follows a send of unknown outcome is believed only as a replay, since the service would have kept it.
+ */
+import { isReplay } from "./replay-marker.ts";
+import type { Answer } from "./result.ts";
+import type { ProblemDocument } from "./retry-policy.ts";
+
+/** Whether the service itself made this answer; `undefined` leaves it to the client's own rule. */
+export type IsAnswer = (answer: Answer) => boolean | undefined;
+
+export interface Asked {
+  readonly expectsJson: boolean;
+  /** An earlier send under this key may have taken effect. */
+  readonly inDoubt: boolean;
+  readonly isAnswer: IsAnswer | undefined;
+}
+
+const isJson = (type: string | null): boolean => /^application\/([^;]+\+)?json\s*(;|$)/i.test(type ?? "");
+
+/** By what is accepted; where nothing is said, whoever sends JSON is answered in JSON. */
+export function expectsJson(headers: Headers): boolean {
+  const accept = headers.get("accept");
+  return accept === null ? isJson(headers.get("content-type")) : /json/i.test(accept) && !/html/i.test(accept);
+}
+
+function isPage(answer: Answer): boolean {
+  const type = answer.headers.get("content-type");
+  return type === null ? /^\s*<(!doctype|html)/i.test(answer.text()) : /^(text\/html|application\/xhtml)/i.test(type);
+}
+
+/** A connection that ends is the end of an answer whose length nobody announced: half a text is no answer. */
+function isCut(answer: Answer): boolean {
+  if (answer.bytes.length === 0 || !isJson(answer.headers.get("content-type"))) return false;
+  try {
+    answer.json();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Asked only about answers that would end the attempt. */
+export function isOwn(answer: Answer, problem: ProblemDocument | undefined, asked: Asked): boolean {
+  if (isReplay(answer.headers) || problem?.code === "response-not-stored") return true;
+  const told = asked.isAnswer?.(answer);
+  if (told !== undefined) return told;
+  const { status, redirected } = answer;
+  // After a redirect it answers another request, often a GET; one that was not followed says nothing of the effect either.
+  if (redirected || (status >= 300 && status < 400)) return false;
+  if ((asked.expectsJson && isPage(answer)) || isCut(answer)) return false;
+  return status < 400 || !asked.inDoubt;
+}
