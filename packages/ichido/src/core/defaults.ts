@@ -33,6 +33,9 @@ export const limits = {
   stepNameLengthMax: 100,
   stepBytesMax: 65_536,
   waitersPerKeyMax: 100,
+  /** Outcomes that a store could not take, and the bytes of their answers. */
+  lateWritesMax: 10_000,
+  lateBytesMax: 64 * 1_048_576,
   /** In transaction mode, how long a duplicate waits where `inFlight` does not say. */
   lockMsDefault: 2_000,
   replayCacheRecords: 10_000,

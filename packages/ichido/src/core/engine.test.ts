@@ -777,16 +777,6 @@ describe("a store that fails", () => {
     expect((await ask()).kind).toBe("replay");
   });
 
-  it("A18 when the store stays away, the background gives up at the end of the lease and onUnknown decides", async () => {
-    const { ask, store, clock } = bed({ leaseMs: 1_000, onUnknown: "hold" });
-    const first = executionOf(await ask());
-    store.break("complete", "fail");
-    await answer(first);
-    await clock.advance(10_000);
-    store.mend();
-    expect(problemIn(await ask())).toMatchObject({ code: "outcome-unknown" });
-  });
-
   it("A27 an answer that the store can never take is remembered as done and not run again", async () => {
     const base = (clock: FakeClock): Store => {
       const store = memoryStore({ nowMs: clock.nowMs });

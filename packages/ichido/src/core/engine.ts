@@ -7,6 +7,7 @@ import type { IchidoEvent } from "./events.ts";
 import { createExecution, type Grant, type LiveExecution } from "./execution.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createHousekeeping } from "./housekeeping.ts";
+import { createLateWrites } from "./late-writes.ts";
 import type { NeutralRequest, NeutralResponse } from "./message.ts";
 import type { ResolvedRoute, RouteOptions } from "./options.ts";
 import { createOwners } from "./owner.ts";
@@ -53,6 +54,7 @@ export function createEngine<Native>(
   const { store, environment, faults } = settings;
   const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, faults });
   const heartbeat = createHeartbeat({ calls, environment, executionMs: settings.executionMs });
+  const lateWrites = createLateWrites({ environment, executionMs: settings.executionMs });
   const waiting = createWaiting({ environment, store, waitersMax: settings.waitersMax, isOver: () => closed });
   const refusals = createRefusals(settings.format);
   const engineRoute = resolveRoute(settings.shared, { operation: checked });
@@ -155,7 +157,7 @@ export function createEngine<Native>(
       environment,
       emit,
       faults,
-      track,
+      lateWrites,
       verifyMs: settings.verifyMs,
       transactions: settings.transactions,
       truth: () => truthOf(ask),
@@ -245,6 +247,8 @@ export function createEngine<Native>(
     let claimedMs = environment.monotonicMs();
     const claim = async (): Promise<ClaimResult> => {
       if (closed) return stillProcessing;
+      // An outcome of this process that the store does not have yet goes first: the claim could take its record over.
+      if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;
       claimedMs = environment.monotonicMs();
       return claimOnce(ask, owner);
     };
@@ -334,6 +338,7 @@ export function createEngine<Native>(
     const left = [...executions.values()];
     await withDeadline(environment, settings.closeMs, async () => transactionMode?.idle()).catch(() => undefined);
     await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
+    lateWrites.stop();
     heartbeat.stop();
     housekeeping.stop();
   }

@@ -3,17 +3,17 @@ import { answerOf } from "./answer.ts";
 import { createCommit, type Commit, type Provided } from "./commit.ts";
 import { contextOf } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
-import { sleep } from "./deadline.ts";
-import { fraction, type Environment } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
 import { isTrusted, type Heartbeat, type LiveClaim } from "./heartbeat.ts";
+import type { LateOutcome, LateWrite, LateWrites } from "./late-writes.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { ResolvedRoute, StepOptions } from "./options.ts";
 import type { StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
 import { referenceOf } from "./reference.ts";
-import { keyHashOf } from "./scope.ts";
+import { keyHashOf, localIdOf } from "./scope.ts";
 import { createSteps, FenceLost, OutcomeOpen, type Steps } from "./steps.ts";
 import type { Claim, ClaimResult, Fenced } from "./store.ts";
 import { isUnstorable, type StoreCalls } from "./store-calls.ts";
@@ -43,8 +43,8 @@ export interface ExecutionParts {
   readonly reclaim: () => Promise<ClaimResult>;
   /** The answer is in the store. */
   readonly onKept: (stored: StoredResponse) => void;
-  /** Background work that `close()` must wait for. */
-  readonly track: (work: Promise<void>) => void;
+  /** Takes what the store could not. */
+  readonly lateWrites: Pick<LateWrites, "add">;
   readonly onDone: () => void;
 }
 
@@ -64,12 +64,12 @@ export interface LiveExecution extends Execution {
   isTrusted(): boolean;
 }
 
+type Body = Pick<LateOutcome, "bytes" | "dropBody">;
+
 /** Lines added where the answer is true but could not be written down. */
 const notStored: Settled = { kind: "send", addHeaders: [["idempotency-stored", "false"]] };
 const sendAsIs: Settled = { kind: "send", addHeaders: [] };
 
-const retryDelayMsFirst = 50;
-const retryDelayMsMax = 2_000;
 const empty = new Uint8Array(0);
 
 export function createExecution(parts: ExecutionParts): LiveExecution {
@@ -82,7 +82,9 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   const done = Promise.withResolvers<void>();
   const provided = Promise.withResolvers<NeutralResponse>();
   let releasing = false;
+  let answered = false;
   let ended = false;
+  let late: LateWrite | undefined;
   let settling: Promise<Settled> | undefined;
 
   const live: LiveClaim = {
@@ -93,7 +95,9 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     lose(reason) {
       emit({ type: "lease-lost", operation, keyHash: keyHashOf(identity), reason });
       abortBy(new Error(`the lease of this attempt was lost (${reason})`));
-      if (reason === "execution-limit") end(undefined);
+      if (reason !== "execution-limit") return;
+      end(undefined);
+      letGo();
     },
   };
   parts.heartbeat.add(live);
@@ -109,12 +113,21 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     return abort.signal;
   }
 
-  function end(status: number | undefined): void {
+  /** From here on this process has no more to do with the record. */
+  function letGo(): void {
     if (ended) return;
     ended = true;
     parts.heartbeat.remove(live);
+    late?.stop();
     parts.onDone();
     done.resolve();
+  }
+
+  /** The caller has its answer. Until the store has the outcome too, the lease is kept. */
+  function end(status: number | undefined): void {
+    if (late === undefined) letGo();
+    if (answered) return;
+    answered = true;
     if (!execution.started) return;
     const durationMs = environment.monotonicMs() - parts.startedMs;
     const { attempt } = grant;
@@ -149,28 +162,33 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     return result;
   }
 
-  /** Goes on trying after the caller was answered, for as long as the lease could still be ours. */
-  async function retryInBackground(verb: string, write: () => Promise<Fenced>): Promise<void> {
-    const untilMs = live.confirmedMs + route.leaseMs;
-    let delayMs = retryDelayMsFirst;
-    while (environment.monotonicMs() < untilMs) {
-      await sleep(environment, delayMs * (0.5 + fraction(environment) / 2));
-      try {
-        fenced(verb, await write());
-        return;
-      } catch {
-        delayMs = Math.min(delayMs * 2, retryDelayMsMax);
-      }
-    }
+  /** Goes on trying after the caller was answered, with the heartbeat. */
+  function writeLater(write: () => Promise<Fenced>, body?: Body): void {
+    if (ended) return;
+    late = parts.lateWrites.add({
+      id: localIdOf(identity),
+      startedMs: parts.startedMs,
+      bytes: 0,
+      ...body,
+      write,
+      onEnd() {
+        late = undefined;
+        if (answered) letGo();
+      },
+    });
+    if (late !== undefined) return;
+    const message = `${operation}: too many outcomes wait for the store; this one is left to onUnknown`;
+    emit({ type: "warning", code: "late-writes-full", message });
   }
 
   /** `failed`: nobody knows yet; the write goes on in the background. */
-  async function writeDown(verb: string, write: () => Promise<Fenced>): Promise<Fenced | "failed"> {
+  async function writeDown(verb: string, write: () => Promise<Fenced>, body?: Body): Promise<Fenced | "failed"> {
+    const writeFenced = async (): Promise<Fenced> => fenced(verb, await write());
     try {
-      return fenced(verb, await write());
+      return await writeFenced();
     } catch (error) {
       emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
-      parts.track(retryInBackground(verb, write));
+      writeLater(writeFenced, body);
       return "failed";
     }
   }
@@ -191,7 +209,13 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   }
 
   async function keep(response: StoredResponse): Promise<Settled> {
-    const result = await writeDown("complete", () => complete(response));
+    let kept = response;
+    const result = await writeDown("complete", () => complete(kept), {
+      bytes: response.body.length,
+      dropBody() {
+        kept = tombstoneOf(response);
+      },
+    });
     // In observe mode a caller gets what its own handler answered, whatever became of the record.
     if (result === "stale") return route.enforce ? { kind: "replace", response: await parts.truth() } : sendAsIs;
     if (result === "ok") parts.onKept(response);
@@ -316,7 +340,8 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       },
       async unknown(interim) {
         const response = answerOf(interim);
-        const result = await writeDown("suspend", () => calls.suspend({ ...claim, interim: recordedOf(response) }));
+        const request = { ...claim, interim: recordedOf(response) };
+        const result = await writeDown("suspend", () => calls.suspend(request), { bytes: response.body.length });
         if (result === "stale") provide({ kind: "lost", response: await parts.truth() });
         else provide({ kind: "open", response });
       },
@@ -350,14 +375,21 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     isTrusted: () => isLeaseTrusted(),
     async handOver(holdReason) {
       stop();
-      await calls.suspend({ ...claim, ...(holdReason === undefined ? {} : { holdReason }) }).catch(() => "stale");
+      const hold = holdReason === undefined ? {} : { holdReason };
+      // An outcome that is known goes before handing over what is not.
+      await (late === undefined ? calls.suspend({ ...claim, ...hold }) : late.now()).catch(() => "stale");
       end(undefined);
+      letGo();
     },
     async giveBack() {
       stop();
       // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
       const inDoubt = grant.origin === "lapsed" || grant.origin === "suspended";
-      await (inDoubt ? calls.suspend(claim) : calls.release(claim)).catch(() => "stale");
+      const write = (): Promise<Fenced> => (inDoubt ? calls.suspend(claim) : calls.release(claim));
+      // Nothing ran: that must not end as a doubt, which under `hold` would wait for a person.
+      await (late === undefined ? write() : late.now()).catch(() => {
+        if (late === undefined) writeLater(write);
+      });
       end(undefined);
     },
   };
