@@ -70,14 +70,17 @@ export const failureCases: readonly AdapterCase[] = [
   }),
   defineCase(
     "E-03 transaction",
-    "a rolled-back transaction proves that nothing happened, under hold too",
+    "a throw whose transaction rolled back runs again under rerun, and holds under hold",
     async (rig) => {
       const app = await rig.start();
       const key = freshKey();
-      assertExecuted(await app.ask({ to: "hold", key, plan: { transaction: true, throws: "after" } }), 500);
+      for (const to of ["create", "hold"] as const) {
+        assertExecuted(await app.ask({ to, key, plan: { transaction: true, throws: "after" } }), 500);
+      }
       assert.equal(await rig.committedEffects(), 0);
-      const second = assertExecuted(await app.ask({ to: "hold", key, plan: { transaction: true } }));
-      assertReplayed(await app.ask({ to: "hold", key, plan: { transaction: true } }), second);
+      const second = assertExecuted(await app.ask({ key, plan: { transaction: true } }));
+      assertReplayed(await app.ask({ key, plan: { transaction: true } }), second);
+      assertRefused(await app.ask({ to: "hold", key, plan: { transaction: true } }), 409, "outcome-unknown");
       assert.equal(await rig.committedEffects(), 1);
     },
     ["transactions"],
@@ -136,15 +139,23 @@ export const failureCases: readonly AdapterCase[] = [
   }),
   defineCase("E-04 steps", "a finished step is not repeated: the retry resumes and finishes", async (rig) => {
     const app = await rig.start();
-    for (const to of ["create", "hold"] as const) {
-      const key = freshKey();
-      const before = app.effects();
-      assertExecuted(await app.ask({ to, key, plan: { step: "charge", throws: "after" } }), 500);
-      const second = assertExecuted(await app.ask({ to, key, plan: { step: "charge" } }));
-      assertReplayed(await app.ask({ to, key, plan: { step: "charge" } }), second);
-      assert.equal(app.effects() - before, 1);
-    }
+    const key = freshKey();
+    assertExecuted(await app.ask({ key, plan: { step: "charge", throws: "after" } }), 500);
+    const second = assertExecuted(await app.ask({ key, plan: { step: "charge" } }));
+    assertReplayed(await app.ask({ key, plan: { step: "charge" } }), second);
+    assert.equal(app.effects(), 1);
   }),
+  defineCase(
+    "E-04 steps held",
+    "a finished step says nothing of the rest: under hold a throw after it holds",
+    async (rig) => {
+      const app = await rig.start();
+      const key = freshKey();
+      assertExecuted(await app.ask({ to: "hold", key, plan: { step: "charge", throws: "after" } }), 500);
+      assertRefused(await app.ask({ to: "hold", key, plan: { step: "charge" } }), 409, "outcome-unknown");
+      assert.equal(app.effects(), 1);
+    },
+  ),
   defineCase("E-04 open", "an open outcome answers its interim answer or 409, without the marker", async (rig) => {
     const app = await rig.start();
     for (const [to, status] of [
@@ -248,11 +259,11 @@ export const failureCases: readonly AdapterCase[] = [
   }),
   defineCase(
     "E-09 record",
-    "a store lost at recording leaves the key in flight until it is back or the lease ends",
+    "a store lost at recording leaves the key in flight until it is back, also after the lease",
     async (rig) => {
       const store = faultyStore(rig.store);
       const app = await rig.start({ store, engine: { leaseMs, onUnknown: "hold" } });
-      const [back, never] = [freshKey(), freshKey()];
+      const [back, lapsed] = [freshKey(), freshKey()];
       store.break(["complete"], "refuse", 2);
       const first = assertExecuted(await app.ask({ key: back }));
       assert.equal(first.header("idempotency-stored"), "false");
@@ -260,8 +271,15 @@ export const failureCases: readonly AdapterCase[] = [
       assert.deepEqual([replay.status, replay.header("idempotency-replayed")], [201, "true"]);
       assert.ok(replay.body.equals(first.body));
       store.break(["complete", "renew"], "refuse");
-      assert.equal(assertExecuted(await app.ask({ key: never })).header("idempotency-stored"), "false");
-      assertRefused(await askUntilSettled(app, { key: never }), 409, "outcome-unknown");
+      const second = assertExecuted(await app.ask({ key: lapsed }));
+      assert.equal(second.header("idempotency-stored"), "false");
+      await eventually("the lease to lapse", async () => {
+        const [record] = (await rig.store.list({ key: JSON.parse(lapsed) as string, limit: 1 })).records;
+        return (record?.leaseLeftMs ?? 1) <= 0;
+      });
+      assertRefused(await app.ask({ key: lapsed }), 409, "idempotency-in-flight");
+      store.heal();
+      assertReplayed(await askUntilSettled(app, { key: lapsed }), second);
       assert.equal(app.effects(), 2);
     },
   ),
