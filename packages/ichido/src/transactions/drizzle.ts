@@ -5,6 +5,7 @@
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
+import { mysqlFragments } from "./values.ts";
 
 export interface DrizzleTransaction {
   execute(query: never): PromiseLike<unknown>;
@@ -31,7 +32,8 @@ export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql, dialect: "p
   return handleOf({
     dialect,
     async execute(text, values) {
-      const { texts, values: ordered } = fragmentsOf(dialect, text, values);
+      const { texts, values: ordered } =
+        dialect === "mysql" ? mysqlFragments(text, values) : fragmentsOf(dialect, text, values);
       const query = sql(
         texts as unknown as TemplateStringsArray,
         ...ordered.map((value) => drizzleValue(dialect, value)),

@@ -3,6 +3,7 @@ import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
+import { mysqlFragments } from "./values.ts";
 
 export interface KnexTransaction {
   readonly isTransaction?: boolean;
@@ -40,7 +41,8 @@ export function fromKnex(trx: KnexTransaction): TransactionHandle {
     dialect,
     inside: () => (trx.isTransaction === true && trx.isCompleted?.() !== true ? undefined : false),
     async execute(sql, values) {
-      const { texts, values: ordered } = fragmentsOf(dialect, sql, values);
+      const { texts, values: ordered } =
+        dialect === "mysql" ? mysqlFragments(sql, values) : fragmentsOf(dialect, sql, values);
       // Knex takes every question mark for a place of its own, unless it is escaped; on SQLite the escape itself would stay.
       if (dialect === "sqlite" && texts.some((each) => each.includes("?"))) {
         throw new TypeError("knex cannot send a quoted question mark to SQLite; bind it as a value");

@@ -1,6 +1,6 @@
 /** Kysely. */
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
-import { sqliteValue } from "./values.ts";
+import { boundBy } from "./values.ts";
 
 interface KyselyQuery {
   readonly query: { readonly kind: "RawNode"; readonly sqlFragments: readonly string[]; readonly parameters: [] };
@@ -26,12 +26,13 @@ export function fromKysely(trx: KyselyTransaction, dialect: TransactionHandle["d
   return handleOf({
     dialect,
     inside: () => (trx.isTransaction ? undefined : false),
-    async execute(sql, values) {
+    async execute(text, given) {
+      const { sql, values: parameters } = boundBy(dialect, text, given);
       const query: KyselyQuery = {
         query: { kind: "RawNode", sqlFragments: [sql], parameters: [] },
         queryId: { queryId: "ichido" },
         sql,
-        parameters: dialect === "sqlite" ? values.map(sqliteValue) : values,
+        parameters,
       };
       const { rows, numAffectedRows } = await plain.executeQuery(query as never);
       return { rows: rows as Record<string, unknown>[], affected: Number(numAffectedRows ?? rows.length) };

@@ -2,6 +2,7 @@
 import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
 import { pooledTransactions } from "./pooled.ts";
+import { boundBy } from "./values.ts";
 
 export interface Mysql2Connection {
   query(query: MysqlQuery, values?: unknown[]): Promise<readonly [unknown, unknown]>;
@@ -15,8 +16,9 @@ export interface Mysql2Pool<Connection extends Mysql2Connection> {
 export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
   return handleOf({
     dialect: "mysql",
-    async execute(sql, values) {
-      const [result] = await connection.query(queryOf(sql), [...values]);
+    async execute(text, given) {
+      const { sql, values } = boundBy("mysql", text, given);
+      const [result] = await connection.query(queryOf(sql), values);
       if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
       return { rows: [], affected: (result as { affectedRows?: number }).affectedRows ?? 0 };
     },

@@ -1,7 +1,7 @@
 /** TypeORM. */
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
-import { sqliteValue } from "./values.ts";
+import { boundBy } from "./values.ts";
 
 interface TypeormRunner {
   readonly isTransactionActive: boolean;
@@ -46,13 +46,10 @@ export function fromTypeorm(manager: TypeormManager): TransactionHandle {
   return handleOf({
     dialect,
     inside: () => (runner?.isTransactionActive === true ? undefined : false),
-    async execute(sql, values) {
+    async execute(text, given) {
       if (runner === undefined) throw new TypeError("fromTypeorm takes a manager inside a transaction");
-      const { records, affected, raw } = await runner.query(
-        sql,
-        dialect === "sqlite" ? values.map(sqliteValue) : [...values],
-        true,
-      );
+      const { sql, values } = boundBy(dialect, text, given);
+      const { records, affected, raw } = await runner.query(sql, values, true);
       const { affectedRows } = Object(raw) as { readonly affectedRows?: number };
       const rows = Array.isArray(records) ? records : [];
       return { rows: rows as Record<string, unknown>[], affected: Number(affected ?? affectedRows ?? rows.length) };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sqliteValue } from "./values.ts";
+import { boundBy, sqliteValue } from "./values.ts";
 
 test("SQLite is given times as text and truth as a number; bytes and plain values stay", () => {
   const bytes = new Uint8Array([1]);
@@ -9,4 +9,15 @@ test("SQLite is given times as text and truth as a number; bytes and plain value
 
 test.each([{ $a: 1 }, ["x"], new Map(), new Date(Number.NaN)])("%o is refused before it is bound", (value) => {
   expect(() => sqliteValue(value)).toThrow();
+});
+
+test("texts for MySQL stand in the statement in hexadecimal, everything else keeps its place", () => {
+  const bytes = new Uint8Array([1, 2]).subarray(1);
+  expect(boundBy("mysql", "a = ? and b = '?' and c = ? and d = ?", ["it's", 5, bytes])).toEqual({
+    sql: "a = _utf8mb4 X'69742773' and b = '?' and c = ? and d = ?",
+    values: [5, Buffer.from([2])],
+  });
+  expect(boundBy("mysql", "?, ?", ["", "é"])).toEqual({ sql: "_utf8mb4 X'', _utf8mb4 X'c3a9'", values: [] });
+  expect(() => boundBy("mysql", "?", [{ approved: 1 }])).toThrow(/an object/);
+  expect(() => boundBy("mysql", "?", [["x"]])).toThrow(/an array/);
 });
