@@ -1,7 +1,9 @@
-/** An attempt: one intent, one key, bound to one payload, kept until its outcome is known. */
+/** An attempt: one intent, one key, bound to one payload, kept until its outcome is known, and for a while after. */
 import { ClientError } from "./errors.ts";
+import { readJson } from "./json-text.ts";
 import { checkKey } from "./key-form.ts";
 import { payloadHash, uuidV7, type KeySource } from "./key-source.ts";
+import { remember } from "./remembered.ts";
 import { withLock, type AttemptStorage } from "./storage.ts";
 
 /** What is stored: hashes, never the payload itself. */
@@ -13,6 +15,10 @@ interface Kept {
   readonly sentAtMs?: number | undefined;
   /** `sentAtMs` is of a send that was announced and has not begun. */
   readonly announced?: true | undefined;
+  /** It took effect. Whoever did not see that, and asks for the same again, gets the same key and the same answer. */
+  readonly done?: true | undefined;
+  /** What was done before under this name. An attempt that was never sent does not make it forgotten. */
+  readonly last?: Kept | undefined;
   /** How often it was sent. */
   readonly sends?: number;
   /** Hash of what was sent. */
@@ -35,14 +41,16 @@ export interface Attempt {
   readonly bornAtMs: number;
   /** A request with this key was sent before, here or before a reload: its outcome may be open. */
   readonly resumed: boolean;
+  /** It is known to have taken effect: sent again, it gets the same answer. */
+  readonly done?: true;
   /** Told before every pause, for "still trying". */
   readonly onRetry?: (told: { readonly tries: number; readonly pauseMs: number }) => void;
 }
 
 export interface Attempts {
   /**
-   * The open attempt of that name (the intent, such as `checkout:cart-7`), or a new one. Throws `attempt-changed` when one was sent with another payload and its
-   * outcome is not known: finish it, or call `startOver`.
+   * The attempt of that name (the intent, such as `checkout:cart-7`) that is open, or done with the same payload; else a new one. Throws `attempt-changed` when one
+   * was sent with another payload and its outcome is not known: finish it, or call `startOver`.
    */
   create(name: string, payload: unknown): Promise<Attempt>;
   /** Gives up what is known of the intent: the next attempt of that name has a new key. A person decides this. */
@@ -61,20 +69,18 @@ export interface Attempts {
   settle(attempt: Attempt, outcome: Settlement, sends?: number): Promise<boolean>;
 }
 
+/** As long as servers remember keys. */
+const rememberMsDefault = 86_400_000;
+
 const placeOf = (name: string): string => `ichido:attempt:${name}`;
 
 function parse(text: string | null | undefined): Kept | undefined {
-  try {
-    const kept = JSON.parse(text ?? "") as Partial<Kept>;
-    const sound = typeof kept.key === "string" && typeof kept.hash === "string" && typeof kept.bornAtMs === "number";
-    return sound ? (kept as Kept) : undefined;
-  } catch {
-    return undefined;
-  }
+  const kept = (readJson(text ?? "") ?? {}) as Partial<Kept>;
+  const sound = typeof kept.key === "string" && typeof kept.hash === "string" && typeof kept.bornAtMs === "number";
+  return sound ? (kept as Kept) : undefined;
 }
 
-const openWithOther =
-  "was sent with other content and its outcome is unknown. Use the original, or let the person decide and call startOver()";
+const otherContent = "was sent with other content. Use the original, or let the person decide and call startOver()";
 const changed = (name: string, what: string): ClientError =>
   new ClientError("attempt-changed", `attempt ${JSON.stringify(name)} ${what}`);
 
@@ -83,8 +89,10 @@ export function createAttempts(parts: {
   readonly keys?: KeySource;
   readonly nowMs: () => number;
   readonly warn?: (message: string) => void;
+  /** How long what is done is remembered. Default a day; at most a hundred at a time. */
+  readonly rememberMs?: number | undefined;
 }): Attempts {
-  const { storage, nowMs } = parts;
+  const { storage, nowMs, rememberMs = rememberMsDefault } = parts;
   const keys = parts.keys ?? (() => uuidV7(nowMs()));
 
   /** An attempt that cannot be kept would not survive a reload: better to fail while nothing has been sent. */
@@ -114,15 +122,19 @@ export function createAttempts(parts: {
       const hash = await payloadHash(payload);
       return guarded(name, async () => {
         const kept = await read(name);
-        if (kept !== undefined && kept.hash !== hash && kept.sentAtMs !== undefined) {
-          throw changed(name, openWithOther);
-        }
-        if (kept?.hash === hash) {
-          return { name, key: kept.key, bornAtMs: kept.bornAtMs, resumed: kept.sentAtMs !== undefined };
-        }
-        const fresh: Kept = { key: checkKey(await keys(payload), parts.warn), hash, bornAtMs: nowMs() };
-        await write(name, fresh);
-        return { name, key: fresh.key, bornAtMs: fresh.bornAtMs, resumed: false };
+        const open = kept?.done ? undefined : kept;
+        if (open?.sentAtMs !== undefined && open.hash !== hash) throw changed(name, otherContent);
+        const done = kept?.done ? kept : kept?.last;
+        const last = nowMs() - (done?.sentAtMs ?? 0) < rememberMs ? done : undefined;
+        const now = [last, open].find((each) => each?.hash === hash) ?? {
+          key: checkKey(await keys(payload), parts.warn),
+          hash,
+          bornAtMs: nowMs(),
+          last,
+        };
+        if (now !== kept) await write(name, now);
+        const { key, bornAtMs, sentAtMs } = now;
+        return { name, key, bornAtMs, resumed: sentAtMs !== undefined, ...(now.done && { done: true }) };
       });
     },
     startOver: (name) => guarded(name, async () => void (await storage.removeItem(placeOf(name)))),
@@ -130,7 +142,7 @@ export function createAttempts(parts: {
       guarded(attempt.name, async () => {
         const kept = await readOwn(attempt);
         if (kept !== undefined && kept.sentAtMs === undefined) {
-          await write(attempt.name, { ...kept, sentAtMs: nowMs(), announced: true });
+          await write(attempt.name, { ...kept, sentAtMs: nowMs(), announced: true, last: undefined });
         }
       }),
     markSent: (attempt, content) =>
@@ -139,26 +151,34 @@ export function createAttempts(parts: {
         // Settled elsewhere, or never kept: it may have been sent as early as it was made.
         if (kept === undefined) return { sentAtMs: attempt.bornAtMs, sends: 1 };
         if (content !== undefined && kept.content !== undefined && kept.content !== content) {
-          throw changed(attempt.name, openWithOther);
+          throw changed(attempt.name, otherContent);
         }
-        const { announced, ...before } = kept;
-        const sentAtMs = announced ? undefined : kept.sentAtMs;
+        const sentAtMs = kept.announced ? undefined : kept.sentAtMs;
         const sends = (kept.sends ?? 0) + 1;
-        await write(attempt.name, { content, ...before, sentAtMs: sentAtMs ?? nowMs(), sends });
+        const begun = { announced: undefined, last: undefined, sentAtMs: sentAtMs ?? nowMs(), sends };
+        await write(attempt.name, { content, ...kept, ...begun });
         return { sentAtMs, sends };
       }),
     async settle(attempt, outcome, sends) {
       const { name } = attempt;
+      const isKept = outcome === "done" && rememberMs > 0;
       try {
-        return await guarded(name, async () => {
+        // Listed first: what is written and not listed would stay for ever.
+        const forgotten = isKept ? await remember(storage, [name, nowMs()], rememberMs) : [];
+        const isGone = await guarded(name, async () => {
           const kept = await read(name);
           // Another tab may have started over meanwhile: its attempt is not ours to end.
           if (kept?.key !== attempt.key) return true;
-          if (sends !== undefined && kept.sends !== sends) return false;
-          if (outcome === "refused") await write(name, { ...kept, sentAtMs: undefined, content: undefined });
+          if (kept.done || (sends !== undefined && kept.sends !== sends)) return false;
+          if (isKept) await write(name, { ...kept, sentAtMs: kept.sentAtMs ?? kept.bornAtMs, done: true });
+          else if (outcome === "refused") await write(name, { ...kept, sentAtMs: undefined, content: undefined });
           else await storage.removeItem(placeOf(name));
-          return outcome !== "refused";
+          return !isKept && outcome !== "refused";
         });
+        for (const each of forgotten) {
+          await guarded(each, async () => (await read(each))?.done && storage.removeItem(placeOf(each)));
+        }
+        return isGone;
       } catch {
         // The outcome is known and must reach the caller.
         return false;

@@ -42,6 +42,8 @@ export interface ClientOptions {
   readonly settings?: FetchSettings;
   /** How long the server remembers keys, where its policy does not say. Default a day. */
   readonly retentionMs?: number;
+  /** How long what is done is remembered, so that the same intent gets the same answer. Default a day; 0: not at all. */
+  readonly rememberMs?: number | undefined;
   /**
    * Whether the service itself made an answer that would end an attempt: `true` or `false`, or `undefined` for the
    * client's own rule. For services without a replay marker, and for those that answer with redirects or pages.
@@ -73,9 +75,10 @@ const policyTimeoutMs = 5_000;
 const withoutKey = ["GET", "HEAD", "OPTIONS", "TRACE"];
 
 function checkOptions(options: ClientOptions): void {
-  const { baseUrl = "/", storage, retentionMs = dayMs } = options;
+  const { baseUrl = "/", storage, retentionMs = dayMs, rememberMs = dayMs } = options;
   expectOption(typeof baseUrl === "string" && baseUrl !== "", "baseUrl", "an address", baseUrl);
   expectWhole("retentionMs", Math.min(retentionMs, msMax), 1);
+  expectWhole("rememberMs", Math.min(rememberMs, msMax), 0);
   for (const name of ["fetch", "isAnswer", "keys", "onWarning"] as const) {
     if (options[name] !== undefined) expectFunction(name, options[name]);
   }
@@ -129,6 +132,7 @@ export function createParts(options: ClientOptions): ClientParts {
       nowMs: () => clock.nowMs(),
       keys: newKey,
       warn,
+      rememberMs: options.rememberMs,
     }),
     budget: createRetryBudget(resolveRetry(options.retry).budget),
     retentionMs: options.retentionMs ?? dayMs,

@@ -3,6 +3,7 @@
  * end an attempt nor pass for its outcome. A stranger's answer is told by what it lacks: only the service replays, and a
  * refusal that follows a send of unknown outcome is believed only as a replay, since the service would have kept it.
  */
+import { readJson } from "./json-text.ts";
 import { isReplay } from "./replay-marker.ts";
 import type { Answer } from "./result.ts";
 import type { ProblemDocument } from "./retry-policy.ts";
@@ -32,13 +33,8 @@ function isPage(answer: Answer): boolean {
 
 /** A connection that ends is the end of an answer whose length nobody announced: half a text is no answer. */
 function isCut(answer: Answer): boolean {
-  if (answer.bytes.length === 0 || !isJson(answer.headers.get("content-type"))) return false;
-  try {
-    answer.json();
-    return false;
-  } catch {
-    return true;
-  }
+  const isWhole = answer.bytes.length === 0 || !isJson(answer.headers.get("content-type"));
+  return !isWhole && readJson(answer.text()) === undefined;
 }
 
 /** Asked only about answers that would end the attempt. */

@@ -1,5 +1,6 @@
 /** What came of an attempt, as a value. */
 import type { Attempt } from "./attempt.ts";
+import { readJson } from "./json-text.ts";
 import type { ProblemDocument } from "./retry-policy.ts";
 
 /** An answer, read to its end. */
@@ -65,22 +66,15 @@ export async function readAnswer(response: Response): Promise<Answer> {
   return { status, statusText, url, redirected, headers, bytes, text, json: () => JSON.parse(text()) as unknown };
 }
 
-function objectIn(answer: Answer): object | undefined {
-  try {
-    const value = answer.json();
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 export function problemIn(answer: Answer): ProblemDocument | undefined {
-  return (answer.headers.get("content-type") ?? "").includes("problem+json") ? objectIn(answer) : undefined;
+  if (!(answer.headers.get("content-type") ?? "").includes("problem+json")) return undefined;
+  const value = readJson(answer.text());
+  return typeof value === "object" && value !== null ? value : undefined;
 }
 
 /** "Not yet", as ichido says it with 202: also where a browser may not read `Retry-After` of another origin. */
 export function isInterim(answer: Answer): boolean {
   if (answer.status !== 202) return false;
-  const { operationId, state } = (objectIn(answer) ?? {}) as { operationId?: unknown; state?: unknown };
+  const { operationId, state } = (readJson(answer.text()) ?? {}) as { operationId?: unknown; state?: unknown };
   return typeof operationId === "string" && (state === "processing" || state === "unknown");
 }
