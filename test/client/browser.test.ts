@@ -1,89 +1,13 @@
-import express from "express";
 import { mkdtempSync, rmSync } from "node:fs";
-import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { createIchido, type Ichido } from "ichido";
-import { captureBody, idempotency } from "ichido/express";
-import { memoryStore } from "ichido/memory";
 import { eventually } from "../support/eventually.ts";
-import { bundleForBrowser } from "./bundle.ts";
 import { describeInChromium } from "./chromium.ts";
+import { createSite, ready, shows, type PageKind, type Site } from "./site.ts";
 
 const waitMs = 15_000;
-
-interface Site {
-  readonly url: string;
-  readonly effects: (cart: string) => number;
-  readonly requests: (cart: string) => number;
-  readonly keys: (cart: string) => ReadonlySet<string>;
-  /** Handlers of that cart wait for it to be called. */
-  hold(cart: string): () => void;
-  close(): Promise<void>;
-}
-
-async function createSite(): Promise<Site> {
-  const entry = (name: string): Promise<string> =>
-    bundleForBrowser(fileURLToPath(new URL(`pages/${name}.ts`, import.meta.url)));
-  const scripts = { "plain-page": await entry("plain-page"), "react-page": await entry("react-page") };
-  const effects: string[] = [];
-  const keys: (readonly [cart: string, key: string])[] = [];
-  const holds = new Map<string, Promise<void>>();
-  const ichido: Ichido<express.Request> = createIchido({
-    store: memoryStore(),
-    scope: () => ({ tenant: "t" }),
-    onUnknown: "rerun",
-    sweepMs: "off",
-  });
-  const app = express();
-  const cartOf = (req: express.Request): string => new URL(req.url, "http://site").searchParams.get("cart") ?? "";
-  for (const [name, script] of Object.entries(scripts)) {
-    app.get(`/${name}.js`, (_req, res) => void res.type("text/javascript").send(script));
-    app.get(`/${name}`, (_req, res) => {
-      const body = '<div id="root"></div><button id="pay">Pay</button><p id="outcome"></p>';
-      const inner = name === "plain-page" ? body : '<div id="root"></div>';
-      res
-        .type("html")
-        .send(`<!doctype html><title>Checkout</title><body>${inner}<script type="module" src="/${name}.js"></script>`);
-    });
-  }
-  app.post("/payments", (req, _res, next) => {
-    keys.push([cartOf(req), req.get("idempotency-key") ?? ""]);
-    next();
-  });
-  app.use(captureBody(), express.json());
-  app.post("/payments", idempotency(ichido, { operation: "payment.create" }), async (req, res) => {
-    effects.push(cartOf(req));
-    await holds.get(cartOf(req));
-    res.status(201).json({ id: effects.length });
-  });
-  const server = await new Promise<Server>((resolve) => {
-    const listening = app.listen(0, "127.0.0.1", () => resolve(listening));
-  });
-  const { port } = server.address() as { port: number };
-  return {
-    url: `http://127.0.0.1:${port}`,
-    effects: (cart) => effects.filter((each) => each === cart).length,
-    requests: (cart) => keys.filter(([each]) => each === cart).length,
-    keys: (cart) => new Set(keys.filter(([each]) => each === cart).map(([, key]) => key)),
-    hold(cart) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      holds.set(cart, promise);
-      return () => {
-        holds.delete(cart);
-        resolve();
-      };
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-      await ichido.close();
-    },
-  };
-}
 
 describeInChromium("in a browser, one effect each", (launch) => {
   let site: Site;
@@ -106,7 +30,7 @@ describeInChromium("in a browser, one effect each", (launch) => {
 
   let carts = 0;
   const newCart = (): string => `c${(carts += 1)}`;
-  const open = async (kind: Kind, cart: string, storage = "tab"): Promise<Page> => {
+  const open = async (kind: PageKind, cart: string, storage = "tab"): Promise<Page> => {
     const page = await context.newPage();
     page.setDefaultTimeout(waitMs);
     await page.goto(`${site.url}/${kind}-page?cart=${cart}&storage=${storage}`);
@@ -115,14 +39,7 @@ describeInChromium("in a browser, one effect each", (launch) => {
   };
   const shoot = (page: Page, name: string): Promise<unknown> => page.screenshot({ path: join(shots, `${name}.png`) });
 
-  type Kind = "plain" | "react";
-  async function ready(kind: Kind, page: Page): Promise<void> {
-    await page.waitForSelector(kind === "plain" ? "body[data-ready]" : "#status");
-  }
-  async function paid(kind: Kind, page: Page): Promise<void> {
-    if (kind === "plain") await page.waitForFunction('document.querySelector("#outcome").textContent.includes("done")');
-    else await page.waitForFunction('document.querySelector("#status").textContent === "done"');
-  }
+  const paid = (kind: PageKind, page: Page): Promise<void> => shows(kind, page, "done");
   const oneEffect = (cart: string): void => {
     expect(site.effects(cart)).toBe(1);
     expect(site.keys(cart).size).toBe(1);
@@ -248,6 +165,55 @@ describeInChromium("in a browser, one effect each", (launch) => {
     await paid("react", page);
     expect(site.effects(cart)).toBe(2);
     expect(site.keys(cart).size).toBe(2);
+  });
+
+  it("react: paid stays paid after a reload, and a press only asks for the answer again", async () => {
+    const cart = newCart();
+    const page = await open("react", cart);
+    await page.click("#pay");
+    await paid("react", page);
+    await page.reload();
+    await paid("react", page);
+    expect(await page.textContent("#result")).toBe("");
+    expect(site.requests(cart)).toBe(1);
+    await page.click("#pay");
+    await page.waitForFunction('document.querySelector("#result").textContent === "done replayed"');
+    oneEffect(cart);
+  });
+
+  it("react: a payment that ends while its button is not on the screen is paid when it is back", async () => {
+    const cart = newCart();
+    const page = await open("react", cart);
+    const release = site.hold(cart);
+    await page.click("#pay");
+    await eventually(() => expect(site.effects(cart)).toBe(1));
+    await page.click("#away");
+    const answered = page.waitForResponse((response) => response.request().method() === "POST");
+    release();
+    await answered;
+    await page.waitForFunction("Object.values(sessionStorage).some((item) => item.includes('\"done\":true'))");
+    await page.click("#away");
+    await paid("react", page);
+    await page.click("#pay");
+    await page.waitForFunction('document.querySelector("#result").textContent === "done replayed"');
+    oneEffect(cart);
+  });
+
+  it("react: an amount that is changed in flight is not shown as paid, and is an intent of its own", async () => {
+    const cart = newCart();
+    const page = await open("react", cart);
+    const release = site.hold(cart);
+    await page.click("#pay");
+    await eventually(() => expect(site.effects(cart)).toBe(1));
+    await page.click("#more");
+    await page.waitForFunction('document.querySelector("#error").textContent.includes("startOver")');
+    release();
+    await page.waitForFunction('document.querySelector("#status").textContent === "idle"');
+    expect(await page.textContent("#error")).toBe("");
+    expect(await page.textContent("#seen")).not.toContain("done");
+    await page.click("#pay");
+    await paid("react", page);
+    expect([site.effects(cart), site.keys(cart).size]).toEqual([2, 2]);
   });
 
   it("react: the field keeps its key over renders and changes it when the intent is over", async () => {

@@ -3,7 +3,7 @@ import { browserStorage, createClient, tabStorage } from "ichido/client";
 
 const search = new URLSearchParams(location.search);
 const client = createClient({
-  baseUrl: location.origin,
+  baseUrl: search.get("api") ?? location.origin,
   storage: search.get("storage") === "browser" ? browserStorage() : tabStorage(),
   retry: { pauseMs: 50, pauseMsMax: 500, deadlineMs: 20_000 },
 });
@@ -12,7 +12,10 @@ const outcome = document.querySelector("#outcome") as HTMLElement;
 const attempt = client.createAttempt(`checkout:${cart.id}`, cart);
 
 async function pay(): Promise<void> {
-  const result = await client.post(`/payments?cart=${cart.id}`, { attempt: await attempt, json: cart });
+  const result = await client.post(`${search.get("path") ?? "/payments"}?cart=${cart.id}`, {
+    attempt: await attempt,
+    json: cart,
+  });
   outcome.textContent += `${result.kind}${result.kind === "done" && result.replayed ? " (replayed)" : ""};`;
 }
 

@@ -35,6 +35,7 @@ function Checkout(): React.ReactElement {
     h("button", { id: "more", onClick: () => setAmount(amount + 100) }, "Change the amount"),
     h("button", { id: "over", onClick: () => void pay.startOver() }, "Start over"),
     h("p", { id: "status" }, pay.status),
+    h("p", { id: "result" }, pay.result?.kind === "done" ? `done${pay.result.replayed ? " replayed" : ""}` : ""),
     h("p", { id: "seen" }, seen.join(" ")),
     h("p", { id: "error" }, pay.error instanceof Error ? pay.error.message : ""),
     h("form", { id: "form" }, h(IdempotencyField, { after: orders })),
@@ -42,4 +43,10 @@ function Checkout(): React.ReactElement {
   );
 }
 
-createRoot(document.querySelector("#root") as HTMLElement).render(h(React.StrictMode, null, h(Checkout)));
+function Shop(): React.ReactElement {
+  const [isAway, setAway] = useState(false);
+  const away = h("button", { id: "away", onClick: () => setAway(!isAway) }, "Another page");
+  return h("div", null, away, isAway ? null : h(Checkout));
+}
+
+createRoot(document.querySelector("#root") as HTMLElement).render(h(React.StrictMode, null, h(Shop)));

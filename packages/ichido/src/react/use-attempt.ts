@@ -7,8 +7,9 @@ import { tabStorage } from "../client/storage.ts";
 import type { ReactLike } from "./react-like.ts";
 
 /**
- * `unknown`: it may have taken effect, in this page or before a reload; `run` asks again under the same key. `done` stays
- * until the name or the payload changes or `startOver` is called, so that a late second click does not begin a second intent.
+ * `unknown`: it may have taken effect, in this page or before a reload; `run` asks again under the same key. `done` stays,
+ * over reloads too, until the name or the payload changes or `startOver` is called, so that a late second click does not
+ * begin a second intent.
  */
 export type AttemptStatus = "idle" | "sending" | "retrying" | "unknown" | "done" | "declined";
 
@@ -18,6 +19,7 @@ export interface AttemptView {
   readonly busy: boolean;
   /** Requests that were sent by the present `run`. */
   readonly tries: number;
+  /** Absent where it was `done` before a reload: `run` then asks for the answer again, and the server replays it. */
   readonly result: Result | undefined;
   /** A mistake in how it is used, such as `attempt-changed`; outcomes are in `result`. */
   readonly error: unknown;
@@ -39,6 +41,11 @@ interface Held {
   readonly tries: number;
   readonly result?: Result;
   readonly error?: unknown;
+}
+
+/** Where it was true: what came of one payload says nothing of another. */
+interface HeldAt extends Held {
+  readonly place: string;
 }
 
 /** What is true of one name and payload; another payload is another intent. */
@@ -66,13 +73,17 @@ export function createUseAttempt(react: ReactLike): UseAttempt {
   return function useAttempt(name, payload, send, options = {}) {
     const attempts = options.client?.attempts ?? sharedAttempts();
     const place = `${name}\n${stableJson(payload)}`;
-    const [held, setHeld] = useState<Held>(() => idle);
+    const [held, setHeld] = useState<HeldAt>(() => ({ ...idle, place }));
     // State is too late for a lock: two clicks arrive before React renders again.
-    const flight = useRef<Promise<Result | undefined> | undefined>(undefined);
+    const flights = useRef(new Map<string, Promise<Result | undefined>>());
     const intent = useRef<Intent | undefined>(undefined);
     const settled = useRef<{ readonly place: string; readonly result: Result } | undefined>(undefined);
     const latest = useRef({ name, payload, send, place, attempts });
     latest.current = { name, payload, send, place, attempts };
+
+    const tell = useCallback((where: string, told: Held): void => {
+      if (latest.current.place === where) setHeld({ ...told, place: where });
+    }, []);
 
     const attemptNow = useCallback((): Promise<Attempt> => {
       const now = latest.current;
@@ -87,66 +98,80 @@ export function createUseAttempt(react: ReactLike): UseAttempt {
       return (intent.current as Intent).attempt;
     }, []);
 
+    /** What is known of the payload on the screen, without sending anything. */
+    const look = useCallback(async (): Promise<Attempt | undefined> => {
+      const where = latest.current.place;
+      const isFlying = (): boolean => flights.current.has(where);
+      if (isFlying()) tell(where, { status: "sending", tries: 0 });
+      try {
+        // Made with the intent, not with the click: another tab that shows the same intent then holds the same key.
+        const attempt = await attemptNow();
+        if (isFlying()) return undefined;
+        if (settled.current?.place === where) {
+          tell(where, { status: "done", tries: 0, result: settled.current.result });
+        } else tell(where, { status: attempt.done ? "done" : attempt.resumed ? "unknown" : "idle", tries: 0 });
+        return attempt;
+      } catch (error) {
+        if (!isFlying()) tell(where, { status: isChanged(error) ? "unknown" : "idle", tries: 0, error });
+        return undefined;
+      }
+    }, [attemptNow, tell]);
+
     const fly = useCallback(async (): Promise<Result | undefined> => {
       const { send: deliver, attempts: kept, place: where } = latest.current;
-      setHeld({ status: "sending", tries: 0 });
+      tell(where, { status: "sending", tries: 0 });
       try {
         const attempt = await attemptNow();
         await kept.announce(attempt);
-        const onRetry: Attempt["onRetry"] = ({ tries }) => setHeld({ status: "retrying", tries });
+        const onRetry: Attempt["onRetry"] = ({ tries }) => tell(where, { status: "retrying", tries });
         const result = await deliver({ ...attempt, onRetry });
         if (result.kind === "done" || (result.kind === "declined" && !result.keyKept)) {
           await kept.settle(attempt, result.kind);
-          intent.current = undefined;
+          if (intent.current?.place === where) intent.current = undefined;
         }
         if (result.kind === "done") settled.current = { place: where, result };
-        setHeld({ status: result.kind, tries: result.tries, result });
+        tell(where, { status: result.kind, tries: result.tries, result });
         return result;
       } catch (error) {
         // Whatever was thrown, a request may have left.
-        setHeld({ status: "unknown", tries: 0, error });
+        tell(where, { status: "unknown", tries: 0, error });
         return undefined;
       }
-    }, [attemptNow]);
+    }, [attemptNow, tell]);
 
     const run = useCallback((): Promise<Result | undefined> => {
-      if (flight.current !== undefined) return flight.current;
-      if (settled.current?.place === latest.current.place) return Promise.resolve(settled.current.result);
+      const where = latest.current.place;
+      const under = flights.current.get(where);
+      if (under !== undefined) return under;
+      if (settled.current?.place === where) return Promise.resolve(settled.current.result);
       const flying = fly().finally(() => {
-        flight.current = undefined;
+        flights.current.delete(where);
+        // The payload on the screen could not be an intent while this one was open.
+        if (latest.current.place !== where) void look();
       });
-      flight.current = flying;
+      flights.current.set(where, flying);
       return flying;
-    }, [fly]);
+    }, [fly, look]);
 
     const startOver = useCallback(async (): Promise<void> => {
-      await flight.current;
+      await Promise.all(flights.current.values());
       intent.current = settled.current = undefined;
       await latest.current.attempts.startOver(latest.current.name);
-      setHeld(idle);
-      await attemptNow().catch((error: unknown) => setHeld({ ...idle, error }));
-    }, [attemptNow]);
+      await look();
+    }, [look]);
 
     const { resume = false } = options;
     useEffect(() => {
       let isCurrent = true;
-      // Made with the intent, not with the click: another tab that shows the same intent then holds the same key.
-      attemptNow().then(
-        (attempt) => {
-          if (!isCurrent || flight.current !== undefined) return;
-          setHeld(attempt.resumed ? { status: "unknown", tries: 0 } : idle);
-          if (attempt.resumed && resume) void run();
-        },
-        (error: unknown) => {
-          if (isCurrent) setHeld({ status: isChanged(error) ? "unknown" : "idle", tries: 0, error });
-        },
-      );
+      void look().then((attempt) => {
+        if (isCurrent && resume && attempt?.resumed === true && !attempt.done) void run();
+      });
       return () => {
         isCurrent = false;
       };
-    }, [place, attempts, resume, attemptNow, run]);
+    }, [place, attempts, resume, look, run]);
 
-    const { status, tries, result, error } = held;
+    const { status, tries, result, error } = held.place === place ? held : (idle as Held);
     return { status, tries, result, error, busy: status === "sending" || status === "retrying", run, startOver };
   };
 }
