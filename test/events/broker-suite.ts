@@ -70,6 +70,22 @@ export function brokerSuite(broker: BrokerUnderTest): void {
       }
     });
 
+    test("B4: events that share an id and differ in source, topic or payload are all sent and all arrive", async () => {
+      const rig = await openRig(broker);
+      const publisher = await rig.publisher();
+      const first = eventOf({ key: "a" });
+      const events = [
+        first,
+        { ...first, topic: "order.packed" },
+        { ...first, source: "/elsewhere" },
+        { ...first, payload: new TextEncoder().encode('{"other":1}') },
+      ];
+      for (const event of events) expect(await publisher.publish(event)).toEqual({ outcome: "sent" });
+      const taker = collector();
+      await started(await rig.subscription({ order: "key" }), taker);
+      await eventually(() => expect(taker.deliveries).toHaveLength(events.length), 15_000);
+    });
+
     test("B4: a second copy of an id is sent, and dropped where the broker can", async () => {
       const rig = await openRig(broker);
       const publisher = await rig.publisher();

@@ -102,6 +102,26 @@ describe("in-process", () => {
     expect(await broker.publisher.publish(message("a"))).toEqual({ outcome: "sent" });
   });
 
+  test("events that share an id and differ in topic or source are two events, also at the same time", async () => {
+    const { publisher, subscription } = inProcess();
+    const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    await subscription.start(
+      taker(async (delivery) => {
+        const { topic, source } = delivery.message;
+        seen.push(`${source} ${topic} ${delivery.deliveries}`);
+        await committed;
+        await delivery.ack();
+      }),
+    );
+    const first = message("a");
+    const events = [first, { ...first, topic: "order.packed" }, { ...first, source: "elsewhere" }, first];
+    const published = Promise.all(events.map((event) => publisher.publish(event)));
+    commit();
+    expect(await published).toEqual(events.map(() => ({ outcome: "sent" })));
+    expect(seen).toEqual(["test order.paid 1", "test order.packed 1", "elsewhere order.paid 1"]);
+  });
+
   test("stop waits for what runs and gives back what does not end in time", async () => {
     const { publisher, subscription } = inProcess();
     const { promise: committed, resolve: commit } = Promise.withResolvers<void>();

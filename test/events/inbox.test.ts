@@ -92,6 +92,7 @@ forEachDatabase("the inbox", (open) => {
   test.each([
     ["payload", { payload: { order: 8 } }],
     ["topic", { topic: "order.refunded" }],
+    ["source", { source: "/elsewhere" }],
     ["content type", { contentType: "text/plain" }],
   ])("W13 the same id with another %s is a conflict, and nothing runs", async (_what, change) => {
     const one = message();

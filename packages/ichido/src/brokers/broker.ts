@@ -9,7 +9,8 @@
  *                        or the way to it; the same event may pass later. A lost answer is `unavailable`.
  *                        `later`: the receiver is there and asks to be given this very event again after a while.
  *  B3  In time.          `publish` resolves within the publisher's own timeout and never rejects.
- *  B4  Dedup id.         The event's id travels as the broker's own dedup id, where it has one.
+ *  B4  Dedup id.         The event's id travels with it; where the broker drops copies itself, its dedup id is made of id
+ *                        and content, so that an event is never taken for another one that has the same id.
  *  B5  Order.            Two events of one key, the second published after the first was `sent`, are handed out in that
  *                        order by a subscription with order "key", also when a consumer dies in between: the first one is
  *                        acknowledged before the second is handed out.

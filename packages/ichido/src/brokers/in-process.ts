@@ -7,6 +7,7 @@ import { IchidoError } from "../core/errors.ts";
 import { optionInvalid } from "../core/validate-options.ts";
 import type { Delivery, Published, Publisher, Subscription, Taker } from "./broker.ts";
 import type { EventMessage } from "./message.ts";
+import { copyIdOf } from "./print.ts";
 
 export interface InProcessOptions {
   /** How long `publish` waits for the answer of every subscription. Default 30 000. */
@@ -33,7 +34,6 @@ const delayMsUnanswered = 1_000;
 type Answer = "acked" | { readonly error: Error; readonly delayMs: number };
 
 interface Running {
-  readonly message: EventMessage;
   readonly answer: Promise<Answer>;
   readonly settle: (answer: Answer) => void;
 }
@@ -119,30 +119,30 @@ class Outlet implements Subscription {
   }
 
   give(message: EventMessage): Promise<Answer> {
-    const running = this.#running.get(message.id);
+    const copyId = copyIdOf(message);
+    const running = this.#running.get(copyId);
     // An event that was brought again while its handler is still at work waits for that work instead of running beside it.
-    if (running !== undefined && Buffer.compare(running.message.payload, message.payload) === 0) return running.answer;
+    if (running !== undefined) return running.answer;
     const taker = this.#taker;
     if (taker === undefined)
       return Promise.resolve({ error: unavailable(`subscription ${this.name} is not started`), delayMs: 0 });
-    return this.#hand(taker, message);
+    return this.#hand(taker, message, copyId);
   }
 
-  #hand(taker: Taker, message: EventMessage): Promise<Answer> {
+  #hand(taker: Taker, message: EventMessage, copyId: string): Promise<Answer> {
     const { promise: answer, resolve } = Promise.withResolvers<Answer>();
     const entry: Running = {
-      message,
       answer,
       settle: (given) => {
-        if (this.#running.get(message.id) === entry) this.#running.delete(message.id);
-        if (given === "acked") this.#deliveries.delete(message.id);
+        if (this.#running.get(copyId) === entry) this.#running.delete(copyId);
+        if (given === "acked") this.#deliveries.delete(copyId);
         resolve(given);
       },
     };
-    this.#running.set(message.id, entry);
+    this.#running.set(copyId, entry);
     const delivery: Delivery = {
       message,
-      deliveries: this.#count(message.id),
+      deliveries: this.#count(copyId),
       ack: async () => entry.settle("acked"),
       retry: async (delayMs) =>
         entry.settle({ error: unavailable(`subscription ${this.name} asked for it again`), delayMs }),
@@ -154,10 +154,10 @@ class Outlet implements Subscription {
     return answer;
   }
 
-  #count(id: string): number {
-    const deliveries = (this.#deliveries.get(id) ?? 0) + 1;
-    this.#deliveries.delete(id);
-    this.#deliveries.set(id, deliveries);
+  #count(copyId: string): number {
+    const deliveries = (this.#deliveries.get(copyId) ?? 0) + 1;
+    this.#deliveries.delete(copyId);
+    this.#deliveries.set(copyId, deliveries);
     if (this.#deliveries.size > countedMax) {
       const [oldest] = this.#deliveries.keys();
       if (oldest !== undefined) this.#deliveries.delete(oldest);

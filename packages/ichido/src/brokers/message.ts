@@ -6,7 +6,7 @@ import { IchidoError } from "../core/errors.ts";
 import { hasLoneSurrogate } from "../core/sha256.ts";
 
 export interface EventMessage {
-  /** Dedup id at the broker, `Idempotency-Key` of a webhook, key of the inbox. */
+  /** Unique within its source. `Idempotency-Key` of a webhook, key of the inbox, part of the dedup id at the broker. */
   readonly id: string;
   /** CloudEvents `type`: dot-separated names, such as `order.paid`. */
   readonly topic: string;

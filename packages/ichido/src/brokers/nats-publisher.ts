@@ -1,6 +1,6 @@
 /**
- * Publishes to JetStream and waits for the stream's acknowledgement. The event's id is the message id, so that the server
- * drops a copy within its duplicate window.
+ * Publishes to JetStream and waits for the stream's acknowledgement. The message id is made of the event's id and content,
+ * so that the server drops a copy within its duplicate window, and never another event that has the same id.
  *
  * `rejected`: larger than the server or the stream takes, or any other answer of class 4xx. Everything else is
  * `unavailable`, also a stream that is missing or has unsafe settings: that is no event's fault, and no event shall become a
@@ -13,6 +13,7 @@ import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";
+import { copyIdOf } from "./print.ts";
 import { apiPrefixDefault, isNoResponders, JetStreamFault, readAnswer, streamInfo } from "./nats-api.ts";
 import { NatsLink, type NatsConnection, type NatsHeaders, type NatsSource } from "./nats-connection.ts";
 import { checkStream, subjectOf } from "./nats-stream.ts";
@@ -73,7 +74,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
     if (refusal !== undefined) return { outcome: "rejected", error: refusal };
     const headers = options.headers();
     for (const [name, value] of Object.entries(fields)) headers.set(name, value);
-    headers.set("Nats-Msg-Id", message.id);
+    headers.set("Nats-Msg-Id", copyIdOf(message));
     headers.set("Nats-Expected-Stream", stream);
     const subject = subjectOf(message, subjectPrefix, partitions);
     const answer = await connection.request(subject, message.payload, { timeout: timeoutMs, headers });
@@ -116,5 +117,5 @@ function tooLarge(
 
 /** The two headers that are not the event's own. */
 function reservedBytes(message: EventMessage): number {
-  return message.id.length + 255;
+  return message.id.length + 300;
 }

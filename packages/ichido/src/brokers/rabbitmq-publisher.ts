@@ -151,11 +151,12 @@ class ConfirmedPublisher implements Publisher {
 
   #confirmed(line: Line, message: EventMessage, error: unknown): Published {
     line.confirms += 1;
-    const returned = line.returned.get(message.id) ?? 0;
+    const key = routingKeyOf(message, this.#partitions);
+    const place = returnOf(key, message.id);
+    const returned = line.returned.get(place) ?? 0;
     if (returned > 0) {
-      if (returned === 1) line.returned.delete(message.id);
-      else line.returned.set(message.id, returned - 1);
-      const key = routingKeyOf(message, this.#partitions);
+      if (returned === 1) line.returned.delete(place);
+      else line.returned.set(place, returned - 1);
       return {
         outcome: "rejected",
         error: new Error(`rabbitmq: no queue of exchange ${this.#exchange} is bound for ${key}; event came back`),
@@ -202,8 +203,10 @@ class ConfirmedPublisher implements Publisher {
       line.full = undefined;
     };
     channel.on("drain", drained);
-    channel.on("return", ({ properties: { messageId } }: { readonly properties: { readonly messageId?: unknown } }) => {
-      if (typeof messageId === "string") line.returned.set(messageId, (line.returned.get(messageId) ?? 0) + 1);
+    channel.on("return", ({ fields: { routingKey }, properties: { messageId } }: Returned) => {
+      if (typeof messageId !== "string") return;
+      const place = returnOf(routingKey, messageId);
+      line.returned.set(place, (line.returned.get(place) ?? 0) + 1);
     });
     connection.on("blocked", (reason: string) => {
       line.blocked = String(reason);
@@ -233,6 +236,16 @@ class ConfirmedPublisher implements Publisher {
       return new Error(`rabbitmq: the content type of event ${message.id} is longer than ${contentTypeBytesMax} bytes`);
     return undefined;
   }
+}
+
+interface Returned {
+  readonly fields: { readonly routingKey: string };
+  readonly properties: { readonly messageId?: unknown };
+}
+
+/** What came back is told from another event with the same id by where it was to go. */
+function returnOf(routingKey: string, messageId: string): string {
+  return `${routingKey} ${messageId}`;
 }
 
 function unavailable(error: Error): Published {

@@ -40,7 +40,7 @@ function isTransport(error: unknown): boolean {
 
 const conflict = {
   reason: "conflict",
-  error: "the id was processed before with another topic, content type or payload",
+  error: "the id was processed before with another source, topic, content type or payload: an id belongs to one event",
 } as const;
 
 /** Full jitter: anything up to the doubled bound, so that many consumers do not come back together. */

@@ -1,7 +1,6 @@
-/** What a message is known by: handler, id and content. */
-import type { EventMessage } from "../brokers/message.ts";
+/** What a message is known by: handler and id. */
 import { IchidoError } from "../core/errors.ts";
-import { hasLoneSurrogate, sha256, sha256Hex } from "../core/sha256.ts";
+import { hasLoneSurrogate, sha256Hex } from "../core/sha256.ts";
 
 export const idBytesMax = 255;
 const handlerForm = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/;
@@ -32,11 +31,4 @@ export function columnOfId(id: unknown): string {
 export function keyOfId(id: string): string {
   const column = columnOfId(id);
   return /^[\x21-\x7e]+$/.test(column) ? column : `sha256:${sha256Hex(id)}`;
-}
-
-/** SHA-256 of topic, content type and payload, each after its length. */
-export function printOf({ topic, contentType, payload }: EventMessage): Uint8Array {
-  const lengths = [Buffer.byteLength(topic), Buffer.byteLength(contentType), payload.length];
-  const head = Buffer.from(`${lengths[0]}:${topic}${lengths[1]}:${contentType}${lengths[2]}:`);
-  return sha256(Buffer.concat([head, payload]));
 }

@@ -3,11 +3,12 @@
  * transaction: both are committed or neither is, so a message that was seen was also processed.
  */
 import type { EventMessage } from "../brokers/message.ts";
+import { printOf } from "../brokers/print.ts";
 import { isIchidoError } from "../core/errors.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/transaction.ts";
 import { aborted } from "../transactions/handle.ts";
 import { failureOf, schemaMissing, unavailable } from "./failures.ts";
-import { checkHandlerName, columnOfId, printOf } from "./identity.ts";
+import { checkHandlerName, columnOfId } from "./identity.ts";
 import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
 import type { Statements } from "./statement.ts";
 

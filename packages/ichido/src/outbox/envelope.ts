@@ -15,7 +15,7 @@ export interface OutboxMessage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds, by the database's clock. A delayed event stands outside the order of its key. */
   readonly delayMs?: number;
-  /** Default: a new UUID v7. Fixed from here on, whatever is sent again. */
+  /** Default: a new UUID v7. One of your own belongs to this event alone, whatever its topic. Fixed from here on. */
   readonly id?: string;
   readonly correlationId?: string;
   /** The id of the event that this one follows from. */
