@@ -49,7 +49,7 @@ describeWith("mariadb", "a private MariaDB", () => {
             const result = await store.claim(asked);
             tally.answers += 1;
             if (result.outcome !== "granted") return;
-            if (result.origin === "own") tally.own += 1;
+            if (result.resent === true) tally.own += 1;
             grants.set(key, (grants.get(key) ?? new Set()).add(owner));
             const done = await store.complete({
               ...asked,
@@ -198,7 +198,7 @@ describeWith("mariadb", "a bad network to MariaDB", (url) => {
         const cut = proxy.cut({ direction: "to-server", pattern: "insert into ichido_records", place: "after" });
         const claim = await granted(side, request("key", "a"));
         expect(cut.count).toBe(1);
-        expect([claim.origin, claim.attempt]).toEqual(["own", 1]);
+        expect([claim.origin, claim.resent, claim.attempt]).toEqual(["new", true, 1]);
         expect((await side.claim(request("key", "b"))).outcome).toBe("processing");
         expect(await side.complete({ ...claim, response: sampleResponse() })).toBe("ok");
       });

@@ -147,7 +147,7 @@ describeWith("redis", "redis store and a server that fails", () => {
       await ask(store, `warm-${driver}`, tally());
       proxy.cut({ direction: "to-client", pattern: "granted", place: "before" });
       const claim = await store.claim(request(`key-${driver}`));
-      expect(claim).toMatchObject({ outcome: "granted", origin: "own", attempt: 1 });
+      expect(claim).toMatchObject({ outcome: "granted", origin: "new", resent: true, attempt: 1 });
     }
     expect(proxy.counts.cut).toBe(2);
   });

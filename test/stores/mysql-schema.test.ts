@@ -38,7 +38,11 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
   test("plan shows what migrate will do, and nothing once it is done", async () => {
     const store = mysqlStore(client.pool);
     const planned = await store.plan();
-    expect(planned.map(({ version, name }) => [version, name])).toEqual([[1, "create_records"]]);
+    expect(planned.map(({ version, name }) => [version, name])).toEqual([
+      [1, "create_records"],
+      [2, "remember_doubts"],
+      [3, "last_starts"],
+    ]);
     expect(planned[0]?.statements.every((sql) => sql.startsWith("create table if not exists ichido_"))).toBe(true);
     expect(await client.rows("show tables")).toEqual([]);
     expect(await store.migrate()).toEqual(planned);
@@ -52,12 +56,17 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
     await liveOneLife(store, "life");
   });
 
-  test("a migration that died half-way is run again to its end", async () => {
+  test("migrations that died half-way, each after any of its statements, are run again to their end", async () => {
     const store = mysqlStore(client.pool);
-    const [{ statements } = { statements: [] }] = await store.plan();
-    for (const sql of statements.slice(0, 2)) await client.rows(sql);
-    await store.migrate();
-    await liveOneLife(store, "life");
+    const all = (await store.plan()).flatMap(({ statements }) => statements);
+    for (let done = 2; done <= all.length; done += 1) {
+      const prefix = `half${done}_`;
+      const half = mysqlStore(client.pool, { tablePrefix: prefix });
+      const statements = (await half.plan()).flatMap((each) => each.statements);
+      for (const sql of statements.slice(0, done)) await client.rows(sql);
+      await half.migrate();
+      await liveOneLife(half, "life");
+    }
   });
 
   test("of eight processes that migrate at once one does it and all succeed", async () => {
@@ -71,7 +80,7 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
         }
       }),
     );
-    expect(done.filter((count) => count === 1)).toHaveLength(1);
+    expect(done.filter((count) => count === 3)).toHaveLength(1);
     expect(done.filter((count) => count === 0)).toHaveLength(7);
   });
 

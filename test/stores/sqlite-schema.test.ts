@@ -81,7 +81,7 @@ describe("sqlite: schema", () => {
 
     file = temporaryFile();
     database = new DatabaseSync(file.path);
-    expect(await sqliteStore(database).migrate()).toBe(1);
+    expect(await sqliteStore(database).migrate()).toBe(3);
     expect(schema()).toBe(planned);
   });
 

@@ -26,6 +26,9 @@ CREATE TABLE `ichido_records` (
   `updated_us` bigint(20) NOT NULL,
   `expires_us` bigint(20) NOT NULL,
   `sweep_us` bigint(20) DEFAULT NULL,
+  `origin` varchar(9) NOT NULL DEFAULT 'lapsed',
+  `doubt_stays` tinyint(4) NOT NULL DEFAULT 1,
+  `released_fence` bigint(20) NOT NULL DEFAULT 0,
   PRIMARY KEY (`key`,`scope_hash`),
   KEY `ichido_records_sweep` (`sweep_us`),
   KEY `ichido_records_state` (`state`,`key`,`scope_hash`,`response_bytes`),
@@ -51,6 +54,8 @@ CREATE TABLE `ichido_steps` (
   `started_us` bigint(20) DEFAULT NULL,
   `finished_us` bigint(20) DEFAULT NULL,
   `result` longblob DEFAULT NULL,
+  `last_started_us` bigint(20) DEFAULT NULL,
+  `start_fence` bigint(20) NOT NULL DEFAULT 0,
   PRIMARY KEY (`key`,`scope_hash`,`life`,`name`)
 ) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
 

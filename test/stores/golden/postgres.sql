@@ -47,6 +47,7 @@
 -- column: ichido_records.created_at timestamp with time zone not null
 -- column: ichido_records.updated_at timestamp with time zone not null
 -- column: ichido_records.expires_at timestamp with time zone not null
+-- column: ichido_records.doubt_stays boolean not null default true
 -- column: ichido_steps.key text collate "C" not null
 -- column: ichido_steps.scope_hash bytea not null
 -- column: ichido_steps.life bigint not null
@@ -56,6 +57,7 @@
 -- column: ichido_steps.result bytea
 -- column: ichido_steps.started_at timestamp with time zone not null
 -- column: ichido_steps.finished_at timestamp with time zone
+-- column: ichido_steps.last_started_at timestamp with time zone
 -- constraint: ichido_audit PRIMARY KEY (place)
 -- constraint: ichido_clock CHECK ((id = 1))
 -- constraint: ichido_clock PRIMARY KEY (id)
@@ -194,6 +196,137 @@ begin
   perform set_config('lock_timeout', former_timeout, true);
 end
 
+-- function: ichido_claim_2(keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[], versions integer[], raws bytea[], canonicals bytea[], formers bytea[], owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], stays boolean[], label_sets text[], lock_ms integer) with enable_seqscan=off, jit=off
+
+declare
+  r ichido_records%rowtype;
+  locked boolean;
+  moment timestamptz;
+  live boolean;
+  doubtful boolean;
+  trusted boolean;
+  taken text;
+  former_timeout text := current_setting('lock_timeout');
+begin
+  -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
+  if pg_is_in_recovery() then
+    raise exception 'ichido claims on the primary only' using errcode = 'read_only_sql_transaction';
+  end if;
+  -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
+  -- the caller's.
+  perform set_config('lock_timeout', lock_ms::text, true);
+  for i in 1 .. cardinality(keys) loop
+    locked := false;
+    loop
+      if locked then
+        select * into r from ichido_records s
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] for no key update;
+      else
+        select * into r from ichido_records s where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      end if;
+      moment := clock_timestamp();
+      if not found then
+        -- Waits for whoever is inserting the same identity at this moment.
+        insert into ichido_records as s (
+          key, scope_hash, tenant, principal, operation,
+          fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+          state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at,
+          doubt_stays
+        ) values (
+          keys[i], scope_hashes[i], tenants[i], principals[i], operations[i],
+          versions[i], raws[i], canonicals[i], formers[i],
+          'processing', 'new', owners[i], (extract(epoch from moment) * 1000000)::bigint,
+          (extract(epoch from moment) * 1000000)::bigint, 1, moment + leases_ms[i] * interval '1 ms',
+          label_sets[i]::jsonb, moment, moment, moment + retentions_ms[i] * interval '1 ms',
+          stays[i]
+        ) on conflict do nothing returning s.* into r;
+        taken := 'new';
+        exit when found;
+        locked := true;
+        continue;
+      end if;
+
+      -- A lease further ahead than twice the longest one was set by a clock that has since gone back.
+      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '120 s', false);
+      doubtful := r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null);
+      trusted := false;
+      if r.expires_at <= moment then
+        trusted := coalesce((
+          select moment - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
+            and moment - t.steady_since >= t.interval_ms * interval '3 ms'
+          from ichido_clock t where t.id = 1), false);
+      end if;
+      taken := case
+        when trusted and (r.state = 'completed' or (r.steps_started = 0
+          and (r.state = 'failed' or not (r.doubt_stays or doubtful or live)))) then 'new'
+        when not (r.fingerprint_raw = raws[i]
+          or r.fingerprint_canonical = canonicals[i]
+          or r.fingerprint_canonical = coalesce(formers[i], canonicals[i])
+          or coalesce(r.fingerprint_former = canonicals[i], false)) then 'mismatch'
+        when r.state = 'completed' then 'completed'
+        when r.state = 'failed' then 'failed'
+        -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
+        when r.owner = owners[i] and (live or not doubtful) then 'resend'
+        when live then 'processing'
+        when r.hold_reason is not null then 'unknown'
+        when doubtful then case when takeovers[i] = 'open' then 'suspended' else 'unknown' end
+        when takeovers[i] = 'none' then 'unknown'
+        else 'lapsed'
+      end;
+      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      if not locked then
+        locked := true;
+        continue;
+      end if;
+
+      if taken = 'resend' then
+        update ichido_records s
+          set lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      elsif taken = 'new' then
+        r.fence := greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint);
+        update ichido_records s
+          set tenant = tenants[i], principal = principals[i], operation = operations[i],
+            fingerprint_version = versions[i], fingerprint_raw = raws[i], fingerprint_canonical = canonicals[i],
+            fingerprint_former = formers[i], state = 'processing', origin = 'new', owner = owners[i],
+            fence = r.fence, life = r.fence, attempts = 1, doubt_stays = stays[i],
+            lease_until = moment + leases_ms[i] * interval '1 ms', steps_started = 0, hold_reason = null,
+            response_kind = null, response_status = null, response_headers = null, response_body = null,
+            labels = label_sets[i]::jsonb, watched = false,
+            created_at = moment, updated_at = moment, expires_at = moment + retentions_ms[i] * interval '1 ms'
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      else
+        update ichido_records s
+          set state = 'processing', origin = taken, owner = owners[i],
+            fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint), attempts = r.attempts + 1,
+            doubt_stays = r.doubt_stays or stays[i], lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      end if;
+      exit;
+    end loop;
+
+    place := i;
+    outcome := case when taken in ('mismatch', 'completed', 'processing', 'unknown') then taken else 'granted' end;
+    held_fence := r.fence;
+    attempt := r.attempts;
+    held_origin := r.origin;
+    steps := r.steps_started;
+    canonical := r.fingerprint_canonical;
+    created_ms := floor(extract(epoch from r.created_at) * 1000);
+    expires_ms := floor(extract(epoch from r.expires_at) * 1000);
+    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
+    held_reason := r.hold_reason;
+    kind := r.response_kind;
+    status := r.response_status;
+    headers := r.response_headers;
+    body := r.response_body;
+    resent := taken = 'resend';
+    return next;
+  end loop;
+  perform set_config('lock_timeout', former_timeout, true);
+end
+
 -- function: ichido_claim_free(of_key text, of_scope bytea, lock_ms integer) with enable_seqscan=off
 
 declare
@@ -320,6 +453,56 @@ begin
   return found;
 end
 
+-- function: ichido_settle(of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text, of_body bytea, of_actor text, of_reason text, channel text, unless_held boolean) with enable_seqscan=off
+
+declare
+  r ichido_records%rowtype;
+  moment timestamptz;
+begin
+  select * into r from ichido_records s where s.key = of_key and s.scope_hash = of_scope for no key update;
+  if not found then
+    return 'absent';
+  end if;
+  moment := clock_timestamp();
+  if r.fence <> of_fence then
+    return 'stale';
+  elsif r.state = 'completed' then
+    return 'completed';
+  elsif unless_held and r.hold_reason is not null then
+    return 'stale';
+  elsif r.lease_until > moment and r.lease_until <= moment + interval '120 s' then
+    return 'live';
+  end if;
+  if decision = 'hold' then
+    update ichido_records s
+      set state = 'processing', lease_until = null, hold_reason = of_reason, updated_at = moment
+      where s.key = of_key and s.scope_hash = of_scope;
+  else
+    if decision = 'release' then
+      delete from ichido_steps s
+        where s.key = of_key and s.scope_hash = of_scope and s.life = r.life and s.finished_at is null;
+      if not exists (
+        select from ichido_steps s where s.key = of_key and s.scope_hash = of_scope and s.life = r.life
+      ) then
+        r.steps_started := 0;
+      end if;
+    end if;
+    update ichido_records s
+      set state = case decision when 'adopt' then 'completed' else 'failed' end,
+        owner = gen_random_uuid(), fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
+        lease_until = null, hold_reason = null, steps_started = r.steps_started,
+        response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
+        updated_at = moment
+      where s.key = of_key and s.scope_hash = of_scope;
+  end if;
+  insert into ichido_audit (key, scope_hash, fence, actor, action, reason, at)
+    values (of_key, of_scope, of_fence, of_actor, decision, of_reason, moment);
+  if r.watched then
+    perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
+  end if;
+  return 'ok';
+end
+
 -- function: ichido_step(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea, may_be_lost boolean) with enable_seqscan=off
 
 declare
@@ -361,6 +544,52 @@ begin
     of_key, of_scope, held_life, of_name, held_attempt, of_result, moment, case when of_result is not null then moment end
   )
   on conflict do nothing;
+  return true;
+end
+
+-- function: ichido_step_2(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea, may_be_lost boolean) with enable_seqscan=off
+
+declare
+  moment timestamptz := clock_timestamp();
+  held_life bigint;
+  held_attempt integer;
+begin
+  if may_be_lost then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  select r.life, r.attempts into held_life, held_attempt
+  from ichido_records r
+  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+    and r.state = 'processing' and r.steps_started > 0
+    and r.lease_until between moment + lease_ms * interval '0.5 ms' and moment + lease_ms * interval '2 ms'
+  for share;
+  if not found then
+    update ichido_records r set
+      lease_until = case when r.lease_until is not null then clock_timestamp() + lease_ms * interval '1 ms' end,
+      steps_started = greatest(r.steps_started, 1),
+      updated_at = clock_timestamp()
+    where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+      and r.state = 'processing'
+    returning r.life, r.attempts into held_life, held_attempt;
+    if not found then
+      return false;
+    end if;
+    delete from ichido_steps s where s.key = of_key and s.scope_hash = of_scope and s.life <> held_life;
+  end if;
+  if of_result is not null then
+    update ichido_steps s set result = of_result, finished_at = moment
+    where s.key = of_key and s.scope_hash = of_scope and s.life = held_life and s.name = of_name and s.finished_at is null;
+    if found then
+      return true;
+    end if;
+  end if;
+  insert into ichido_steps as s (key, scope_hash, life, name, attempt, result, started_at, last_started_at, finished_at)
+  values (
+    of_key, of_scope, held_life, of_name, held_attempt, of_result, moment, moment,
+    case when of_result is not null then moment end
+  )
+  on conflict (key, scope_hash, life, name) do update set last_started_at = excluded.last_started_at
+  where s.finished_at is null;
   return true;
 end
 

@@ -78,7 +78,8 @@ CREATE TABLE ichido_records (
   response_status       INTEGER,
   response_headers      TEXT,
   interim_body          BLOB,
-  response_body         BLOB,
+  response_body         BLOB, origin TEXT NOT NULL DEFAULT 'lapsed'
+  CHECK (origin IN ('new', 'failed', 'lapsed', 'suspended')), doubt_stays INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (key, scope_hash),
   CHECK ((state = 'completed') = (response_status IS NOT NULL))
 ) STRICT;
@@ -92,7 +93,7 @@ CREATE TABLE ichido_steps (
   attempt     INTEGER NOT NULL,
   started_us  INTEGER NOT NULL,
   finished_us INTEGER,
-  result      BLOB,
+  result      BLOB, last_started_us INTEGER,
   PRIMARY KEY (key, scope_hash, name)
 ) STRICT;
 
@@ -103,6 +104,7 @@ CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash, id);
 CREATE INDEX ichido_audit_identity ON ichido_audit (key, scope_hash, id);
 
 CREATE INDEX ichido_records_expires ON ichido_records (expires_us)
-  WHERE state = 'completed' OR (steps_started = 0 AND interim_status IS NULL AND hold_reason IS NULL);
+  WHERE state = 'completed'
+    OR (steps_started = 0 AND interim_status IS NULL AND hold_reason IS NULL AND (state = 'failed' OR doubt_stays = 0));
 
 CREATE INDEX ichido_records_open ON ichido_records (state, key, scope_hash) WHERE state <> 'completed';

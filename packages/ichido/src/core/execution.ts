@@ -3,6 +3,7 @@ import { answerOf } from "./answer.ts";
 import { createCommit, type Commit, type Provided } from "./commit.ts";
 import { contextOf } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
+import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
@@ -296,6 +297,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       signal: signal(),
       isTrusted: isLeaseTrusted,
       reference,
+      emit,
     });
     return steps;
   }
@@ -383,9 +385,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     },
     async giveBack() {
       stop();
-      // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
-      const inDoubt = grant.origin === "lapsed" || grant.origin === "suspended";
-      const write = (): Promise<Fenced> => (inDoubt ? calls.suspend(claim) : calls.release(claim));
+      const write = (): Promise<Fenced> => (isInDoubt(grant) ? calls.suspend(claim) : calls.release(claim));
       // Nothing ran: that must not end as a doubt, which under `hold` would wait for a person.
       await (late === undefined ? write() : late.now()).catch(() => {
         if (late === undefined) writeLater(write);

@@ -51,10 +51,13 @@ export interface StepOptions<Value> {
   readonly verify?: (request: {
     readonly reference: string;
     readonly signal: AbortSignal;
-    /** How long ago the step was first started, by the store's clock. */
+    /** How long ago the step was last started, by the store's clock: a lost call may be under way since then. */
     readonly ageMs: number;
   }) => StepVerdict<Value> | Promise<StepVerdict<Value>>;
-  /** How long the provider remembers references. An unfinished step older than this goes on hold instead of running again. */
+  /**
+   * How long the provider remembers references. An unfinished step that was first started longer ago goes on hold instead of
+   * running again.
+   */
   readonly retentionMs?: number;
 }
 

@@ -52,6 +52,7 @@ export function stepOptionsFor<Value>(
     return {
       async verify(request) {
         const verdict = await verify(request);
+        // Counted from the last start: before that, the call that may still be on its way had not begun.
         const tooEarly = verdict.verdict === "absent" && request.ageMs < profile.visibleAfterMs;
         return tooEarly ? { verdict: "not-visible-yet" } : verdict;
       },

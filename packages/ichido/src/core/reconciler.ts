@@ -187,7 +187,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       fingerprint,
       leaseMs,
       retentionMs: limits.retentionMsAdvised,
-      takeover: "any",
+      takeover: "open",
     });
     if (grant.outcome !== "granted") {
       later.delete(operationIdOf(identity));

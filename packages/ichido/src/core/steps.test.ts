@@ -13,6 +13,8 @@ import { memoryStore } from "../stores/memory/index.ts";
 import type { FakeClock } from "../testing/clock.ts";
 import type { HandlerOutcome } from "./decision.ts";
 import type { StepOptions } from "./options.ts";
+import { providerProfiles, stepOptionsFor } from "./provider-profiles.ts";
+import { settle } from "./settlement.ts";
 import type { Store } from "./store.ts";
 
 /** The process that runs the attempt dies: its heartbeats end and nothing more is written by it. */
@@ -226,6 +228,77 @@ describe("steps", () => {
     expect(await other.run()).toBe("charged 1");
   });
 
+  it("only the word absent lets a step be called again: any other is not visible yet, with a warning", async () => {
+    for (const word of ["pending", "not_visible_yet", undefined, null]) {
+      const strange = (word === null ? undefined : { verdict: word }) as never;
+      const { all, run, calls } = await unfinished({ verify: () => strange });
+      await expect(run()).rejects.toMatchObject({ name: "OutcomeOpen" });
+      expect(calls()).toBe(0);
+      expect(all.events).toContainEqual(expect.objectContaining({ type: "warning", code: "verdict-unknown" }));
+    }
+  });
+
+  it("the age that verify is told counts from the last start, the provider's memory from the first", async () => {
+    const all = bed({ leaseMs: 1_000, executionMs: 1_500 });
+    const charges: number[] = [];
+    let dying = true;
+    const visibleAfterMs = 5_000;
+    const profile = { ...providerProfiles.stripe, visibleAfterMs };
+    // The provider's index lags: it shows no charge yet.
+    const ages: number[] = [];
+    const options = stepOptionsFor<string>(profile, ({ ageMs }) => {
+      ages.push(ageMs);
+      return { verdict: "absent" };
+    });
+    const attempt = async (): Promise<unknown> => {
+      const { context } = executionOf(await all.ask());
+      const call = context.step("bank.charge", options, () => {
+        charges.push(context.attempt);
+        return dying ? new Promise<string>(() => undefined) : "charged";
+      });
+      call.catch(() => undefined);
+      return dying ? undefined : call;
+    };
+    await attempt();
+    await all.clock.advance(1);
+    await die(all);
+    await all.clock.advance(visibleAfterMs);
+    // Long after the first start: absent is believed, and the second call dies as well, its charge on its way.
+    await attempt();
+    await all.clock.advance(1);
+    await die(all);
+    dying = false;
+    await expect(attempt()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    expect(charges).toEqual([1, 2]);
+    await all.clock.advance(visibleAfterMs);
+    expect(await attempt()).toBe("charged");
+    expect(charges).toHaveLength(3);
+    expect(ages[0]).toBeGreaterThanOrEqual(visibleAfterMs);
+    expect(ages[1]).toBeLessThan(visibleAfterMs);
+
+    const old = await unfinished({ retentionMs: 60_000 });
+    await old.all.clock.advance(40_000);
+    const again = executionOf(await old.all.ask());
+    const timeout = (): Promise<string> => Promise.reject(new Error("timeout"));
+    const late = { retentionMs: 60_000 };
+    await expect(again.context.step("bank.charge", late, timeout)).rejects.toThrow("timeout");
+    await old.all.clock.advance(21_000);
+    // Tried again in place: the reference is as old as its first use, in whatever attempt.
+    await expect(again.context.step("bank.charge", late, timeout)).rejects.toMatchObject({ name: "OutcomeOpen" });
+  });
+
+  it("what a person released runs: a step without a result did not happen", async () => {
+    const { all, run, calls } = await unfinished({ onUnknown: "hold" });
+    await expect(run()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    const [record] = (await all.store.list({ limit: 1 })).records;
+    if (record === undefined) throw new Error("the record is gone");
+    const by = { actor: "dana", reason: "the bank has no such charge" };
+    const decision = { kind: "release" } as const;
+    expect(await settle(all.store, { record: record.identity, decision, ...by })).toBe("ok");
+    expect(await run()).toBe("charged 1");
+    expect(calls()).toBe(1);
+  });
+
   it("A61 a step older than the provider remembers goes on hold instead of running again", async () => {
     const { all, run, calls } = await unfinished({ retentionMs: 60_000 });
     await all.clock.advance(61_000);
@@ -339,7 +412,7 @@ describe("ctx.unknown", () => {
     if (record === undefined) throw new Error("the record is not listed as unknown");
     const { identity, fingerprint } = record;
     const owner = "0".repeat(32) as typeof record.owner;
-    const claim = { identity, fingerprint, owner, leaseMs: 1_000, retentionMs: 86_400_000, takeover: "any" } as const;
+    const claim = { identity, fingerprint, owner, leaseMs: 1_000, retentionMs: 86_400_000, takeover: "open" } as const;
     expect((await store.claim(claim)).outcome).toBe("granted");
     expect(responseOf(await ask({ key })).status).toBe(202);
   });

@@ -2,7 +2,9 @@
 import type { StepContext, StepFunction } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Environment } from "./environment.ts";
+import { believed } from "./doubt.ts";
 import { IchidoError } from "./errors.ts";
+import type { IchidoListener } from "./events.ts";
 import type { StepOptions, StepVerdict } from "./options.ts";
 import { limits } from "./defaults.ts";
 import type { Claim, Step } from "./store.ts";
@@ -31,6 +33,9 @@ export interface Steps {
   readonly unfinished: boolean;
 }
 
+/** A step without a result, of a former attempt or of this one. */
+type Met = Pick<Step, "name" | "ageMs" | "firstAgeMs">;
+
 export interface StepsParts {
   readonly claim: Claim;
   readonly stepsStarted: number;
@@ -43,14 +48,15 @@ export interface StepsParts {
   /** False once the lease can no longer be counted on; `notedMs`: when a start was sent that the store took. */
   readonly isTrusted: (notedMs?: number) => boolean;
   readonly reference: (name: string) => string;
+  readonly emit: IchidoListener;
 }
 
 export function createSteps(parts: StepsParts): Steps {
   const { calls, claim } = parts;
   const running = new Set<string>();
   const finished = new Set<string>();
-  /** Steps that this attempt started and whose function threw, with the moment of their start. */
-  const failed = new Map<string, number>();
+  /** When a step that this attempt started was first started, in whatever attempt, and when last. */
+  const starts = new Map<string, { readonly firstMs: number; readonly lastMs: number }>();
   const open = new Set<string>();
   let known: Promise<Map<string, Step>> | undefined;
 
@@ -102,13 +108,14 @@ export function createSteps(parts: StepsParts): Steps {
     open.add(name);
     // The process may have stood still while the answer was on its way, and somebody else may be at work since.
     stopUnlessTrusted(notedMs);
-    if (!failed.has(name)) failed.set(name, parts.environment.monotonicMs());
+    const lastMs = parts.environment.monotonicMs();
+    starts.set(name, { firstMs: Math.min(starts.get(name)?.firstMs ?? lastMs, lastMs), lastMs });
     const value = await fn(contextOf(name));
     await finish(name, value);
     return value;
   }
 
-  async function meet<Value>(step: Step, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
+  async function meet<Value>(step: Met, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
     const { name } = step;
     open.add(name);
     const quoted = JSON.stringify(name);
@@ -118,20 +125,20 @@ export function createSteps(parts: StepsParts): Steps {
     }
     if (policy === "verify" && options.verify !== undefined) {
       const { verify } = options;
-      const verdict = await withDeadline<StepVerdict<Value>>(parts.environment, parts.verifyMs, async () =>
-        verify({ reference: parts.reference(name), signal: parts.signal, ageMs: step.ageMs }),
-      ).catch(() => ({ verdict: "not-visible-yet" }) as const);
+      const verdict = await withDeadline<StepVerdict<Value>>(parts.environment, parts.verifyMs, async () => {
+        const request = { reference: parts.reference(name), signal: parts.signal, ageMs: step.ageMs };
+        return believed(await verify(request), `step ${quoted}`, parts.emit);
+      }).catch(() => ({ verdict: "not-visible-yet" }) as const);
       if (verdict.verdict === "found") {
         await finish(name, verdict.value);
         return verdict.value;
       }
-      if (verdict.verdict === "not-visible-yet")
-        throw new OutcomeOpen(`step ${quoted}: its outcome is not visible yet`);
+      if (verdict.verdict !== "absent") throw new OutcomeOpen(`step ${quoted}: its outcome is not visible yet`);
     }
-    if (options.retentionMs !== undefined && step.ageMs >= options.retentionMs) {
+    if (options.retentionMs !== undefined && step.firstAgeMs >= options.retentionMs) {
       throw new OutcomeOpen(
         `step ${quoted} is older than the provider remembers its reference`,
-        `step ${quoted} was started ${step.ageMs} ms ago, longer than the provider remembers references`,
+        `step ${quoted} was first started ${step.firstAgeMs} ms ago, longer than the provider remembers references`,
       );
     }
     return call(name, options, fn);
@@ -169,12 +176,15 @@ export function createSteps(parts: StepsParts): Steps {
         if (step?.state === "finished") return decodeValue(step.result ?? new Uint8Array(0)) as never;
         if (step !== undefined) {
           steps.delete(name);
+          const nowMs = parts.environment.monotonicMs();
+          starts.set(name, { firstMs: nowMs - step.firstAgeMs, lastMs: nowMs - step.ageMs });
           return await meet(step, options, fn);
         }
-        const startedMs = failed.get(name);
-        if (startedMs === undefined) return await call(name, options, fn);
-        const ageMs = Math.round(parts.environment.monotonicMs() - startedMs);
-        return await meet({ name, state: "started", attempt: 0, startedAtMs: 0, ageMs }, options, fn);
+        const started = starts.get(name);
+        if (started === undefined) return await call(name, options, fn);
+        const nowMs = parts.environment.monotonicMs();
+        const ageMs = Math.round(nowMs - started.lastMs);
+        return await meet({ name, ageMs, firstAgeMs: Math.round(nowMs - started.firstMs) }, options, fn);
       } finally {
         running.delete(name);
       }

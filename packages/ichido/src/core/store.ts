@@ -7,14 +7,17 @@
  *
  *  S1  One winner.       Among any number of concurrent claims of a free identity, in any number of processes, exactly
  *                        one is granted.
- *  S2  Lost reply.       A claim sent again with the same owner value is granted again with the same fence, or, when
- *                        its completion went through, answers `completed`.
+ *  S2  Lost reply.       A claim sent again with the same owner value is granted again with the same fence and the origin
+ *                        by which its owner first came by the record, as `resent`; or, when its completion went through,
+ *                        answers `completed`. So a takeover whose reply was lost stays a takeover.
  *  S3  Mismatch first.   A claim with another fingerprint answers `mismatch`, whatever the state (in flight, failed,
  *                        lapsed, completed), and alters nothing.
  *  S4  Takeover.         A lapsed or failed record is granted to exactly one claimant, with a greater fence and the
  *                        next attempt number. `takeover: "none"` never takes a lapsed record; a record that was suspended
- *                        with an interim answer or put on hold is taken only by `takeover: "any"`, and stays so until
- *                        completion, release or settlement, even if the new owner vanishes too.
+ *                        with an interim answer is taken only by `takeover: "open"`, and keeps that answer until
+ *                        completion, release or settlement, even if the new owner vanishes too. A record on hold is
+ *                        taken by nobody: a hold ends by a person's settlement, or by the answer of an owner that was
+ *                        thought dead; not by its release.
  *  S5  Fence.            renew, complete, release, suspend, startStep and finishStep take effect only for the owner and
  *                        fence that hold the record now; anyone else gets `stale` and changes nothing.
  *  S6  Growing fences.   Fences of one identity strictly grow over distinct owners, also across expiry, deletion and a
@@ -22,21 +25,26 @@
  *  S7  Completed stays.  A completed record keeps its response, byte for byte, until it expires or is swept. Completing
  *                        again with the same owner and fence answers `ok` and changes nothing.
  *  S8  Store time.       Leases and retention are measured by the store's own clock. Only durations cross the interface.
+ *                        A lease counts as absurd, and so as lapsed, only when it lies further ahead than twice the longest
+ *                        one: a clock that steps back by less than that makes no living owner look lapsed.
  *  S9  Fixed retention.  Expiry counts from first sight; no verb extends it. It is tested by the claim before the
  *                        fingerprint: an expired identity runs as new.
  *  S10 Guarded expiry.   Nothing expires while the ticks of the store's clock are uneven (see `tick`).
  *  S11 Never under way.  A record with a living owner, a started step, an interim answer or a hold never expires and is
- *                        never swept.
+ *                        never swept; nor is one in `processing` of which any claim has said that a doubt about it must
+ *                        outlive its retention (`doubtStays`).
  *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, never locks others out for long.
  *                        One sweeper at a time, over all processes: a second one gives up at once and says `busy`.
  *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any
  *                        bytes come back unchanged, headers with order and multiplicity.
  *  S14 Refusal.          A store at its bound refuses new identities (`full`) and never drops a record that may still be
  *                        needed. Replays and completions go on.
- *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start;
- *                        a finished one keeps its result, byte for byte.
+ *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start and
+ *                        the time of its last one (a start that is sent again is a start); a finished one keeps its result,
+ *                        byte for byte. `settle` with `release` removes those that were never finished: they did not happen.
  *  S16 Settlement.       `settle` takes effect only on the fence that was looked at, never under a living owner and never
- *                        on an answer, and leaves an audit row with the fence looked at in the same atomic step.
+ *                        on an answer, and leaves an audit row with the fence looked at in the same atomic step. What is
+ *                        settled in the name of a policy (`unlessHeld`) never takes effect on a record on hold.
  *  S17 Listing.          `list` walks all matching records once, in the order of keys; `stats` counts stored states, so
  *                        that processing + completed + failed = records and unknown is a part of processing.
  *  S18 Hints.            `watch`, where there is one, may wake too early, never later than its timeout; `ping` fails when
@@ -61,8 +69,11 @@ export interface StoreCapabilities {
   readonly promise: string;
 }
 
-/** What a claim may take besides a free or failed record. */
-export type Takeover = "none" | "lapsed" | "any";
+/**
+ * What a claim may take besides a free or failed record. `lapsed`: one whose owner vanished. `open`: also one with an
+ * interim answer. None takes a record on hold.
+ */
+export type Takeover = "none" | "lapsed" | "open";
 
 export interface ClaimRequest {
   readonly identity: Identity;
@@ -71,6 +82,11 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly takeover: Takeover;
+  /**
+   * Should its owner vanish, the record waits for whoever finds out what happened, however long that takes: it does not
+   * expire while `processing`. Noted at first sight and by every later owner; nobody takes it back.
+   */
+  readonly doubtStays?: boolean;
   /** Inside a transaction: how long the claim may wait for another one's uncommitted record. Then `processing`. */
   readonly waitMs?: number;
   /** What the person on call searches by. Stored at first sight. */
@@ -83,8 +99,10 @@ export type ClaimResult =
       readonly fence: number;
       /** 1 for the first attempt. */
       readonly attempt: number;
-      /** `own`: this owner held it already (its reply was lost). `lapsed`: the former owner vanished. */
-      readonly origin: "new" | "own" | "failed" | "lapsed" | "suspended";
+      /** How its owner first came by the record. `lapsed`, `suspended`: the former owner's outcome is in doubt. */
+      readonly origin: "new" | "failed" | "lapsed" | "suspended";
+      /** This owner held it already: the reply to its claim was lost. */
+      readonly resent?: true;
       /** How many steps were ever started under this record. */
       readonly stepsStarted: number;
       /** The canonical hash stored at first sight; references derive from it. */
@@ -154,11 +172,15 @@ export interface Step {
   readonly state: "started" | "finished";
   /** The serialised result, once finished. */
   readonly result?: Uint8Array;
-  /** The attempt number that started it. */
+  /** The attempt number that first started it. */
   readonly attempt: number;
+  /** Its first start. */
   readonly startedAtMs: number;
-  /** By the store's clock, how long ago it was first started. */
+  readonly lastStartedAtMs: number;
+  /** By the store's clock, how long ago it was last started: a lost call may have been under way for no longer. */
   readonly ageMs: number;
+  /** How long ago it was first started: what a provider's memory of its reference is measured by. */
+  readonly firstAgeMs: number;
   readonly finishedAtMs?: number;
 }
 
@@ -180,7 +202,8 @@ export interface FinishStepRequest extends StepRequest {
 /**
  * A decision on a record in doubt, by a person or in the name of a policy. Written with its audit row in one atomic
  * step. `hold` leaves owner and fence alone, so that an owner thought dead can still bring its answer; `adopt` and
- * `release` move the fence on, so that it cannot. All three are refused while an owner's lease runs.
+ * `release` move the fence on, so that it cannot; `release` also says that steps without a result did not happen. All
+ * three are refused while an owner's lease runs.
  */
 export interface SettleRequest {
   readonly identity: Identity;
@@ -192,6 +215,8 @@ export interface SettleRequest {
     | { readonly kind: "hold" };
   readonly actor: string;
   readonly reason: string;
+  /** In the name of a policy: `stale` on a record on hold. The fence alone does not tell, because a hold leaves it alone. */
+  readonly unlessHeld?: true;
 }
 
 /** `live`: an owner is at work, wait for its lease. `completed`: already has its answer. */
@@ -212,7 +237,10 @@ export interface StoredRecord {
   readonly owner: OwnerToken;
   readonly fence: number;
   readonly attempts: number;
-  /** Time left by the store's clock; absent unless `processing`, zero or less when lapsed. */
+  /**
+   * Time left by the store's clock; absent unless `processing`. Below zero: it lapsed that long ago. Exactly zero, however
+   * long ago, where its owner or a person ended it.
+   */
   readonly leaseLeftMs?: number;
   readonly stepsStarted: number;
   readonly interim?: StoredResponse;
@@ -303,7 +331,7 @@ export interface Store {
 
   /**
    * Records the start of an external call. Starting a started step again is `ok`. The lease is renewed, unless at least
-   * half of what is asked for is left: then a store may leave that to the heartbeat.
+   * half of what is asked for is left: then a store may leave that to the heartbeat. A lease that was ended stays ended.
    */
   startStep(request: StepRequest): Promise<Fenced>;
   finishStep(request: FinishStepRequest): Promise<Fenced>;

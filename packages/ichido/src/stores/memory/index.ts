@@ -87,15 +87,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async steps(identity) {
       const now = nowMs();
-      return (shelf.get(identity)?.steps ?? []).map(({ name, attempt, startedAtMs, finishedAtMs, result }) => ({
-        name,
-        state: result === undefined ? "started" : "finished",
-        ...(result === undefined ? {} : { result: copyBytes(result) }),
-        attempt,
-        startedAtMs,
-        ageMs: now - startedAtMs,
-        ...(finishedAtMs === undefined ? {} : { finishedAtMs }),
-      }));
+      return (shelf.get(identity)?.steps ?? []).map(
+        ({ name, attempt, startedAtMs, lastStartedAtMs, finishedAtMs, result }) => ({
+          name,
+          state: result === undefined ? "started" : "finished",
+          ...(result === undefined ? {} : { result: copyBytes(result) }),
+          attempt,
+          startedAtMs,
+          lastStartedAtMs,
+          ageMs: now - lastStartedAtMs,
+          firstAgeMs: now - startedAtMs,
+          ...(finishedAtMs === undefined ? {} : { finishedAtMs }),
+        }),
+      );
     },
     async settle(request) {
       const before = shelf.get(request.identity);

@@ -1,13 +1,14 @@
 /** A record as the memory store keeps it, and what can be read off it at a given moment. Rows are never changed. */
 import { Buffer } from "node:buffer";
-import { limits } from "../../core/defaults.ts";
 import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, StoredRecord } from "../../core/store.ts";
+import { leaseAbsurdUs, type Origin } from "../shared/claim-rules.ts";
 
 export interface StepRow {
   readonly name: string;
   readonly attempt: number;
   readonly startedAtMs: number;
+  readonly lastStartedAtMs: number;
   readonly finishedAtMs: number | undefined;
   readonly result: Uint8Array | undefined;
 }
@@ -31,8 +32,11 @@ export interface Row extends Omit<Identity, "scopeHash"> {
   readonly labels: Readonly<Record<string, string>>;
   readonly state: RecordState;
   readonly owner: OwnerToken;
+  /** How that owner came by the record. */
+  readonly origin: Origin;
   readonly fence: number;
   readonly attempts: number;
+  readonly doubtStays: boolean;
   /** When the lease ends, while `processing`; `undefined`: its owner or a person ended it. */
   readonly leaseEndMs: number | undefined;
   readonly interim: StoredResponse | undefined;
@@ -48,10 +52,10 @@ export interface Row extends Omit<Identity, "scopeHash"> {
 /** A living owner. A lease further ahead than any lease can be was written by a clock that has gone back since. */
 export function isLive(row: Row, nowMs: number): boolean {
   const leftMs = (row.leaseEndMs ?? nowMs) - nowMs;
-  return row.state === "processing" && leftMs > 0 && leftMs <= limits.leaseMsMax;
+  return row.state === "processing" && leftMs > 0 && leftMs * 1_000 <= leaseAbsurdUs;
 }
 
-/** Suspended with an interim answer or put on hold: no claim but `any` may take it. */
+/** Suspended with an interim answer, which only `open` may take, or put on hold, which nobody may. */
 export function isSealed(row: Row): boolean {
   return row.state === "processing" && (row.interim !== undefined || row.holdReason !== undefined);
 }
@@ -62,7 +66,8 @@ export function isUnknown(row: Row, nowMs: number): boolean {
 
 /** Something may have happened outside that only this record remembers. */
 export function isNeeded(row: Row): boolean {
-  return row.state !== "completed" && (row.steps.length > 0 || isSealed(row));
+  if (row.state === "completed") return false;
+  return row.steps.length > 0 || (row.state === "processing" && (row.doubtStays || isSealed(row)));
 }
 
 /** Past its retention and allowed to go. The caller knows whether the clock is trusted. */

@@ -24,6 +24,7 @@ import type {
   StepRequest,
   SuspendRequest,
 } from "../../core/store.ts";
+import type { Origin } from "../shared/claim-rules.ts";
 import {
   bytesOf,
   copyBytes,
@@ -55,26 +56,27 @@ export interface Claimed {
 export function claim(stored: Row | undefined, request: ClaimRequest, moment: Moment): Claimed {
   if (stored === undefined || (moment.trusted && isExpired(stored, moment.nowMs))) {
     const fence = nextFence(stored, moment);
-    return granted(firstRow(request, fence, moment.nowMs), "new");
+    return granted(firstRow(request, fence, moment.nowMs));
   }
   const row = stored;
   const asked = fingerprintRowOf(request.fingerprint);
   if (!isSameRequest(row.fingerprint, asked)) return { row, result: { outcome: "mismatch" } };
   if (row.state === "completed") return { row, result: completed(row, moment.nowMs) };
-  if (row.state === "failed") return granted(takenOver(row, request, moment), "failed");
+  if (row.state === "failed") return granted(takenOver(row, request, moment, "failed"));
   const live = isLive(row, moment.nowMs);
   // An owner that left its record in doubt does not get it back by a copy of its claim that was under way meanwhile.
   if (row.owner === request.owner && (live || !isSealed(row))) {
-    return granted(withLease(row, request.leaseMs, moment), "own");
+    return granted(withLease(row, request.leaseMs, moment), { resent: true });
   }
   if (live) {
     const leaseLeftMs = (row.leaseEndMs ?? moment.nowMs) - moment.nowMs;
     return { row, result: { outcome: "processing", leaseLeftMs, attempts: row.attempts } };
   }
-  if (isSealed(row)) {
-    return request.takeover === "any" ? granted(takenOver(row, request, moment), "suspended") : unknown(row);
+  if (row.holdReason !== undefined) return unknown(row);
+  if (row.interim !== undefined) {
+    return request.takeover === "open" ? granted(takenOver(row, request, moment, "suspended")) : unknown(row);
   }
-  return request.takeover === "none" ? unknown(row) : granted(takenOver(row, request, moment), "lapsed");
+  return request.takeover === "none" ? unknown(row) : granted(takenOver(row, request, moment, "lapsed"));
 }
 
 export interface Answered {
@@ -83,11 +85,10 @@ export interface Answered {
 }
 
 export function renew(row: Row | undefined, request: RenewRequest, moment: Moment): Answered {
-  return owned(row, request, (held) => {
-    // A heartbeat that was under way when its owner ended the lease must not keep others out.
-    const leaseEndMs = held.leaseEndMs === undefined ? undefined : moment.nowMs + request.leaseMs;
-    return { ...held, leaseEndMs };
-  });
+  return owned(row, request, (held) => ({
+    ...stillLeased(held, request.leaseMs, moment),
+    updatedAtMs: held.updatedAtMs,
+  }));
 }
 
 export function complete(row: Row | undefined, request: CompleteRequest, moment: Moment): Answered {
@@ -97,8 +98,11 @@ export function complete(row: Row | undefined, request: CompleteRequest, moment:
   return owned(row, request, (held) => answered(held, request.response, moment));
 }
 
+/** On hold, the record waits for a person all the same: only the lease ends. */
 export function release(row: Row | undefined, request: Claim, moment: Moment): Answered {
-  return owned(row, request, (held) => failed(held, moment));
+  return owned(row, request, (held) =>
+    held.holdReason === undefined ? failed(held, moment) : { ...held, leaseEndMs: undefined },
+  );
 }
 
 /** An interim answer or a hold that is there already stays: ending a lease again says nothing new. */
@@ -113,7 +117,12 @@ export function suspend(row: Row | undefined, request: SuspendRequest, moment: M
 }
 
 export function startStep(row: Row | undefined, request: StepRequest, moment: Moment): Answered {
-  return owned(row, request, (held) => withLease(withStep(held, request.name, moment), request.leaseMs, moment));
+  return owned(row, request, (held) => {
+    const begun = withStep(held, request.name, moment);
+    const start = (step: StepRow): StepRow =>
+      step.name === request.name && step.result === undefined ? { ...step, lastStartedAtMs: moment.nowMs } : step;
+    return stillLeased({ ...begun, steps: begun.steps.map(start) }, request.leaseMs, moment);
+  });
 }
 
 /** The first result stays: a finish that is sent again after a lost reply changes nothing. */
@@ -123,7 +132,7 @@ export function finishStep(row: Row | undefined, request: FinishStepRequest, mom
     const result = copyBytes(request.result);
     const finish = (step: StepRow): StepRow =>
       step.name === request.name && step.result === undefined ? { ...step, finishedAtMs: moment.nowMs, result } : step;
-    return withLease({ ...begun, steps: begun.steps.map(finish) }, request.leaseMs, moment);
+    return stillLeased({ ...begun, steps: begun.steps.map(finish) }, request.leaseMs, moment);
   });
 }
 
@@ -136,6 +145,7 @@ export function settle(row: Row | undefined, request: SettleRequest, moment: Mom
   if (row === undefined) return { row, result: "absent" };
   if (row.state === "completed") return { row, result: "completed" };
   if (row.fence !== request.fence) return { row, result: "stale" };
+  if (request.unlessHeld === true && row.holdReason !== undefined) return { row, result: "stale" };
   if (isLive(row, moment.nowMs)) return { row, result: "live" };
   const { actor, reason, fence, decision } = request;
   const entry = { atMs: moment.nowMs, actor, action: decision.kind, reason, fence };
@@ -152,7 +162,8 @@ function decided(row: Row, request: SettleRequest, moment: Moment): Row {
     return { ...row, state: "processing", leaseEndMs: undefined, holdReason: reason, updatedAtMs: moment.nowMs };
   }
   const fenced: Row = { ...row, owner: nobody, fence: nextFence(row, moment) };
-  return decision.kind === "adopt" ? answered(fenced, decision.response, moment) : failed(fenced, moment);
+  if (decision.kind === "adopt") return answered(fenced, decision.response, moment);
+  return failed({ ...fenced, steps: row.steps.filter((step) => step.result !== undefined) }, moment);
 }
 
 function owned(row: Row | undefined, proof: Claim, change: (held: Row) => Row): Answered {
@@ -177,8 +188,10 @@ function firstRow(request: ClaimRequest, fence: number, nowMs: number): Row {
     labels: Object.freeze({ ...request.labels }),
     state: "processing",
     owner: request.owner,
+    origin: "new",
     fence,
     attempts: 1,
+    doubtStays: request.doubtStays === true,
     leaseEndMs: nowMs + request.leaseMs,
     interim: undefined,
     holdReason: undefined,
@@ -191,19 +204,25 @@ function firstRow(request: ClaimRequest, fence: number, nowMs: number): Row {
   };
 }
 
-function takenOver(row: Row, request: ClaimRequest, moment: Moment): Row {
-  const owner = { owner: request.owner, fence: nextFence(row, moment), attempts: row.attempts + 1 };
-  return withLease({ ...row, ...owner, state: "processing" }, request.leaseMs, moment);
+function takenOver(row: Row, request: ClaimRequest, moment: Moment, origin: Origin): Row {
+  const owner = { owner: request.owner, origin, fence: nextFence(row, moment), attempts: row.attempts + 1 };
+  const doubtStays = row.doubtStays || request.doubtStays === true;
+  return withLease({ ...row, ...owner, doubtStays, state: "processing" }, request.leaseMs, moment);
 }
 
 function withLease(row: Row, leaseMs: number, { nowMs }: Moment): Row {
   return { ...row, leaseEndMs: nowMs + leaseMs, updatedAtMs: nowMs };
 }
 
+/** What was under way when its owner or a person ended the lease must not keep others out. */
+function stillLeased(row: Row, leaseMs: number, moment: Moment): Row {
+  return row.leaseEndMs === undefined ? { ...row, updatedAtMs: moment.nowMs } : withLease(row, leaseMs, moment);
+}
+
 function withStep(row: Row, name: string, { nowMs }: Moment): Row {
   if (row.steps.some((step) => step.name === name)) return row;
-  const step = { name, attempt: row.attempts, startedAtMs: nowMs, finishedAtMs: undefined, result: undefined };
-  return { ...row, steps: [...row.steps, step] };
+  const times = { startedAtMs: nowMs, lastStartedAtMs: nowMs, finishedAtMs: undefined };
+  return { ...row, steps: [...row.steps, { name, attempt: row.attempts, ...times, result: undefined }] };
 }
 
 function answered(row: Row, response: CompleteRequest["response"], { nowMs }: Moment): Row {
@@ -215,12 +234,12 @@ function failed(row: Row, { nowMs }: Moment): Row {
   return { ...row, state: "failed", interim: undefined, holdReason: undefined, updatedAtMs: nowMs };
 }
 
-function granted(row: Row, origin: Extract<ClaimResult, { outcome: "granted" }>["origin"]): Claimed {
-  const { fence, attempts, createdAtMs, expiresAtMs } = row;
+function granted(row: Row, again: { readonly resent?: true } = {}): Claimed {
+  const { fence, attempts, origin, createdAtMs, expiresAtMs } = row;
   const canonical = bytesOf(row.fingerprint.canonical);
   const stepsStarted = row.steps.length;
-  const times = { createdAtMs, expiresAtMs };
-  return { row, result: { outcome: "granted", fence, attempt: attempts, origin, stepsStarted, canonical, ...times } };
+  const more = { createdAtMs, expiresAtMs, ...again };
+  return { row, result: { outcome: "granted", fence, attempt: attempts, origin, stepsStarted, canonical, ...more } };
 }
 
 function completed(row: Row, nowMs: number): ClaimResult {

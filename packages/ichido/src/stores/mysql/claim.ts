@@ -10,7 +10,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import { judgeClaim, mayExpire } from "../shared/claim-rules.ts";
+import { judgeClaim, mayExpire, origins } from "../shared/claim-rules.ts";
 import type { ClaimVerdict } from "../shared/claim-rules.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, Values } from "./dialect.ts";
@@ -72,10 +72,11 @@ async function hold(
 ): Promise<ClaimResult | undefined> {
   const values = valuesOf(request);
   const { fence } = seen;
-  if (verdict === "own") {
-    const own = dialect.statement("claimOwn");
-    const { insertId } = await run(own.sql, own.bind({ ...values, fence }));
-    return insertId > 0 ? granted(await withSteps(run, dialect, values, seen), "own") : undefined;
+  if (verdict === "resend") {
+    const resend = dialect.statement("claimResend");
+    const { insertId } = await run(resend.sql, resend.bind({ ...values, fence }));
+    if (insertId === 0) return undefined;
+    return { ...granted(await withSteps(run, dialect, values, seen), seen.origin), resent: true };
   }
   if (verdict === "expired") {
     const restart = dialect.statement("claimRestart");
@@ -89,14 +90,14 @@ async function hold(
   }
   const origin = origins[verdict];
   const take = dialect.statement("claimTake");
-  const bound = take.bind({ ...values, fence, state: text("state", seen.state), any: origin === "suspended" ? 1 : 0 });
+  const open = origin === "suspended" ? 1 : 0;
+  const how = { origin: text("origin", origin), state: text("state", seen.state), open };
+  const bound = take.bind({ ...values, fence, ...how });
   const { insertId } = await run(take.sql, bound);
   if (insertId === 0) return undefined;
   const taken = { ...seen, fence: insertId, attempts: seen.attempts + 1 };
   return granted(await withSteps(run, dialect, values, taken), origin);
 }
-
-const origins = { "take-failed": "failed", "take-lapsed": "lapsed", "take-suspended": "suspended" } as const;
 
 async function look(run: Run, dialect: Dialect, values: Values): Promise<Seen | undefined> {
   const statement = dialect.statement("look");
@@ -120,6 +121,7 @@ function valuesOf(request: ClaimRequest): Values {
     leaseUs: microseconds(request.leaseMs),
     retentionUs: microseconds(request.retentionMs),
     labels: labelValue(request.labels),
+    doubtStays: request.doubtStays === true ? 1 : 0,
   };
 }
 

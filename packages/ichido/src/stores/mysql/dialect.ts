@@ -1,5 +1,5 @@
 /** The `.sql` files as statements ready to send: macros written out, comments gone, named parameters in their order. */
-import { leaseMaxUs } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../shared/claim-rules.ts";
 import { statements } from "./statements.generated.ts";
 
 /** Bytes, integers and null alone: no text is ever quoted, so no `sql_mode` and no character set can change a value. */
@@ -12,12 +12,12 @@ export interface Statement {
 }
 
 /**
- * `UTC_TIMESTAMP` is the moment a statement began, and a statement may then wait for a lock. A lease further ahead than
- * the longest one therefore means that the clock went back only if it is further ahead than such a wait, too: otherwise
+ * `UTC_TIMESTAMP` is the moment a statement began, and a statement may then wait for a lock. A lease that is absurdly
+ * far ahead therefore means that the clock went back only if it is further ahead than such a wait, too: otherwise
  * a claim that waited would take a record from under its living owner.
  */
 export const lockWaitUs = 240_000_000;
-export const leaseAheadUs = leaseMaxUs + lockWaitUs;
+export const leaseAheadUs = leaseAbsurdUs + lockWaitUs;
 
 /** How much a tick may begin before the last one without meaning that the clock went back. */
 export const tickPatienceUs = 1_000_000;
@@ -27,6 +27,7 @@ const rules: Readonly<Record<string, string>> = {
   now: "timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(6))",
   live: `(lease_us between {now} + 1 and {now} + ${leaseAheadUs})`,
   doubtful: "(response_status is not null or hold_reason is not null)",
+  happened: "(s.started_us is not null and (s.finished_us is not null or s.start_fence >= r.released_fence))",
   own: "`key` = :key and scope_hash = :scopeHash and state = 'processing' and owner = :owner and fence = :fence",
   patience: String(tickPatienceUs),
 };

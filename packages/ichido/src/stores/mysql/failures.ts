@@ -27,6 +27,13 @@ export function isRolledBack(error: unknown): boolean {
   return typeof errno === "number" && rollbacks.includes(errno);
 }
 
+const columnThere = 1060;
+
+/** A migration added its columns, and died before it was noted. */
+export function isColumnThere(error: unknown): boolean {
+  return isIchidoError(error) && partsOf(error.cause).errno === columnThere;
+}
+
 /** The connection must not be used again, or may carry a late answer. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof DeadlineExceeded) return true;

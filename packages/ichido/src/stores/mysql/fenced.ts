@@ -77,7 +77,7 @@ export async function complete(
 export async function release(run: Run, dialect: Dialect, claim: Claim): Promise<Fenced> {
   const statement = dialect.statement("release");
   const values = claimValues(claim);
-  if ((await run(statement.sql, statement.bind(values))).affected > 0) return "ok";
+  if ((await run(statement.sql, statement.bind(values))).insertId > 0) return "ok";
   const before = dialect.statement("released");
   return (await run(before.sql, before.bind(values))).rows.length > 0 ? "ok" : "stale";
 }

@@ -7,6 +7,7 @@ import { checksumOf, pendingMigrations } from "../shared/migration.ts";
 import type { LedgerRow, Migration } from "../shared/migration.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
+import { isColumnThere } from "./failures.ts";
 import { stringOf } from "./rows.ts";
 import type { Run, Session } from "./session.ts";
 import { migrations } from "./statements.generated.ts";
@@ -62,12 +63,21 @@ export function migrate(session: Session, dialect: Dialect): Promise<readonly Pl
   });
 }
 
+/** There is no `add column if not exists` that both servers know. */
+async function runAgain(run: Run, sql: string): Promise<void> {
+  try {
+    await run(sql, [], statementMs);
+  } catch (error) {
+    if (!isColumnThere(error)) throw error;
+  }
+}
+
 async function apply(run: Run, dialect: Dialect): Promise<readonly PlannedMigration[]> {
   await run(dialect.statement("createLedger").sql, [], statementMs);
   const applied: PlannedMigration[] = [];
   for (const step of await pending(run, dialect)) {
     const planned = { version: step.version, name: step.name, statements: dialect.split(step.sql) };
-    for (const sql of planned.statements) await run(sql, [], statementMs);
+    for (const sql of planned.statements) await runAgain(run, sql);
     const note = dialect.statement("addLedger");
     const values = {
       part: text("part", part),

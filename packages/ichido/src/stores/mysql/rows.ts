@@ -1,8 +1,8 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { Step, StoredRecord } from "../../core/store.ts";
-import type { HeldRecord, TickRow } from "../shared/claim-rules.ts";
-import { leaseMaxUs } from "../shared/claim-rules.ts";
+import type { HeldRecord, Origin, TickRow } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs, originOf } from "../shared/claim-rules.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import { integerOf } from "./client.ts";
@@ -34,6 +34,7 @@ export const toMs = (us: number): number => Math.floor(us / 1_000);
 
 /** A record as `look` found it. `stepsStarted` is zero or not; how many there are is counted when it matters. */
 export interface Seen extends HeldRecord {
+  readonly origin: Origin;
   readonly fence: number;
   readonly attempts: number;
   readonly createdUs: number;
@@ -56,10 +57,13 @@ export function seenOf(row: Row): Seen {
     canonical: binaryOf(row["fingerprint_canonical"]),
     former: row["fingerprint_former"] === null ? undefined : binaryOf(row["fingerprint_former"]),
     // The rules take a lease far ahead for a clock that went back; here it must lie further ahead than a lock wait, too.
-    leaseUs: leaseUs <= nowUs + leaseAheadUs ? Math.min(leaseUs, nowUs + leaseMaxUs) : leaseUs,
+    leaseUs: leaseUs <= nowUs + leaseAheadUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs,
     expiresUs: integerOf(row["expires_us"]),
     stepsStarted: integerOf(row["step_starts"]),
-    doubtful: state === "processing" && (answer !== undefined || holdReason !== undefined),
+    interim: state === "processing" && answer !== undefined,
+    held: holdReason !== undefined,
+    doubtStays: integerOf(row["doubt_stays"]) !== 0,
+    origin: originOf(stringOf(row["origin"])),
     fence: integerOf(row["fence"]),
     attempts: integerOf(row["attempts"]),
     createdUs: integerOf(row["created_us"]),
@@ -152,6 +156,7 @@ export function labelledOf(row: Row): {
 
 export function stepOf(row: Row): Step {
   const startedUs = integerOf(row["started_us"]);
+  const lastStartedUs = integerOf(row["last_started_us"]);
   const finished = row["finished_us"] !== null;
   return {
     name: stringOf(row["name"]),
@@ -161,6 +166,8 @@ export function stepOf(row: Row): Step {
       : {}),
     attempt: integerOf(row["attempt"]),
     startedAtMs: toMs(startedUs),
-    ageMs: Math.max(0, toMs(integerOf(row["now_us"]) - startedUs)),
+    lastStartedAtMs: toMs(lastStartedUs),
+    ageMs: Math.max(0, toMs(integerOf(row["now_us"]) - lastStartedUs)),
+    firstAgeMs: Math.max(0, toMs(integerOf(row["now_us"]) - startedUs)),
   };
 }

@@ -24,6 +24,7 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     action: text("action", decision.kind),
     reason: longText("reason", request.reason),
     owner: ownerValue(randomBytes(ownerBytes).toString("hex")),
+    unlessHeld: request.unlessHeld === true ? 1 : 0,
     ...responseValues(decision.kind === "adopt" ? decision.response : undefined),
   };
   // A refusal that can be seen beforehand leaves no trace at all, not even a proposal.
@@ -34,7 +35,10 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
   const statement = dialect.statement(statementOf[decision.kind]);
   for (let round = 0; round < roundsMax; round += 1) {
     const settled = await run(statement.sql, statement.bind({ ...values, id }));
-    if (settled.insertId > 0) return "ok";
+    if (settled.insertId > 0) {
+      if (decision.kind === "release") await forgetSteps(run, dialect, request, settled.insertId);
+      return "ok";
+    }
     if (await isSettled(run, dialect, id)) return "ok";
     const reason = await refusal(run, dialect, request);
     if (reason === undefined) continue;
@@ -46,6 +50,12 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     "store-unavailable",
     `the record changed ${roundsMax} times while it was being settled; try again`,
   );
+}
+
+/** The decision stands, whatever becomes of this. */
+async function forgetSteps(run: Run, dialect: Dialect, { identity }: SettleRequest, fence: number): Promise<void> {
+  const statement = dialect.statement("settleSteps");
+  await run(statement.sql, statement.bind({ ...identityValues(identity), fence })).catch(() => undefined);
 }
 
 /** It took effect, and its reply was lost. */
@@ -60,7 +70,7 @@ async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Prom
   if (row === undefined) return "absent";
   const seen = seenOf(row);
   if (seen.state === "completed") return "completed";
-  if (seen.fence !== request.fence) return "stale";
+  if (seen.fence !== request.fence || (request.unlessHeld === true && seen.held)) return "stale";
   return isLive(seen, seen.nowUs) ? "live" : undefined;
 }
 

@@ -138,6 +138,7 @@ function valuesOf(requests: readonly ClaimRequest[], lockTimeoutMs: number): unk
     numberArray(requests.map(({ leaseMs }) => leaseMs)),
     numberArray(requests.map(({ retentionMs }) => retentionMs)),
     textArray(requests.map(({ takeover }) => takeover)),
+    textArray(requests.map(({ doubtStays }) => String(doubtStays === true))),
     textArray(requests.map(({ labels }) => encodeLabels(labels === undefined ? undefined : encodeMembers(labels)))),
     String(lockTimeoutMs),
   ];

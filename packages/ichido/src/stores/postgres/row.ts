@@ -4,6 +4,7 @@
  */
 import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/store.ts";
+import { originOf } from "../shared/claim-rules.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import type { Row } from "./connection.ts";
@@ -54,14 +55,15 @@ function responseOf(kind: unknown, status: unknown, headers: unknown, body: unkn
 /** A row of `claim.sql`. */
 export function claimResultOf(row: Row): ClaimResult {
   const [, outcome, fence, attempt, origin, steps, canonical, createdMs, expiresMs, expiresInMs, leaseLeftMs] = row;
-  const [holdReason, kind, status, headers, body] = row.slice(11);
+  const [holdReason, kind, status, headers, body, resent] = row.slice(11);
   switch (outcome) {
     case "granted":
       return {
         outcome,
         fence: numberOf(fence),
         attempt: numberOf(attempt),
-        origin: originOf(origin),
+        origin: originOf(textOf(origin)),
+        ...(flagOf(resent) && { resent: true as const }),
         stepsStarted: numberOf(steps),
         canonical: bytesOf(canonical),
         createdAtMs: numberOf(createdMs),
@@ -95,12 +97,6 @@ export function claimResultOf(row: Row): ClaimResult {
     default:
       return damaged();
   }
-}
-
-const origins = ["new", "own", "failed", "lapsed", "suspended"] as const;
-
-function originOf(value: unknown): (typeof origins)[number] {
-  return origins.find((origin) => origin === value) ?? damaged();
 }
 
 const states: readonly RecordState[] = ["processing", "completed", "failed"];
@@ -146,7 +142,8 @@ export function recordOf(row: Row): StoredRecord {
 }
 
 /** A row of `steps.sql`. */
-export function stepOf([, name, attempt, result, finished, startedMs, ageMs, finishedMs]: Row): Step {
+export function stepOf(row: Row): Step {
+  const [, name, attempt, result, finished, startedMs, firstAgeMs, finishedMs, lastStartedMs, ageMs] = row;
   const done = flagOf(finished);
   return {
     name: decodeText(textOf(name)),
@@ -154,7 +151,9 @@ export function stepOf([, name, attempt, result, finished, startedMs, ageMs, fin
     ...(done && { result: bytesOf(result), finishedAtMs: numberOf(finishedMs) }),
     attempt: numberOf(attempt),
     startedAtMs: numberOf(startedMs),
+    lastStartedAtMs: numberOf(lastStartedMs),
     ageMs: Math.max(0, numberOf(ageMs)),
+    firstAgeMs: Math.max(0, numberOf(firstAgeMs)),
   };
 }
 

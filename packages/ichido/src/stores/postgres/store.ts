@@ -173,7 +173,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       return rows.filter((row) => row[1] !== null).map(stepOf);
     },
 
-    async settle({ identity, fence, decision, actor, reason }) {
+    async settle({ identity, fence, decision, actor, reason, unlessHeld }) {
       const response = decision.kind === "adopt" ? decision.response : undefined;
       const rows = await run("settle", "conflicts", [
         ...identityValues(identity),
@@ -186,6 +186,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
         encodeText(actor),
         encodeText(reason),
         channel,
+        String(unlessHeld === true),
       ]);
       watcher.wake(identity);
       return settleResultOf(rows[0]?.[0]);

@@ -1,13 +1,12 @@
 /** A claim and its answer. One round trip, but for a record past its retention that the known tick does not cover. */
 import { limits } from "../../core/defaults.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
+import { originOf } from "../shared/claim-rules.ts";
+import type { Origin } from "../shared/claim-rules.ts";
 import type { RedisArgument } from "./client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
 import { decodeResponse, encodeSight, toMs } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
-
-type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
-const origins: readonly Origin[] = ["new", "own", "failed", "lapsed", "suspended"];
 
 export type Decode = (reply: unknown) => ClaimResult | Promise<ClaimResult>;
 
@@ -51,6 +50,7 @@ function argsOf(
     steadySince,
     read,
     margin,
+    request.doubtStays === true ? "1" : "",
   ];
 }
 
@@ -58,10 +58,16 @@ export function microseconds(ms: number): string {
   return String(Math.ceil(ms * 1_000));
 }
 
-/** The fence, when the reply is a grant. */
-export function grantedFence(reply: unknown): number | undefined {
-  const [outcome, , fence] = textOf(listOf(reply)[0]).split(" ");
-  return outcome === "granted" ? numberOf(fence) : undefined;
+/** What giving a grant back needs to know. */
+export interface Grant {
+  readonly origin: Origin;
+  readonly fence: number;
+}
+
+/** Nothing when the reply is no grant. */
+export function grantIn(reply: unknown): Grant | undefined {
+  const [outcome, origin = "", fence] = textOf(listOf(reply)[0]).split(" ");
+  return outcome === "granted" ? { origin: originOf(origin), fence: numberOf(fence) } : undefined;
 }
 
 /** Nothing when the claim must be asked again with a tick just read. */
@@ -105,13 +111,14 @@ function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: 
   }
 }
 
-/** `granted origin fence attempt steps created expires` */
+/** `granted origin fence attempt steps created expires resent` */
 function grantOf(parts: readonly string[], canonical: unknown): ClaimResult {
   return {
     outcome: "granted",
     fence: numberOf(parts[2]),
     attempt: numberOf(parts[3]),
-    origin: origins.find((each) => each === parts[1]) ?? "lapsed",
+    origin: originOf(parts[1] ?? ""),
+    ...(parts[7] === "1" ? { resent: true as const } : {}),
     stepsStarted: numberOf(parts[4]),
     canonical: bytesOf(canonical),
     createdAtMs: toMs(numberOf(parts[5])),

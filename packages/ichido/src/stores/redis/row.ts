@@ -4,16 +4,17 @@
  *   s state (p, c, f)   o owner   t fence   n attempts   l end of lease   c created   u updated   e expires   (microseconds)
  *   f raw, canonical and former hash, 32 bytes each   i identity, fingerprint version and labels as JSON
  *   r head of the answer (final or interim)  b its body   z the body's length   h reason of a hold
- *   x steps started; N<name> place, S<place> start, F<place> finished, R<place> result
+ *   x steps started; N<name> place, S<place> start, L<place> last start, F<place> finished, R<place> result
+ *   a how the owner came by the record (absent: it was new)   d 1 when a doubt about it outlives its retention
  *   y audit rows; A<place> one of them   w somebody waits for the end
  */
 import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
-import { leaseMaxUs } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../shared/claim-rules.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
 
-export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z"] as const;
+export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z", "d"] as const;
 const bodyField = fields.length;
 
 const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "completed", f: "failed" };
@@ -66,16 +67,17 @@ export interface Row extends StoredRecord {
   readonly leaseEndUs: number;
   readonly live: boolean;
   readonly bodyBytes: number;
+  readonly doubtStays: boolean;
 }
 
 /** `values` are those of `fields`, and the body where it was asked for. Nothing when there is no such record. */
 export function rowOf(values: readonly unknown[], nowUs: number): Row | undefined {
-  const [s, o, t, n, l, c, u, e, f, i, r, h, x, z] = values;
+  const [s, o, t, n, l, c, u, e, f, i, r, h, x, z, d] = values;
   const state = states[optionalTextOf(s) ?? ""];
   if (state === undefined) return undefined;
   const sight = decodeSight(i);
   const leaseEndUs = numberOf(l);
-  const live = state === "processing" && leaseEndUs > nowUs && leaseEndUs <= nowUs + leaseMaxUs;
+  const live = state === "processing" && leaseEndUs > nowUs && leaseEndUs <= nowUs + leaseAbsurdUs;
   // 0 is a lease that its owner ended; one far ahead is of a clock that has gone back since.
   const left = leaseEndUs === 0 || (leaseEndUs > nowUs && !live) ? 0 : leaseEndUs - nowUs;
   const leaseLeftMs = Math.ceil(left / 1_000);
@@ -101,10 +103,12 @@ export function rowOf(values: readonly unknown[], nowUs: number): Row | undefine
     leaseEndUs,
     live,
     bodyBytes: z === null || z === undefined ? 0 : numberOf(z),
+    doubtStays: optionalTextOf(d) === "1",
   };
 }
 
-export function recordOf({ expiresUs: _e, leaseEndUs: _l, live: _live, bodyBytes: _b, ...record }: Row): StoredRecord {
+export function recordOf(row: Row): StoredRecord {
+  const { expiresUs: _e, leaseEndUs: _l, live: _live, bodyBytes: _b, doubtStays: _d, ...record } = row;
   return record;
 }
 
@@ -120,7 +124,8 @@ export function isDoubtful(row: Row): boolean {
 /** Past its retention and allowed to go, if the clock is trusted. */
 export function isExpired(row: Row, nowUs: number): boolean {
   if (row.expiresUs > nowUs) return false;
-  return row.state === "completed" || (row.stepsStarted === 0 && !isDoubtful(row) && !row.live);
+  if (row.state === "completed") return true;
+  return row.stepsStarted === 0 && (row.state === "failed" || !(row.doubtStays || isDoubtful(row) || row.live));
 }
 
 function decodeSight(value: unknown): {
@@ -157,9 +162,10 @@ export function stepsOf(reply: unknown): readonly Step[] {
   const [now, ...parts] = listOf(reply);
   const nowUs = numberOf(now);
   const steps: Step[] = [];
-  for (let at = 0; at < parts.length; at += 3) {
+  for (let at = 0; at < parts.length; at += 4) {
     const [, attempt, started, name = ""] = /^(\d+) (\d+) ([\s\S]*)$/.exec(textOf(parts[at])) ?? [];
     const startedUs = numberOf(started);
+    const lastStartedUs = parts[at + 3] === null ? startedUs : numberOf(parts[at + 3]);
     const finished = parts[at + 1] !== null;
     steps.push({
       name,
@@ -167,7 +173,9 @@ export function stepsOf(reply: unknown): readonly Step[] {
       ...(finished ? { result: bytesOf(parts[at + 2]), finishedAtMs: toMs(numberOf(parts[at + 1])) } : {}),
       attempt: numberOf(attempt),
       startedAtMs: toMs(startedUs),
-      ageMs: Math.max(0, toMs(nowUs - startedUs)),
+      lastStartedAtMs: toMs(lastStartedUs),
+      ageMs: Math.max(0, toMs(nowUs - lastStartedUs)),
+      firstAgeMs: Math.max(0, toMs(nowUs - startedUs)),
     });
   }
   return steps;

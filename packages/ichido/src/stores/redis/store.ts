@@ -20,8 +20,9 @@
 import { IchidoError } from "../../core/errors.ts";
 import type { Claim, ClaimResult, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
-import { claim, grantedFence, microseconds } from "./claim.ts";
-import type { Decode } from "./claim.ts";
+import { isInDoubt } from "../../core/doubt.ts";
+import { claim, grantIn, microseconds } from "./claim.ts";
+import type { Decode, Grant } from "./claim.ts";
 import { kindOf } from "./client.ts";
 import type { RedisArgument, RedisClient } from "./client.ts";
 import { createHealth } from "./health.ts";
@@ -108,17 +109,21 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     return fencedOf(await scripts.run(verb, name, [...proof, ...args]));
   }
 
-  /** Gives back what nobody waits for, or what too few replicas have. */
-  function giveBack(name: string, owner: string, fence: number): void {
-    const proof = [owner, String(fence), margin, names.channel(name)];
-    scripts.run("release", name, proof).catch(() => undefined);
+  /** Gives back what nobody waits for, or what too few replicas have. What was in doubt stays in doubt. */
+  function giveBack(name: string, owner: string, grant: Grant): void {
+    const proof = [owner, String(grant.fence)];
+    const channel = names.channel(name);
+    const given = isInDoubt(grant)
+      ? scripts.run("suspend", name, [...proof, "", "", "", "", channel])
+      : scripts.run("release", name, [...proof, margin, channel]);
+    given.catch(() => undefined);
   }
 
   function runClaim(name: string, owner: string, args: readonly RedisArgument[], decode: Decode): Promise<ClaimResult> {
     if (options.wait !== undefined) return runClaimReplicated(name, owner, args, options.wait).then(decode);
     return scripts.runDecoded("claim", name, args, decode, (reply) => {
-      const fence = grantedFence(reply);
-      if (fence !== undefined) giveBack(name, owner, fence);
+      const grant = grantIn(reply);
+      if (grant !== undefined) giveBack(name, owner, grant);
     });
   }
 
@@ -129,9 +134,9 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     wait: Replication,
   ): Promise<unknown> {
     const { reply, safe } = await runReplicated(link, scripts, wait, "claim", name, args);
-    const fence = grantedFence(reply);
-    if (fence === undefined || safe) return reply;
-    giveBack(name, owner, fence);
+    const grant = grantIn(reply);
+    if (grant === undefined || safe) return reply;
+    giveBack(name, owner, grant);
     throw tooFewReplicas("claim", wait);
   }
 
@@ -210,7 +215,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       ]),
     steps: async (identity) => stepsOf(await scripts.run("steps", names.record(identity), [])),
 
-    async settle({ identity, fence, decision, actor, reason }) {
+    async settle({ identity, fence, decision, actor, reason, unlessHeld }) {
       const name = names.record(identity);
       const response = decision.kind === "adopt" ? decision.response : undefined;
       const reply = await scripts.run("settle", name, [
@@ -224,6 +229,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
         margin,
         names.channel(name),
         String(auditMax),
+        unlessHeld === true ? "1" : "",
       ]);
       watcher.wake(name);
       return settleResultOf(reply);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { limits } from "../../core/defaults.ts";
 import {
   isTrusted,
   judgeClaim,
-  leaseMaxUs,
+  leaseAbsurdUs,
   nextFence,
   nextTick,
   type ClaimVerdict,
@@ -20,7 +21,9 @@ const live: HeldRecord = {
   leaseUs: nowUs + 1,
   expiresUs: nowUs + 1_000,
   stepsStarted: 0,
-  doubtful: false,
+  interim: false,
+  held: false,
+  doubtStays: false,
 };
 const lapsed = { ...live, leaseUs: nowUs };
 const old = { expiresUs: nowUs };
@@ -51,7 +54,10 @@ describe("judgeClaim", () => {
   it("S11 nothing under way, with a started step or in doubt expires", () => {
     expect(judge({ ...live, ...old })).toBe("processing");
     expect(judge({ ...lapsed, ...old, stepsStarted: 1 })).toBe("take-lapsed");
-    expect(judge({ ...lapsed, ...old, doubtful: true })).toBe("unknown");
+    expect(judge({ ...lapsed, ...old, held: true })).toBe("unknown");
+    expect(judge({ ...lapsed, ...old, interim: true })).toBe("unknown");
+    expect(judge({ ...lapsed, ...old, doubtStays: true })).toBe("take-lapsed");
+    expect(judge({ ...lapsed, ...old, state: "failed", doubtStays: true })).toBe("expired");
     expect(judge({ ...lapsed, ...old, state: "failed", stepsStarted: 1 })).toBe("take-failed");
     expect(judge({ ...lapsed, ...old })).toBe("expired");
     expect(judge({ ...lapsed, ...old, state: "completed", stepsStarted: 1 })).toBe("expired");
@@ -60,7 +66,7 @@ describe("judgeClaim", () => {
   it("S3 a mismatch beats every state", () => {
     for (const state of ["processing", "completed", "failed"] as const) {
       expect(judge({ ...live, state }, { fingerprint: other })).toBe("mismatch");
-      expect(judge({ ...lapsed, state }, { fingerprint: other, owner: "a", takeover: "any" })).toBe("mismatch");
+      expect(judge({ ...lapsed, state }, { fingerprint: other, owner: "a", takeover: "open" })).toBe("mismatch");
     }
   });
 
@@ -81,26 +87,34 @@ describe("judgeClaim", () => {
   });
 
   it("S2 the owner's own claim is recognised, also after its lease lapsed", () => {
-    for (const record of [live, lapsed, { ...live, doubtful: true }]) {
-      expect(judge(record, { owner: "a", takeover: "none" })).toBe("own");
+    for (const record of [live, lapsed, { ...live, interim: true }]) {
+      expect(judge(record, { owner: "a", takeover: "none" })).toBe("resend");
     }
     expect(judge({ ...live, state: "completed" }, { owner: "a" })).toBe("completed");
   });
 
-  it("S4 a lapsed record goes by takeover, one in doubt only by any", () => {
-    const doubtful = { ...lapsed, doubtful: true };
+  it("S4 a lapsed record goes by takeover, one with an interim answer by open, one on hold to nobody", () => {
+    const doubtful = { ...lapsed, interim: true };
     const verdicts = (record: HeldRecord) =>
-      (["none", "lapsed", "any"] as const).map((takeover) => judge(record, { takeover }));
+      (["none", "lapsed", "open"] as const).map((takeover) => judge(record, { takeover }));
     expect(verdicts(live)).toEqual(["processing", "processing", "processing"]);
     expect(verdicts(lapsed)).toEqual(["unknown", "take-lapsed", "take-lapsed"]);
     expect(verdicts(doubtful)).toEqual(["unknown", "unknown", "take-suspended"]);
+    for (const held of [
+      { ...lapsed, held: true },
+      { ...doubtful, held: true },
+    ]) {
+      expect(verdicts(held)).toEqual(["unknown", "unknown", "unknown"]);
+      expect(judge(held, { owner: "a" })).toBe("unknown");
+    }
     expect(verdicts({ ...live, state: "failed" })).toEqual(["take-failed", "take-failed", "take-failed"]);
     expect(judge(doubtful, { owner: "a" }), "an owner that left it in doubt").toBe("unknown");
   });
 
-  it("S8 a lease further ahead than any may be counts as lapsed", () => {
-    expect(judge({ ...live, leaseUs: nowUs + leaseMaxUs })).toBe("processing");
-    expect(judge({ ...live, leaseUs: nowUs + leaseMaxUs + 1 })).toBe("take-lapsed");
+  it("S8 a lease further ahead than twice the longest one counts as lapsed", () => {
+    expect(leaseAbsurdUs).toBe(2 * limits.leaseMsMax * 1_000);
+    expect(judge({ ...live, leaseUs: nowUs + leaseAbsurdUs })).toBe("processing");
+    expect(judge({ ...live, leaseUs: nowUs + leaseAbsurdUs + 1 })).toBe("take-lapsed");
   });
 });
 

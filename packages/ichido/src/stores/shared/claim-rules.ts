@@ -3,11 +3,16 @@
  * locked or in one consistent read. Stores that decide in SQL or Lua state the same rules there; the store suite keeps
  * them alike. All times are microseconds by the store's clock.
  */
+import { limits } from "../../core/defaults.ts";
 import type { Fingerprint, RecordState } from "../../core/record.ts";
-import type { Takeover } from "../../core/store.ts";
+import type { ClaimResult, Takeover } from "../../core/store.ts";
 
-/** No lease may be longer. One further ahead was set by a clock that has since gone back, and counts as lapsed. */
-export const leaseMaxUs = 60_000_000;
+/**
+ * A lease further ahead than this was set by a clock that has since gone back, and counts as lapsed. Twice the longest
+ * lease, so that a clock which steps back a little takes no record from under a living owner. SQL and Lua that state it in
+ * numbers are held to it by `test/stores/lease-bound.test.ts`.
+ */
+export const leaseAbsurdUs = 2 * limits.leaseMsMax * 1_000;
 
 /** Expiry is trusted within this many intervals of even ticks. */
 export const tickGapIntervals = 3;
@@ -21,8 +26,9 @@ export interface HeldRecord {
   readonly leaseUs: number;
   readonly expiresUs: number;
   readonly stepsStarted: number;
-  /** It has an interim answer or is on hold. */
-  readonly doubtful: boolean;
+  readonly interim: boolean;
+  readonly held: boolean;
+  readonly doubtStays: boolean;
 }
 
 export interface TickRow {
@@ -37,13 +43,29 @@ export interface ClaimTerms {
   readonly takeover: Takeover;
 }
 
+/** What the record keeps of how its owner came by it. */
+export const origins = {
+  "take-failed": "failed",
+  "take-lapsed": "lapsed",
+  "take-suspended": "suspended",
+} as const satisfies Partial<Record<ClaimVerdict, Origin>>;
+
+export type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
+
+const originNames: readonly Origin[] = ["new", "failed", "lapsed", "suspended"];
+
+/** A word that is none of them was written by another program: whoever holds the record then finds out what happened. */
+export function originOf(text: string): Origin {
+  return originNames.find((each) => each === text) ?? "lapsed";
+}
+
 export type ClaimVerdict =
   /** Past its retention: runs as new, under a greater fence. */
   | "expired"
   | "mismatch"
   | "completed"
-  /** Already held by this owner: its reply was lost. */
-  | "own"
+  /** Already held by this owner: its reply was lost. It gets the stored origin again. */
+  | "resend"
   /** Someone else is at work. */
   | "processing"
   /** In doubt, and this claim may not take it. */
@@ -53,13 +75,18 @@ export type ClaimVerdict =
   | "take-suspended";
 
 export function isLive(record: Pick<HeldRecord, "state" | "leaseUs">, nowUs: number): boolean {
-  return record.state === "processing" && record.leaseUs > nowUs && record.leaseUs <= nowUs + leaseMaxUs;
+  return record.state === "processing" && record.leaseUs > nowUs && record.leaseUs <= nowUs + leaseAbsurdUs;
+}
+
+function isDoubtful(record: HeldRecord): boolean {
+  return record.state === "processing" && (record.interim || record.held);
 }
 
 /** Whether retention applies to the record at all, now. */
 export function mayExpire(record: HeldRecord, nowUs: number): boolean {
   if (record.state === "completed") return true;
-  return record.stepsStarted === 0 && !record.doubtful && !isLive(record, nowUs);
+  if (record.stepsStarted > 0) return false;
+  return record.state === "failed" || !(record.doubtStays || isDoubtful(record) || isLive(record, nowUs));
 }
 
 export function isTrusted(tick: TickRow | undefined, nowUs: number): boolean {
@@ -87,9 +114,10 @@ export function judgeClaim(record: HeldRecord, terms: ClaimTerms, nowUs: number,
   if (record.state === "failed") return "take-failed";
   const live = isLive(record, nowUs);
   // An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
-  if (record.owner === terms.owner && (live || !record.doubtful)) return "own";
+  if (record.owner === terms.owner && (live || !isDoubtful(record))) return "resend";
   if (live) return "processing";
-  if (record.doubtful) return terms.takeover === "any" ? "take-suspended" : "unknown";
+  if (record.held) return "unknown";
+  if (record.interim) return terms.takeover === "open" ? "take-suspended" : "unknown";
   return terms.takeover === "none" ? "unknown" : "take-lapsed";
 }
 

@@ -6,7 +6,15 @@
 import type { StoredResponse } from "../../core/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
-import { isTrusted, judgeClaim, nextFence, type ClaimVerdict, type TickRow } from "../shared/claim-rules.ts";
+import {
+  isTrusted,
+  judgeClaim,
+  nextFence,
+  originOf,
+  origins,
+  type ClaimVerdict,
+  type TickRow,
+} from "../shared/claim-rules.ts";
 import { encodeLabels } from "../shared/labels.ts";
 import type { Connection, Row, SqliteValue } from "./database.ts";
 import { isBusy } from "./failure.ts";
@@ -17,7 +25,6 @@ import {
   bytesOrNull,
   identityValues,
   integer,
-  isDoubtful,
   leaseLeftMs,
   orNull,
   plainRow,
@@ -134,7 +141,9 @@ function* verdictOf(row: Row, request: ClaimRequest, nowUs: number): Claiming<Cl
     leaseUs: integer(row, "lease_us"),
     expiresUs: integer(row, "expires_us"),
     stepsStarted: integer(row, "steps_started"),
-    doubtful: isDoubtful(row),
+    interim: row["interim_status"] !== null,
+    held: row["hold_reason"] !== null,
+    doubtStays: integer(row, "doubt_stays") !== 0,
   };
   // Most claims never need the tick row: it is read only for a record past its retention.
   const tick = record.expiresUs <= nowUs ? tickOf(yield* ask(statements.clock)) : undefined;
@@ -206,6 +215,7 @@ function* insert(request: ClaimRequest, nowUs: number): Claiming<number | undefi
     nowUs,
     nowUs,
     nowUs + request.retentionMs * 1000,
+    doubtValue(request),
   );
   if (row === undefined) return undefined;
   yield* addLabels(request);
@@ -233,6 +243,7 @@ function* restart(request: ClaimRequest, formerFence: number, nowUs: number): Cl
     nowUs,
     nowUs,
     nowUs + request.retentionMs * 1000,
+    doubtValue(request),
     ...identityValues(identity),
   );
   yield* addLabels(request);
@@ -245,31 +256,35 @@ function* addLabels(request: ClaimRequest): Claiming<void> {
   }
 }
 
-const origins = {
-  own: "own",
-  "take-failed": "failed",
-  "take-lapsed": "lapsed",
-  "take-suspended": "suspended",
-} as const satisfies Partial<Record<ClaimVerdict, Granted["origin"]>>;
+function doubtValue({ doubtStays }: ClaimRequest): number {
+  return doubtStays === true ? 1 : 0;
+}
 
 function* take(request: ClaimRequest, row: Row, verdict: ClaimVerdict, nowUs: number): Claiming<ClaimResult> {
+  const leaseUs = nowUs + request.leaseMs * 1000;
+  const where = identityValues(request.identity);
+  if (verdict === "resend") {
+    const fence = integer(row, "fence");
+    yield* tell(statements.claimResend, leaseUs, ...where, request.owner, fence);
+    const origin = originOf(text(row, "origin"));
+    return { ...grantedOf(row), fence, attempt: integer(row, "attempts"), origin, resent: true };
+  }
   if (!(verdict in origins)) throw new TypeError(`a claim cannot end in ${verdict} here`);
   const origin = origins[verdict as keyof typeof origins];
-  const leaseUs = nowUs + request.leaseMs * 1000;
-  const fence = origin === "own" ? integer(row, "fence") : nextFence(integer(row, "fence"), nowUs);
-  const where = identityValues(request.identity);
-  if (origin === "own") yield* tell(statements.claimOwn, leaseUs, ...where, request.owner, fence);
-  else yield* tell(statements.claimTake, request.owner, fence, leaseUs, nowUs, ...where);
+  const fence = nextFence(integer(row, "fence"), nowUs);
+  yield* tell(statements.claimTake, request.owner, origin, fence, leaseUs, nowUs, doubtValue(request), ...where);
+  return { ...grantedOf(row), fence, attempt: integer(row, "attempts") + 1, origin };
+}
+
+/** What no claim changes. */
+function grantedOf(row: Row) {
   return {
     outcome: "granted",
-    fence,
-    attempt: integer(row, "attempts") + (origin === "own" ? 0 : 1),
-    origin,
     stepsStarted: integer(row, "steps_count"),
     canonical: bytes(row, "fingerprint_canonical"),
     createdAtMs: toMs(integer(row, "created_us")),
     expiresAtMs: toMs(integer(row, "expires_us")),
-  };
+  } as const;
 }
 
 function grantedFree(session: Session, request: ClaimRequest, row: Row): Granted {

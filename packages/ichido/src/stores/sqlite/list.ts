@@ -1,7 +1,7 @@
 /** Listings and sizes, in slices: however large the table, no single read holds up the process for long. */
 import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
-import { leaseMaxUs } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../shared/claim-rules.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import type { Row, SqliteValue } from "./database.ts";
 import { bytes, integer, orNull, recordOf, text, toMs } from "./row.ts";
@@ -74,7 +74,7 @@ function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, l
     ...source.state,
     query.state === "unknown" ? 1 : 0,
     nowUs,
-    nowUs + leaseMaxUs,
+    nowUs + leaseAbsurdUs,
   ];
   const rows = connection.all(source.slice, ...source.values, ...from, ...(next ?? to), ...filters, limit);
   return { records: rows.map((row) => recordOf(withoutBodies(row), nowUs)), next };
@@ -114,7 +114,7 @@ export async function stats(session: Session): Promise<StoreStats> {
     const from: number = after;
     const row = await session.turns.read(() => {
       nowUs = session.nowUs();
-      return session.connection.get(statements.stats, nowUs, nowUs, nowUs + leaseMaxUs, from, sliceRows);
+      return session.connection.get(statements.stats, nowUs, nowUs, nowUs + leaseAbsurdUs, from, sliceRows);
     });
     if (row === undefined) break;
     for (const column of columns) sums[column] += integer(row, column);

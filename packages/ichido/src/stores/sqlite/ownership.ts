@@ -147,7 +147,7 @@ export function finishStep(session: Session, request: FinishStepRequest): Promis
       if (held === undefined) return "stale";
       const values = [request.result, held.nowUs, ...identityValues(request.identity), request.name] as const;
       if (session.connection.run(statements.finishStep, ...values) === 1) return "ok";
-      // Finished before, or never started.
+      // Never started, or finished before, which a start leaves alone.
       if (insertStep(session, request, held)) session.connection.run(statements.finishStep, ...values);
       return "ok";
     },
@@ -178,5 +178,5 @@ function holdForStep({ connection, testUs }: Session, request: StepRequest): Hel
 
 function insertStep({ connection }: Session, request: StepRequest, { attempt, nowUs }: Held): boolean {
   const where = identityValues(request.identity);
-  return connection.run(statements.startStep, ...where, request.name, ...where, attempt, nowUs) === 1;
+  return connection.run(statements.startStep, ...where, request.name, ...where, attempt, nowUs, nowUs) === 1;
 }

@@ -91,12 +91,9 @@ export function toMs(us: number): number {
   return Math.floor(us / 1000);
 }
 
-export function isDoubtful(row: Row): boolean {
-  return row["interim_status"] !== null || row["hold_reason"] !== null;
-}
-
 /** More than zero exactly while the lease holds; a lease too far ahead was set by a clock that went back. */
 export function leaseLeftMs(leaseUs: number, nowUs: number): number {
+  if (leaseUs === 0) return 0;
   const leftMs = Math.ceil((leaseUs - nowUs) / 1000);
   return isLive({ state: "processing", leaseUs }, nowUs) ? leftMs : Math.min(leftMs, 0);
 }
@@ -137,6 +134,7 @@ export function recordOf(row: Row, nowUs: number): StoredRecord {
 
 export function stepOf(row: Row, nowUs: number): Step {
   const startedUs = integer(row, "started_us");
+  const lastStartedUs = integer(row, "last_started_us");
   const finished = row["state"] === "finished";
   return {
     name: text(row, "name"),
@@ -144,7 +142,9 @@ export function stepOf(row: Row, nowUs: number): Step {
     ...(finished && { result: row["result"] === null ? new Uint8Array() : bytes(row, "result") }),
     attempt: integer(row, "attempt"),
     startedAtMs: toMs(startedUs),
-    ageMs: toMs(nowUs - startedUs),
+    lastStartedAtMs: toMs(lastStartedUs),
+    ageMs: toMs(nowUs - lastStartedUs),
+    firstAgeMs: toMs(nowUs - startedUs),
     ...(finished && { finishedAtMs: toMs(integer(row, "finished_us")) }),
   };
 }

@@ -23,15 +23,17 @@ function settleLocked(session: Session, request: SettleRequest): SettleResult {
   if (row === undefined) return "absent";
   if (stateOf(row) === "completed") return "completed";
   if (integer(row, "fence") !== request.fence) return "stale";
+  if (request.unlessHeld === true && row["hold_reason"] !== null) return "stale";
   const nowUs = session.nowUs();
   if (isLive({ state: stateOf(row), leaseUs: integer(row, "lease_us") }, nowUs)) return "live";
   const fence = nextFence(request.fence, nowUs);
   if (decision.kind === "adopt") {
     connection.run(statements.settleAdopt, ...responseValues(decision.response), nobody, fence, nowUs, ...where);
   } else if (decision.kind === "release") {
+    connection.run(statements.forgetUnfinishedSteps, ...where);
     connection.run(statements.settleRelease, nobody, fence, nowUs, ...where);
   } else {
-    connection.run(statements.settleHold, request.reason, nowUs, nowUs, ...where);
+    connection.run(statements.settleHold, request.reason, nowUs, ...where);
   }
   connection.run(statements.addAudit, ...where, nowUs, request.actor, decision.kind, request.reason, request.fence);
   return "ok";

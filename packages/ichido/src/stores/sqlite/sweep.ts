@@ -1,7 +1,7 @@
 /** Reclaiming space, a few records per transaction, so that claims of other callers and processes come between. */
 import { IchidoError } from "../../core/errors.ts";
 import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
-import { isTrusted, leaseMaxUs, nextTick } from "../shared/claim-rules.ts";
+import { isTrusted, leaseAbsurdUs, nextTick } from "../shared/claim-rules.ts";
 import { readTick } from "./claim.ts";
 import { bytes, integer, text } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -37,7 +37,7 @@ function sweepLocked(session: Session, limit: number): number | "guarded" {
   const { connection } = session;
   const nowUs = session.nowUs();
   if (!isTrusted(readTick(connection), nowUs)) return "guarded";
-  const rows = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseMaxUs, limit);
+  const rows = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseAbsurdUs, limit);
   if (rows.length > 0) connection.run(statements.raiseFence, Math.max(...rows.map((row) => integer(row, "fence"))));
   for (const row of rows) {
     const where = [text(row, "key"), bytes(row, "scope_hash")] as const;

@@ -1,5 +1,6 @@
 /** S1 one winner, S2 lost reply. */
 import assert from "node:assert/strict";
+import type { Identity } from "../../core/record.ts";
 import type { ClaimResult } from "../../core/store.ts";
 import type { StoreCase } from "./case.ts";
 import { asCompleted, asGranted, assertSame, leaseMsLong, leaseMsShort, type Rig } from "./rig.ts";
@@ -14,6 +15,33 @@ function race(rig: Rig, key: string, claimants: number): Promise<ClaimResult[]> 
     ),
   );
 }
+
+/** How a second owner may come by a record, and what the first one did for that. */
+const takeovers: readonly {
+  readonly origin: "failed" | "lapsed" | "suspended";
+  readonly leave: (rig: Rig, identity: Identity) => Promise<void>;
+}[] = [
+  {
+    origin: "failed",
+    async leave(rig, identity) {
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.release(claim), "ok");
+    },
+  },
+  {
+    origin: "lapsed",
+    async leave(rig, identity) {
+      await rig.lapsed(identity, "a");
+    },
+  },
+  {
+    origin: "suspended",
+    async leave(rig, identity) {
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
+    },
+  },
+];
 
 export const claimCases: readonly StoreCase[] = [
   {
@@ -110,13 +138,14 @@ export const claimCases: readonly StoreCase[] = [
   },
   {
     id: "S2-again",
-    title: "S2 a claim sent again by the same owner is granted with the same fence and attempt, origin own",
+    title: "S2 a claim sent again by the same owner is granted with the same fence, attempt and origin, as resent",
     async run(rig) {
       const identity = sampleIdentity("key");
       const first = await rig.grant(identity, "a");
+      assert.equal(first.granted.resent, undefined);
       for (const store of [rig.store, rig.second]) {
         const again = asGranted(await store.claim(rig.request(identity, "a")));
-        assert.equal(again.origin, "own");
+        assert.deepEqual([again.origin, again.resent], ["new", true]);
         assert.equal(again.fence, first.granted.fence);
         assert.equal(again.attempt, 1);
         assert.equal(again.createdAtMs, first.granted.createdAtMs);
@@ -134,7 +163,8 @@ export const claimCases: readonly StoreCase[] = [
       const results = (await Promise.all(stores.map((store) => store.claim(request)))).map(asGranted);
       assert.equal(new Set(results.map((result) => result.fence)).size, 1);
       assert.deepEqual(new Set(results.map((result) => result.attempt)), new Set([1]));
-      assert.equal(results.filter((result) => result.origin === "new").length, 1);
+      assert.deepEqual(new Set(results.map((result) => result.origin)), new Set(["new"]));
+      assert.equal(results.filter((result) => result.resent !== true).length, 1);
     },
   },
   {
@@ -144,9 +174,52 @@ export const claimCases: readonly StoreCase[] = [
       const identity = sampleIdentity("key");
       const first = await rig.lapsed(identity, "a");
       const again = asGranted(await rig.claim(identity, "a", { leaseMs: leaseMsLong, takeover: "none" }));
-      assert.equal(again.origin, "own");
+      assert.deepEqual([again.origin, again.resent], ["new", true]);
       assert.equal(again.fence, first.granted.fence);
       assert.equal((await rig.claim(identity, "b")).outcome, "processing");
+    },
+  },
+  ...takeovers.map(({ origin, leave }): StoreCase => ({
+    id: `S2-takeover-${origin}`,
+    title: `S2 a lost reply of a takeover: sent again it is granted with the same fence, and its origin is still ${origin}`,
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      await leave(rig, identity);
+      const request = rig.request(identity, "b", { takeover: "open" });
+      const first = asGranted(await rig.store.claim(request));
+      assert.deepEqual([first.origin, first.resent, first.attempt], [origin, undefined, 2]);
+      for (const store of [rig.second, rig.store]) {
+        const again = asGranted(await store.claim(request));
+        assert.deepEqual([again.origin, again.resent, again.attempt], [origin, true, 2]);
+        assert.equal(again.fence, first.fence);
+      }
+      await rig.store.suspend({ identity, owner: request.owner, fence: first.fence });
+      const next = asGranted(await rig.claim(identity, "c", { takeover: "open" }));
+      assert.notEqual(next.origin, "failed", "what was in doubt stays so for whoever comes next");
+    },
+  })),
+  {
+    id: "S2-takeover-group",
+    title: "S2 lost replies of takeovers that travelled together: each is still lapsed, and none is another's",
+    async run(rig) {
+      const identities = Array.from({ length: 12 }, (_, index) => sampleIdentity(`key-${index}`));
+      const first = await Promise.all(identities.map((identity, index) => rig.grant(identity, `a-${index}`)));
+      // Some of the group come by their record otherwise: what one was told must not become the answer of all.
+      await Promise.all(
+        first.map(({ claim }, index) => (index % 3 === 0 ? rig.store.release(claim) : rig.store.suspend(claim))),
+      );
+      const requests = identities.map((identity, index) => rig.request(identity, `b-${index}`));
+      const taken = (await Promise.all(requests.map((request) => rig.store.claim(request)))).map(asGranted);
+      const origins = taken.map((_, index) => (index % 3 === 0 ? "failed" : "lapsed"));
+      assert.deepEqual(
+        taken.map(({ origin, resent }) => [origin, resent]),
+        origins.map((origin) => [origin, undefined]),
+      );
+      const again = (await Promise.all(requests.map((request) => rig.store.claim(request)))).map(asGranted);
+      assert.deepEqual(
+        again.map(({ origin, resent, fence }) => [origin, resent, fence]),
+        origins.map((origin, index) => [origin, true, taken[index]?.fence]),
+      );
     },
   },
   {

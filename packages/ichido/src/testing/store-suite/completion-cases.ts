@@ -102,7 +102,7 @@ export const completionCases: readonly StoreCase[] = [
       const before = await rig.snapshot(claim.identity);
       const asked = Array.from({ length: 20 }, (_, index) =>
         (index % 2 === 0 ? rig.store : rig.second).claim(
-          rig.request(claim.identity, `b-${index}`, { takeover: "any" }),
+          rig.request(claim.identity, `b-${index}`, { takeover: "open" }),
         ),
       );
       for (const result of await Promise.all(asked)) {

@@ -1,5 +1,7 @@
 /** S8 store time, S9 fixed retention, S10 guarded expiry. */
 import assert from "node:assert/strict";
+import { limits } from "../../core/defaults.ts";
+import type { Claim } from "../../core/store.ts";
 import type { StoreCase } from "./case.ts";
 import {
   asCompleted,
@@ -62,7 +64,8 @@ export const expiryCases: readonly StoreCase[] = [
   },
   {
     id: "S8-lease-ahead",
-    title: "S8 a lease that lies more than 60 s ahead, because the clock went back, counts as lapsed",
+    title:
+      "S8 a lease that lies further ahead than twice the longest one, because the clock went back, counts as lapsed",
     needs: "clock",
     async run(rig) {
       const identity = sampleIdentity("key");
@@ -73,6 +76,62 @@ export const expiryCases: readonly StoreCase[] = [
       assert.ok(next.granted.fence > first.granted.fence);
       assert.equal(await rig.store.complete({ ...first.claim, response: sampleResponse() }), "stale");
       assert.equal((await rig.claim(identity, "c")).outcome, "processing", "the new lease is measured by the new time");
+    },
+  },
+  {
+    id: "S8-longest-lease",
+    title: "S8 the longest lease with a clock that steps back: a living owner never looks lapsed",
+    needs: "clock",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a", { leaseMs: limits.leaseMsMax });
+      for (const backMs of [1, 1_000, limits.leaseMsMax - 2_000]) {
+        await rig.clock?.advanceMs(-backMs);
+        assert.equal((await rig.claim(identity, "b", { takeover: "open" })).outcome, "processing");
+        const decision = { kind: "hold" } as const;
+        const settled = await rig.store.settle({
+          identity,
+          fence: claim.fence,
+          decision,
+          actor: "on-call",
+          reason: "no",
+        });
+        assert.equal(settled, "live");
+        assert.equal((await rig.store.stats()).unknown, 0);
+        assert.equal((await rig.store.list({ state: "unknown", limit: 10 })).records.length, 0);
+      }
+      await rig.clock?.advanceMs(-2_000);
+      assert.equal(asGranted(await rig.claim(identity, "b")).origin, "lapsed", "an absurd lease locks nobody out");
+    },
+  },
+  {
+    id: "S8-ended",
+    title: "S8 the time left of a lease that its owner or a person ended is 0, however long ago",
+    async run(rig) {
+      const ends = {
+        suspended: (claim: Claim) => rig.store.suspend(claim),
+        interim: (claim: Claim) => rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }),
+        held: (claim: Claim) => rig.store.suspend({ ...claim, holdReason: "ask" }),
+        person: async (claim: Claim) => {
+          const { identity, fence } = claim;
+          await rig.untilLapsed(identity);
+          const decision = { kind: "hold" } as const;
+          return rig.store.settle({ identity, fence, decision, actor: "on-call", reason: "ask" });
+        },
+      };
+      for (const [name, end] of Object.entries(ends)) {
+        const identity = sampleIdentity(`key-${name}`);
+        const { claim } = await rig.grant(identity, "a", { leaseMs: leaseMsShort });
+        assert.equal(await end(claim), "ok");
+        await rig.pass(20);
+        assert.equal((await rig.mustFind(identity)).leaseLeftMs, 0, name);
+        const { records } = await rig.second.list({ key: identity.key, state: "unknown", limit: 10 });
+        assert.deepEqual(
+          records.map((record) => record.leaseLeftMs),
+          [0],
+          name,
+        );
+      }
     },
   },
   {
@@ -112,6 +171,21 @@ export const expiryCases: readonly StoreCase[] = [
         assert.equal(next.attempt, 1, key);
         assertSame(next.canonical, other.canonical);
       }
+    },
+  },
+  {
+    id: "S9-identity",
+    title: "S9 an expired identity that is used again says whose it is and for what it is used now",
+    async run(rig) {
+      const former = sampleIdentity("key", { tenant: "one", principal: "p", operation: "payment.create" });
+      await rig.completed(former, "a", { retentionMs: retentionMsShort });
+      // A profile with one key space per principal leaves the operation out of the hash.
+      const identity = { ...former, tenant: "two", principal: undefined, operation: "refund.create" };
+      asGranted(await rig.claimWhile("completed", rig.request(identity, "b")));
+      assertSame((await rig.mustFind(identity)).identity, identity);
+      const { records } = await rig.store.list({ operation: "refund.create", limit: 10 });
+      assert.equal(records.length, 1);
+      assert.equal((await rig.store.list({ operation: "payment.create", limit: 10 })).records.length, 0);
     },
   },
   {

@@ -35,10 +35,12 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const verbs: Readonly<Record<string, Verb>> = {
   claim(pick, identity, owner) {
     const fingerprint = sampleFingerprint(pick(["same", "same", "same", "same", "other"]));
-    const takeover = pick<Takeover>(["none", "lapsed", "any"]);
+    const takeover = pick<Takeover>(["none", "lapsed", "open"]);
     const leaseMs = pick(leasesMs);
+    const doubtStays = pick([false, false, true]);
+    const terms = { fingerprint, takeover, leaseMs, retentionMs, doubtStays };
     return async (side) => {
-      const result = await side.store.claim({ identity, owner, fingerprint, takeover, leaseMs, retentionMs });
+      const result = await side.store.claim({ identity, owner, ...terms });
       if (result.outcome === "granted") side.fences.set(slot(identity, owner), result.fence);
       return timeless(result);
     };
@@ -62,7 +64,8 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
   suspend(pick, identity, owner) {
     const interim = pick([undefined, undefined, sampleResponse({ status: 202, body: "wait" })]);
-    const holdReason = pick([undefined, undefined, "ask the bank"]);
+    // Seldom: nobody but a person ends a hold, and a history of held records proves little.
+    const holdReason = pick([undefined, undefined, undefined, undefined, "ask the bank"]);
     const parts = {
       ...(interim === undefined ? {} : { interim }),
       ...(holdReason === undefined ? {} : { holdReason }),
@@ -85,17 +88,18 @@ const verbs: Readonly<Record<string, Verb>> = {
   settle(pick, identity, owner) {
     const response = sampleResponse({ body: "found" });
     const decision = pick([{ kind: "adopt", response }, { kind: "release" }, { kind: "hold" }] as const);
+    const policy = pick([{}, { unlessHeld: true }] as const);
     return async (side) => {
       const record = await side.store.find(identity);
       // A failed record is free already; what holding or adopting it means is not promised.
       if (record?.state === "failed") return "failed";
       const fence = fenceOf(side, identity, owner);
       if (record?.state === "completed" && record.fence !== fence) return "completed or stale";
-      return side.store.settle({ identity, fence, decision, actor: "on-call", reason: "asked" });
+      return side.store.settle({ identity, fence, decision, actor: "on-call", reason: "asked", ...policy });
     };
   },
 };
-const names = ["claim", "claim", "claim", "claim", ...Object.keys(verbs)];
+const names = ["claim", "claim", "claim", "claim", "startStep", "finishStep", ...Object.keys(verbs)];
 
 function timeless(result: ClaimResult): unknown {
   const kept: Record<string, unknown> = { ...result };
@@ -183,15 +187,16 @@ async function live(rig: Rig, seed: number, reference: Reference): Promise<reado
 
 function outcomeOf(answer: unknown): string {
   if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return String(answer);
-  const { outcome, origin } = answer as { readonly outcome?: string; readonly origin?: string };
-  return origin === undefined ? String(outcome) : `${outcome} ${origin}`;
+  const { outcome, origin, resent } = answer as Readonly<Record<string, string | undefined>>;
+  if (origin === undefined) return String(outcome);
+  return resent === undefined ? `${outcome} ${origin}` : `${outcome} again`;
 }
 
-const seeds = [1, 2, 3, 4];
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
 const verbsTotal = 100;
 
 const everyHistoryMeets = [
-  ...["new", "own", "failed", "lapsed", "suspended"].map((origin) => `claim granted ${origin}`),
+  ...["new", "again", "failed", "lapsed", "suspended"].map((origin) => `claim granted ${origin}`),
   ...["processing", "completed", "unknown", "mismatch"].map((outcome) => `claim ${outcome}`),
   ...["renew", "complete", "release", "suspend", "startStep", "finishStep"].flatMap((verb) => [
     `${verb} ok`,

@@ -81,11 +81,28 @@ describe("store suite", () => {
       (store) => ({
         async claim(request) {
           const result = await store.claim(request);
-          return result.outcome === "granted" && result.origin === "own"
+          return result.outcome === "granted" && result.resent === true
             ? { ...result, fence: result.fence + 1 }
             : result;
         },
       }),
+    ],
+    "forgets that a takeover whose reply was lost is one": [
+      "S2",
+      (store) => ({
+        async claim(request) {
+          const result = await store.claim(request);
+          return result.outcome === "granted" && result.resent === true ? { ...result, origin: "new" } : result;
+        },
+      }),
+    ],
+    "lets a policy end a person's hold": [
+      "S16",
+      (store) => ({ settle: ({ unlessHeld: _policy, ...request }) => store.settle(request) }),
+    ],
+    "lets a doubt end by retention": [
+      "S11",
+      (store) => ({ claim: ({ doubtStays: _stays, ...request }) => store.claim(request) }),
     ],
     "lets a zombie complete": [
       "S5",

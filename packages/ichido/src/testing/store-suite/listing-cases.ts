@@ -61,8 +61,8 @@ export const listingCases: readonly StoreCase[] = [
     async run(rig) {
       const identity = sampleIdentity("key");
       const { claim } = await rig.grant(identity, "a");
-      assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask" }), "ok");
-      await rig.grant(identity, "b", { takeover: "any" });
+      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
+      await rig.grant(identity, "b", { takeover: "open" });
       assert.equal((await rig.claim(identity, "c")).outcome, "processing");
       assert.equal((await rig.store.list({ state: "unknown", limit: 10 })).records.length, 1);
       const { processing, unknown } = await rig.store.stats();

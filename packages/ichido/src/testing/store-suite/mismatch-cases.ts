@@ -62,7 +62,7 @@ export const mismatchCases: readonly StoreCase[] = [
       const identity = sampleIdentity("key");
       await reach(rig, identity);
       const before = await rig.snapshot(identity);
-      for (const takeover of ["none", "lapsed", "any"] as const) {
+      for (const takeover of ["none", "lapsed", "open"] as const) {
         const claim = await rig.claim(identity, "b", { fingerprint: other, takeover });
         assert.deepEqual(claim, { outcome: "mismatch" });
       }

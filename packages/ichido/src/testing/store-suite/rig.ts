@@ -170,7 +170,9 @@ function createRig(store: Store, second: Store, clock: StoreClock | undefined): 
     },
     async snapshot(identity) {
       const { leaseLeftMs: _left, ...record } = await rig.mustFind(identity);
-      const steps = (await store.steps(identity)).map(({ ageMs: _age, ...step }: Step) => plain(step));
+      const steps = (await store.steps(identity)).map(({ ageMs: _age, firstAgeMs: _first, ...step }: Step) =>
+        plain(step),
+      );
       return { record: plain(record), steps };
     },
     async mustFind(identity) {

@@ -68,6 +68,92 @@ export const settleCases: readonly StoreCase[] = [
     },
   },
   {
+    id: "S16-hold-released",
+    title: "S16 a hold outlives the release of the owner thought dead: only a person lets the next attempt run",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.lapsed(identity, "a");
+      const request = by(identity, claim.fence, decisions.hold);
+      assert.equal(await rig.store.settle(request), "ok");
+      assert.equal(await rig.second.release(claim), "ok");
+      const answer = await rig.claim(identity, "b", { takeover: "open" });
+      assertSame(answer, { outcome: "unknown", holdReason: request.reason, fence: claim.fence, attempts: 1 });
+      assert.equal(await rig.store.settle(by(identity, claim.fence, decisions.release)), "ok");
+      assert.equal(asGranted(await rig.claim(identity, "b")).origin, "failed");
+    },
+  },
+  {
+    id: "S16-unless-held",
+    title: "S16 reconciler against hold: what a policy settles is stale on a record that a person put on hold",
+    async run(rig) {
+      for (const kind of kinds) {
+        const identity = sampleIdentity(`key-${kind}`);
+        const { claim } = await rig.grant(identity, "a");
+        assert.equal(await rig.store.suspend({ ...claim, interim: found }), "ok");
+        assert.equal(await rig.second.settle(by(identity, claim.fence, decisions.hold)), "ok");
+        const before = await rig.snapshot(identity);
+        const policy = { ...by(identity, claim.fence, decisions[kind]), unlessHeld: true as const };
+        assert.equal(await rig.store.settle(policy), "stale");
+        assert.deepEqual(await rig.snapshot(identity), before);
+        assert.equal((await rig.store.audit(identity)).length, 1, "the person's own row alone");
+
+        const open = await rig.lapsed(sampleIdentity(`open-${kind}`), "a");
+        const free = { ...by(open.claim.identity, open.claim.fence, decisions[kind]), unlessHeld: true as const };
+        assert.equal(await rig.store.settle(free), "ok", "where nobody holds the record a policy may settle it");
+      }
+    },
+  },
+  {
+    id: "S16-release-steps",
+    title: "S16 settle release with started steps: they count as not having happened, finished ones stay",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a");
+      const start = { ...claim, leaseMs: 30_000 };
+      const result = new Uint8Array([7]);
+      for (const name of ["reserve", "charge", "notify"]) {
+        assert.equal(await rig.store.startStep({ ...start, name }), "ok");
+        if (name === "charge") assert.equal(await rig.store.finishStep({ ...start, name, result }), "ok");
+      }
+      assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask" }), "ok");
+      assert.equal(await rig.store.settle(by(identity, claim.fence, decisions.release)), "ok");
+      assert.equal((await rig.mustFind(identity)).stepsStarted, 1);
+      assert.equal(await rig.second.finishStep({ ...start, name: "reserve", result }), "stale");
+      assert.equal(await rig.second.startStep({ ...start, name: "reserve" }), "stale");
+
+      const next = await rig.grant(identity, "b");
+      assert.deepEqual([next.granted.origin, next.granted.stepsStarted], ["failed", 1]);
+      for (const name of ["reserve", "later"]) {
+        assert.equal(await rig.store.startStep({ ...next.claim, name, leaseMs: 30_000 }), "ok");
+      }
+      assert.deepEqual(
+        (await rig.store.steps(identity)).map(({ name, state, attempt }) => [name, state, attempt]),
+        [
+          ["charge", "finished", 1],
+          ["reserve", "started", 2],
+          ["later", "started", 2],
+        ],
+      );
+      assertSame((await rig.store.steps(identity))[0]?.result, result);
+      assert.equal((await rig.mustFind(identity)).stepsStarted, 3);
+    },
+  },
+  {
+    id: "S16-release-only-started",
+    title: "S16 settle release with started steps: when none was finished the next attempt inherits none",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a");
+      assert.equal(await rig.store.startStep({ ...claim, name: "charge", leaseMs: 30_000 }), "ok");
+      assert.equal(await rig.store.suspend(claim), "ok");
+      assert.equal(await rig.store.settle(by(identity, claim.fence, decisions.release)), "ok");
+      assert.equal((await rig.mustFind(identity)).stepsStarted, 0);
+      const next = await rig.grant(identity, "b");
+      assert.equal(next.granted.stepsStarted, 0);
+      assert.deepEqual([...(await rig.store.steps(identity))], []);
+    },
+  },
+  {
     id: "S16-after-hold",
     title: "S16 a record on hold can be adopted or released later",
     async run(rig) {

@@ -48,16 +48,15 @@ export const stepCases: readonly StoreCase[] = [
   },
   {
     id: "S15-again",
-    title: "S15 starting a started step again is ok and counts once",
+    title: "S15 starting a started step again is ok and counts once; its first start stays",
     async run(rig) {
       const { claim } = await rig.grant(sampleIdentity("key"), "a");
       await start(rig, claim, "charge");
-      const first = await rig.snapshot(claim.identity);
+      const [first] = await rig.store.steps(claim.identity);
       await start(rig, claim, "charge");
       const steps = await rig.store.steps(claim.identity);
       assert.equal(steps.length, 1);
-      const again = await rig.snapshot(claim.identity);
-      assert.deepEqual((again as { steps: unknown }).steps, (first as { steps: unknown }).steps);
+      assert.deepEqual([steps[0]?.startedAtMs, steps[0]?.attempt, steps[0]?.state], [first?.startedAtMs, 1, "started"]);
       assert.equal((await rig.mustFind(claim.identity)).stepsStarted, 1);
     },
   },
@@ -107,15 +106,43 @@ export const stepCases: readonly StoreCase[] = [
   },
   {
     id: "S15-age",
-    title: "S15 the age of a step counts from its first start by the store's clock",
+    title: "S15 a step knows its first and its last start, by the store's clock: also one sent again",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a");
+      await start(rig, claim, "charge");
+      const only = (await rig.store.steps(identity))[0] ?? assert.fail();
+      assert.equal(only.lastStartedAtMs, only.startedAtMs);
+      let last = only;
+      for (const owner of ["a", "b"]) {
+        if (owner === "b") assert.equal(await rig.store.suspend(claim), "ok");
+        const held = owner === "a" ? claim : (await rig.grant(identity, owner)).claim;
+        await rig.pass(120);
+        const waiting = (await rig.store.steps(identity))[0] ?? assert.fail();
+        // A timer may fire a little before its time by another clock.
+        assert.ok(waiting.ageMs >= 110, `${waiting.ageMs} ms old after 120 ms`);
+        await start(rig, held, "charge");
+        const again = (await rig.store.steps(identity))[0] ?? assert.fail();
+        assert.equal(again.startedAtMs, only.startedAtMs);
+        assert.ok(again.lastStartedAtMs >= last.lastStartedAtMs + 110, "a second start is the last one");
+        assert.ok(again.firstAgeMs >= again.ageMs + (again.lastStartedAtMs - again.startedAtMs) - 2);
+        last = again;
+      }
+    },
+  },
+  {
+    id: "S15-ended",
+    title: "S15 a step under a lease that its owner or a person ended does not bring the lease back",
     async run(rig) {
       const { claim } = await rig.grant(sampleIdentity("key"), "a");
+      assert.equal(await rig.store.suspend({ ...claim, holdReason: "ask" }), "ok");
       await start(rig, claim, "charge");
-      await rig.pass(120);
-      await start(rig, claim, "charge");
-      const [step] = await rig.store.steps(claim.identity);
-      // A timer may fire a little before its time by another clock.
-      assert.ok((step?.ageMs ?? 0) >= 110, `${step?.ageMs} ms old after 120 ms`);
+      assert.equal((await rig.mustFind(claim.identity)).leaseLeftMs, 0);
+      await finish(rig, claim, "charge", bytes("done"));
+      assert.equal((await rig.mustFind(claim.identity)).leaseLeftMs, 0);
+      const decision = { kind: "release" } as const;
+      const { identity, fence } = claim;
+      assert.equal(await rig.store.settle({ identity, fence, decision, actor: "on-call", reason: "no" }), "ok");
     },
   },
   {

@@ -1,6 +1,6 @@
 /** S11 never under way, S12 bounded sweep. */
 import assert from "node:assert/strict";
-import type { Claim } from "../../core/store.ts";
+import type { Claim, ClaimRequest } from "../../core/store.ts";
 import type { StoreCase } from "./case.ts";
 import { assertSame, leaseMsLong, leaseMsShort, retentionMsShort, tickMs, type Rig } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";
@@ -13,7 +13,37 @@ const kept: readonly {
   readonly what: string;
   readonly outcome: "processing" | "unknown" | "granted";
   readonly make: (rig: Rig, claim: Claim) => Promise<void>;
+  readonly asked?: Partial<ClaimRequest>;
 }[] = [
+  {
+    id: "doubt-lapsed",
+    what: "a doubt that must outlive its retention, whose owner vanished",
+    outcome: "unknown",
+    asked: { doubtStays: true, leaseMs: leaseMsShort },
+    make: async () => undefined,
+  },
+  {
+    id: "doubt-suspended",
+    what: "a doubt that must outlive its retention, whose owner ended its lease",
+    outcome: "unknown",
+    asked: { doubtStays: true },
+    async make(rig, claim) {
+      assert.equal(await rig.store.suspend(claim), "ok");
+    },
+  },
+  {
+    id: "doubt-taken",
+    what: "a doubt that the next owner wants to outlive its retention",
+    outcome: "unknown",
+    async make(rig, claim) {
+      assert.equal(await rig.store.release(claim), "ok");
+      const next = await rig.grant(claim.identity, "next", { doubtStays: true });
+      assert.equal(await rig.store.suspend(next.claim), "ok");
+      // Whoever asks without that wish does not take it away.
+      const last = await rig.grant(claim.identity, "last");
+      assert.equal(await rig.store.suspend(last.claim), "ok");
+    },
+  },
   {
     id: "live",
     what: "a living owner",
@@ -67,12 +97,12 @@ const kept: readonly {
 ];
 
 export const sweepCases: readonly StoreCase[] = [
-  ...kept.map(({ id, what, outcome, make }): StoreCase => ({
+  ...kept.map(({ id, what, outcome, make, asked }): StoreCase => ({
     id: `S11-${id}`,
     title: `S11 a record with ${what} neither expires nor is swept`,
     async run(rig) {
       const identity = sampleIdentity("key");
-      const owned = await rig.grant(identity, "a", { retentionMs: retentionMsShort });
+      const owned = await rig.grant(identity, "a", { retentionMs: retentionMsShort, ...asked });
       await make(rig, owned.claim);
       await rig.outliveRetention();
       await rig.sweepAll();
@@ -85,6 +115,36 @@ export const sweepCases: readonly StoreCase[] = [
       if (next.outcome === "granted") assert.equal(next.origin, "failed");
     },
   })),
+  {
+    id: "S11-doubt-over",
+    title: "S11 a doubt that outlived its retention goes once it is completed, released or settled",
+    async run(rig) {
+      const ends: readonly ((claim: Claim) => Promise<unknown>)[] = [
+        (claim) => rig.store.complete({ ...claim, response: sampleResponse() }),
+        (claim) => rig.store.release(claim),
+        ({ identity, fence }) =>
+          rig.store.settle({ identity, fence, decision: { kind: "release" }, actor: "on-call", reason: "no" }),
+      ];
+      const doubts = await Promise.all(
+        ends.map(async (_, index) => {
+          const asked = { retentionMs: retentionMsShort, doubtStays: true };
+          const { claim } = await rig.grant(sampleIdentity(`key-${index}`), `a-${index}`, asked);
+          assert.equal(await rig.store.suspend(claim), "ok");
+          return claim;
+        }),
+      );
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      const left = async (): Promise<readonly unknown[]> =>
+        (await Promise.all(doubts.map(({ identity }) => rig.store.find(identity)))).filter(Boolean);
+      assert.equal((await left()).length, ends.length);
+      for (const [index, end] of ends.entries()) assert.equal(await end(doubts[index] ?? assert.fail()), "ok");
+      await rig.eventually("they are swept", async () => {
+        await rig.sweepAll();
+        return (await left()).length === 0;
+      });
+    },
+  },
   {
     id: "S11-settled",
     title: "S11 a record that was kept for its step or interim answer may go once it is completed",

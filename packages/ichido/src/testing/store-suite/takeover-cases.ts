@@ -23,10 +23,10 @@ const left: readonly {
   readonly suspend: { readonly interim?: typeof interim; readonly holdReason?: string };
   readonly taken: readonly Takeover[];
 }[] = [
-  { id: "suspended", what: "ended by its owner without an answer", suspend: {}, taken: ["lapsed", "any"] },
-  { id: "interim", what: "suspended with an interim answer", suspend: { interim }, taken: ["any"] },
-  { id: "hold", what: "put on hold", suspend: { holdReason: "ask the bank" }, taken: ["any"] },
-  { id: "both", what: "on hold with an interim answer", suspend: { interim, holdReason: "ask" }, taken: ["any"] },
+  { id: "suspended", what: "ended by its owner without an answer", suspend: {}, taken: ["lapsed", "open"] },
+  { id: "interim", what: "suspended with an interim answer", suspend: { interim }, taken: ["open"] },
+  { id: "hold", what: "put on hold", suspend: { holdReason: "ask the bank" }, taken: [] },
+  { id: "both", what: "on hold with an interim answer", suspend: { interim, holdReason: "ask" }, taken: [] },
 ];
 
 export const takeoverCases: readonly StoreCase[] = [
@@ -80,7 +80,7 @@ export const takeoverCases: readonly StoreCase[] = [
     async run(rig) {
       const identity = sampleIdentity("key");
       await rig.grant(identity, "a");
-      for (const takeover of ["none", "lapsed", "any"] as const) {
+      for (const takeover of ["none", "lapsed", "open"] as const) {
         assert.equal((await rig.claim(identity, "b", { takeover })).outcome, "processing");
       }
     },
@@ -104,9 +104,9 @@ export const takeoverCases: readonly StoreCase[] = [
   },
   ...left.map(({ id, what, suspend, taken }): StoreCase => ({
     id: `S4-${id}`,
-    title: `S4 a record ${what} is taken by ${taken.join(" and ")} only`,
+    title: `S4 a record ${what} is taken by ${taken.length === 0 ? "nobody" : `${taken.join(" and ")} only`}`,
     async run(rig) {
-      for (const takeover of ["none", "lapsed", "any"] as const) {
+      for (const takeover of ["none", "lapsed", "open"] as const) {
         const identity = sampleIdentity(`key-${takeover}`);
         const first = await rig.grant(identity, "a");
         assert.equal(await rig.store.suspend({ ...first.claim, ...suspend }), "ok");
@@ -124,41 +124,66 @@ export const takeoverCases: readonly StoreCase[] = [
   })),
   {
     id: "S4-doubt-stays",
-    title: "S4 an interim answer and a hold outlive a new owner that vanishes too, and end with release or completion",
+    title: "S4 an interim answer outlives a new owner that vanishes too, and ends with release or completion",
     async run(rig) {
       const identity = sampleIdentity("key");
       const first = await rig.grant(identity, "a");
-      assert.equal(await rig.store.suspend({ ...first.claim, interim, holdReason: "ask" }), "ok");
-      const next = await rig.lapsed(identity, "b", { takeover: "any", leaseMs: leaseMsShort });
+      assert.equal(await rig.store.suspend({ ...first.claim, interim }), "ok");
+      const next = await rig.lapsed(identity, "b", { takeover: "open", leaseMs: leaseMsShort });
       const answer = await rig.claim(identity, "c");
-      assertSame(answer, { outcome: "unknown", interim, holdReason: "ask", fence: next.granted.fence, attempts: 2 });
+      assertSame(answer, { outcome: "unknown", interim, fence: next.granted.fence, attempts: 2 });
 
-      const third = await rig.grant(identity, "d", { takeover: "any" });
+      const third = await rig.grant(identity, "d", { takeover: "open" });
       assert.equal(await rig.store.suspend(third.claim), "ok", "ending the lease again says nothing new");
       const still = await rig.claim(identity, "e");
-      assertSame(still, { outcome: "unknown", interim, holdReason: "ask", fence: third.granted.fence, attempts: 3 });
+      assertSame(still, { outcome: "unknown", interim, fence: third.granted.fence, attempts: 3 });
 
-      const fourth = await rig.grant(identity, "f", { takeover: "any" });
+      const fourth = await rig.grant(identity, "f", { takeover: "open" });
       assert.equal(await rig.store.release(fourth.claim), "ok");
       const fifth = await rig.grant(identity, "g", { takeover: "none" });
       assert.equal(fifth.granted.origin, "failed");
       assert.equal(await rig.store.complete({ ...fifth.claim, response: sampleResponse() }), "ok");
       const record = await rig.mustFind(identity);
       assert.equal(record.interim, undefined);
-      assert.equal(record.holdReason, undefined);
+    },
+  },
+  {
+    id: "S4-hold-settled",
+    title: "S4 reconciler against hold: a record that a person put on hold since it was listed is taken by nobody",
+    async run(rig) {
+      const lapsed = await rig.lapsed(sampleIdentity("lapsed"), "a");
+      const pending = await rig.grant(sampleIdentity("pending"), "a");
+      assert.equal(await rig.store.suspend({ ...pending.claim, interim }), "ok");
+      const failed = await rig.grant(sampleIdentity("failed"), "a");
+      assert.equal(await rig.store.release(failed.claim), "ok");
+      for (const { identity, fence } of [lapsed.claim, pending.claim, failed.claim]) {
+        const hold = { identity, fence, decision: { kind: "hold" }, actor: "on-call", reason: "do not run" } as const;
+        assert.equal(await rig.second.settle(hold), "ok");
+        const before = await rig.snapshot(identity);
+        for (const takeover of ["none", "lapsed", "open"] as const) {
+          for (const owner of ["a", "b"]) {
+            const answer = await rig.claim(identity, owner, { takeover });
+            assert.equal(answer.outcome, "unknown", `${identity.key}, ${takeover}, ${owner}`);
+            assert.equal(answer.outcome === "unknown" && answer.holdReason, "do not run");
+          }
+        }
+        assert.deepEqual(await rig.snapshot(identity), before);
+      }
     },
   },
   {
     id: "S4-own-doubt",
     title: "S4 an owner that left its record in doubt does not get it back by a copy of its claim",
     async run(rig) {
-      const identity = sampleIdentity("key");
-      const { claim, granted } = await rig.grant(identity, "a");
-      assert.equal(await rig.store.suspend({ ...claim, interim }), "ok");
-      const before = await rig.snapshot(identity);
-      const copy = await rig.claim(identity, "a");
-      assertSame(copy, { outcome: "unknown", interim, fence: granted.fence, attempts: 1 });
-      assert.deepEqual(await rig.snapshot(identity), before);
+      for (const doubt of [{ interim }, { holdReason: "ask" }]) {
+        const identity = sampleIdentity(`key ${Object.keys(doubt).join()}`);
+        const { claim, granted } = await rig.grant(identity, "a");
+        assert.equal(await rig.store.suspend({ ...claim, ...doubt }), "ok");
+        const before = await rig.snapshot(identity);
+        const copy = await rig.claim(identity, "a");
+        assertSame(copy, { outcome: "unknown", ...doubt, fence: granted.fence, attempts: 1 });
+        assert.deepEqual(await rig.snapshot(identity), before);
+      }
     },
   },
   {

@@ -8,9 +8,11 @@ update {records} set
   tenant = :tenant, principal = :principal, operation = :operation,
   fingerprint_version = :version, fingerprint_raw = :raw, fingerprint_canonical = :canonical,
   fingerprint_former = :former,
-  state = 'processing', owner = :owner, attempts = 1, lease_us = {now} + :leaseUs, step_starts = 0, labels = :labels,
+  state = 'processing', origin = 'new', owner = :owner, attempts = 1, doubt_stays = :doubtStays,
+  lease_us = {now} + :leaseUs, step_starts = 0, labels = :labels,
   hold_reason = null, response_kind = null, response_status = null, response_bytes = 0, response_headers = null,
   response_body = null,
-  created_us = {now}, updated_us = {now}, expires_us = {now} + :retentionUs, sweep_us = {now} + :retentionUs
+  created_us = {now}, updated_us = {now}, expires_us = {now} + :retentionUs,
+  sweep_us = if(:doubtStays, null, {now} + :retentionUs)
 where `key` = :key and scope_hash = :scopeHash and fence = :fence
   and sweep_us <= {now} and (state <> 'processing' or not {live})

@@ -1,10 +1,13 @@
--- Gives a failed, lapsed or suspended record to its next owner. An interim answer and a hold stay until the outcome is
--- settled, so that a new owner who vanishes too leaves the record as much in doubt as it was.
--- Parameters: :key, :scopeHash; the :fence and :state that were seen; :any as 0 or 1; :owner, :leaseUs.
+-- Gives a failed, lapsed or suspended record to its next owner, never one on hold. An interim answer stays until the outcome
+-- is settled, so that a new owner who vanishes too leaves the record as much in doubt as it was.
+-- Parameters: :key, :scopeHash; the :fence and :state that were seen; :open and :doubtStays as 0 or 1; :owner, :origin,
+--   :leaseUs.
 -- Result: insertId, the new fence; 0 when somebody was faster or the former owner is back.
--- Guarantee: S4, S6. Every taker moves the fence, so of those who saw the same record one succeeds.
+-- Guarantee: S4, S6, S11. Every taker moves the fence, so of those who saw the same record one succeeds.
 update {records} set
   fence = last_insert_id(greatest(fence + 1, {now})),
-  state = 'processing', owner = :owner, attempts = attempts + 1, lease_us = {now} + :leaseUs, updated_us = {now}
+  state = 'processing', owner = :owner, origin = :origin, attempts = attempts + 1, lease_us = {now} + :leaseUs,
+  updated_us = {now}, doubt_stays = greatest(doubt_stays, :doubtStays),
+  sweep_us = if(doubt_stays or :doubtStays, null, sweep_us)
 where `key` = :key and scope_hash = :scopeHash and fence = :fence and state = :state
-  and (state = 'failed' or (not {live} and (:any or not {doubtful})))
+  and (state = 'failed' or (not {live} and hold_reason is null and (:open or not {doubtful})))

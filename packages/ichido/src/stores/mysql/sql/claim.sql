@@ -1,5 +1,5 @@
 -- Claims an identity that has no record. Insert first: among concurrent claims one inserts, all others meet its row.
--- Parameters: the identity, fingerprint, :owner, :leaseUs, :retentionUs, :labels.
+-- Parameters: the identity, fingerprint, :owner, :leaseUs, :retentionUs, :labels, :doubtStays as 0 or 1.
 -- Result: insertId, the fence, when the record is new; 0 when there was one: `look` tells what it is.
 -- Guarantee: S1. affectedRows would not do: what it means depends on a flag of the connection. The 0 must be said: the
 --   values are evaluated before the conflict is known, and have set the id already. It depends on the row, as
@@ -7,13 +7,14 @@
 insert into {records} (
   `key`, scope_hash, tenant, principal, operation,
   fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
-  state, owner, attempts, labels,
+  state, origin, owner, attempts, labels, doubt_stays,
   fence, life, created_us, updated_us, lease_us, expires_us, sweep_us
 )
 values (
   :key, :scopeHash, :tenant, :principal, :operation,
   :version, :raw, :canonical, :former,
-  'processing', :owner, 1, :labels,
-  last_insert_id({now}), fence, fence, fence, fence + :leaseUs, fence + :retentionUs, fence + :retentionUs
+  'processing', 'new', :owner, 1, :labels, :doubtStays,
+  last_insert_id({now}), fence, fence, fence, fence + :leaseUs, fence + :retentionUs,
+  if(:doubtStays, null, fence + :retentionUs)
 )
 on duplicate key update fence = fence + last_insert_id(0 * fence)

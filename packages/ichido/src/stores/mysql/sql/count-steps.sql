@@ -4,4 +4,4 @@
 -- Guarantee: one consistent state.
 select count(*) as started
 from {records} r join {steps} s on s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life
-where r.`key` = :key and r.scope_hash = :scopeHash and s.started_us is not null
+where r.`key` = :key and r.scope_hash = :scopeHash and {happened}

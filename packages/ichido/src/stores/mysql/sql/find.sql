@@ -8,7 +8,7 @@ select
   r.response_status, r.response_headers, r.response_body, r.labels, r.created_us, r.updated_us, r.expires_us,
   if(r.step_starts = 0, 0, (
     select count(*) from {steps} s
-    where s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life and s.started_us is not null
+    where s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life and {happened}
   )) as steps_started,
   {now} as now_us
 from {records} r

@@ -5,7 +5,7 @@
 -- Guarantee: one consistent state; locks and writes nothing. The answer was true while the call ran, and `completed`
 --   stays true.
 select
-  state, owner, fence, attempts, lease_us, step_starts, hold_reason, fingerprint_raw, fingerprint_canonical,
+  state, owner, origin, fence, attempts, lease_us, step_starts, doubt_stays, hold_reason, fingerprint_raw, fingerprint_canonical,
   fingerprint_former, created_us, expires_us, response_kind, response_status, response_headers, response_body, labels,
   {now} as now_us
 from {records}

@@ -1,6 +1,6 @@
 -- A person gives the answer; the fence moves on, so that the former owner finds itself too late.
 -- Parameters: :id of the proposal; :kind, :status, :bytes, :headers, :body; :owner, a value nobody has; :key, :scopeHash,
---   :fence.
+--   :fence; :unlessHeld as 0 or 1.
 -- Result: insertId, the new fence, when it took effect.
 -- Guarantee: S16. Record and audit row change in one atomic statement.
 update {records} r join {audit} a on a.id = :id
@@ -11,4 +11,4 @@ set
   r.response_kind = :kind, r.response_status = :status, r.response_bytes = :bytes, r.response_headers = :headers,
   r.response_body = :body, r.updated_us = {now}, r.sweep_us = r.expires_us
 where r.`key` = :key and r.scope_hash = :scopeHash and r.fence = :fence
-  and r.state <> 'completed' and not (r.state = 'processing' and {live})
+  and r.state <> 'completed' and (:unlessHeld = 0 or r.hold_reason is null) and not (r.state = 'processing' and {live})

@@ -1,6 +1,6 @@
 -- A person keeps everyone away until a person decides again; owner and fence stay, so that an owner thought dead may
 -- still bring its answer.
--- Parameters: :id of the proposal; :reason; :key, :scopeHash, :fence.
+-- Parameters: :id of the proposal; :reason; :key, :scopeHash, :fence; :unlessHeld as 0 or 1.
 -- Result: insertId, the fence, when it took effect.
 -- Guarantee: S16. Record and audit row change in one atomic statement.
 update {records} r join {audit} a on a.id = :id
@@ -8,4 +8,4 @@ set
   a.at_us = {now}, r.fence = last_insert_id(r.fence),
   r.state = 'processing', r.lease_us = 0, r.hold_reason = :reason, r.updated_us = {now}, r.sweep_us = null
 where r.`key` = :key and r.scope_hash = :scopeHash and r.fence = :fence
-  and r.state <> 'completed' and not (r.state = 'processing' and {live})
+  and r.state <> 'completed' and (:unlessHeld = 0 or r.hold_reason is null) and not (r.state = 'processing' and {live})

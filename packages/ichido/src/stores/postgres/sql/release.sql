@@ -1,10 +1,14 @@
--- Marks the attempt as failed: the next one may run, with the same fingerprint.
+-- Marks the attempt as failed: the next one may run, with the same fingerprint. A record on hold waits for a person all
+-- the same: only the lease ends.
 -- Parameters: key, scope hash, owner, fence, notification channel.
--- Rows: one when it holds, none when stale. Guarantee S5. Releasing again is harmless while nobody took the record.
+-- Rows: one when it holds, none when stale. Guarantees S4, S5. Releasing again is harmless while nobody took the record.
 with done as (
   update {prefix}records r set
-    state = 'failed', lease_until = null, hold_reason = null,
-    response_kind = null, response_status = null, response_headers = null, response_body = null,
+    state = case when r.hold_reason is null then 'failed' else r.state end, lease_until = null,
+    response_kind = case when r.hold_reason is not null then r.response_kind end,
+    response_status = case when r.hold_reason is not null then r.response_status end,
+    response_headers = case when r.hold_reason is not null then r.response_headers end,
+    response_body = case when r.hold_reason is not null then r.response_body end,
     updated_at = case when r.state = 'failed' then r.updated_at else clock_timestamp() end
   where r.key = $1::text and r.scope_hash = $2::bytea and r.owner = $3::uuid and r.fence = $4::bigint
     and r.state in ('processing', 'failed')

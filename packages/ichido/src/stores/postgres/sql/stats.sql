@@ -8,8 +8,8 @@ select
   count(*) filter (where unknown),
   coalesce(sum(octet_length(response_body)), 0),
   coalesce(floor(extract(epoch from max(now - expires_at) filter (where expires_at <= now
-    and (state = 'completed' or (steps_started = 0 and not live
-      and hold_reason is null and response_kind is null)))) * 1000), 0)::bigint,
+    and (state = 'completed' or (steps_started = 0 and (state = 'failed'
+      or not (doubt_stays or live or hold_reason is not null or response_kind is not null)))))) * 1000), 0)::bigint,
   coalesce(floor(extract(epoch from max(now - created_at) filter (where unknown)) * 1000), 0)::bigint
 from (
   select r.*, n.now, l.live,
@@ -17,6 +17,6 @@ from (
   from (select clock_timestamp() as now offset 0) n
   cross join {prefix}records r
   cross join lateral (
-    select coalesce(r.lease_until > n.now and r.lease_until <= n.now + interval '60 s', false) as live
+    select coalesce(r.lease_until > n.now and r.lease_until <= n.now + interval '120 s', false) as live
   ) l
 ) s

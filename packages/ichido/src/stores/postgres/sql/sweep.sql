@@ -17,8 +17,10 @@ due as materialized (
   where (select trusted and alone from moment)
     and r.expires_at <= (select now from moment)
     and (r.state = 'completed' or (
-      r.steps_started = 0 and r.hold_reason is null and r.response_kind is null
-      and not coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '60 s', false)
+      r.steps_started = 0 and (r.state = 'failed' or not (
+        r.doubt_stays or r.hold_reason is not null or r.response_kind is not null
+        or coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '120 s', false)
+      ))
     ))
   order by r.expires_at
   limit $1::integer + 1

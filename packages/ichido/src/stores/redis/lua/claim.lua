@@ -2,13 +2,15 @@
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 raw hash, 3 canonical hash, 4 former hash or '', 5 lease in us, 6 retention in us, 7 takeover,
 --          8 identity, fingerprint version and labels as JSON, 9 last tick, 10 tick interval, 11 steady since (us, '' when
---          no tick is known), 12 '1' when that tick was read for this very claim, 13 ms that a key outlives its record
+--          no tick is known), 12 '1' when that tick was read for this very claim, 13 ms that a key outlives its record,
+--          14 '1' when a doubt about it must outlive its retention
 -- Result   a list whose first text holds the outcome and its numbers, spaces between (one text is cheaper than many):
---          {'granted origin fence attempt steps created expires', canonical hash}
+--          {'granted origin fence attempt steps created expires resent', canonical hash}: resent is 1 for an owner that holds
+--          the record already, and is told how it first came by it
 --          {'completed fence attempts created expires now', answer head, body}, {'processing lease-left attempts'},
 --          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, or {'clock'}: past its retention, but
 --          the tick given does not prove that the clock ran evenly
--- Promise  S1 to S4, S6, S9, S10. All values are read before the first write, and nothing after it can fail.
+-- Promise  S1 to S4, S6, S8 to S11. All values are read before the first write, and nothing after it can fail.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local owner, takeover = ARGV[1], ARGV[7]
@@ -16,7 +18,7 @@ local lease, retention, margin = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(
 local function whole(number) return string.format('%.0f', number) end
 
 -- The body is read along: most records that a claim meets are answers, and a second call costs more than its bytes.
-local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'b')
+local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'b', 'a', 'd')
 local state, print, fence = row[1], row[2], row[4]
 
 local function first()
@@ -27,18 +29,23 @@ local function first()
   if state then redis.call('DEL', KEYS[1]) end
   redis.call('HSET', KEYS[1], 's', 'p', 'f', ARGV[2] .. ARGV[3] .. ARGV[4], 'o', owner, 't', mine, 'n', '1',
     'l', whole(now + lease), 'e', expires, 'c', created, 'u', created, 'x', '0', 'i', ARGV[8])
-  redis.call('PEXPIRE', KEYS[1], whole(math.ceil(math.max(retention, lease) / 1000) + margin))
-  return { table.concat({ 'granted new', mine, '1 0', created, expires }, ' '), ARGV[3] }
+  if ARGV[14] == '1' then
+    redis.call('HSET', KEYS[1], 'd', '1')
+  else
+    redis.call('PEXPIRE', KEYS[1], whole(math.ceil(math.max(retention, lease) / 1000) + margin))
+  end
+  return { table.concat({ 'granted new', mine, '1 0', created, expires, '0' }, ' '), ARGV[3] }
 end
 
 if not state then return first() end
 
 local leaseEnd, expires, steps = tonumber(row[6]), tonumber(row[7]), tonumber(row[9])
--- No lease is longer than 60 s: one further ahead was written by a clock that has gone back since.
-local live = state == 'p' and leaseEnd > now and leaseEnd <= now + 60000000
+-- One further ahead than twice the longest lease was written by a clock that has gone back since.
+local live = state == 'p' and leaseEnd > now and leaseEnd <= now + 120000000
 local doubtful = state == 'p' and (row[10] or row[11])
+local stays = row[14] == '1'
 
-if expires <= now and (state == 'c' or (steps == 0 and not doubtful and not live)) then
+if expires <= now and (state == 'c' or (steps == 0 and (state == 'f' or not (stays or doubtful or live)))) then
   local last, gap, steady = tonumber(ARGV[9]), 3 * (tonumber(ARGV[10]) or 0), tonumber(ARGV[11])
   if last and now >= last and now - last <= gap and now - steady >= gap then return first() end
   if ARGV[12] ~= '1' then return { 'clock' } end
@@ -57,23 +64,34 @@ end
 local function grant(origin)
   local attempt, finish = row[5], now + lease
   local write = { 'l', whole(finish), 'u', whole(now) }
-  if origin ~= 'own' then
+  local resent = '1'
+  if origin then
     fence = whole(math.max(tonumber(fence) + 1, now))
     attempt = whole(tonumber(attempt) + 1)
-    write = { 'l', whole(finish), 'u', whole(now), 's', 'p', 'o', owner, 't', fence, 'n', attempt }
+    stays = stays or ARGV[14] == '1'
+    resent = '0'
+    write = { 'l', whole(finish), 'u', whole(now), 's', 'p', 'o', owner, 't', fence, 'n', attempt, 'a', origin }
+    if stays then
+      write[#write + 1] = 'd'
+      write[#write + 1] = '1'
+    end
+  else
+    origin = row[13] or (attempt == '1' and 'new' or 'lapsed')
   end
   redis.call('HSET', KEYS[1], unpack(write))
   -- A record never vanishes under its owner; one with a step or in doubt has no time to live at all.
-  if finish > expires and steps == 0 and not doubtful then
+  if stays then
+    redis.call('PERSIST', KEYS[1])
+  elseif finish > expires and steps == 0 and not doubtful then
     redis.call('PEXPIRE', KEYS[1], whole(math.ceil(lease / 1000) + margin))
   end
-  return { table.concat({ 'granted', origin, fence, attempt, row[9], row[8], row[7] }, ' '), canonical }
+  return { table.concat({ 'granted', origin, fence, attempt, row[9], row[8], row[7], resent }, ' '), canonical }
 end
 
 if state == 'f' then return grant('failed') end
 -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
-if row[3] == owner and (live or not doubtful) then return grant('own') end
+if row[3] == owner and (live or not doubtful) then return grant() end
 if live then return { 'processing ' .. whole(leaseEnd - now) .. ' ' .. row[5] } end
-if doubtful and takeover == 'any' then return grant('suspended') end
+if doubtful and not row[10] and takeover == 'open' then return grant('suspended') end
 if not doubtful and takeover ~= 'none' then return grant('lapsed') end
 return { 'unknown ' .. fence .. ' ' .. row[5], row[11], row[12], row[10] }

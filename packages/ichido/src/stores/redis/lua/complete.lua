@@ -4,7 +4,7 @@
 --          7 '1' when the caller waits for replicas and so needs a write even where nothing changes
 -- Result   1, or 0 when someone else holds the record
 -- Promise  S5, S7. Waiters are told first: they cannot read before the script is over, and telling may fail.
-local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r', 'w')
+local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r', 'w', 'd')
 if row[2] ~= ARGV[1] or row[3] ~= ARGV[2] or row[1] == 'f' then return 0 end
 if row[1] == 'c' then
   if ARGV[7] == '1' then redis.call('HSET', KEYS[1], 's', 'c') end
@@ -16,5 +16,5 @@ local left = math.max(0, math.ceil((tonumber(row[4]) - now) / 1000)) + tonumber(
 if row[8] then redis.pcall('PUBLISH', ARGV[6], '1') end
 redis.call('HSET', KEYS[1], 's', 'c', 'r', ARGV[3], 'b', ARGV[4], 'z', #ARGV[4], 'u', string.format('%.0f', now))
 if row[6] then redis.call('HDEL', KEYS[1], 'h') end
-if row[5] ~= '0' or row[6] or row[7] then redis.call('PEXPIRE', KEYS[1], string.format('%.0f', left)) end
+if row[5] ~= '0' or row[6] or row[7] or row[9] == '1' then redis.call('PEXPIRE', KEYS[1], string.format('%.0f', left)) end
 return 1

@@ -2,12 +2,13 @@
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 lease in us, 4 name of the step, 5 result
 -- Result   1, or 0 when someone else holds the record
--- Promise  S5, S11, S15. The first result stays; a step that was not started counts as started now.
-local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'x', 'n', 'N' .. ARGV[4])
+-- Promise  S5, S11, S15. The first result stays; a step that was not started counts as started now. A
+--          lease that was ended (0) stays ended.
+local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'x', 'n', 'N' .. ARGV[4], 'l')
 if row[1] ~= 'p' or row[2] ~= ARGV[1] or row[3] ~= ARGV[2] then return 0 end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000000 + time[2])
-local write = { 'l', string.format('%.0f', tonumber(now) + tonumber(ARGV[3])), 'u', now }
+local write = { 'l', row[7] == '0' and '0' or string.format('%.0f', tonumber(now) + tonumber(ARGV[3])), 'u', now }
 local place = row[6]
 if not place then
   place = string.format('%.0f', tonumber(row[4]) + 1)

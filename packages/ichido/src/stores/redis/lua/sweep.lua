@@ -3,7 +3,7 @@
 -- ARGV     1 last tick, 2 tick interval, 3 steady since, in us
 -- Result   '1' removed, '0' left alone, '-1' the clock is not trusted
 -- Promise  S10, S11, S12: decided anew under the script, whatever the caller believed.
-local row = redis.call('HMGET', KEYS[1], 's', 'l', 'e', 'x', 'h', 'r')
+local row = redis.call('HMGET', KEYS[1], 's', 'l', 'e', 'x', 'h', 'r', 'd')
 if not row[1] then return '0' end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -12,8 +12,8 @@ if now < last or now - last > gap or now - steady < gap then return '-1' end
 if tonumber(row[3]) > now then return '0' end
 if row[1] ~= 'c' then
   local lease = tonumber(row[2])
-  local live = row[1] == 'p' and lease > now and lease <= now + 60000000
-  local doubtful = row[1] == 'p' and (row[5] or row[6])
+  local live = row[1] == 'p' and lease > now and lease <= now + 120000000
+  local doubtful = row[1] == 'p' and (row[5] or row[6] or row[7] == '1')
   if live or doubtful or row[4] ~= '0' then return '0' end
 end
 redis.call('UNLINK', KEYS[1])

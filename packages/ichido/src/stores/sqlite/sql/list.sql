@@ -1,7 +1,7 @@
 -- One slice of a listing.
 -- Parameters: key and scope hash to start after; key and scope hash to end at (a blob in place of the key ends after
 --   the last); tenant twice; principal twice; operation twice; state twice; 1 for records in doubt alone, now, now plus
---   the longest lease; limit. Null means any.
+--   an absurd lease; limit. Null means any.
 -- Rows: up to `limit`, ordered by key, then by scope hash; without bodies.
 -- Guarantee: one consistent state per slice.
 SELECT

@@ -1,5 +1,5 @@
 -- Sizes of one slice of the table, in the order of its rows.
--- Parameters: now, now, now plus the longest lease, row to start after, rows in the slice.
+-- Parameters: now, now, now plus an absurd lease, row to start after, rows in the slice.
 -- Rows: one; `last_row` is null past the end.
 -- Guarantee: one consistent state per slice. Slices keep a large table from blocking the process that asks.
 SELECT
@@ -16,10 +16,10 @@ FROM (
   SELECT
     row, state, body_bytes, created_us, expires_us,
     lapsed = 0 AND doubtful = 0 AS live,
-    state = 'completed' OR (steps_started = 0 AND doubtful = 0 AND (state = 'failed' OR lapsed)) AS may_expire
+    state = 'completed' OR (steps_started = 0 AND doubtful = 0 AND (state = 'failed' OR (lapsed AND doubt_stays = 0))) AS may_expire
   FROM (
     SELECT
-      rowid AS row, state, created_us, expires_us, steps_started,
+      rowid AS row, state, created_us, expires_us, steps_started, doubt_stays,
       coalesce(length(response_body), 0) + coalesce(length(interim_body), 0) AS body_bytes,
       lease_us <= ? OR lease_us > ? AS lapsed,
       interim_status IS NOT NULL OR hold_reason IS NOT NULL AS doubtful

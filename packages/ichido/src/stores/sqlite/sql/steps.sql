@@ -2,7 +2,7 @@
 -- Parameters: key, scope hash.
 -- Rows: one per step, in the order of their first start.
 -- Guarantee: one consistent state.
-SELECT name, state, attempt, started_us, finished_us, result
+SELECT name, state, attempt, started_us, coalesce(last_started_us, started_us) AS last_started_us, finished_us, result
 FROM ichido_steps
 WHERE key = ? AND scope_hash = ?
 ORDER BY ordinal

@@ -1,0 +1,29 @@
+/** What is known of an outcome that a former attempt left behind, and which words about it are believed. */
+import type { IchidoListener } from "./events.ts";
+import type { ClaimResult } from "./store.ts";
+
+type Granted = Extract<ClaimResult, { outcome: "granted" }>;
+
+/**
+ * The former owner vanished, or left its outcome open. Released, the next attempt would not ask what happened: such a record
+ * is given back by ending the lease alone.
+ */
+export function isInDoubt({ origin }: Pick<Granted, "origin">): boolean {
+  return origin === "lapsed" || origin === "suspended";
+}
+
+/**
+ * What a `verify` of the user's answered. Only the word `absent` lets anything be called again: a word that is none of the
+ * three (a provider's own state, nothing at all) cannot be told from "not visible yet".
+ */
+export function believed<Answer extends { readonly verdict: string }>(
+  answer: Answer,
+  of: string,
+  emit: IchidoListener,
+): Answer | { readonly verdict: "not-visible-yet" } {
+  const word: unknown = (answer as Answer | undefined)?.verdict;
+  if (word === "found" || word === "absent" || word === "not-visible-yet") return answer;
+  const message = `verify of ${of} answered ${JSON.stringify(word) ?? "nothing"}, which is neither found, absent nor not-visible-yet; its outcome stays unknown`;
+  emit({ type: "warning", code: "verdict-unknown", message });
+  return { verdict: "not-visible-yet" };
+}

@@ -1,0 +1,150 @@
+-- What a record remembers of a doubt. Rows that were there before, or that an earlier release writes while a deploy rolls,
+-- count as in doubt: their owners' outcome is found out before anything runs again.
+--
+-- `origin` is how the present owner came by the record, and now stays when its claim is sent again. While `doubt_stays` a
+-- record in `processing` does not expire: what its owner did must be found out first.
+alter table {prefix}records add column doubt_stays boolean not null default true;
+
+-- As `claim` in `0002_create_functions.sql`, which stays for processes that still run an earlier release, but for this:
+-- a claim that is sent again is told how its owner first came by the record; nobody takes a record on hold, and `open` takes
+-- one with an interim answer; a doubt that stays outlives retention; a lease is absurd only beyond twice the longest one;
+-- an expired identity that is used again says whose it is now. Guarantees S1 to S4, S6, S8 to S11.
+create function {prefix}claim_2(
+  keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[],
+  versions integer[], raws bytea[], canonicals bytea[], formers bytea[],
+  owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], stays boolean[],
+  label_sets text[], lock_ms integer
+) returns table (
+  place integer, outcome text, held_fence bigint, attempt integer, held_origin text, steps integer, canonical bytea,
+  created_ms bigint, expires_ms bigint, expires_in_ms bigint, lease_left_ms bigint,
+  held_reason text, kind text, status integer, headers text, body bytea, resent boolean
+) language plpgsql volatile set enable_seqscan = off set jit = off as $claim_2$
+declare
+  r {prefix}records%rowtype;
+  locked boolean;
+  moment timestamptz;
+  live boolean;
+  doubtful boolean;
+  trusted boolean;
+  taken text;
+  former_timeout text := current_setting('lock_timeout');
+begin
+  -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
+  if pg_is_in_recovery() then
+    raise exception 'ichido claims on the primary only' using errcode = 'read_only_sql_transaction';
+  end if;
+  -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
+  -- the caller's.
+  perform set_config('lock_timeout', lock_ms::text, true);
+  for i in 1 .. cardinality(keys) loop
+    locked := false;
+    loop
+      if locked then
+        select * into r from {prefix}records s
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] for no key update;
+      else
+        select * into r from {prefix}records s where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      end if;
+      moment := clock_timestamp();
+      if not found then
+        -- Waits for whoever is inserting the same identity at this moment.
+        insert into {prefix}records as s (
+          key, scope_hash, tenant, principal, operation,
+          fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+          state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at,
+          doubt_stays
+        ) values (
+          keys[i], scope_hashes[i], tenants[i], principals[i], operations[i],
+          versions[i], raws[i], canonicals[i], formers[i],
+          'processing', 'new', owners[i], (extract(epoch from moment) * 1000000)::bigint,
+          (extract(epoch from moment) * 1000000)::bigint, 1, moment + leases_ms[i] * interval '1 ms',
+          label_sets[i]::jsonb, moment, moment, moment + retentions_ms[i] * interval '1 ms',
+          stays[i]
+        ) on conflict do nothing returning s.* into r;
+        taken := 'new';
+        exit when found;
+        locked := true;
+        continue;
+      end if;
+
+      -- A lease further ahead than twice the longest one was set by a clock that has since gone back.
+      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '120 s', false);
+      doubtful := r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null);
+      trusted := false;
+      if r.expires_at <= moment then
+        trusted := coalesce((
+          select moment - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
+            and moment - t.steady_since >= t.interval_ms * interval '3 ms'
+          from {prefix}clock t where t.id = 1), false);
+      end if;
+      taken := case
+        when trusted and (r.state = 'completed' or (r.steps_started = 0
+          and (r.state = 'failed' or not (r.doubt_stays or doubtful or live)))) then 'new'
+        when not (r.fingerprint_raw = raws[i]
+          or r.fingerprint_canonical = canonicals[i]
+          or r.fingerprint_canonical = coalesce(formers[i], canonicals[i])
+          or coalesce(r.fingerprint_former = canonicals[i], false)) then 'mismatch'
+        when r.state = 'completed' then 'completed'
+        when r.state = 'failed' then 'failed'
+        -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
+        when r.owner = owners[i] and (live or not doubtful) then 'resend'
+        when live then 'processing'
+        when r.hold_reason is not null then 'unknown'
+        when doubtful then case when takeovers[i] = 'open' then 'suspended' else 'unknown' end
+        when takeovers[i] = 'none' then 'unknown'
+        else 'lapsed'
+      end;
+      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      if not locked then
+        locked := true;
+        continue;
+      end if;
+
+      if taken = 'resend' then
+        update {prefix}records s
+          set lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      elsif taken = 'new' then
+        r.fence := greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint);
+        update {prefix}records s
+          set tenant = tenants[i], principal = principals[i], operation = operations[i],
+            fingerprint_version = versions[i], fingerprint_raw = raws[i], fingerprint_canonical = canonicals[i],
+            fingerprint_former = formers[i], state = 'processing', origin = 'new', owner = owners[i],
+            fence = r.fence, life = r.fence, attempts = 1, doubt_stays = stays[i],
+            lease_until = moment + leases_ms[i] * interval '1 ms', steps_started = 0, hold_reason = null,
+            response_kind = null, response_status = null, response_headers = null, response_body = null,
+            labels = label_sets[i]::jsonb, watched = false,
+            created_at = moment, updated_at = moment, expires_at = moment + retentions_ms[i] * interval '1 ms'
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      else
+        update {prefix}records s
+          set state = 'processing', origin = taken, owner = owners[i],
+            fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint), attempts = r.attempts + 1,
+            doubt_stays = r.doubt_stays or stays[i], lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
+      end if;
+      exit;
+    end loop;
+
+    place := i;
+    outcome := case when taken in ('mismatch', 'completed', 'processing', 'unknown') then taken else 'granted' end;
+    held_fence := r.fence;
+    attempt := r.attempts;
+    held_origin := r.origin;
+    steps := r.steps_started;
+    canonical := r.fingerprint_canonical;
+    created_ms := floor(extract(epoch from r.created_at) * 1000);
+    expires_ms := floor(extract(epoch from r.expires_at) * 1000);
+    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
+    held_reason := r.hold_reason;
+    kind := r.response_kind;
+    status := r.response_status;
+    headers := r.response_headers;
+    body := r.response_body;
+    resent := taken = 'resend';
+    return next;
+  end loop;
+  perform set_config('lock_timeout', former_timeout, true);
+end
+$claim_2$;

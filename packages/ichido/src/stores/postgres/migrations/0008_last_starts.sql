@@ -1,0 +1,112 @@
+-- A step knows its last start beside its first: a call that was lost may be under way since then. Null where a step was
+-- started before this column was there, or by an earlier release: its first start was its last.
+alter table {prefix}steps add column last_started_at timestamptz;
+
+-- As `step` in `0003_create_step_function.sql`, which stays for processes that still run an earlier release, but for the last
+-- start, which every start moves until the step is finished. Guarantees S5, S11, S15.
+create function {prefix}step_2(
+  of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea,
+  may_be_lost boolean
+) returns boolean language plpgsql volatile set enable_seqscan = off as $step_2$
+declare
+  moment timestamptz := clock_timestamp();
+  held_life bigint;
+  held_attempt integer;
+begin
+  if may_be_lost then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  select r.life, r.attempts into held_life, held_attempt
+  from {prefix}records r
+  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+    and r.state = 'processing' and r.steps_started > 0
+    and r.lease_until between moment + lease_ms * interval '0.5 ms' and moment + lease_ms * interval '2 ms'
+  for share;
+  if not found then
+    update {prefix}records r set
+      lease_until = case when r.lease_until is not null then clock_timestamp() + lease_ms * interval '1 ms' end,
+      steps_started = greatest(r.steps_started, 1),
+      updated_at = clock_timestamp()
+    where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
+      and r.state = 'processing'
+    returning r.life, r.attempts into held_life, held_attempt;
+    if not found then
+      return false;
+    end if;
+    delete from {prefix}steps s where s.key = of_key and s.scope_hash = of_scope and s.life <> held_life;
+  end if;
+  if of_result is not null then
+    update {prefix}steps s set result = of_result, finished_at = moment
+    where s.key = of_key and s.scope_hash = of_scope and s.life = held_life and s.name = of_name and s.finished_at is null;
+    if found then
+      return true;
+    end if;
+  end if;
+  insert into {prefix}steps as s (key, scope_hash, life, name, attempt, result, started_at, last_started_at, finished_at)
+  values (
+    of_key, of_scope, held_life, of_name, held_attempt, of_result, moment, moment,
+    case when of_result is not null then moment end
+  )
+  on conflict (key, scope_hash, life, name) do update set last_started_at = excluded.last_started_at
+  where s.finished_at is null;
+  return true;
+end
+$step_2$;
+
+-- A decision on a record in doubt, with its audit row. A function, because each of its statements sees what was committed
+-- while it waited for the record's row: a step that the former owner finished just then stays, one that it started goes.
+-- Adopt and release bring a new owner and a greater fence: whoever held the record can no longer complete it, nor mistake the
+-- adopted answer for its own. Hold leaves both. After a release, steps without a result did not happen.
+-- Returns the verdict. Guarantees S15, S16.
+create function {prefix}settle(
+  of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text,
+  of_body bytea, of_actor text, of_reason text, channel text, unless_held boolean
+) returns text language plpgsql volatile set enable_seqscan = off as $settle$
+declare
+  r {prefix}records%rowtype;
+  moment timestamptz;
+begin
+  select * into r from {prefix}records s where s.key = of_key and s.scope_hash = of_scope for no key update;
+  if not found then
+    return 'absent';
+  end if;
+  moment := clock_timestamp();
+  if r.fence <> of_fence then
+    return 'stale';
+  elsif r.state = 'completed' then
+    return 'completed';
+  elsif unless_held and r.hold_reason is not null then
+    return 'stale';
+  elsif r.lease_until > moment and r.lease_until <= moment + interval '120 s' then
+    return 'live';
+  end if;
+  if decision = 'hold' then
+    update {prefix}records s
+      set state = 'processing', lease_until = null, hold_reason = of_reason, updated_at = moment
+      where s.key = of_key and s.scope_hash = of_scope;
+  else
+    if decision = 'release' then
+      delete from {prefix}steps s
+        where s.key = of_key and s.scope_hash = of_scope and s.life = r.life and s.finished_at is null;
+      if not exists (
+        select from {prefix}steps s where s.key = of_key and s.scope_hash = of_scope and s.life = r.life
+      ) then
+        r.steps_started := 0;
+      end if;
+    end if;
+    update {prefix}records s
+      set state = case decision when 'adopt' then 'completed' else 'failed' end,
+        owner = gen_random_uuid(), fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
+        lease_until = null, hold_reason = null, steps_started = r.steps_started,
+        response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
+        updated_at = moment
+      where s.key = of_key and s.scope_hash = of_scope;
+  end if;
+  insert into {prefix}audit (key, scope_hash, fence, actor, action, reason, at)
+    values (of_key, of_scope, of_fence, of_actor, decision, of_reason, moment);
+  if r.watched then
+    perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
+  end if;
+  return 'ok';
+end
+$settle$;
