@@ -12,6 +12,7 @@ import { memoryStore } from "../stores/memory/index.ts";
 import type { FakeClock } from "../testing/clock.ts";
 import { IchidoError, RequestBodyError } from "./errors.ts";
 import type { RequestBody } from "./message.ts";
+import type { VerifyAnswer } from "./options.ts";
 import type { Store } from "./store.ts";
 import { profiles } from "./profiles.ts";
 
@@ -576,7 +577,7 @@ describe("a vanished owner", () => {
     return all;
   }
 
-  it("hold answers outcome-unknown, notes the hold, and still takes the late owner's answer", async () => {
+  it("hold answers outcome-unknown, also past the retention, and still takes the late owner's answer", async () => {
     const all = bed({ leaseMs: 1_000, onUnknown: "hold", retentionMs: 4_000 });
     const late = executionOf(await all.ask());
     all.store.break("renew", "fail");
@@ -587,6 +588,76 @@ describe("a vanished owner", () => {
     all.store.mend();
     expect((await answer(late)).kind).toBe("send");
     expect((await all.ask()).kind).not.toBe("reject");
+  });
+
+  it("hold: a duplicate writes nothing, so that a slow owner's release is the last word", async () => {
+    const all = bed({ leaseMs: 1_000, onUnknown: "hold" });
+    const slow = executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    const before = all.store.calls.length;
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
+    await all.clock.advance(1);
+    expect(all.store.calls.slice(before).filter((verb) => verb !== "renew")).toEqual(["claim"]);
+    slow.context.release();
+    await slow.settle({ kind: "threw", error: new Error("declined, nothing done") });
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it.each(["hold", "verify"])("a doubt under %s never ends by retention", async (policy) => {
+    const verify = (): VerifyAnswer => ({ verdict: "not-visible-yet" });
+    const onUnknown = policy === "hold" ? "hold" : { verify };
+    const { ask, clock, ichido } = await vanished({ onUnknown, retentionMs: 4_000, executionMs: 1_500 });
+    for (let passedMs = 0; passedMs < 20_000; passedMs += 500) {
+      expect(problemIn(await ask())).toMatchObject({ code: "outcome-unknown" });
+      await clock.advance(500);
+    }
+    await ichido.sweep();
+    expect(problemIn(await ask())).toMatchObject({ code: "outcome-unknown" });
+  });
+
+  it("under rerun the record of a vanished owner still expires", async () => {
+    const { clock, ichido, store } = await vanished({ onUnknown: "rerun", retentionMs: 4_000, executionMs: 1_500 });
+    await clock.advance(20_000);
+    await ichido.sweep();
+    expect((await store.list({ limit: 1 })).records).toEqual([]);
+  });
+
+  it("S2 a takeover whose reply was lost is verified all the same", async () => {
+    let verifies = 0;
+    const all = bed(
+      {
+        leaseMs: 1_000,
+        onUnknown: {
+          verify: () => {
+            verifies += 1;
+            return { verdict: "found", response: { status: 201, body: { id: 7 } } };
+          },
+        },
+      },
+      ({ nowMs, environment }) => {
+        const base = memoryStore({ nowMs, environment });
+        // A store that repeats a claim by itself, after a lost connection.
+        const claim: Store["claim"] = async (request) => (await base.claim(request), base.claim(request));
+        return { ...base, claim };
+      },
+    );
+    executionOf(await all.ask());
+    all.store.break("renew", "hang");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    expect((await all.ask()).kind).toBe("replay");
+    expect(verifies).toBe(1);
+  });
+
+  it("a verify that answers a word which is none of the three counts as not visible yet, with a warning", async () => {
+    for (const word of ["pending", "not_visible_yet", undefined, null]) {
+      const strange = (word === null ? undefined : { verdict: word }) as never;
+      const { ask, events } = await vanished({ onUnknown: { verify: () => strange } });
+      expect(problemIn(await ask())).toMatchObject({ code: "outcome-unknown", retryable: true });
+      expect(events).toContainEqual(expect.objectContaining({ type: "warning", code: "verdict-unknown" }));
+    }
   });
 
   it("verify found: the answer is stored and replayed without running the handler", async () => {

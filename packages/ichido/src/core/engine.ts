@@ -3,6 +3,7 @@ import { createDecide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
 import { sleep, withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
+import { isInDoubt } from "./doubt.ts";
 import type { IchidoEvent } from "./events.ts";
 import { createExecution, type Grant, type LiveExecution } from "./execution.ts";
 import { createHeartbeat } from "./heartbeat.ts";
@@ -135,6 +136,7 @@ export function createEngine<Native>(
       leaseMs: route.leaseMs,
       retentionMs: route.retentionMs,
       takeover: route.onUnknown === "hold" ? "none" : "lapsed",
+      doubtStays: route.onUnknown !== "rerun",
       ...(ask.labels === undefined ? {} : { labels: ask.labels }),
       ...(waitMs === undefined ? {} : { waitMs }),
     };
@@ -195,7 +197,7 @@ export function createEngine<Native>(
   }
 
   async function begun(ask: Ask<Native>, execution: LiveExecution, grant: Grant): Promise<Ruling> {
-    if (grant.origin === "lapsed") {
+    if (isInDoubt(grant)) {
       const { identity, route } = ask;
       emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt: grant.attempt });
       const { onUnknown } = route;
@@ -213,18 +215,6 @@ export function createEngine<Native>(
     }
     execution.started = true;
     return { kind: "execute", execution };
-  }
-
-  /** Under `hold` a vanished owner is noted at first sight, so that retention does not end the hold by itself. */
-  function noteHold(ask: Ask<Native>, fence: number): void {
-    const decision = { kind: "hold" } as const;
-    const reason = "the owner vanished without an outcome";
-    track(
-      calls.settle({ identity: ask.identity, fence, decision, actor: "ichido", reason }).then(
-        () => undefined,
-        () => undefined,
-      ),
-    );
   }
 
   /** Remembers a completed answer for no longer than its record lives. */
@@ -293,7 +283,6 @@ export function createEngine<Native>(
       case "processing":
         return { kind: "in-flight", leaseLeftMs: result.leaseLeftMs };
       case "unknown":
-        if (result.interim === undefined && result.holdReason === undefined) noteHold(ask, result.fence);
         return { ...result, kind: "unknown" };
       case "mismatch":
         return { kind: "mismatch" };

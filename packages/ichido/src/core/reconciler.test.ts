@@ -183,6 +183,129 @@ describe("the reconciler", () => {
     expect(await tick).toEqual({ ...none, adopted: 1 });
   });
 
+  /** A store that lets a person put the record on hold right before or after the reconciler's own call of a verb. */
+  function heldAround(world: Bed, verb: "claim" | "suspend" | "settle", when: "before" | "after"): Store {
+    let done = false;
+    const person = async (): Promise<void> => {
+      if (done) return;
+      done = true;
+      const { identity, fence } = (await world.store.list({ limit: 1 })).records[0] as StoredRecord;
+      const decision = { kind: "hold" } as const;
+      expect(await world.store.settle({ identity, fence, decision, actor: "dana", reason: "do not run" })).toBe("ok");
+    };
+    const changed = async (...args: readonly unknown[]): Promise<unknown> => {
+      if (when === "before") await person();
+      const result = await (world.store[verb] as (...all: readonly unknown[]) => Promise<unknown>)(...args);
+      if (when === "after") await person();
+      return result;
+    };
+    return new Proxy(world.store, {
+      get: (target, name, receiver) => (name === verb ? changed : Reflect.get(target, name, receiver)),
+    });
+  }
+
+  const interleavings: readonly (readonly [string, Parameters<typeof heldAround>[1], "before" | "after"])[] = [
+    ["between the list and the claim", "claim", "before"],
+    ["between the end of the lease and the decision", "suspend", "after"],
+    ["right before the decision", "settle", "before"],
+  ];
+  const verdicts: readonly VerifyAnswer[] = [found, { verdict: "absent" }, { verdict: "not-visible-yet" }];
+  it.each(interleavings)("S16 a person's hold %s is never overridden", async (_title, verb, when) => {
+    for (const verdict of verdicts) {
+      const world = bed();
+      await open(world);
+      const store = heldAround(world, verb, when);
+      const reruns: unknown[] = [];
+      const report = await createReconciler(store, {
+        operations: { [operation]: { verify: () => verdict, rerun: (each) => reruns.push(each) } },
+        olderThanMs: 0,
+        giveUpAfterMs: 1,
+        environment: world.clock.environment,
+      }).tick();
+      expect(report).toEqual({ ...none, overtaken: 1 });
+      expect(reruns).toEqual([]);
+      const [record] = (await world.store.list({ limit: 1 })).records as [StoredRecord];
+      expect([record.state, record.holdReason]).toEqual(["processing", "do not run"]);
+      expect(await world.store.audit(record.identity)).toMatchObject([{ actor: "dana", action: "hold" }]);
+      expect(problemIn(await world.ask())).toMatchObject({ code: "outcome-unknown" });
+    }
+  });
+
+  it("S16 a person's hold made while verify outlived the reconciler's lease is never overridden", async () => {
+    for (const verdict of verdicts) {
+      const world = bed();
+      await open(world);
+      const verify = async (): Promise<VerifyAnswer> => {
+        const [record] = (await world.store.list({ limit: 1 })).records as [StoredRecord];
+        const { identity, fence } = record;
+        const decision = { kind: "hold" } as const;
+        const hold = { identity, fence, decision, actor: "dana", reason: "do not run" } as const;
+        expect(await world.store.settle(hold), "while it is asked about, the record is somebody's").toBe("live");
+        // The store's clock, alone, passes the lease: a pause of this process, or a clock that jumps.
+        world.clock.stepWall(60_000);
+        expect(await world.store.settle(hold)).toBe("ok");
+        return verdict;
+      };
+      expect(await reconcilerOf(world, verify, { giveUpAfterMs: 1 }).tick()).toEqual({ ...none, overtaken: 1 });
+      const [record] = (await world.store.list({ limit: 1 })).records as [StoredRecord];
+      expect([record.state, record.holdReason]).toEqual(["processing", "do not run"]);
+    }
+  });
+
+  it("S2 a claim of its own whose reply was lost is still a takeover: what happened is asked", async () => {
+    const world = bed({ executionMs: 1_000, onUnknown: { verify: () => ({ verdict: "not-visible-yet" }) } });
+    executionOf(await world.ask());
+    await world.clock.advance(100_000);
+    const claim: Store["claim"] = async (request) => {
+      await world.store.claim(request);
+      return world.store.claim(request);
+    };
+    const store = new Proxy(world.store, {
+      get: (target, name, receiver) => (name === "claim" ? claim : Reflect.get(target, name, receiver)),
+    });
+    let asked = 0;
+    const verify = (): VerifyAnswer => {
+      asked += 1;
+      return found;
+    };
+    const operations = { [operation]: { verify } };
+    const { environment } = world.clock;
+    const report = await createReconciler(store, { operations, olderThanMs: 0, environment }).tick();
+    expect([report, asked]).toEqual([{ ...none, adopted: 1 }, 1]);
+  });
+
+  it("gives up well before a record's own retention would have ended, and after 12 hours by default", async () => {
+    const onUnknown = { verify: (): VerifyAnswer => ({ verdict: "not-visible-yet" }) };
+    for (const [retentionMs, heldByMs] of [
+      [600_000, 450_000],
+      [7 * 86_400_000, 43_200_000],
+    ] as const) {
+      const world = bed({ onUnknown, retentionMs, executionMs: 1_000 });
+      executionOf(await world.ask());
+      await world.clock.advance(60_000);
+      const reconciler = reconcilerOf(world, onUnknown.verify, { everyMs: 60_000 });
+      let held = 0;
+      for (let passedMs = 60_000; passedMs < heldByMs - 120_000; passedMs += 60_000) {
+        held += (await reconciler.tick()).held;
+        await world.clock.advance(60_000);
+      }
+      expect(held, "not before its time").toBe(0);
+      for (let more = 0; more < 4; more += 1) {
+        await world.clock.advance(60_000);
+        held += (await reconciler.tick()).held;
+      }
+      expect(held).toBe(1);
+    }
+  });
+
+  it("a verify that answers a word which is none of the three counts as not visible yet, with a warning", async () => {
+    const world = bed();
+    await open(world);
+    const reconciler = reconcilerOf(world, () => ({ verdict: "pending" }) as never);
+    expect(await reconciler.tick()).toEqual({ ...none, waiting: 1 });
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "warning", code: "verdict-unknown" }));
+  });
+
   it.each([
     [
       "taken by a caller meanwhile",

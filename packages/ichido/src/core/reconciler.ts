@@ -3,10 +3,13 @@
  * back for it. Any number of processes may run one: a record is taken under a fence before anything is asked about it, and
  * nobody waits while it is asked. What it decides goes through `settle`, and so into the audit.
  *
- * Left alone: records on hold, which wait for a person, and operations that it was told nothing about.
+ * Left alone: records on hold, which wait for a person, and operations that it was told nothing about. A hold that a person
+ * makes while a look is under way stands, whenever it comes: the claim does not take the record, and a decision made before
+ * does not take effect on it. While `verify` is under way the person is told that the record is `live`.
  */
 import { withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
+import { believed, isInDoubt } from "./doubt.ts";
 import { fraction, systemEnvironment, type Environment, type Timer } from "./environment.ts";
 import { IchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
@@ -44,7 +47,10 @@ export interface ReconcilerOptions {
    * after this process first saw them. Default 60 000; 0 where `tick` is called by a process that does not stay.
    */
   readonly olderThanMs?: number;
-  /** Counted from first sight; then the record goes on hold for a person to settle. Default 86 400 000. */
+  /**
+   * Counted from first sight; then the record goes on hold for a person to settle. Default 43 200 000 (12 hours), and for a
+   * record with a shorter retention at the latest after three quarters of that.
+   */
   readonly giveUpAfterMs?: number;
   /** Default 10 000. */
   readonly verifyMs?: number;
@@ -81,7 +87,7 @@ export interface Reconciler {
 export const reconcilerDefaults = {
   everyMs: 30_000,
   olderThanMs: 60_000,
-  giveUpAfterMs: 86_400_000,
+  giveUpAfterMs: 43_200_000,
   verifyMs: 10_000,
   batchMax: 50,
 } as const;
@@ -90,6 +96,8 @@ export const reconcilerDefaults = {
 const leaseSpareMs = 10_000;
 /** A record that is not visible yet is asked about after everyMs, then twice that, and so on up to this many times. */
 const backoffFactorMax = 64;
+/** A person must hear of a record while its callers still expect its answer. */
+const retentionPart = 0.75;
 /** Records whose next look is remembered. */
 const rememberedMax = 10_000;
 const actor = "ichido reconciler";
@@ -194,7 +202,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       return "overtaken";
     }
     const claim: Claim = { identity, owner, fence: grant.fence };
-    if (grant.origin !== "lapsed" && grant.origin !== "suspended") {
+    if (!isInDoubt(grant)) {
       // It expired, or was handed back, between the list and the claim: nothing is left to find out.
       await store.release(claim);
       return "overtaken";
@@ -218,7 +226,11 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       const steps = grant.stepsStarted === 0 ? [] : await store.steps(identity);
       const reference = (name: string): string => referenceOf(identity, grant.canonical, name);
       return await withDeadline(environment, verifyMs, async () =>
-        verify({ identity, attempt: grant.attempt, reference, signal: abort.signal, ageMs, steps, labels }),
+        believed(
+          await verify({ identity, attempt: grant.attempt, reference, signal: abort.signal, ageMs, steps, labels }),
+          `operation ${identity.operation}`,
+          warn,
+        ),
       );
     } catch (error) {
       const message = `verify of operation ${identity.operation} failed; the outcome stays unknown until it answers`;
@@ -231,7 +243,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
 
   async function decided(
     operation: ReconciledOperation,
-    { identity, labels }: StoredRecord,
+    { identity, labels, createdAtMs, expiresAtMs }: StoredRecord,
     claim: Claim,
     answer: VerifyAnswer,
     ageMs: number,
@@ -249,6 +261,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
         decision: decisionOf(decision),
         actor,
         reason,
+        unlessHeld: true,
       });
       if (result === "ok") later.delete(id);
       return result === "ok";
@@ -262,18 +275,20 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       await operation.rerun?.({ identity, labels });
       return "released";
     }
-    if (ageMs >= settings.giveUpAfterMs) {
-      const reason = `verify could not tell the outcome within ${settings.giveUpAfterMs} ms`;
+    const patienceMs = Math.min(settings.giveUpAfterMs, (expiresAtMs - createdAtMs) * retentionPart);
+    if (ageMs >= patienceMs) {
+      const reason = `verify could not tell the outcome within ${Math.round(patienceMs)} ms`;
       return (await settle({ kind: "hold" }, reason)) ? "held" : "overtaken";
     }
-    postpone(id, tries + 1);
+    postpone(id, tries + 1, patienceMs - ageMs);
     return "waiting";
   }
 
-  /** Doubling, with full jitter over the upper half, so that processes do not ask in step. */
-  function postpone(id: string, tries: number): void {
+  /** Doubling, with full jitter over the upper half, so that processes do not ask in step; no longer than patience lasts. */
+  function postpone(id: string, tries: number, leftMs: number): void {
     if (later.size >= rememberedMax) return;
-    const delayMs = everyMs * Math.min(2 ** (tries - 1), backoffFactorMax) * (0.5 + fraction(environment) / 2);
+    const pauseMs = everyMs * Math.min(2 ** (tries - 1), backoffFactorMax) * (0.5 + fraction(environment) / 2);
+    const delayMs = Math.min(pauseMs, leftMs);
     later.set(id, { fromMs: environment.monotonicMs() + delayMs, tries });
   }
 

@@ -1,6 +1,7 @@
 /** A former owner vanished and this attempt took its key: what `onUnknown` makes of that. */
 import { answerOf } from "./answer.ts";
 import { withDeadline } from "./deadline.ts";
+import { believed } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { LiveExecution } from "./execution.ts";
@@ -32,7 +33,11 @@ export async function recover(parts: {
   let answer: VerifyAnswer;
   try {
     answer = await withDeadline(parts.environment, parts.verifyMs, async () =>
-      onUnknown.verify({ identity, attempt, reference, signal }),
+      believed(
+        await onUnknown.verify({ identity, attempt, reference, signal }),
+        `operation ${identity.operation}`,
+        emit,
+      ),
     );
   } catch (error) {
     const message = `verify of operation ${identity.operation} failed; the outcome stays unknown until it answers`;

@@ -1,6 +1,7 @@
 /** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
 import { DeadlineExceeded } from "./deadline.ts";
 import { Deadlines } from "./deadlines.ts";
+import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import { isIchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
@@ -13,8 +14,6 @@ import type {
   Fenced,
   FinishStepRequest,
   RenewRequest,
-  SettleRequest,
-  SettleResult,
   Step,
   StepRequest,
   Store,
@@ -47,7 +46,6 @@ export interface StoreCalls {
   startStep(request: StepRequest): Promise<Fenced>;
   finishStep(request: FinishStepRequest): Promise<Fenced>;
   steps(identity: Identity): Promise<readonly Step[]>;
-  settle(request: SettleRequest): Promise<SettleResult>;
   find(identity: Identity): Promise<StoredRecord | undefined>;
   tick(request: TickRequest): Promise<TickResult>;
   sweep(request: SweepRequest): Promise<SweepResult>;
@@ -105,8 +103,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   function giveBackLate({ identity, owner }: ClaimRequest, result: ClaimResult): void {
     if (result.outcome !== "granted") return;
     const claim = { identity, owner, fence: result.fence };
-    // What a vanished owner left open must stay open: released, the next attempt would not ask what happened.
-    const inDoubt = result.origin === "lapsed" || result.origin === "suspended";
+    const inDoubt = isInDoubt(result);
     const giveBack = inDoubt ? () => store.suspend(claim) : () => store.release(claim);
     call(inDoubt ? "suspend" : "release", giveBack).catch(() => undefined);
   }
@@ -151,7 +148,6 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     finishStep: (request) =>
       around("before-step-finish", "after-step-finish", () => call("finishStep", () => store.finishStep(request))),
     steps: (identity) => call("steps", () => store.steps(identity)),
-    settle: (request) => call("settle", () => store.settle(request)),
     find: (identity) => call("find", () => store.find(identity)),
     tick: (request) => call("tick", () => store.tick(request)),
     sweep: (request) => call("sweep", () => store.sweep(request), parts.timeoutMs + request.budgetMs),
