@@ -5,9 +5,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { describeInChromium } from "./chromium.ts";
-import { createSite, ready, shows, type PageKind, type Site } from "./site.ts";
-
-const waitMs = 15_000;
+import { createSite, openPage, ready, shows, type PageKind, type Site } from "./site.ts";
 
 describeInChromium("in a browser, one effect each", (launch) => {
   let site: Site;
@@ -30,13 +28,8 @@ describeInChromium("in a browser, one effect each", (launch) => {
 
   let carts = 0;
   const newCart = (): string => `c${(carts += 1)}`;
-  const open = async (kind: PageKind, cart: string, storage = "tab"): Promise<Page> => {
-    const page = await context.newPage();
-    page.setDefaultTimeout(waitMs);
-    await page.goto(`${site.url}/${kind}-page?cart=${cart}&storage=${storage}`);
-    await ready(kind, page);
-    return page;
-  };
+  const open = (kind: PageKind, cart: string, storage = "tab"): Promise<Page> =>
+    openPage(context, site, kind, { cart, storage });
   const shoot = (page: Page, name: string): Promise<unknown> => page.screenshot({ path: join(shots, `${name}.png`) });
 
   const paid = (kind: PageKind, page: Page): Promise<void> => shows(kind, page, "done");

@@ -109,7 +109,7 @@ describe("results are values", () => {
     const all = await bench();
     all.plan.push((res) => void res.status(402).type("application/problem+json").send('{"code":"card-declined"}'));
     const declined = await pay(all);
-    expect(declined).toMatchObject({ kind: "declined", keyKept: false, problem: { code: "card-declined" }, tries: 1 });
+    expect(declined).toMatchObject({ kind: "declined", keyKept: false, problem: { code: "card-declined" }, tries: 2 });
     const again = await pay(all);
     expect(again.kind).toBe("done");
     expect(again.key).not.toBe(declined.key);

@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { createIchido, type Ichido } from "ichido";
 import { captureBody, idempotency } from "ichido/express";
 import { memoryStore } from "ichido/memory";
@@ -130,4 +130,20 @@ export async function ready(kind: PageKind, page: Page): Promise<void> {
 export async function shows(kind: PageKind, page: Page, outcome: string): Promise<void> {
   const place = kind === "plain" ? "#outcome" : "#status";
   await page.waitForFunction(`document.querySelector("${place}").textContent.includes("${outcome}")`);
+}
+
+/** For one wait in a page on a busy machine. */
+const waitMs = 15_000;
+
+export async function openPage(
+  context: BrowserContext,
+  site: Site,
+  kind: PageKind,
+  asked: Readonly<Record<string, string>>,
+): Promise<Page> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(waitMs);
+  await page.goto(`${site.url}/${kind}-page?${new URLSearchParams(asked).toString()}`);
+  await ready(kind, page);
+  return page;
 }

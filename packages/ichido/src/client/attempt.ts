@@ -28,7 +28,7 @@ interface Kept {
 export interface Sent {
   /** When a request with this key first left, where one did before. */
   readonly sentAtMs?: number | undefined;
-  /** Which send of this key it is. */
+  /** Which send of this key it is; 0: of a key that is kept nowhere and lives as long as one call. */
   readonly sends: number;
 }
 

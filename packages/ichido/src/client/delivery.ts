@@ -1,7 +1,7 @@
 /** Sends one attempt until its outcome is known, or until it must be said that it is not. */
 import type { Attempt, Attempts } from "./attempt.ts";
 import { isOffline, untilOnline, type ClientClock } from "./clock.ts";
-import { expectsJson, isOwn, type IsAnswer } from "./evidence.ts";
+import { expectsJson, isProven, looksOwn, type IsAnswer } from "./evidence.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { isReplay } from "./replay-marker.ts";
 import { isInterim, problemIn, readAnswer, type Answer, type Result, type UnknownReason } from "./result.ts";
@@ -36,6 +36,8 @@ const pollPauseMsMin = 100;
 const freshMs = 60_000;
 /** A gateway in the middle of a deploy is waited out, a login page is not asked for minutes. */
 const unprovenMax = 3;
+/** Refusals of a service without markers: where no other send is known, the second one is taken for what it is. */
+const refusalsMax = 2;
 /** The service says that it did nothing. */
 const nothingDone = [425, 429];
 
@@ -110,12 +112,15 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     else {
       problem = problemIn(answer);
       meaning = meaningOf(answer.status, answer.headers, problem, isInterim(answer));
-      if (isFinal(meaning) && !isOwn(answer, problem, { expectsJson: wantsJson, inDoubt, isAnswer: parts.isAnswer })) {
+      const isOwn =
+        !isFinal(meaning) ||
+        isProven(answer, problem) ||
+        (parts.isAnswer?.(answer) ?? looksOwn(answer, wantsJson, sends === 0 && !inDoubt));
+      if (!isOwn) {
         unproven += 1;
-        // A refusal of the first send leaves nothing open, whoever made it. Anything else may hide an effect.
         inDoubt ||= answer.status < 400 || answer.redirected;
-        if (unproven >= unprovenMax && inDoubt) return unknown("unproven");
-        meaning = unproven < unprovenMax ? "again" : "refused";
+        if (inDoubt && unproven >= unprovenMax) return unknown("unproven");
+        meaning = inDoubt || unproven < refusalsMax ? "again" : "refused";
       } else {
         unproven = 0;
         inDoubt ||= meaning === "pending" || (meaning === "again" && !nothingDone.includes(answer.status));
@@ -145,13 +150,15 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
       continue;
     }
     const isPending = meaning === "pending";
-    failures += isPending ? 0 : 1;
+    // Neither is a failure: a request that runs, and a refusal that is only to be confirmed.
+    const isFree = isPending || (unproven > 0 && !inDoubt);
+    failures += isFree ? 0 : 1;
     if (failures >= retry.tries) return unknown("tries");
     const askedMs = answer && (retryAfterMs(answer.headers, clock.nowMs()) ?? retryAfterIn(problem));
-    const jitteredMs = pauseMs(retry, Math.max(1, isPending ? tries : failures), askedMs, clock.random());
+    const jitteredMs = pauseMs(retry, Math.max(1, isFree ? tries : failures), askedMs, clock.random());
     const waitMs = isPending ? Math.max(pollPauseMsMin, jitteredMs) : jitteredMs;
     if (waitMs >= leftMs()) return unknown("deadline");
-    if (!isPending && !budget.take()) return unknown("budget");
+    if (!isFree && !budget.take()) return unknown("budget");
     tell(waitMs);
     await clock.sleep(waitMs, signal);
   }

@@ -1,7 +1,8 @@
 /**
  * Who made an answer. Between page and service stand gateways, portals and login pages, and what they say must neither
- * end an attempt nor pass for its outcome. A stranger's answer is told by what it lacks: only the service replays, and a
- * refusal that follows a send of unknown outcome is believed only as a replay, since the service would have kept it.
+ * end an attempt nor pass for its outcome. A stranger's answer is told by what it lacks: only the service replays. A
+ * refusal is believed as a replay alone, since an earlier send may have taken effect, also one that nobody saw: browsers
+ * send a request again by themselves when a kept connection breaks under it.
  */
 import { readJson } from "./json-text.ts";
 import { isReplay } from "./replay-marker.ts";
@@ -10,13 +11,6 @@ import type { ProblemDocument } from "./retry-policy.ts";
 
 /** Whether the service itself made this answer; `undefined` leaves it to the client's own rule. */
 export type IsAnswer = (answer: Answer) => boolean | undefined;
-
-export interface Asked {
-  readonly expectsJson: boolean;
-  /** An earlier send under this key may have taken effect. */
-  readonly inDoubt: boolean;
-  readonly isAnswer: IsAnswer | undefined;
-}
 
 const isJson = (type: string | null): boolean => /^application\/([^;]+\+)?json\s*(;|$)/i.test(type ?? "");
 
@@ -37,14 +31,16 @@ function isCut(answer: Answer): boolean {
   return !isWhole && readJson(answer.text()) === undefined;
 }
 
-/** Asked only about answers that would end the attempt. */
-export function isOwn(answer: Answer, problem: ProblemDocument | undefined, asked: Asked): boolean {
-  if (isReplay(answer.headers) || problem?.code === "response-not-stored") return true;
-  const told = asked.isAnswer?.(answer);
-  if (told !== undefined) return told;
+/** Nobody else replays. */
+export function isProven(answer: Answer, problem: ProblemDocument | undefined): boolean {
+  return isReplay(answer.headers) || problem?.code === "response-not-stored";
+}
+
+/** Without proof, by its form. Refusals only where no key outlives the call and no earlier send is known. */
+export function looksOwn(answer: Answer, wantsJson: boolean, believesRefusals: boolean): boolean {
   const { status, redirected } = answer;
   // After a redirect it answers another request, often a GET; one that was not followed says nothing of the effect either.
   if (redirected || (status >= 300 && status < 400)) return false;
-  if ((asked.expectsJson && isPage(answer)) || isCut(answer)) return false;
-  return status < 400 || !asked.inDoubt;
+  if ((wantsJson && isPage(answer)) || isCut(answer)) return false;
+  return status < 400 || believesRefusals;
 }

@@ -53,7 +53,7 @@ export function createFetch(options: FetchOptions = {}): IdempotentFetch {
 
   const passingParts: ClientParts = {
     ...parts,
-    attempts: { ...parts.attempts, markSent: async () => ({ sends: 1 }), settle: async () => true },
+    attempts: { ...parts.attempts, markSent: async () => ({ sends: 0 }), settle: async () => true },
   };
 
   async function send(input: string | URL | Request, init: IdempotentInit = {}): Promise<Response> {

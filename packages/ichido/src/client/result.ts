@@ -30,7 +30,7 @@ export type Result =
       readonly answer: Answer;
       readonly problem?: ProblemDocument | undefined;
     })
-  /** It will not take effect as it was asked for. `keyKept`: the key was not used up by it; put right what is wrong and send again. */
+  /** It will not take effect as it was asked for. `keyKept`: the key was not used up, or nobody proved that it was; put right what is wrong and send again. */
   | (Told & {
       readonly kind: "declined";
       readonly answer: Answer;
