@@ -2,13 +2,16 @@
 import { rolldown } from "rolldown";
 
 /** `entry`: the path of a file, or `code:` and the text of a module. */
-export async function bundleForBrowser(entry: string): Promise<string> {
+export async function bundleForBrowser(
+  entry: string,
+  mode: "production" | "development" = "production",
+): Promise<string> {
   const code = entry.startsWith("code:") ? entry.slice("code:".length) : undefined;
   const bundle = await rolldown({
     input: code === undefined ? entry : "virtual:entry",
     platform: "browser",
     resolve: { conditionNames: ["ichido-source", "browser", "import", "module", "default"] },
-    transform: { define: { "process.env.NODE_ENV": '"production"' } },
+    transform: { define: { "process.env.NODE_ENV": JSON.stringify(mode) } },
     logLevel: "silent",
     plugins: [
       {

@@ -149,7 +149,9 @@ describe("a key in a hidden field", () => {
 
   it("is the field that IdempotencyField renders", async () => {
     const { IdempotencyField } = fromReact(React as never);
-    const html = renderToString(React.createElement(IdempotencyField as never));
+    const html = renderToString(
+      React.createElement(IdempotencyField as never, { defaultValue: randomUUID() } as never),
+    );
     const [, name = "", value = ""] = /name="([^"]+)".*value="([^"]+)"/.exec(html) ?? [];
     const app = await start({ keyField: name });
     const content = new URLSearchParams({ [name]: value, amount: "1" }).toString();

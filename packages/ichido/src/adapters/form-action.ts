@@ -24,6 +24,13 @@ function keyOf(form: FormData, field: string, operation: string): string {
       `${operation}: the form has no field ${JSON.stringify(field)}; render <IdempotencyField /> inside the form`,
     );
   }
+  if (value === "") {
+    throw new IchidoError(
+      "idempotency-key-invalid",
+      `${operation}: the field ${JSON.stringify(field)} is empty: the form was sent before the page's script ran; ` +
+        "give <IdempotencyField defaultValue={…} /> a key that is made for the request",
+    );
+  }
   if (typeof value === "string" && more.length === 0) return value;
   throw new IchidoError(
     "idempotency-key-invalid",

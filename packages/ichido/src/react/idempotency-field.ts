@@ -1,12 +1,17 @@
-/** A form's key, as a hidden field: for forms and server actions, also before any script has run. */
+/** A form's key, as a hidden field: for forms and server actions, one key from the served page through hydration. */
 import { uuidV7 } from "../client/key-source.ts";
 import type { ReactLike } from "./react-like.ts";
 
 export interface IdempotencyFieldProps {
   /** The field's name. Default `idempotencyKey`. */
   readonly name?: string;
-  /** Of an attempt of your own. Default: made with the form, the same over all its submissions. */
+  /** Of an attempt of your own; the field follows it. */
   readonly value?: string;
+  /**
+   * Made by the server for this request, so that the form has a key before any script runs. Never at build time: all
+   * visitors of such a page would share it. Default: none until the script runs, which makes one.
+   */
+  readonly defaultValue?: string;
   /** Whatever changes when the intent is over, such as the state of `useActionState`: the next submission gets a new key. */
   readonly after?: unknown;
 }
@@ -20,16 +25,26 @@ export interface FieldElement {
 
 export function createIdempotencyField(react: ReactLike): (props: IdempotencyFieldProps) => FieldElement {
   return function IdempotencyField(props) {
-    const { name = "idempotencyKey", value, after } = props;
-    const [made, setMade] = react.useState(() => ({ after, key: uuidV7() }));
+    const { name = "idempotencyKey", value, defaultValue, after } = props;
+    // A page may be rendered once for everybody: what is not given for the request is not made there.
+    const isServed = typeof document === "undefined";
+    const [made, setMade] = react.useState(() => ({ after, key: defaultValue ?? (isServed ? undefined : uuidV7()) }));
     if (!Object.is(made.after, after)) setMade({ after, key: uuidV7() });
     const key = value ?? made.key;
+    // In the browser React is told of no value: at hydration it would write its own over the served one, which may be on
+    // its way already. A field that was served with a key keeps it; `key` makes a new, empty field for a new one.
+    const fill = react.useCallback(
+      (field: { value: string } | null) => {
+        if (field !== null && field.value === "") field.value = key ?? "";
+      },
+      [key],
+    );
     return react.createElement("input", {
       type: "hidden",
       name,
       key,
-      defaultValue: key,
-      // The key of the page as the server rendered it may already be on its way: the browser keeps that one.
+      ref: fill,
+      ...(isServed && { defaultValue: key }),
       suppressHydrationWarning: true,
     }) as FieldElement;
   };
