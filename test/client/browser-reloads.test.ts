@@ -1,10 +1,8 @@
 /** Reloads at random moments: before the request leaves, while it runs, while its answer arrives, after it was shown. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fakeClock } from "ichido/testing";
-import { describeInChromium } from "./chromium.ts";
-import { createSite, openPage, ready, shows, type Site } from "./site.ts";
+import { describeOnSite, openPage, ready, shows } from "./site.ts";
 
 const seed = Number(process.env["ICHIDO_SEED"] ?? 20_261_115);
 const cartsEach = 15;
@@ -13,20 +11,11 @@ const reloadsEach = 2;
 const workMsMax = 80;
 const pauseMsMax = 160;
 
-describeInChromium(`in a browser, reloads at random moments (seed ${seed})`, (launch) => {
-  let site: Site;
-  let browser: Browser;
-  beforeAll(async () => {
-    [site, browser] = await Promise.all([createSite(), launch()]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await site?.close();
-  });
-
+describeOnSite(`in a browser, reloads at random moments (seed ${seed})`, (rig) => {
   it.each(["plain", "react"] as const)(
     `%s: ${cartsEach * reloadsEach} of them, one effect and one key for each cart`,
     async (kind) => {
+      const { site, browser } = rig;
       const { environment } = fakeClock({ seed: kind === "plain" ? seed : seed + 1 });
       const upTo = (ms: number): number => ((environment.randomBytes(1)[0] ?? 0) / 256) * ms;
       const context = await browser.newContext();

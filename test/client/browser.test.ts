@@ -1,41 +1,33 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { describeInChromium } from "./chromium.ts";
-import { createSite, openPage, ready, shows, type PageKind, type Site } from "./site.ts";
+import { describeOnSite, openPage, ready, shows, type PageKind } from "./site.ts";
 
-describeInChromium("in a browser, one effect each", (launch) => {
-  let site: Site;
-  let browser: Browser;
+describeOnSite("in a browser, one effect each", (rig) => {
   let context: BrowserContext;
   const shots = process.env["ICHIDO_SCREENSHOTS"] ?? mkdtempSync(join(tmpdir(), "ichido-shots-"));
 
-  beforeAll(async () => {
-    [site, browser] = await Promise.all([createSite(), launch()]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await site?.close();
+  afterAll(() => {
     if (process.env["ICHIDO_SCREENSHOTS"] === undefined) rmSync(shots, { recursive: true, force: true });
   });
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 480, height: 360 } });
+    context = await rig.browser.newContext({ viewport: { width: 480, height: 360 } });
   });
   afterEach(() => context.close());
 
   let carts = 0;
   const newCart = (): string => `c${(carts += 1)}`;
   const open = (kind: PageKind, cart: string, storage = "tab"): Promise<Page> =>
-    openPage(context, site, kind, { cart, storage });
+    openPage(context, rig.site, kind, { cart, storage });
   const shoot = (page: Page, name: string): Promise<unknown> => page.screenshot({ path: join(shots, `${name}.png`) });
 
   const paid = (kind: PageKind, page: Page): Promise<void> => shows(kind, page, "done");
   const oneEffect = (cart: string): void => {
-    expect(site.effects(cart)).toBe(1);
-    expect(site.keys(cart).size).toBe(1);
+    expect(rig.site.effects(cart)).toBe(1);
+    expect(rig.site.keys(cart).size).toBe(1);
   };
 
   for (const kind of ["plain", "react"] as const) {
@@ -57,7 +49,7 @@ describeInChromium("in a browser, one effect each", (launch) => {
       await page.click("#pay");
       await eventually(() => oneEffect(cart));
       // The hook's lock is taken before React renders again, and done stays done.
-      if (kind === "react") expect(site.requests(cart)).toBe(1);
+      if (kind === "react") expect(rig.site.requests(cart)).toBe(1);
     });
 
     it(`${kind}: two tabs at once, and a third that is late`, async () => {
@@ -68,9 +60,9 @@ describeInChromium("in a browser, one effect each", (launch) => {
         await open(kind, cart, "browser"),
       ];
       const [one, other, late] = pages as [Page, Page, Page];
-      const release = site.hold(cart);
+      const release = rig.site.hold(cart);
       await Promise.all([one.click("#pay"), other.click("#pay")]);
-      await eventually(() => expect(site.effects(cart)).toBe(1));
+      await eventually(() => expect(rig.site.effects(cart)).toBe(1));
       release();
       await Promise.all([paid(kind, one), paid(kind, other)]);
       await late.click("#pay");
@@ -81,9 +73,9 @@ describeInChromium("in a browser, one effect each", (launch) => {
     it(`${kind}: a reload in mid-request`, async () => {
       const cart = newCart();
       const page = await open(kind, cart);
-      const release = site.hold(cart);
+      const release = rig.site.hold(cart);
       await page.click("#pay");
-      await eventually(() => expect(site.effects(cart)).toBe(1));
+      await eventually(() => expect(rig.site.effects(cart)).toBe(1));
       await page.reload();
       await ready(kind, page);
       if (kind === "react") {
@@ -105,7 +97,7 @@ describeInChromium("in a browser, one effect each", (launch) => {
         await page.waitForFunction('document.querySelector("#status").textContent === "retrying"');
         await shoot(page, "react-offline");
       }
-      expect(site.effects(cart)).toBe(0);
+      expect(rig.site.effects(cart)).toBe(0);
       await context.setOffline(false);
       await paid(kind, page);
       oneEffect(cart);
@@ -114,9 +106,9 @@ describeInChromium("in a browser, one effect each", (launch) => {
     it(`${kind}: the line goes while the answer is on its way`, async () => {
       const cart = newCart();
       const page = await open(kind, cart);
-      const release = site.hold(cart);
+      const release = rig.site.hold(cart);
       await page.click("#pay");
-      await eventually(() => expect(site.effects(cart)).toBe(1));
+      await eventually(() => expect(rig.site.effects(cart)).toBe(1));
       await context.setOffline(true);
       release();
       await context.setOffline(false);
@@ -128,22 +120,22 @@ describeInChromium("in a browser, one effect each", (launch) => {
   it("react: another amount after an unknown outcome is refused until the person starts over", async () => {
     const cart = newCart();
     const page = await open("react", cart);
-    const release = site.hold(cart);
+    const release = rig.site.hold(cart);
     await page.click("#pay");
-    await eventually(() => expect(site.effects(cart)).toBe(1));
+    await eventually(() => expect(rig.site.effects(cart)).toBe(1));
     await page.reload();
     await page.waitForFunction('document.querySelector("#status").textContent === "unknown"');
     await page.click("#more");
     await page.waitForFunction('document.querySelector("#error").textContent.includes("startOver")');
     await page.click("#pay");
-    expect(site.keys(cart).size).toBe(1);
+    expect(rig.site.keys(cart).size).toBe(1);
     await shoot(page, "react-changed");
     await page.click("#over");
     await page.waitForFunction('document.querySelector("#status").textContent === "idle"');
     release();
     await page.click("#pay");
     await paid("react", page);
-    expect(site.keys(cart).size).toBe(2);
+    expect(rig.site.keys(cart).size).toBe(2);
   });
 
   it("react: done stays done until the person starts over; then it is a new intent", async () => {
@@ -156,8 +148,8 @@ describeInChromium("in a browser, one effect each", (launch) => {
     await page.waitForFunction('document.querySelector("#status").textContent === "idle"');
     await page.click("#pay");
     await paid("react", page);
-    expect(site.effects(cart)).toBe(2);
-    expect(site.keys(cart).size).toBe(2);
+    expect(rig.site.effects(cart)).toBe(2);
+    expect(rig.site.keys(cart).size).toBe(2);
   });
 
   it("react: paid stays paid after a reload, and a press only asks for the answer again", async () => {
@@ -168,7 +160,7 @@ describeInChromium("in a browser, one effect each", (launch) => {
     await page.reload();
     await paid("react", page);
     expect(await page.textContent("#result")).toBe("");
-    expect(site.requests(cart)).toBe(1);
+    expect(rig.site.requests(cart)).toBe(1);
     await page.click("#pay");
     await page.waitForFunction('document.querySelector("#result").textContent === "done replayed"');
     oneEffect(cart);
@@ -177,9 +169,9 @@ describeInChromium("in a browser, one effect each", (launch) => {
   it("react: a payment that ends while its button is not on the screen is paid when it is back", async () => {
     const cart = newCart();
     const page = await open("react", cart);
-    const release = site.hold(cart);
+    const release = rig.site.hold(cart);
     await page.click("#pay");
-    await eventually(() => expect(site.effects(cart)).toBe(1));
+    await eventually(() => expect(rig.site.effects(cart)).toBe(1));
     await page.click("#away");
     const answered = page.waitForResponse((response) => response.request().method() === "POST");
     release();
@@ -195,9 +187,9 @@ describeInChromium("in a browser, one effect each", (launch) => {
   it("react: an amount that is changed in flight is not shown as paid, and is an intent of its own", async () => {
     const cart = newCart();
     const page = await open("react", cart);
-    const release = site.hold(cart);
+    const release = rig.site.hold(cart);
     await page.click("#pay");
-    await eventually(() => expect(site.effects(cart)).toBe(1));
+    await eventually(() => expect(rig.site.effects(cart)).toBe(1));
     await page.click("#more");
     await page.waitForFunction('document.querySelector("#error").textContent.includes("startOver")');
     release();
@@ -206,7 +198,7 @@ describeInChromium("in a browser, one effect each", (launch) => {
     expect(await page.textContent("#seen")).not.toContain("done");
     await page.click("#pay");
     await paid("react", page);
-    expect([site.effects(cart), site.keys(cart).size]).toEqual([2, 2]);
+    expect([rig.site.effects(cart), rig.site.keys(cart).size]).toEqual([2, 2]);
   });
 
   it("react: the field keeps its key over renders and changes it when the intent is over", async () => {

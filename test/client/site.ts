@@ -4,11 +4,13 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 import { createIchido, type Ichido } from "ichido";
 import { captureBody, idempotency } from "ichido/express";
 import { memoryStore } from "ichido/memory";
 import { bundleForBrowser } from "./bundle.ts";
+import { describeInChromium } from "./chromium.ts";
 
 export interface Site {
   readonly url: string;
@@ -146,4 +148,24 @@ export async function openPage(
   await page.goto(`${site.url}/${kind}-page?${new URLSearchParams(asked).toString()}`);
   await ready(kind, page);
   return page;
+}
+
+/** There from the first hook of the suite on. */
+export interface Rig {
+  readonly site: Site;
+  readonly browser: Browser;
+}
+
+export function describeOnSite(title: string, suite: (rig: Rig) => void): void {
+  describeInChromium(title, (launch) => {
+    const rig: { -readonly [Part in keyof Rig]?: Rig[Part] } = {};
+    beforeAll(async () => {
+      [rig.site, rig.browser] = await Promise.all([createSite(), launch()]);
+    }, 60_000);
+    afterAll(async () => {
+      await rig.browser?.close();
+      await rig.site?.close();
+    });
+    suite(rig as Rig);
+  });
 }
