@@ -1,55 +1,16 @@
 /** A consumer answers a delivery once every handler has an outcome, on the three databases. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createIchido } from "ichido";
-import {
-  createConsumer,
-  type ConsumerEvent,
-  type ConsumerHandler,
-  type ConsumerOptions,
-  type Inbox,
-} from "ichido/inbox";
+import { createConsumer, type Inbox } from "ichido/inbox";
 import { createFaultProxy, spawnChild } from "ichido/testing";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { addEffect } from "../effects/sides.ts";
 import { eventually } from "../support/eventually.ts";
 import { uniqueName } from "../support/services.ts";
-import { testBroker, type TestBroker } from "./inbox-broker.ts";
+import { consuming, writes } from "./consumer-bed.ts";
+import { testBroker } from "./inbox-broker.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
 import { dayMs, inboxOn, message, migrated } from "./inbox-messages.ts";
-
-interface Bed extends TestBroker {
-  readonly consumer: ReturnType<typeof createConsumer>;
-  readonly events: ConsumerEvent[];
-  readonly types: () => readonly string[];
-}
-
-async function consuming(
-  inbox: Inbox,
-  handlers: readonly ConsumerHandler<unknown>[],
-  options: Partial<ConsumerOptions<unknown>> & { readonly ackWaitMs?: number } = {},
-): Promise<Bed> {
-  const { ackWaitMs, ...own } = options;
-  const broker = testBroker(ackWaitMs === undefined ? {} : { ackWaitMs });
-  const events: ConsumerEvent[] = [];
-  const consumer = createConsumer({
-    subscription: broker.subscription,
-    inbox,
-    handlers,
-    backoffMs: 1,
-    backoffMsMax: 5,
-    onEvent: (event) => events.push(event),
-    ...own,
-  });
-  await consumer.start();
-  onTestFinished(() => consumer.stop());
-  return { ...broker, consumer, events, types: () => events.map(({ type }) => type) };
-}
-
-const writes = (name: string, topics: readonly string[] = ["*"]): ConsumerHandler<unknown> => ({
-  name,
-  topics,
-  once: (_tx, { handle, message: { id } }) => addEffect(handle, `${name} ${id}`),
-});
 
 forEachDatabase("a consumer", (open) => {
   let inbox: Inbox;
@@ -208,6 +169,45 @@ forEachDatabase("a consumer", (open) => {
     await bed.deliver(one, 2);
     expect(bed.types()).toEqual(["duplicate"]);
     await expect(inbox.dead.discard({ ...decision, actor: "" })).rejects.toThrow(/actor: expected/);
+  });
+
+  test("of two people at once, one who replays and one who discards, the discard stands: its redelivery is a duplicate", async () => {
+    const bed = await consuming(inbox, [{ name: "both", topics: ["*"], once: () => Promise.reject(new Error("no")) }], {
+      attemptsMax: 1,
+      replayMs: 600_000,
+    });
+    const one = message();
+    await bed.deliver(one);
+    await bed.consumer.stop();
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const { runner } = open().side();
+    const slow: typeof runner = {
+      ...runner,
+      run: (fn, options) =>
+        runner.run(
+          (tx, handle) =>
+            fn(tx, {
+              ...handle,
+              async execute(sql, values, more) {
+                if (/delete from \S*inbox_dead/i.test(sql)) {
+                  reached.resolve();
+                  // SQLite has one writer: there the other one comes before this transaction or after it.
+                  if (open().dialect !== "sqlite") await gate.promise;
+                }
+                return handle.execute(sql, values, more);
+              },
+            }),
+          options,
+        ),
+    };
+    const decision = { handler: "both", id: one.id, reason: "decided" };
+    const discarded = inboxOn(slow).dead.discard({ ...decision, actor: "bob" });
+    await reached.promise;
+    await inbox.dead.replay({ ...decision, actor: "ann" });
+    gate.resolve();
+    expect(await discarded).toBe("ok");
+    expect(await inbox.runOnce(one, "both", () => expect.unreachable())).toEqual({ outcome: "duplicate" });
   });
 
   test("dead letters are listed in pages, by handler and by topic", async () => {

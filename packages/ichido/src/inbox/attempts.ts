@@ -6,9 +6,10 @@ import type { EventMessage } from "../brokers/message.ts";
 import { isIchidoError } from "../core/errors.ts";
 import type { ConsumerEvent } from "./consumer.ts";
 import type { DeadReason } from "./dead-letters.ts";
-import type { ConsumerHandler } from "./handlers.ts";
+import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import type { Inbox, InboxParts } from "./inbox.ts";
 import type { InboxResult } from "./run-once.ts";
+import type { Start } from "./starts.ts";
 
 export interface AttemptSettings {
   readonly attemptsMax: number;
@@ -43,6 +44,12 @@ const conflict = {
   error: "the id was processed before with another source, topic, content type or payload: an id belongs to one event",
 } as const;
 
+/** How long to wait for starts that are about to be taken back, before what is left counts as deaths. */
+const lateEndMs = 1_500;
+
+/** Whoever waits for another's outcome asks at least this often: long before that outcome is forgotten. */
+const busyMsMax = 1_000;
+
 /** Full jitter: anything up to the doubled bound, so that many consumers do not come back together. */
 function backoff({ settings, random }: Attempts, failures: number): number {
   return Math.ceil(random() * Math.min(settings.backoffMsMax, settings.backoffMs * 2 ** Math.min(failures - 1, 30)));
@@ -56,12 +63,7 @@ function attempt<Tx>(
 ): Promise<InboxResult> {
   if (handler.once !== undefined)
     return inbox.runOnce(message, handler.name, handler.once as never, { attempt: number });
-  const { onUnknown, leaseMs } = handler;
-  return inbox.run(message, handler.name, handler.run, {
-    attempt: number,
-    ...(onUnknown === undefined ? {} : { onUnknown }),
-    ...(leaseMs === undefined ? {} : { leaseMs }),
-  });
+  return inbox.run(message, handler.name, handler.run, { attempt: number, ...leasedOptions(handler) });
 }
 
 export async function settleMessage<Tx>(
@@ -76,23 +78,23 @@ export async function settleMessage<Tx>(
   let failed = 0;
   let waits = 0;
   let waitingSinceMs: number | undefined;
-  let started = !redelivered;
+  /** Only redeliveries are noted: the first one costs nothing. */
+  let start: Start | undefined;
+  let mayRun = !redelivered;
+  let running = false;
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
   let verdict: { readonly reason: DeadReason; readonly error: unknown } | undefined;
 
-  async function step(): Promise<Settled | "failed" | "waiting"> {
+  async function step(): Promise<Settled | "busy"> {
     if (verdict !== undefined) return bury(verdict);
-    if (!started) {
-      const crashes = await parts.starts.begin(message, name);
-      if (crashes === "duplicate") return crashes;
-      if (crashes === "conflict") return bury(conflict);
-      started = true;
-      if (crashes >= settings.crashesMax) {
-        const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
-        return bury({ reason: "crashed", error });
-      }
+    if (!mayRun) {
+      const refusal = await begin();
+      if (refusal !== undefined) return refusal;
+      mayRun = true;
     }
+    running = true;
     const { outcome, reason } = await attempt(attempts, message, handler, failed + 1);
+    running = false;
     if (outcome === "conflict") return bury(conflict);
     if (outcome !== "busy") return outcome;
     if (reason === "outcome-unknown" && isOverdue()) {
@@ -102,13 +104,41 @@ export async function settleMessage<Tx>(
       });
     }
     emit({ type: "busy", ...about, ...(reason === undefined ? {} : { reason }) });
-    return "waiting";
+    // Nothing ran: a copy that only waits must not look like one that died.
+    await end();
+    return "busy";
   }
 
-  async function bury(decided: NonNullable<typeof verdict>): Promise<Settled> {
+  async function begin(): Promise<Settled | "busy" | undefined> {
+    await end();
+    const begun = await parts.starts.begin(message, name);
+    if (begun === "duplicate") return begun;
+    if (begun === "conflict") return bury(conflict);
+    ({ start } = begun);
+    if (begun.crashes < settings.crashesMax) return undefined;
+    // Whoever only waited, or was cut off from the database, takes its start back in a moment.
+    if (!(await attempts.pause(lateEndMs))) return "handed-back";
+    const crashes = await parts.starts.crashes(begun.start);
+    if (crashes < settings.crashesMax) return undefined;
+    const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
+    return bury({ reason: "crashed", error });
+  }
+
+  async function end(): Promise<void> {
+    const ended = start;
+    start = undefined;
+    mayRun = !redelivered;
+    if (ended !== undefined) await parts.starts.end(ended);
+  }
+
+  async function bury(decided: NonNullable<typeof verdict>): Promise<Settled | "busy"> {
     verdict = decided;
-    const put = await parts.desk.put(message, name, { ...decided, attempts: failed });
+    const put = await parts.putAside(message, handler, { ...decided, attempts: failed });
     if (put === "processed") return "duplicate";
+    if (put === "busy") {
+      emit({ type: "busy", ...about });
+      return "busy";
+    }
     emit({ type: "dead", ...about, reason: decided.reason, error: decided.error });
     return "dead";
   }
@@ -117,11 +147,13 @@ export async function settleMessage<Tx>(
     return waitingSinceMs !== undefined && attempts.nowMs() - waitingSinceMs >= settings.inPlaceMs;
   }
 
-  async function guarded(): Promise<Settled | "failed" | "waiting"> {
+  async function guarded(): Promise<Settled | "busy" | "failed" | "waiting"> {
     try {
       return await step();
     } catch (error) {
-      if (isTransport(error) || verdict !== undefined || !started) {
+      const isRunning = running;
+      running = false;
+      if (isTransport(error) || !isRunning) {
         emit({ type: "unavailable", ...about, error });
         return "waiting";
       }
@@ -135,7 +167,7 @@ export async function settleMessage<Tx>(
   try {
     for (;;) {
       const outcome = await guarded();
-      if (outcome !== "failed" && outcome !== "waiting") {
+      if (outcome !== "failed" && outcome !== "waiting" && outcome !== "busy") {
         if (outcome === "processed") emit({ type: "processed", ...about, attempts: failed + 1 });
         if (outcome === "duplicate") emit({ type: "duplicate", ...about });
         return outcome;
@@ -149,9 +181,10 @@ export async function settleMessage<Tx>(
         if (isOverdue()) return "handed-back";
         waitingSinceMs ??= attempts.nowMs();
       }
-      if (!(await attempts.pause(backoff(attempts, outcome === "failed" ? failed : waits)))) return "handed-back";
+      const pauseMs = backoff(attempts, outcome === "failed" ? failed : waits);
+      if (!(await attempts.pause(outcome === "busy" ? Math.min(busyMsMax, pauseMs) : pauseMs))) return "handed-back";
     }
   } finally {
-    if (redelivered && started) await parts.starts.end(message, name).catch(() => undefined);
+    await end();
   }
 }

@@ -21,6 +21,13 @@ export type DeadReason =
   /** What the broker delivered is no event. `payload` are the bytes as they came. */
   | "unreadable";
 
+/** Why a message is put aside. */
+export interface DeadNews {
+  readonly reason: DeadReason;
+  readonly error: unknown;
+  readonly attempts: number;
+}
+
 export interface InboxDeadLetter {
   readonly handler: string;
   readonly message: EventMessage;
@@ -74,11 +81,7 @@ export interface InboxDeadLetters {
 
 /** What a consumer does with dead letters. */
 export interface DeadLetterDesk {
-  put(
-    message: EventMessage,
-    handler: string,
-    news: { readonly reason: DeadReason; readonly error: unknown; readonly attempts: number },
-  ): Promise<"dead" | "processed">;
+  put(message: EventMessage, handler: string, news: DeadNews): Promise<"dead" | "processed">;
   putUnreadable(raw: Uint8Array, headers: Readonly<Record<string, string>>, error: unknown): Promise<void>;
   replaying(handler: string, limit: number): Promise<readonly InboxDeadLetter[]>;
   remove(message: EventMessage, handler: string): Promise<void>;
@@ -153,12 +156,7 @@ export function createDeadLetters(
     }
   }
 
-  function store(
-    handle: TransactionHandle,
-    key: InboxKey,
-    message: EventMessage,
-    news: { readonly reason: DeadReason; readonly error: unknown; readonly attempts: number },
-  ): Promise<unknown> {
+  function store(handle: TransactionHandle, key: InboxKey, message: EventMessage, news: DeadNews): Promise<unknown> {
     const { payload, ...envelope } = message;
     return statements(handle, "putDead", {
       ...key,
@@ -180,7 +178,7 @@ export function createDeadLetters(
           if (found?.outcome === "duplicate" && !found.dead) return "processed";
         }
         await store(handle, key, message, news);
-        await statements(handle, "removeStart", { handler: key.handler, id: key.id });
+        await statements(handle, "removeStarts", { handler: key.handler, id: key.id });
         return "dead";
       }),
     async putUnreadable(raw, headers, error) {
@@ -254,8 +252,8 @@ export function createDeadLetters(
         for (const row of rows) {
           const print = bytesOf(row, "print");
           removed += (await statements(handle, "removeDead", { handler, id, print })).affected;
-          // A letter that was about to run again must not: its redelivery is a duplicate once more.
-          if (textOf(row, "state") === "replaying") await marked(handle, { handler, id, print });
+          // A letter that was, or meanwhile is, to run again must not: its redelivery is a duplicate once more.
+          await marked(handle, { handler, id, print });
         }
         const [first] = rows;
         if (first === undefined || removed === 0) return "absent" as const;

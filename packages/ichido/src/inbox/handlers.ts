@@ -51,6 +51,11 @@ export function checkHandlers<Tx>(handlers: readonly ConsumerHandler<Tx>[], leas
   }
 }
 
+/** What of a handler its lease is asked for with. */
+export function leasedOptions<Tx>({ onUnknown, leaseMs }: ConsumerHandler<Tx> & LeasedOptions): LeasedOptions {
+  return { ...(onUnknown === undefined ? {} : { onUnknown }), ...(leaseMs === undefined ? {} : { leaseMs }) };
+}
+
 export function isFor(handler: NamedHandler, topic: string): boolean {
   return handler.topics.some((pattern) =>
     pattern.endsWith("*") ? topic.startsWith(pattern.slice(0, -1)) : pattern === topic,

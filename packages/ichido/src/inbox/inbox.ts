@@ -12,11 +12,12 @@ import { IchidoError } from "../core/errors.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../stores/shared/runner-migration.ts";
 import { checkPrefix } from "../stores/shared/table-prefix.ts";
-import { createDeadLetters, type DeadLetterDesk, type InboxDeadLetters } from "./dead-letters.ts";
+import { createDeadLetters, type DeadLetterDesk, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
+import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
-import { runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
+import { putAsideLeased, runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
 import { keyOf, lookUp, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createStarts, type Starts } from "./starts.ts";
@@ -73,6 +74,12 @@ export interface InboxParts {
   readonly desk: DeadLetterDesk;
   readonly starts: Starts;
   readonly leased: boolean;
+  /** Makes it a dead letter of the handler, unless it is processed, or somebody runs it. */
+  putAside(
+    message: EventMessage,
+    handler: ConsumerHandler<never>,
+    news: DeadNews,
+  ): Promise<"dead" | "processed" | "busy">;
 }
 
 const waitMsDefault = 2_000;
@@ -133,9 +140,8 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
     },
     async run(message, handler, fn, { attempt = 1, ...leased } = {}) {
       const key = keyOf(message, handler);
-      const found = await lookUp(once, key);
-      if (found !== undefined) return { outcome: found.outcome };
-      return runLeased(ichido, key, fn, { message, attempt }, { ...leased, retentionMs });
+      const options = { ...leased, retentionMs };
+      return runLeased(ichido, { key, message, options }, fn, { message, attempt }, () => lookUp(once, key));
     },
     sweep: (bounds) => sweepInbox(transactions, statements, retentionMs, bounds),
     stats: () => statsOf(transactions, statements),
@@ -149,6 +155,16 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       await transactions.run((_tx, handle) => requireSchema(handle, schema));
     },
   };
-  parts.set(inbox, { desk, starts: createStarts(transactions, statements), leased: ichido !== undefined });
+  parts.set(inbox, {
+    desk,
+    starts: createStarts(transactions, statements),
+    leased: ichido !== undefined,
+    putAside(message, handler, news) {
+      const put = () => desk.put(message, handler.name, news);
+      if (handler.run === undefined || news.reason === "conflict") return put();
+      const options = { ...leasedOptions(handler), retentionMs };
+      return putAsideLeased(ichido, { key: keyOf(message, handler.name), message, options }, put);
+    },
+  });
   return inbox;
 }

@@ -1,6 +1,7 @@
 /**
  * A handler that calls other services: its effects cannot commit with the message, so it runs under a lease of `ichido`,
- * with steps and references. The inbox's own table is asked first, since it knows of dead letters.
+ * with steps and references. The inbox's own table, which knows of dead letters, is asked under the lease: what was put
+ * aside before the claim is seen, and what is put aside is put aside under the lease as well, so that nobody is at work then.
  */
 import type { EventMessage } from "../brokers/message.ts";
 import type { Context } from "../core/context.ts";
@@ -24,6 +25,13 @@ export interface LeasedOptions {
   readonly leaseMs?: number;
 }
 
+/** Whose lease it is, and how it is asked for. */
+export interface LeasedMessage {
+  readonly key: InboxKey;
+  readonly message: EventMessage;
+  readonly options: LeasedOptions & { readonly retentionMs: number };
+}
+
 const outcomes: Partial<Record<IchidoErrorCode, InboxResult>> = {
   "idempotency-key-reused": { outcome: "conflict" },
   "idempotency-in-flight": { outcome: "busy" },
@@ -34,12 +42,13 @@ const outcomes: Partial<Record<IchidoErrorCode, InboxResult>> = {
 /** Keys of consumers, apart from those of any caller. */
 const scope = { principal: "ichido inbox" };
 
-export async function runLeased(
+class NothingRan extends Error {}
+
+/** `work` says undefined when it is done, or what to answer instead when it had no effect: the lease is given back then. */
+async function underLease(
   ichido: Pick<Ichido, "run"> | undefined,
-  key: InboxKey,
-  handler: LeasedHandler,
-  delivery: LeasedContext,
-  options: LeasedOptions & { readonly retentionMs: number },
+  { key, message, options }: LeasedMessage,
+  work: (context: Context) => Promise<InboxResult | undefined>,
 ): Promise<InboxResult> {
   if (ichido === undefined) {
     throw new IchidoError(
@@ -48,27 +57,31 @@ export async function runLeased(
     );
   }
   let thrown: { readonly error: unknown } | undefined;
+  let instead: InboxResult | undefined;
   try {
     const { replayed } = await ichido.run(
       {
         operation: `inbox.${key.handler}`,
         scope,
-        key: keyOfId(delivery.message.id),
+        key: keyOfId(message.id),
         input: Buffer.from(key.print).toString("hex"),
         ...options,
       },
       async (context) => {
         try {
-          await handler(context, delivery);
+          instead = await work(context);
         } catch (error) {
           thrown = { error };
           throw error;
         }
-        return null;
+        if (instead === undefined) return null;
+        context.release();
+        throw new NothingRan();
       },
     );
     return { outcome: replayed ? "duplicate" : "processed" };
   } catch (error) {
+    if (instead !== undefined) return instead;
     // A handler may use ichido itself: what it threw is never taken for the word of its own lease.
     if (thrown !== undefined && thrown.error === error) throw error;
     const known = isIchidoError(error) ? outcomes[error.code] : undefined;
@@ -76,4 +89,45 @@ export async function runLeased(
     if (isIchidoError(error) && error.retryable) throw unavailable("the store of ichido cannot be used now", error);
     throw error;
   }
+}
+
+export async function runLeased(
+  ichido: Pick<Ichido, "run"> | undefined,
+  leased: LeasedMessage,
+  handler: LeasedHandler,
+  delivery: LeasedContext,
+  look: () => Promise<Pick<InboxResult, "outcome"> | undefined>,
+): Promise<InboxResult> {
+  const result = await underLease(ichido, leased, async (context) => {
+    const found = await look().catch((error: unknown) => {
+      context.release();
+      throw error;
+    });
+    if (found !== undefined) return { outcome: found.outcome };
+    await handler(context, delivery);
+    return undefined;
+  });
+  if (result.outcome !== "busy") return result;
+  const found = await look();
+  return found === undefined ? result : { outcome: found.outcome };
+}
+
+/** Puts a message aside while nobody runs it. `busy`: somebody does. */
+export async function putAsideLeased(
+  ichido: Pick<Ichido, "run"> | undefined,
+  leased: LeasedMessage,
+  put: () => Promise<"dead" | "processed">,
+): Promise<"dead" | "processed" | "busy"> {
+  let done: "dead" | "processed" | undefined;
+  const { outcome, reason } = await underLease(ichido, leased, async (context) => {
+    done = await put().catch((error: unknown) => {
+      context.release();
+      throw error;
+    });
+    return { outcome: "duplicate" };
+  });
+  if (done !== undefined) return done;
+  if (outcome === "duplicate") return "processed";
+  // Nobody runs what is unknown; and a record of other content says nothing about this message.
+  return outcome === "busy" && reason === undefined ? "busy" : put();
 }

@@ -1,21 +1,76 @@
 /**
- * Crashes, counted by what they leave behind: a redelivered message is noted before it runs, and the note is taken back
- * however the attempt ends. Only a process that died in between leaves one. A broker's own count of deliveries would not
- * do: it grows with every restart, hand-back and outage, too.
+ * Crashes, counted by what they leave behind: a redelivered message is noted before it runs, each attempt by a token of its
+ * own, and the note is taken back however the attempt ends. Only a process that died in between leaves one. A broker's own
+ * count of deliveries would not do: it grows with every restart, hand-back and outage, too.
  */
+import { randomUUID } from "node:crypto";
 import type { EventMessage } from "../brokers/message.ts";
-import type { TransactionRunner } from "../core/transaction.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { numberOf } from "../stores/shared/columns.ts";
 import { keyOf, lookUp } from "./run-once.ts";
 import type { Statements } from "./statement.ts";
 
-export interface Starts {
-  /** How many starts never ended, before this one; or what became of the message, where that is known. */
-  begin(message: EventMessage, handler: string): Promise<number | "duplicate" | "conflict">;
-  end(message: EventMessage, handler: string): Promise<void>;
+export interface Start {
+  readonly handler: string;
+  readonly id: string;
+  readonly token: string;
 }
 
+export interface Starts {
+  /** How many earlier starts have not ended; or what became of the message, where that is known. */
+  begin(
+    message: EventMessage,
+    handler: string,
+  ): Promise<{ readonly start: Start; readonly crashes: number } | "duplicate" | "conflict">;
+  /** Counts them again. */
+  crashes(start: Start): Promise<number>;
+  /** The attempt is over. Never rejects: what cannot be written now is written as soon as it can be. */
+  end(start: Start): Promise<void>;
+}
+
+/** How soon a start is taken back once the database can be reached again. */
+const takeBackMs = 500;
+/** How many may wait for that; the oldest one beyond it is left, and looks like a death. */
+const owedMax = 10_000;
+
 export function createStarts(transactions: TransactionRunner<unknown>, statements: Statements): Starts {
+  /** Ended, or never begun as far as this process knows, and not taken back yet. */
+  const owed = new Map<string, Start>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const remove = (handle: TransactionHandle, start: Start): Promise<unknown> =>
+    statements(handle, "removeStart", { ...start });
+
+  async function count(handle: TransactionHandle, start: Start): Promise<number> {
+    const { rows } = await statements(handle, "countStarts", { ...start });
+    return rows[0] === undefined ? 0 : numberOf(rows[0], "starts");
+  }
+
+  function owe(start: Start): void {
+    owed.set(start.token, start);
+    const [oldest] = owed.keys();
+    if (owed.size > owedMax && oldest !== undefined) owed.delete(oldest);
+    takeBackLater();
+  }
+
+  function takeBackLater(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void takeBack();
+    }, takeBackMs).unref();
+  }
+
+  async function takeBack(): Promise<void> {
+    try {
+      for (const start of owed.values()) {
+        await transactions.run((_tx, handle) => remove(handle, start));
+        owed.delete(start.token);
+      }
+    } catch {
+      takeBackLater();
+    }
+  }
+
   return {
     async begin(message, handler) {
       const key = keyOf(message, handler);
@@ -23,15 +78,29 @@ export function createStarts(transactions: TransactionRunner<unknown>, statement
       // Most redeliveries are duplicates: they cost one read.
       const found = await lookUp({ transactions, statements }, key);
       if (found !== undefined) return found.outcome;
-      return transactions.run(async (_tx, handle) => {
-        await statements(handle, "addStart", { handler, id });
-        const { rows } = await statements(handle, "findStart", { handler, id });
-        return rows[0] === undefined ? 0 : numberOf(rows[0], "starts") - 1;
-      });
+      const start = { handler, id, token: randomUUID() };
+      const mine = [...owed.values()].filter((each) => each.handler === handler && each.id === id);
+      try {
+        const crashes = await transactions.run(async (_tx, handle) => {
+          for (const each of mine) await remove(handle, each);
+          await statements(handle, "addStart", { ...start });
+          return count(handle, start);
+        });
+        for (const { token } of mine) owed.delete(token);
+        return { start, crashes };
+      } catch (error) {
+        // It may have been committed although nobody heard of it.
+        owe(start);
+        throw error;
+      }
     },
-    async end(message, handler) {
-      const { id } = keyOf(message, handler);
-      await transactions.run((_tx, handle) => statements(handle, "removeStart", { handler, id }));
+    crashes: (start) => transactions.run((_tx, handle) => count(handle, start)),
+    async end(start) {
+      try {
+        await transactions.run((_tx, handle) => remove(handle, start));
+      } catch {
+        owe(start);
+      }
     },
   };
 }

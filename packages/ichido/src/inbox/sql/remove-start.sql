@@ -1,5 +1,5 @@
 -- An attempt has ended, whatever its outcome.
--- Parameters: :handler, :id.
+-- Parameters: :handler, :id, :token.
 -- Result: nothing to decide by.
--- Guarantee: none.
-delete from {prefix}inbox_starts where handler = :handler and id = :id
+-- Guarantee: other attempts' starts stay.
+delete from {prefix}inbox_starts where handler = :handler and id = :id and token = :token

@@ -1,0 +1,5 @@
+-- A message has become a dead letter: whoever replays it begins to count anew.
+-- Parameters: :handler, :id.
+-- Result: nothing to decide by.
+-- Guarantee: in the transaction of `put-dead`.
+delete from {prefix}inbox_starts where handler = :handler and id = :id
