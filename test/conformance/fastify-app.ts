@@ -39,12 +39,16 @@ const ways: Readonly<Record<string, Way>> = {
   provided: () => undefined,
 };
 
-export async function startFastify(options: HarnessOptions): Promise<RunningApp> {
+export async function startFastify(
+  options: HarnessOptions,
+  server: { readonly http2?: true } = {},
+): Promise<RunningApp> {
   const harness = createHarness<FastifyRequest>(options, (request) => request.headers.authorization);
   const app = fastify({
     bodyLimit: harness.jsonBytesMax,
-    forceCloseConnections: true,
     onProtoPoisoning: "ignore",
+    // The options of an HTTP/2 server make other types of everything; what is tried here is the same.
+    ...(server.http2 === true ? (server as object) : { forceCloseConnections: true }),
   });
   app.addHook("preParsing", async (request, _reply, payload) => {
     if (request.headers["content-encoding"] !== "gzip") return payload;
@@ -98,7 +102,7 @@ export async function startFastify(options: HarnessOptions): Promise<RunningApp>
 }
 
 export const fastifySubject: Pick<AdapterSubject, "start" | "ways" | "skip"> = {
-  start: startFastify,
+  start: (options) => startFastify(options),
   skip: { "M-01 QUERY": "Fastify itself refuses QUERY without a content type" },
   ways: Object.keys(ways).filter((way) => way !== "send" && way !== "provided"),
 };

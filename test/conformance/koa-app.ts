@@ -42,7 +42,7 @@ const ways: Readonly<Record<string, Way>> = {
   provided: () => undefined,
 };
 
-export async function startKoa(options: HarnessOptions): Promise<RunningApp> {
+export async function startKoa(options: HarnessOptions, serverOf = createServer): Promise<RunningApp> {
   const harness = createHarness<Ctx>(options, (ctx) => ctx.get("authorization") || undefined);
   const app = new Koa();
   app.silent = true;
@@ -105,13 +105,13 @@ export async function startKoa(options: HarnessOptions): Promise<RunningApp> {
 
   const listener = app.callback();
   return listening(
-    createServer((request, response) => void listener(request, response)),
+    serverOf((request, response) => void listener(request, response)),
     harness,
   );
 }
 
 export const koaSubject: Pick<AdapterSubject, "start" | "ways" | "parsedBodies"> = {
-  start: startKoa,
+  start: (options) => startKoa(options),
   ways: Object.keys(ways).filter((way) => way !== "send" && way !== "provided"),
   parsedBodies: true,
 };

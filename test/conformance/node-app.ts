@@ -45,7 +45,7 @@ function routeNameOf(path: string): string | undefined {
   return new RegExp(`^${routePrefix}/([^/?]+)(?:/[^/?]+)?(?:\\?|$)`).exec(path)?.[1];
 }
 
-export async function startNode(options: HarnessOptions): Promise<RunningApp> {
+export async function startNode(options: HarnessOptions, serverOf = createServer): Promise<RunningApp> {
   const harness: Harness<IncomingMessage> = createHarness<IncomingMessage>(
     options,
     (request) => request.headers.authorization,
@@ -74,7 +74,7 @@ export async function startNode(options: HarnessOptions): Promise<RunningApp> {
       ),
     ]),
   );
-  const server = createServer((request, response) => {
+  const server = serverOf((request, response) => {
     const { preflight, lines } = corsLines(harness, {
       method: request.method ?? "GET",
       origin: request.headers.origin,
@@ -157,8 +157,8 @@ function fetchAnswer({ status, body, events, way, json }: HarnessAnswer, headers
   return new Response(empty ? null : new Uint8Array(body), { status, headers });
 }
 
-export const nodeSubject: Pick<AdapterSubject, "start" | "ways" | "skip"> = {
-  start: startNode,
+export const nodeSubject: Pick<AdapterSubject, "start" | "ways"> & { readonly skip: Record<string, string> } = {
+  start: (options) => startNode(options),
   ways: Object.keys(nodeWays).filter((way) => way !== "send" && way !== "provided"),
   skip: {
     "E-01": "node:http has no parser in front of the handler that could refuse a body",

@@ -1,33 +1,45 @@
 /** Plain `node:http`: `createServer(idempotent(ichido, options, handler))`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
 import { createNodeGuard, type WireOptions } from "../http/node-guard.ts";
 import { sendAnswer } from "../http/send.ts";
 
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse, idempotency?: Context) => unknown;
+export type NodeHandler<Request = IncomingMessage, Response = ServerResponse> = (
+  request: Request,
+  response: Response,
+  idempotency?: Context,
+) => unknown;
 
 const serverError = { status: 500, headers: [], body: new Uint8Array(0) } as const;
 
 /**
  * The handler gets the context as its third argument where the request is protected. It reads the body from the request
- * as usual. What it throws becomes a 500 for the caller and is thrown on, as `node:http` itself would.
+ * as usual. What it throws becomes a 500 for the caller and is thrown on, as `node:http` itself would. Requests of
+ * `node:http2` are served alike: `idempotent<Http2ServerRequest, Http2ServerResponse>(…)`.
  */
-export function idempotent(
-  ichido: Decider<IncomingMessage>,
-  options: RouteOptions<IncomingMessage>,
-  handler: NodeHandler,
+export function idempotent<
+  Request extends IncomingMessage | Http2ServerRequest = IncomingMessage,
+  Response extends ServerResponse | Http2ServerResponse = ServerResponse,
+>(
+  ichido: Decider<Request>,
+  options: RouteOptions<Request>,
+  handler: NodeHandler<Request, Response>,
   wire: WireOptions = {},
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: Request, response: Response) => Promise<void> {
   const { guard } = createNodeGuard(ichido, options, wire);
-  return async (request, response) => {
+  return async (given, answered) => {
+    // Node's compatibility layer gives both the members that are used here.
+    const request = given as unknown as IncomingMessage;
+    const response = answered as unknown as ServerResponse;
     let context: Context | undefined;
     let verdict: Awaited<ReturnType<typeof guard>>;
     try {
       verdict = await guard({
         request,
         response,
-        native: request,
+        native: given,
         prepare: (execution) => {
           context = execution.context;
         },
@@ -40,7 +52,7 @@ export function idempotent(
     }
     if (verdict !== "run") return;
     try {
-      await handler(request, response, context);
+      await handler(given, answered, context);
     } catch (error) {
       if (!response.headersSent) sendAnswer(response, serverError);
       throw error;

@@ -81,8 +81,9 @@ export function shieldConnection(response: ServerResponse, onClosed: () => void)
 
   const emit = response.emit.bind(response) as (...values: unknown[]) => boolean;
   (response as { emit: unknown }).emit = (...values: unknown[]): boolean => {
-    if (!up || values[0] !== "close") return emit(...values);
-    noteClosed();
+    // On HTTP/2 a stream that the client gave up tells both; nothing was sent yet, so nothing can be finished.
+    if (!up || (values[0] !== "close" && values[0] !== "finish")) return emit(...values);
+    if (values[0] === "close") noteClosed();
     return false;
   };
 

@@ -5,6 +5,7 @@ import { IchidoError } from "../core/errors.ts";
 import type { NeutralRequest, NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions, ResolvedRoute } from "../core/options.ts";
 import { bodyLimitsOf, positive, type BodyOptions } from "./body-limits.ts";
+import { isClosed } from "./http2.ts";
 import { neutralRequest, type NodeRequest } from "./node-request.ts";
 import { captureResponse, quietMsDefault } from "./node-response.ts";
 import { capturedBytes } from "./request-bytes.ts";
@@ -61,7 +62,7 @@ function noteClaim(request: NodeRequest, operation: string): void {
 function letGoAfter(request: NodeRequest, response: ServerResponse): void {
   const capture = capturedBytes(request);
   if (capture?.letGo === undefined) return;
-  if (response.closed) capture.letGo();
+  if (isClosed(response)) capture.letGo();
   else response.once("close", () => capture.letGo?.());
 }
 

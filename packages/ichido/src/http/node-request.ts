@@ -4,6 +4,7 @@ import { RequestBodyError } from "../core/errors.ts";
 import type { NeutralRequest, RequestBody } from "../core/message.ts";
 import { notInFull, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
+import { endsWithHead, isAborted, isHttp2 } from "./http2.ts";
 import { captureBytes, capturedBytes } from "./request-bytes.ts";
 
 /** Frameworks on Node add these to the message. */
@@ -20,6 +21,7 @@ function linesOf(request: IncomingMessage, name: string): readonly string[] {
 }
 
 function hasContent(request: IncomingMessage): boolean {
+  if (isHttp2(request)) return !endsWithHead(request);
   if (request.headers["transfer-encoding"] === undefined) return Number(request.headers["content-length"] ?? 0) > 0;
   // Chunked framing of nothing at all: empty is absent.
   return request.readableDidRead || !request.readableEnded;
@@ -51,6 +53,7 @@ async function bodyOf(request: NodeRequest, limits: BodyLimits): Promise<Request
   if (!hasContent(request)) return { kind: "none" };
   if (!request.complete && request.destroyed) throw notInFull();
   const capture = capturedBytes(request) ?? captureBytes(request, limits);
+  if (capture === undefined && isAborted(request)) throw notInFull();
   if (capture === undefined) return parsedBody(request);
   const body = await capture.all();
   if (body.kind !== "bytes") return body;

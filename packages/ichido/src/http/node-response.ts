@@ -8,6 +8,7 @@ import type { Execution, HandlerOutcome, Settled } from "../core/decision.ts";
 import type { AnswerHead, NeutralResponse } from "../core/message.ts";
 import { AnswerBuffer } from "./answer-buffer.ts";
 import { writeHeadLines } from "./header-lines.ts";
+import { dropConnectionLines, isHttp2 } from "./http2.ts";
 import { ResponseHold } from "./response-hold.ts";
 import { hasContent } from "./send.ts";
 import {
@@ -65,12 +66,14 @@ class ResponseCapture {
     if (this.#head !== undefined) throw headersSent();
     const [given, reason, headers] = values;
     const status = checkStatus(given);
-    if (typeof reason === "string") response.statusMessage = reason;
+    const isReasoned = !isHttp2(this.#request);
+    if (isReasoned && typeof reason === "string") response.statusMessage = reason;
     const lines = writeHeadLines(typeof reason === "string" ? headers : (headers ?? reason));
     // What is named here replaces what was set before, but may itself be named several times.
     for (const [name] of lines) if (response.hasHeader(name)) response.removeHeader(name);
     for (const [name, value] of lines) response.appendHeader(name, value as string);
-    checkReason(response.statusMessage);
+    if (isReasoned) checkReason(response.statusMessage);
+    else dropConnectionLines(response);
     response.statusCode = status;
     this.#head = this.#hold.closeHead();
     this.#watchQuiet();

@@ -1,6 +1,7 @@
 /** Watches a request arrive, beside whoever reads it, and pulls it in where nobody does. */
 import type { IncomingMessage } from "node:http";
 import { notInFull, tooLarge } from "./body-limits.ts";
+import { isAborted } from "./http2.ts";
 import type { UploadDetour } from "./upload-detour.ts";
 
 /** How long a client may take to send the body; Node's own `requestTimeout` is the same. */
@@ -73,7 +74,7 @@ export function watchArrival(request: IncomingMessage, parts: ArrivalParts): Arr
       state = "too-large";
       parts.drop();
     } else if (bytes === null) {
-      state = "complete";
+      state = isAborted(request) ? "cut" : "complete";
     } else {
       parts.note(bytes);
     }
@@ -82,7 +83,8 @@ export function watchArrival(request: IncomingMessage, parts: ArrivalParts): Arr
 
   const early = buffered(request);
   if (early !== undefined) note(early);
-  if (request.complete) note(null);
+  if (isAborted(request)) state = "cut";
+  else if (request.complete) note(null);
   const push = request.push.bind(request);
   const detour = parts.detour?.(push);
   request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
@@ -127,7 +129,7 @@ export function watchArrival(request: IncomingMessage, parts: ArrivalParts): Arr
   async function complete(): Promise<void> {
     const declared = Number(request.headers["content-length"] ?? 0);
     if (state === "arriving" && declared > bytesMax) state = "too-large";
-    if (state === "arriving" && request.destroyed) state = "cut";
+    if (state === "arriving" && (request.destroyed || isAborted(request))) state = "cut";
     if (state === "arriving") await arrive();
     if (state === "too-large") throw tooLarge(bytesMax);
     if (state !== "complete") throw notInFull();

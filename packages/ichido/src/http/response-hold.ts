@@ -15,10 +15,11 @@ import {
   snapshotHeaders,
   type HeaderSnapshot,
 } from "./header-lines.ts";
+import { closeHttp2Head, isHttp2 } from "./http2.ts";
 import { hasContent, outletOf, sendAnswer, type Outlet } from "./send.ts";
 
 /** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
-type Internals = ServerResponse & { _header: string | null; _trailer: string };
+type Internals = ServerResponse & { _header: string | null; _trailer?: string };
 
 export class ResponseHold {
   /** The methods as the outer layers left them. */
@@ -27,6 +28,7 @@ export class ResponseHold {
   readonly #response: Internals;
   readonly #baseline: HeaderSnapshot;
   readonly #shield: ConnectionShield;
+  #openHead: () => void = () => undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, onClosed: () => void) {
     this.#request = request;
@@ -49,7 +51,14 @@ export class ResponseHold {
   closeHead(): AnswerHead {
     const response = this.#response;
     const head = { status: response.statusCode, headers: headerLinesBeyond(response, this.#baseline) };
-    response._header = "held";
+    if (isHttp2(this.#request)) {
+      this.#openHead = closeHttp2Head(response);
+    } else {
+      response._header = "held";
+      this.#openHead = () => {
+        response._header = null;
+      };
+    }
     return head;
   }
 
@@ -60,6 +69,8 @@ export class ResponseHold {
 
   /** Somebody may ask for the end of the connection; it waits until the answer has left or cannot leave any more. */
   keepConnection(): void {
+    // On HTTP/2 a request ends its own stream and nobody else's connection.
+    if (isHttp2(this.#request)) return;
     const release = deferDestroy(this.#request);
     let isKept = true;
     const once = (): void => {
@@ -72,7 +83,7 @@ export class ResponseHold {
 
   /** From here on the response is Node's again; the head is written anew by the real methods. */
   #lift(): void {
-    this.#response._header = null;
+    this.#openHead();
     this.#shield.lift();
     Reflect.deleteProperty(this.#response, "writableEnded");
   }
@@ -82,8 +93,8 @@ export class ResponseHold {
       const response = this.#response;
       replaceHeaders(response, addHeaders);
       // Trailers need chunked framing; so does whoever chose it.
-      const isFramed =
-        response.hasHeader("transfer-encoding") || response.hasHeader("trailer") || response._trailer !== "";
+      const hasTrailer = response.hasHeader("trailer") || (response._trailer ?? "") !== "";
+      const isFramed = response.hasHeader("transfer-encoding") || hasTrailer;
       const content = hasContent(response, head.status);
       if (content && !isFramed) setContentLength(response, body.length);
       this.outer.writeHead(head.status);

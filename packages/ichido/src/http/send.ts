@@ -5,6 +5,7 @@ import type { NeutralResponse } from "../core/message.ts";
 import { problemOf, problemResponse } from "../core/problem.ts";
 import { isSendableHeader } from "../core/recorder.ts";
 import { replaceHeaders, setContentLength } from "./header-lines.ts";
+import { isHttp2 } from "./http2.ts";
 
 /** The methods by which an answer leaves, as they were when this was made: a capture keeps those that it wraps. */
 export interface Outlet {
@@ -16,12 +17,26 @@ export interface Outlet {
 }
 
 export function outletOf(response: ServerResponse): Outlet {
+  const write = response.write.bind(response) as Outlet["write"];
+  const end = response.end.bind(response) as Outlet["end"];
   return {
-    write: response.write.bind(response) as Outlet["write"],
-    end: response.end.bind(response) as Outlet["end"],
+    write,
+    end: isHttp2(response.req) ? endByWrite(write, end) : end,
     writeHead: response.writeHead.bind(response) as Outlet["writeHead"],
     flushHeaders: response.flushHeaders.bind(response),
     destroy: response.destroy.bind(response) as Outlet["destroy"],
+  };
+}
+
+/** Node's `end` of HTTP/2 calls the response's `write`, which may be a capture's by then. */
+function endByWrite(write: Outlet["write"], end: Outlet["end"]): Outlet["end"] {
+  return (...values) => {
+    const [chunk] = values;
+    if (chunk === undefined || chunk === null || typeof chunk === "function") return end(...values);
+    const [encoding] = values.slice(1).filter((value) => typeof value === "string");
+    const callbacks = values.filter((value) => typeof value === "function");
+    write(chunk, ...(encoding === undefined ? [] : [encoding]));
+    return end(...callbacks);
   };
 }
 
@@ -50,7 +65,7 @@ export function sendAnswer(response: ServerResponse, answer: NeutralResponse, ou
   replaceHeaders(response, headers);
   const content = hasContent(response, status);
   if (content) setContentLength(response, body.length);
-  response.statusMessage = "";
+  if (!isHttp2(response.req)) response.statusMessage = "";
   outlet.writeHead(status);
   outlet.end(content ? body : undefined);
 }
