@@ -139,7 +139,9 @@ function suite(make: () => Promise<Bench>, wraps: Readonly<Record<string, Wrap>>
   beforeAll(async () => {
     bench = await make();
     const side = bench.side();
-    await side.runner.run((_tx, handle) => handle.execute(`CREATE TABLE jobs ${types[handle.dialect]}`, []));
+    await side.runner.run((_tx, handle) => handle.execute(`CREATE TABLE jobs ${types[handle.dialect]}`, []), {
+      changesSchema: true,
+    });
     await side.close();
   });
   afterAll(() => bench?.close());

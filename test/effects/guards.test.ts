@@ -26,12 +26,14 @@ function suite(make: () => Promise<Bench>): void {
     bench = await make();
     side = bench.side();
     other = bench.side();
-    await within(async (handle) => {
-      await handle.execute(
-        "CREATE TABLE payments (id varchar(40) PRIMARY KEY, state varchar(20), version integer, amount integer, note varchar(40), UNIQUE (note))",
-        [],
-      );
-    });
+    await side.runner.run(
+      (_tx, handle) =>
+        handle.execute(
+          "CREATE TABLE payments (id varchar(40) PRIMARY KEY, state varchar(20), version integer, amount integer, note varchar(40), UNIQUE (note))",
+          [],
+        ),
+      { changesSchema: true },
+    );
   });
   afterAll(async () => {
     await side?.close();

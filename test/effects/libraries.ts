@@ -32,13 +32,14 @@ import { drizzle as drizzlePg } from "drizzle-orm/node-postgres";
 import { drizzle as drizzlePostgresJs } from "drizzle-orm/postgres-js";
 import knex from "knex";
 import type { SqliteDialectConfig } from "kysely";
-import { CamelCasePlugin, Kysely, MysqlDialect, PostgresDialect, SqliteDialect } from "kysely";
+import { CamelCasePlugin, Kysely, MysqlDialect, PostgresDialect, sql as kyselySql, SqliteDialect } from "kysely";
 import mariadb from "mariadb";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import postgres from "postgres";
 import { Sequelize } from "sequelize";
+import type { Transaction } from "sequelize";
 import { DataSource } from "typeorm";
 
 // Written without types of its own.
@@ -50,6 +51,8 @@ export interface Wrapped {
   readonly runner: TransactionRunner<unknown>;
   /** A handle on something that is not in a transaction. Absent where the type alone refuses it. */
   readonly outside?: () => Promise<TransactionHandle>;
+  /** A statement of the user's own, in what the library calls a transaction or, without one, by itself. On MariaDB. */
+  readonly say?: (tx: unknown, text: string) => Promise<unknown>;
   close(): Promise<unknown>;
 }
 
@@ -139,6 +142,7 @@ export const onMariadb: Record<string, Wrap> = {
     const pool = createPool({ uri: url, connectionLimit: 2 });
     return {
       runner: mysql2Transactions(pool),
+      say: (tx, text) => ((tx ?? pool) as { query(sql: string): Promise<unknown> }).query(text),
       async outside() {
         const connection = await pool.getConnection();
         connection.release();
@@ -151,6 +155,7 @@ export const onMariadb: Record<string, Wrap> = {
     const pool = mariadb.createPool(`${url.replace(/^mysql:/, "mariadb:")}?connectionLimit=2`);
     return {
       runner: mariadbTransactions(pool),
+      say: (tx, text) => ((tx ?? pool) as { query(sql: string): Promise<unknown> }).query(text),
       async outside() {
         const connection = await pool.getConnection();
         await connection.release();
@@ -164,29 +169,45 @@ export const onMariadb: Record<string, Wrap> = {
     const db = new Kysely({ dialect: new MysqlDialect({ pool }) });
     return {
       runner: kyselyTransactions(db, "mysql"),
+      say: (tx, text) => kyselySql.raw(text).execute((tx ?? db) as Kysely<unknown>),
       outside: async () => fromKysely(db, "mysql"),
       close: () => db.destroy(),
     };
   },
   async drizzle(url) {
     const pool = createPool({ uri: url, connectionLimit: 2 });
-    return { runner: drizzleTransactions(drizzleMysql(pool), drizzleSql, "mysql"), close: () => pool.end() };
+    const db = drizzleMysql(pool);
+    return {
+      runner: drizzleTransactions(db, drizzleSql, "mysql"),
+      say: (tx, text) => ((tx ?? db) as typeof db).execute(drizzleSql.raw(text)),
+      close: () => pool.end(),
+    };
   },
   async knex(url) {
     const db = knex({ client: "mysql2", connection: url, pool: { min: 0, max: 2 } });
-    return { runner: knexTransactions(db), outside: async () => fromKnex(db), close: () => db.destroy() };
+    return {
+      runner: knexTransactions(db),
+      say: async (tx, text) => ((tx ?? db) as typeof db).raw(text),
+      outside: async () => fromKnex(db),
+      close: () => db.destroy(),
+    };
   },
   async typeorm(url) {
     const source = await new DataSource({ type: "mariadb", url, extra: { connectionLimit: 2 } }).initialize();
     return {
       runner: typeormTransactions(source),
+      say: (tx, text) => ((tx ?? source.manager) as typeof source.manager).query(text),
       outside: async () => fromTypeorm(source.manager),
       close: () => source.destroy(),
     };
   },
   async sequelize(url) {
     const db = new Sequelize(url, { dialect: "mysql", logging: false, pool: { max: 2 } });
-    return { runner: sequelizeTransactions(db), close: () => db.close() };
+    return {
+      runner: sequelizeTransactions(db),
+      say: (tx, text) => db.query(text, tx === undefined ? {} : { transaction: tx as Transaction }),
+      close: () => db.close(),
+    };
   },
 };
 

@@ -22,11 +22,13 @@ describeWith("mariadb", "texts on MariaDB", () => {
   beforeAll(async () => {
     bench = await mariadbBench();
     const side = bench.side();
-    await side.runner.run((_tx, handle) =>
-      handle.execute(
-        "CREATE TABLE orders (id varchar(80) PRIMARY KEY, c varchar(60) CHARACTER SET utf8mb4, approved int)",
-        [],
-      ),
+    await side.runner.run(
+      (_tx, handle) =>
+        handle.execute(
+          "CREATE TABLE orders (id varchar(80) PRIMARY KEY, c varchar(60) CHARACTER SET utf8mb4, approved int)",
+          [],
+        ),
+      { changesSchema: true },
     );
     await createOutbox({ transactions: side.runner, source: "/shop", topics: {} }).migrate();
     await side.close();

@@ -51,6 +51,8 @@ export interface RunOptions {
    * message with BEGIN where the driver can do that.
    */
   readonly opensByHandle?: boolean;
+  /** The function creates tables. MySQL ends the transaction with each, which elsewhere would be a fault. */
+  readonly changesSchema?: boolean;
 }
 
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */

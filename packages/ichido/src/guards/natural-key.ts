@@ -2,6 +2,7 @@
  * Creation that can be repeated: by an id that the client chose, or by a natural key such as (tenant, invoice number).
  * The insert comes first and the database's own unique key decides; whoever finds the row there compares its content.
  */
+import { duplicateEntry, hasNumber } from "../drivers/mysql-errors.ts";
 import { locking, requireSome, statementOn, type Columns, type GuardExecutor, type Statement } from "./statement.ts";
 
 export type CreateResult =
@@ -62,24 +63,13 @@ async function inserted(on: GuardExecutor, table: string, key: Columns, row: Col
     return true;
   } catch (error) {
     const look = statementOn(on);
-    const found = isDuplicate(error)
+    const found = hasNumber(error, duplicateEntry)
       ? await look.look(`SELECT 1 AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`)
       : undefined;
     // A duplicate of another unique key is the caller's business.
     if (found === undefined) throw error;
     return false;
   }
-}
-
-const duplicateEntry = 1062;
-
-/** Looks through what ORMs wrap around the driver's error. */
-function isDuplicate(error: unknown): boolean {
-  const { errno, cause, original, driverError } = Object(error) as Readonly<Record<string, unknown>>;
-  return (
-    errno === duplicateEntry ||
-    [cause, original, driverError].some((inner) => inner !== undefined && isDuplicate(inner))
-  );
 }
 
 /** By the database, which knows its types; null equals null. */

@@ -50,11 +50,12 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
 ): TransactionRunner<Tx> {
   return {
     dialect,
-    run: (fn) =>
+    run: (fn, options) =>
       aroundLibrary(
         (body) => db.transaction(body),
         (tx) => fromDrizzle(tx, sql, dialect),
         fn,
+        options,
       ),
   };
 }

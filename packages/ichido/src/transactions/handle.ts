@@ -1,9 +1,11 @@
 /** What every handle shares: it proves that it stands inside a transaction, and a lost connection poisons it. */
 import { IchidoError } from "../core/errors.ts";
 import { columnOf } from "../drivers/row.ts";
+import { end, requireWhole, watch } from "./whole.ts";
 import {
   CommitFailed,
   type ExecuteOptions,
+  type RunOptions,
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
@@ -17,7 +19,10 @@ export interface HandleParts {
     options?: ExecuteOptions,
   ) => TransactionResult | Promise<TransactionResult>;
   readonly writesAlone?: boolean | undefined;
-  /** Whether the connection stands inside a transaction. Absent or undefined: asked of the server, once per handle. */
+  /**
+   * Whether the connection stands inside a transaction. Absent or undefined: asked of the server, before every statement
+   * where it may end a transaction without being told to, once where not.
+   */
   readonly inside?: () => boolean | undefined;
 }
 
@@ -88,14 +93,38 @@ function isConstraint(error: unknown, depth = 0): boolean {
 export interface CheckedHandle extends TransactionHandle {
   /** Throws or rejects where it does not. */
   check(): Promise<void> | undefined;
+  /** From now on the server is not asked: whoever opened the transaction watches over it. */
+  trust(): void;
+  /** As it is: neither checked before nor remembered when it fails. */
+  say(sql: string): Promise<unknown>;
+}
+
+/** Of what the `from…` functions give, whose public type is the plain one. */
+function checked(handle: TransactionHandle): CheckedHandle {
+  return handle as CheckedHandle;
+}
+
+/** For runners that send BEGIN themselves. */
+export function trusted(handle: TransactionHandle): TransactionHandle {
+  checked(handle).trust();
+  return handle;
 }
 
 export function handleOf(parts: HandleParts): CheckedHandle {
-  let checked: Promise<void> | undefined;
+  let asked: Promise<void> | undefined;
+  let isTrusted = false;
   let poison: unknown;
 
-  async function check(): Promise<void> {
+  async function check(before?: Promise<void>): Promise<void> {
+    // One at a time: a savepoint that is released takes those with it that were set after it.
+    await before?.catch(() => undefined);
     if (!(await probe(parts))) throw outside();
+  }
+
+  /** PostgreSQL refuses everything after an error by itself. */
+  function ask(): Promise<void> {
+    if (asked === undefined || parts.dialect !== "postgres") asked = check(asked);
+    return asked;
   }
 
   /** At once where the client itself can tell, and then every time: the transaction may have ended since. */
@@ -103,16 +132,20 @@ export function handleOf(parts: HandleParts): CheckedHandle {
     if (poison !== undefined) throw poison;
     const inside = parts.inside?.();
     if (inside === false) throw outside();
-    return inside === undefined ? (checked ??= check()) : undefined;
+    return inside === undefined && !isTrusted ? ask() : undefined;
   }
 
   return {
     dialect: parts.dialect,
     writesAlone: parts.writesAlone,
     check: requireInside,
+    trust() {
+      isTrusted = true;
+    },
+    say: async (sql) => parts.execute(sql, []),
     async execute(sql, values, options) {
-      const asked = requireInside();
-      if (asked !== undefined) await asked;
+      const checking = requireInside();
+      if (checking !== undefined) await checking;
       try {
         return await parts.execute(sql, values, options);
       } catch (error) {
@@ -149,20 +182,72 @@ export async function whileOpen<Value>(
   }
 }
 
+export interface LibraryOptions extends RunOptions {
+  /** The library gives a connection back by itself, in the middle of a transaction: nothing may be set on it. */
+  readonly givesBack?: boolean;
+}
+
+const commitLost = "the commit was sent and its answer is an error or was lost";
+
+/** On MySQL and MariaDB: COMMIT is sent here, and the library's own has nothing left to do. */
+async function watched<Value>({ say }: Pick<CheckedHandle, "say">, run: () => Promise<Value>): Promise<Value> {
+  await watch(say);
+  let value: Value;
+  try {
+    value = await run();
+    await requireWhole(say);
+  } catch (error) {
+    await end("ROLLBACK", say).catch(() => undefined);
+    throw error;
+  }
+  try {
+    await end("COMMIT", say);
+  } catch (cause) {
+    throw new CommitFailed(commitLost, { cause });
+  }
+  return value;
+}
+
+/** Runs the function between the library's own BEGIN and COMMIT, and sees in the end that it was one transaction. */
+async function within<Tx, Value>(
+  handle: CheckedHandle,
+  tx: Tx,
+  fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
+  { givesBack = false, changesSchema = false }: LibraryOptions,
+): Promise<Value> {
+  const run = (): Promise<Value> => whileOpen(handle, (open) => fn(tx, open));
+  const isWatched = handle.dialect === "mysql" && !givesBack && !changesSchema;
+  if (isWatched || changesSchema) handle.trust();
+  if (isWatched) return watched(handle, run);
+  const value = await run();
+  // PostgreSQL ends no transaction by itself.
+  if (handle.dialect !== "postgres") await handle.check();
+  return value;
+}
+
 /** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
 export async function aroundLibrary<Tx, Value>(
   open: (body: (tx: Tx) => Promise<void>) => Promise<unknown>,
   handleFor: (tx: Tx) => TransactionHandle,
   fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
+  options: LibraryOptions = {},
 ): Promise<Value> {
   let done: { readonly value: Value } | undefined;
+  let failed: unknown;
   try {
     await open(async (tx) => {
-      done = { value: await whileOpen(handleFor(tx), (handle) => fn(tx, handle)) };
+      try {
+        done = { value: await within(checked(handleFor(tx)), tx, fn, options) };
+      } catch (error) {
+        failed = error;
+        throw error;
+      }
     });
   } catch (error) {
+    // Not what the library makes of it: its own ROLLBACK may fail, too, and say less.
+    if (failed instanceof CommitFailed) throw failed;
     if (done === undefined) throw error;
-    throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
+    throw new CommitFailed(commitLost, { cause: error });
   }
   if (done === undefined) throw new Error("the transaction ended without calling its function");
   return done.value;

@@ -56,11 +56,12 @@ export function fromKnex(trx: KnexTransaction): TransactionHandle {
 export function knexTransactions<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): TransactionRunner<Tx> {
   return {
     dialect: dialectOf(knex.client),
-    run: (fn) =>
+    run: (fn, options) =>
       aroundLibrary(
         (body) => knex.transaction(body),
         (trx) => fromKnex(trx),
         fn,
+        options,
       ),
   };
 }

@@ -46,11 +46,12 @@ export function kyselyTransactions<Tx extends KyselyTransaction>(
 ): TransactionRunner<Tx> {
   return {
     dialect,
-    run: (fn) =>
+    run: (fn, options) =>
       aroundLibrary(
         (body) => db.transaction().execute(body),
         (trx) => fromKysely(trx, dialect),
         fn,
+        options,
       ),
   };
 }

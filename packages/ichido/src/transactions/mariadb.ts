@@ -1,7 +1,7 @@
 /** The MariaDB connector (`mariadb`). */
-import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
-import { pooledTransactions } from "./pooled.ts";
+import { watchedTransactions } from "./watched-pool.ts";
 
 export interface MariadbConnection {
   query(query: MysqlQuery, values?: unknown[]): Promise<unknown>;
@@ -29,7 +29,7 @@ export function fromMariadb(connection: MariadbConnection): TransactionHandle {
 export function mariadbTransactions<Connection extends MariadbConnection>(
   pool: MariadbPool<Connection>,
 ): TransactionRunner<Connection> {
-  return pooledTransactions<Connection & { release(): unknown; destroy(): void }>({
+  return watchedTransactions<Connection & { release(): unknown; destroy(): void }>({
     dialect: "mysql",
     acquire: () => pool.getConnection(),
     statement: (connection, sql) => connection.query(queryOf(sql)),
@@ -38,6 +38,6 @@ export function mariadbTransactions<Connection extends MariadbConnection>(
       // It has no more to say to us: what is wrong with it shows when it is lent again.
       else Promise.resolve(connection.release()).catch(() => undefined);
     },
-    handle: fromMariadb,
+    handle: (connection) => trusted(fromMariadb(connection)),
   });
 }

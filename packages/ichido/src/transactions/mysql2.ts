@@ -1,8 +1,8 @@
 /** mysql2 (promise connections). */
-import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
-import { pooledTransactions } from "./pooled.ts";
 import { boundBy } from "./values.ts";
+import { watchedTransactions } from "./watched-pool.ts";
 
 export interface Mysql2Connection {
   query(query: MysqlQuery, values?: unknown[]): Promise<readonly [unknown, unknown]>;
@@ -28,11 +28,11 @@ export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
 export function mysql2Transactions<Connection extends Mysql2Connection>(
   pool: Mysql2Pool<Connection>,
 ): TransactionRunner<Connection> {
-  return pooledTransactions<Connection & { release(): void; destroy(): void }>({
+  return watchedTransactions<Connection & { release(): void; destroy(): void }>({
     dialect: "mysql",
     acquire: () => pool.getConnection(),
     statement: (connection, sql) => connection.query(queryOf(sql)),
     giveBack: (connection, broken) => (broken ? connection.destroy() : connection.release()),
-    handle: fromMysql2,
+    handle: (connection) => trusted(fromMysql2(connection)),
   });
 }

@@ -23,11 +23,12 @@ export function fromPostgres(tx: PostgresTransaction): TransactionHandle {
 export function postgresTransactions<Tx extends PostgresTransaction>(sql: PostgresSql<Tx>): TransactionRunner<Tx> {
   return {
     dialect: "postgres",
-    run: (fn) =>
+    run: (fn, options) =>
       aroundLibrary(
         (body) => sql.begin(body),
         (tx) => fromPostgres(tx),
         fn,
+        options,
       ),
   };
 }

@@ -71,11 +71,13 @@ export function sequelizeTransactions<Tx extends SequelizeTransaction>(
 ): TransactionRunner<Tx> {
   return {
     dialect: dialectOf(sequelize.getDialect()),
-    run: (fn) =>
+    run: (fn, options) =>
       aroundLibrary(
         (body: (transaction: Tx) => Promise<void>) => sequelize.transaction(body as never),
         (transaction) => fromSequelize(sequelize, transaction),
         fn,
+        // At a deadlock, at once.
+        { ...options, givesBack: true },
       ),
   };
 }

@@ -62,11 +62,12 @@ export function typeormTransactions<Manager extends TypeormManager>(
 ): TransactionRunner<Manager> {
   return {
     dialect: dialectOf(dataSource.options.type),
-    run: (fn) =>
+    run: (fn, options) =>
       aroundLibrary(
         (body) => dataSource.transaction(body),
         (manager) => fromTypeorm(manager),
         fn,
+        options,
       ),
   };
 }

@@ -28,6 +28,7 @@ export interface RunnerMigrator {
   migrate(): Promise<number>;
 }
 
+const schema = { changesSchema: true };
 const lockSeconds = 30;
 const lockName = (prefix: string): string =>
   `concat('ichido-', sha1(concat(coalesce(database(), ''), '.', '${prefix}')))`;
@@ -234,7 +235,7 @@ async function migrateMysql(
       await handle.execute(`select release_lock(${lockName(prefix)}) as released`, []);
       connection = undefined;
       return applied;
-    });
+    }, schema);
   } catch (error) {
     if (connection !== undefined) await freeLock(transactions, prefix, connection).catch(() => undefined);
     throw error;
