@@ -138,6 +138,26 @@ describeWith("redis", "redis store and a server that fails", () => {
     await eventually(async () => expect((await direct.find(request("key").identity))?.state).toBe("failed"));
   });
 
+  test("S2 a takeover whose reply comes after the deadline is given back in doubt, never as released", async () => {
+    const server = await start();
+    const proxy = await createFaultProxy({ target: server.url });
+    endings.push(() => proxy.close());
+    const store = redisStore((await open("ioredis", proxy.url)).client, { callTimeoutMs: 300 });
+    const direct = redisStore((await open("ioredis", server.url)).client);
+    await ask(store, "warm", tally());
+    const left = request("key");
+    const { identity } = left;
+    const first = await direct.claim(left);
+    if (first.outcome !== "granted") throw new Error("the first claim is granted");
+    expect(await direct.suspend({ ...left, fence: first.fence })).toBe("ok");
+    proxy.faults({ toClient: { stall: true } });
+    await expect(store.claim(request("key"))).rejects.toMatchObject({ code: "store-unavailable" });
+    expect((await direct.find(identity))?.leaseLeftMs).toBeGreaterThan(0);
+    proxy.faults({});
+    await eventually(async () => expect((await direct.find(identity))?.leaseLeftMs).toBe(0));
+    expect(await direct.claim(request("key"))).toMatchObject({ outcome: "granted", origin: "lapsed" });
+  });
+
   test("S2 a claim whose reply is lost with the connection is sent again and recognises itself", async () => {
     const server = await start();
     const proxy = await createFaultProxy({ target: server.url });

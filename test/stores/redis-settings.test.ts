@@ -170,6 +170,17 @@ describeWith("redis", "redis store and the server it is given", () => {
     const store = redisStore(client.client, { wait: { replicas: 1, timeoutMs: 300 } });
     await expect(store.claim(request("key"))).rejects.toEqual(unavailable(/fewer than 1 replicas/));
     await eventually(async () => expect((await store.find(request("key").identity))?.state).toBe("failed"));
+    const lonely = redisStore(client.client);
+    const left = request("left");
+    const first = await lonely.claim(left);
+    if (first.outcome !== "granted") throw new Error("the first claim is granted");
+    await lonely.suspend({ ...left, fence: first.fence });
+    await expect(store.claim(request("left"))).rejects.toEqual(unavailable(/fewer than 1 replicas/));
+    // A takeover that does not count is given back in doubt: released, nobody would ask what its former owner did.
+    await eventually(async () => {
+      const record = await store.find(left.identity);
+      expect([record?.state, record?.attempts, record?.leaseLeftMs]).toEqual(["processing", 2, 0]);
+    });
     await start({ replicaof: `127.0.0.1 ${master.port}` });
     await eventually(
       async () => expect(String(await client.send("INFO", "replication"))).toMatch(/state=online/),

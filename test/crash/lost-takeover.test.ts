@@ -1,0 +1,187 @@
+/** A takeover whose reply is lost, on real servers: the store sends the claim again, and it is a takeover all the same. */
+import pg from "pg";
+import { createIchido, createReconciler } from "ichido";
+import type { Store, VerifyAnswer } from "ichido";
+import { mysqlStore } from "ichido/mysql";
+import { postgresStore } from "ichido/postgres";
+import { redisStore } from "ichido/redis";
+import { createFaultProxy } from "ichido/testing";
+import type { CutRule, FaultProxy } from "ichido/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import * as mysql from "../stores/mysql-clients.ts";
+import * as redis from "../stores/redis-clients.ts";
+import { freshDatabase, mariadbUrl, postgresUrl, redisUrl, uniqueName } from "../support/services.ts";
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) await end();
+});
+
+interface Opened {
+  readonly direct: Store;
+  /** Behind the proxy. */
+  readonly store: Store;
+  readonly proxy: FaultProxy;
+}
+
+async function proxied(target: string): Promise<FaultProxy> {
+  const proxy = await createFaultProxy({ target });
+  endings.push(() => proxy.close());
+  return proxy;
+}
+
+async function openPostgres(group: boolean): Promise<Opened> {
+  const database = await freshDatabase(await postgresUrl());
+  endings.push(() => database.drop());
+  const proxy = await proxied(database.url);
+  const stores = [database.url, proxy.url].map((connectionString) => {
+    const pool = new pg.Pool({ connectionString, max: 4 });
+    pool.on("error", () => undefined);
+    endings.push(() => pool.end());
+    return postgresStore(pool, { group, callTimeoutMs: 2_000 });
+  });
+  const [direct, store] = stores as [(typeof stores)[number], (typeof stores)[number]];
+  await direct.migrate();
+  return { direct, store, proxy };
+}
+
+async function openMysql(): Promise<Opened> {
+  const database = await freshDatabase(await mariadbUrl());
+  endings.push(() => database.drop());
+  const proxy = await proxied(database.url);
+  const stores = [database.url, proxy.url].map((url) => {
+    const client = mysql.openClient("mysql2", url, { connections: 4 });
+    endings.push(() => client.end());
+    return mysqlStore(client.pool);
+  });
+  const [direct, store] = stores as [(typeof stores)[number], (typeof stores)[number]];
+  await direct.migrate();
+  return { direct, store, proxy };
+}
+
+async function openRedis(driver: redis.Driver): Promise<Opened> {
+  const url = await redisUrl();
+  const proxy = await proxied(url);
+  const prefix = `${uniqueName()}:`;
+  const opened = await Promise.all([url, proxy.url].map((each) => redis.openClient(driver, each)));
+  endings.push(() => Promise.all(opened.map((each) => each.end())));
+  const [direct, store] = opened.map(({ client }) => redisStore(client, { prefix }));
+  return { direct: direct as Store, store: store as Store, proxy };
+}
+
+interface Subject {
+  readonly name: string;
+  readonly open: () => Promise<Opened>;
+  readonly lost: (key: string) => CutRule;
+}
+
+const subjects: readonly Subject[] = [
+  ...[true, false].flatMap((group): Subject[] => [
+    {
+      name: `postgres, group ${group}, connection cut`,
+      open: () => openPostgres(group),
+      lost: (key) => ({ direction: "to-server", pattern: key, place: "after" }),
+    },
+    {
+      name: `postgres, group ${group}, an answer that never comes`,
+      open: () => openPostgres(group),
+      lost: (key) => ({ direction: "to-server", pattern: key, place: "after", how: "blackhole" }),
+    },
+  ]),
+  {
+    name: "mysql, connection cut",
+    open: openMysql,
+    lost: () => ({ direction: "to-server", pattern: "attempts = attempts + 1", place: "after" }),
+  },
+  ...redis.drivers.map((driver): Subject => ({
+    name: `redis by ${driver}, connection cut`,
+    open: () => openRedis(driver),
+    lost: () => ({ direction: "to-client", pattern: "granted lapsed", place: "before" }),
+  })),
+];
+
+const operation = "payment.create";
+const scope = { principal: "alice" };
+const answer = { charged: "first" };
+
+describe.each(subjects)("S2 lost reply of a takeover: $name", ({ open, lost }) => {
+  async function world() {
+    const opened = await open();
+    const effects: string[] = [];
+    const verified: string[] = [];
+    const verify = ({ identity }: { identity: { key: string } }): VerifyAnswer => {
+      verified.push(identity.key);
+      return { verdict: "found", response: { status: 200, body: answer } };
+    };
+    const options = { scope: () => scope, onUnknown: { verify }, closeMs: 50 };
+    const asked = (key: string) => ({ operation, scope, key, input: 1 });
+
+    /** A process charges and is shut down before it can say so. */
+    async function vanish(keys: readonly string[]): Promise<void> {
+      const dying = createIchido({ store: opened.direct, ...options });
+      const charged = keys.map(
+        (key) =>
+          new Promise<void>((resolve) => {
+            const charge = (): Promise<never> => {
+              effects.push(key);
+              resolve();
+              return new Promise(() => undefined);
+            };
+            dying.run(asked(key), charge).catch(() => undefined);
+          }),
+      );
+      await Promise.all(charged);
+      await dying.close();
+    }
+
+    /** Loses the reply to the first claim that is sent from now on, and to all that travel with it. */
+    function losing(key: string): { store: Store; cuts: () => number } {
+      let cut: ReturnType<FaultProxy["cut"]> | undefined;
+      const claim: Store["claim"] = (request) => {
+        cut ??= opened.proxy.cut(lost(key));
+        return opened.store.claim(request);
+      };
+      return { store: { ...opened.store, claim }, cuts: () => cut?.count ?? 0 };
+    }
+
+    return { ...opened, effects, verified, verify, options, asked, vanish, losing };
+  }
+
+  it.each([1, 6])("the engine verifies each of %d at once, and runs none again", async (count) => {
+    const { store: warm, effects, verified, options, asked, vanish, losing } = await world();
+    const keys = Array.from({ length: count }, (_, index) => `taken-over-${index}`);
+    await vanish(keys);
+    await warm.ping();
+    const { store, cuts } = losing(keys[0] ?? "");
+    const ichido = createIchido({ store, ...options });
+    const results = await Promise.all(
+      keys.map((key) =>
+        ichido.run(asked(key), () => {
+          effects.push(key);
+          return { charged: "second" };
+        }),
+      ),
+    );
+    // Claims that are sent one by one may meet it on more than one connection.
+    expect(cuts()).toBeGreaterThanOrEqual(1);
+    expect(results).toEqual(keys.map(() => ({ value: answer, replayed: true })));
+    expect(effects.toSorted()).toEqual(keys.toSorted());
+    expect(verified.toSorted()).toEqual(keys.toSorted());
+    await ichido.close();
+  });
+
+  it("the reconciler asks what happened, and adopts it", async () => {
+    const { store: warm, direct, effects, verified, verify, options, asked, vanish, losing } = await world();
+    await vanish(["reconciled"]);
+    await warm.ping();
+    const { store, cuts } = losing("reconciled");
+    const report = await createReconciler(store, { operations: { [operation]: { verify } }, olderThanMs: 0 }).tick();
+    expect([cuts(), report.adopted]).toEqual([1, 1]);
+    expect((await direct.stats()).completed).toBeGreaterThanOrEqual(1);
+    const ichido = createIchido({ store: direct, ...options });
+    const retry = await ichido.run(asked("reconciled"), () => effects.push("second"));
+    expect(retry).toEqual({ value: answer, replayed: true });
+    expect([effects, verified]).toEqual([["reconciled"], ["reconciled"]]);
+    await ichido.close();
+  });
+});
