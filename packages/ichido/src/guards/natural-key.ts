@@ -3,6 +3,7 @@
  * The insert comes first and the database's own unique key decides; whoever finds the row there compares its content.
  */
 import { duplicateEntry, hasNumber } from "../drivers/mysql-errors.ts";
+import { columnTypesOf, sameAsStored } from "./stored-form.ts";
 import { locking, requireSome, statementOn, type Columns, type GuardExecutor, type Statement } from "./statement.ts";
 
 export type CreateResult =
@@ -28,8 +29,7 @@ export async function createOnce(on: GuardExecutor, request: CreateRequest): Pro
   requireSome(key, "key");
   if (await inserted(on, table, key, { ...other, ...content, ...key })) return { outcome: "created" };
   const look = statementOn(on);
-  const same = Object.entries(content).map(([column, value]) => equal(on, look, column, value));
-  const comparison = same.length === 0 ? "1 = 1" : same.join(" AND ");
+  const comparison = await comparisonOf(on, look, table, key, content);
   const row = await look.look(
     `SELECT CASE WHEN ${comparison} THEN 1 ELSE 0 END AS found FROM ${look.name(table)} ` +
       `WHERE ${look.allEqual(key)}${locking(on)}`,
@@ -73,11 +73,22 @@ async function inserted(on: GuardExecutor, table: string, key: Columns, row: Col
 }
 
 /** By the database, which knows its types; null equals null. */
-function equal(on: GuardExecutor, look: Statement, column: string, value: Columns[string]): string {
-  const name = look.name(column);
-  const place = look.bind(value);
-  if (on.dialect === "postgres") return `${name} IS NOT DISTINCT FROM ${place}`;
-  if (on.dialect === "sqlite") return `${name} IS ${place}`;
-  // The collations of MySQL find "Ann" and "ann " equal.
-  return typeof value === "string" ? `CAST(${name} AS BINARY) <=> CAST(${place} AS BINARY)` : `${name} <=> ${place}`;
+async function comparisonOf(
+  on: GuardExecutor,
+  look: Statement,
+  table: string,
+  key: Columns,
+  content: Columns,
+): Promise<string> {
+  if (on.dialect === "mysql") {
+    const types = await columnTypesOf(on, table);
+    // The key, too: the unique index has found it by its collation.
+    const same = Object.entries({ ...content, ...key }).map(([column, value]) =>
+      sameAsStored(types, column, look.name(column), look.bind(value)),
+    );
+    return same.join(" AND ");
+  }
+  const equals = on.dialect === "postgres" ? "IS NOT DISTINCT FROM" : "IS";
+  const same = Object.entries(content).map(([column, value]) => `${look.name(column)} ${equals} ${look.bind(value)}`);
+  return same.length === 0 ? "1 = 1" : same.join(" AND ");
 }

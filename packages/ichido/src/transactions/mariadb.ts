@@ -1,6 +1,7 @@
 /** The MariaDB connector (`mariadb`). */
 import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
+import { mysqlValue } from "./values.ts";
 import { watchedTransactions } from "./watched-pool.ts";
 
 export interface MariadbConnection {
@@ -16,7 +17,7 @@ export function fromMariadb(connection: MariadbConnection): TransactionHandle {
   return handleOf({
     dialect: "mysql",
     async execute(sql, values) {
-      const result = await connection.query(queryOf(sql), [...values]);
+      const result = await connection.query(queryOf(sql), values.map(mysqlValue));
       if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
       return {
         rows: [],

@@ -2,6 +2,7 @@
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { fragmentsOf } from "./placeholders.ts";
+import { mysqlValue } from "./values.ts";
 
 export interface SequelizeTransaction {
   commit(): Promise<unknown>;
@@ -49,7 +50,8 @@ export function fromSequelize(sequelize: SequelizeDatabase, transaction: Sequeli
       return typeof transaction?.commit === "function" && finished === undefined ? undefined : false;
     },
     async execute(sql, values) {
-      const { texts, values: ordered } = fragmentsOf(dialect, sql, values);
+      const { texts, values: given } = fragmentsOf(dialect, sql, values);
+      const ordered = dialect === "mysql" ? given.map(mysqlValue) : given;
       // Sequelize numbers its places, and takes a doubled dollar for a dollar.
       const text = texts
         .map((each, index) => `${index === 0 ? "" : `$${index}`}${each.replaceAll("$", "$$$$")}`)

@@ -51,8 +51,8 @@ export function mysqlFragments(sql: string, given: readonly unknown[]): Fragment
   return { texts: joined, values: left };
 }
 
-/** An object that is none of these would become a list of assignments. */
-function mysqlValue(value: unknown): unknown {
+/** Any other object would become a list of assignments, or JSON; so would bytes that are no Buffer. */
+export function mysqlValue(value: unknown): unknown {
   if (value instanceof Date || Buffer.isBuffer(value)) return value;
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : plain(value);
 }

@@ -1,0 +1,99 @@
+/**
+ * What a column of MySQL or MariaDB makes of a value: it rounds numbers and times, pads and strips, and has a character set
+ * of its own. A value is compared in that form. Text is compared by bytes, since collations find "Ann" and "ann " equal.
+ */
+import { columnOf } from "../drivers/row.ts";
+import type { GuardExecutor } from "./statement.ts";
+
+interface ColumnType {
+  readonly type: string;
+  readonly charset: string;
+  readonly digits: number;
+  readonly scale: number;
+  readonly fraction: number;
+  readonly width: number;
+}
+
+/** By names in small letters. A table that the server does not list, such as a temporary one, has none. */
+export type ColumnTypes = ReadonlyMap<string, ColumnType>;
+
+export async function columnTypesOf(on: GuardExecutor, table: string): Promise<ColumnTypes> {
+  const [name = "", schema] = table.split(".").toReversed();
+  const { rows } = await on.execute(
+    "SELECT column_name AS name, data_type AS type, character_set_name AS charset, numeric_precision AS digits, " +
+      "numeric_scale AS scale, datetime_precision AS fraction, character_octet_length AS width " +
+      `FROM information_schema.columns WHERE table_schema = ${schema === undefined ? "DATABASE()" : "?"} AND table_name = ?`,
+    schema === undefined ? [name] : [schema, name],
+  );
+  return new Map(
+    rows.map((row) => {
+      const text = (column: string): string => textOf(columnOf(row, column)).toLowerCase();
+      const number = (column: string): number => Number(columnOf(row, column) ?? 0);
+      return [
+        text("name"),
+        {
+          type: text("type"),
+          charset: text("charset"),
+          digits: number("digits"),
+          scale: number("scale"),
+          fraction: number("fraction"),
+          width: number("width"),
+        },
+      ];
+    }),
+  );
+}
+
+/** Some servers call their own names binary. */
+function textOf(value: unknown): string {
+  return value instanceof Uint8Array ? new TextDecoder().decode(value) : `${(value as string | null) ?? ""}`;
+}
+
+/** `name` and `place` as they stand in a statement. */
+export function sameAsStored(types: ColumnTypes, column: string, name: string, place: string): string {
+  const found = types.get(column.toLowerCase());
+  return found === undefined ? byBytes(name, place) : comparison(found, name, place);
+}
+
+const byBytes = (name: string, place: string): string => `CAST(${name} AS BINARY) <=> CAST(${place} AS BINARY)`;
+
+function comparison(
+  { type, charset, digits, scale, fraction, width }: ColumnType,
+  name: string,
+  place: string,
+): string {
+  const as = (form: string): string => `${name} <=> CAST(${place} AS ${form})`;
+  switch (type) {
+    case "char":
+      return byBytes(`RTRIM(${name})`, `CONVERT(RTRIM(${place}) USING ${charset})`);
+    case "varchar":
+    case "tinytext":
+    case "text":
+    case "mediumtext":
+    case "longtext":
+      return byBytes(name, `CONVERT(${place} USING ${charset})`);
+    case "tinyint":
+    case "smallint":
+    case "mediumint":
+    case "int":
+    case "bigint":
+      return as("DECIMAL(65,0)");
+    case "decimal":
+      return as(`DECIMAL(${digits},${scale})`);
+    case "float":
+      return scale === 0 ? as("FLOAT") : `${name} <=> CAST(ROUND(${place}, ${scale}) AS FLOAT)`;
+    case "date":
+      return as("DATE");
+    case "time":
+      return as(`TIME(${fraction})`);
+    case "datetime":
+    case "timestamp":
+      return as(`DATETIME(${fraction})`);
+    case "binary":
+      return as(`BINARY(${width})`);
+    case "json":
+      return as("JSON");
+    default:
+      return `${name} <=> ${place}`;
+  }
+}
