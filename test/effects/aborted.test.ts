@@ -1,5 +1,7 @@
 /** PostgreSQL undoes a transaction in which a statement failed, and answers COMMIT without an error. */
-import { pgTransactions } from "ichido/transactions";
+import { kyselyTransactions, pgTransactions } from "ichido/transactions";
+import type { TransactionRunner } from "ichido/transactions";
+import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool } from "pg";
 import { expect, it } from "vitest";
 import { describeWith, freshDatabase } from "../support/services.ts";
@@ -19,6 +21,31 @@ describeWith("postgres", "a transaction whose failed statement was caught", (ser
       }),
     ).rejects.toThrow(/PostgreSQL undoes the whole transaction/);
     expect(await transactions.run(async (tx) => (await tx.query("select * from effects")).rows)).toEqual([]);
+    await pool.end();
+    await database.drop();
+  });
+
+  it("goes on after a rollback to a savepoint, also through the handle whose statement failed", async () => {
+    const database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 2 });
+    pool.on("error", () => {});
+    await pool.query("create table effects (id int primary key)");
+    const kysely = kyselyTransactions(new Kysely({ dialect: new PostgresDialect({ pool }) }), "postgres");
+    const ways = [
+      [1, pgTransactions(pool), (tx: unknown, text: string) => (tx as Pool).query(text)],
+      [2, kysely, (tx: unknown, text: string) => sql.raw(text).execute(tx as Kysely<unknown>)],
+    ] as const;
+    for (const [id, runner, say] of ways) {
+      await (runner as TransactionRunner<unknown>).run(async (tx, handle) => {
+        const insert = (): Promise<unknown> => handle.execute("insert into effects values ($1)", [id]);
+        await insert();
+        await say(tx, "savepoint before");
+        await expect(insert()).rejects.toThrow(/duplicate/);
+        await say(tx, "rollback to savepoint before");
+        await handle.execute("insert into effects values ($1)", [id + 10]);
+      });
+    }
+    expect((await pool.query("select id from effects order by id")).rows.map(({ id }) => id)).toEqual([1, 2, 11, 12]);
     await pool.end();
     await database.drop();
   });

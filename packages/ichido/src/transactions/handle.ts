@@ -78,15 +78,24 @@ export function aborted(cause?: unknown): IchidoError {
 
 const constraintPrimary = 19;
 const wrapsMax = 4;
+/** Of PostgreSQL: the connection is lost, or the server ends it. */
+const ended = /^(?:08|57P0)/;
 
-/** Looks through what ORMs wrap around the driver's error. */
-function isConstraint(error: unknown, depth = 0): boolean {
+/**
+ * The server's own word, after which the transaction may go on: any error of PostgreSQL, which refuses the rest by itself
+ * until it is rolled back to a savepoint; a violated constraint on MySQL and SQLite, which undo that statement alone. Looks
+ * through what ORMs wrap around the driver's error.
+ */
+function isAnswer(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > wrapsMax) return false;
-  const { sqlState, errcode, code, cause, original, driverError } = error as Readonly<Record<string, unknown>>;
+  const { sqlState, errcode, code, severity, cause, original, driverError } = error as Readonly<
+    Record<string, unknown>
+  >;
+  if (typeof severity === "string" && typeof code === "string") return !ended.test(code);
   if (typeof sqlState === "string") return sqlState.startsWith("23");
   if (typeof errcode === "number") return (errcode & 0xff) === constraintPrimary;
   if (typeof code === "string" && code.startsWith("SQLITE_CONSTRAINT")) return true;
-  return [cause, original, driverError].some((inner) => isConstraint(inner, depth + 1));
+  return [cause, original, driverError].some((inner) => isAnswer(inner, depth + 1));
 }
 
 /** A handle that can also be asked whether it still stands inside a sound transaction. */
@@ -149,9 +158,8 @@ export function handleOf(parts: HandleParts): CheckedHandle {
       try {
         return await parts.execute(sql, values, options);
       } catch (error) {
-        // A statement that failed may have lost its connection; a driver that reconnects would run the next one outside. A
-        // violated constraint is the server's own word: MySQL and SQLite undo that statement and go on.
-        if (!isConstraint(error)) poison = error;
+        // A statement that failed may have lost its connection; a driver that reconnects would run the next one outside.
+        if (!isAnswer(error)) poison = error;
         throw error;
       }
     },
