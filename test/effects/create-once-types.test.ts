@@ -48,7 +48,7 @@ describeWith("mariadb", "createOnce on MariaDB", () => {
           await handle.execute(`CREATE TABLE c${index} (id varchar(40) PRIMARY KEY, c ${type})`, []);
         await handle.execute("CREATE TABLE named (id varchar(40) PRIMARY KEY, c varchar(40))", []);
       },
-      { changesSchema: true },
+      { unwatched: true },
     );
     await side.close();
   });

@@ -140,7 +140,7 @@ function suite(make: () => Promise<Bench>, wraps: Readonly<Record<string, Wrap>>
     bench = await make();
     const side = bench.side();
     await side.runner.run((_tx, handle) => handle.execute(`CREATE TABLE jobs ${types[handle.dialect]}`, []), {
-      changesSchema: true,
+      unwatched: true,
     });
     await side.close();
   });

@@ -32,7 +32,7 @@ function suite(make: () => Promise<Bench>): void {
           "CREATE TABLE payments (id varchar(40) PRIMARY KEY, state varchar(20), version integer, amount integer, note varchar(40), UNIQUE (note))",
           [],
         ),
-      { changesSchema: true },
+      { unwatched: true },
     );
   });
   afterAll(async () => {

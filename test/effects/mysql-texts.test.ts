@@ -28,7 +28,7 @@ describeWith("mariadb", "texts on MariaDB", () => {
           "CREATE TABLE orders (id varchar(80) PRIMARY KEY, c varchar(60) CHARACTER SET utf8mb4, approved int)",
           [],
         ),
-      { changesSchema: true },
+      { unwatched: true },
     );
     await createOutbox({ transactions: side.runner, source: "/shop", topics: {} }).migrate();
     await side.close();

@@ -51,8 +51,11 @@ export interface RunOptions {
    * message with BEGIN where the driver can do that.
    */
   readonly opensByHandle?: boolean;
-  /** The function creates tables. MySQL ends the transaction with each, which elsewhere would be a fault. */
-  readonly changesSchema?: boolean;
+  /**
+   * Nobody needs to see to it that the function's transaction is one in the end: it creates tables, with each of which
+   * MySQL ends a transaction, or it lets every error through.
+   */
+  readonly unwatched?: boolean;
 }
 
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */

@@ -167,7 +167,7 @@ export function takeTurn(
     const values = turnValues(turn, claim);
     return transactions.run(async (_tx, handle) => foundIn(await run(handle, "turn", values)), { opensByHandle: true });
   }
-  return transactions.run((_tx, handle) => takeInSteps(run, handle, turn, claim));
+  return transactions.run((_tx, handle) => takeInSteps(run, handle, turn, claim), { unwatched: true });
 }
 
 async function takeInSteps(

@@ -221,11 +221,11 @@ async function within<Tx, Value>(
   handle: CheckedHandle,
   tx: Tx,
   fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
-  { givesBack = false, changesSchema = false }: LibraryOptions,
+  { givesBack = false, unwatched = false }: LibraryOptions,
 ): Promise<Value> {
   const run = (): Promise<Value> => whileOpen(handle, (open) => fn(tx, open));
-  const isWatched = handle.dialect === "mysql" && !givesBack && !changesSchema;
-  if (isWatched || changesSchema) handle.trust();
+  const isWatched = handle.dialect === "mysql" && !givesBack && !unwatched;
+  if (isWatched || unwatched) handle.trust();
   if (isWatched) return watched(handle, run);
   const value = await run();
   // PostgreSQL ends no transaction by itself.

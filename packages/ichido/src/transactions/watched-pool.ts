@@ -20,6 +20,6 @@ export function watchedTransactions<Connection>(parts: PooledParts<Connection>):
   });
   return {
     ...watched,
-    run: (fn, options) => (options?.changesSchema === true ? bare : watched).run(fn, options),
+    run: (fn, options) => (options?.unwatched === true ? bare : watched).run(fn, options),
   };
 }

@@ -28,7 +28,8 @@ export interface RunnerMigrator {
   migrate(): Promise<number>;
 }
 
-const schema = { changesSchema: true };
+/** MySQL ends a transaction with every table that is created. */
+const schema = { unwatched: true };
 const lockSeconds = 30;
 const lockName = (prefix: string): string =>
   `concat('ichido-', sha1(concat(coalesce(database(), ''), '.', '${prefix}')))`;
