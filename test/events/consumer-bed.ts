@@ -19,10 +19,13 @@ export interface Bed extends TestBroker {
 export async function consuming(
   inbox: Inbox,
   handlers: readonly ConsumerHandler<unknown>[],
-  options: Partial<ConsumerOptions<unknown>> & { readonly ackWaitMs?: number } = {},
+  options: Partial<ConsumerOptions<unknown>> & { readonly ackWaitMs?: number; readonly redeliveryMsMax?: number } = {},
 ): Promise<Bed> {
-  const { ackWaitMs, ...own } = options;
-  const broker = testBroker(ackWaitMs === undefined ? {} : { ackWaitMs });
+  const { ackWaitMs, redeliveryMsMax, ...own } = options;
+  const broker = testBroker({
+    ...(ackWaitMs === undefined ? {} : { ackWaitMs }),
+    ...(redeliveryMsMax === undefined ? {} : { redeliveryMsMax }),
+  });
   const events: ConsumerEvent[] = [];
   const consumer = createConsumer({
     subscription: broker.subscription,

@@ -13,7 +13,7 @@ export function message(
     id: uniqueName("m"),
     topic: "order.paid",
     source: "/shop",
-    time: "2026-01-02T03:04:05.678Z",
+    time: new Date().toISOString(),
     contentType: "application/json",
     headers: {},
     ...parts,

@@ -205,11 +205,10 @@ forEachDatabase("the inbox", (open) => {
   });
 
   test("processed messages are forgotten after the retention, in batches", async () => {
-    const short = inboxOn(open().side().runner, { retentionMs: 400, prefix: "sweep_" });
+    const short = inboxOn(open().side().runner, { retentionMs: 2_000, prefix: "sweep_" });
     await short.migrate();
-    const old = Array.from({ length: 25 }, () => message());
-    for (const one of old) await short.runOnce(one, "stock", () => {});
-    await delay(600);
+    for (let count = 0; count < 25; count += 1) await short.runOnce(message(), "stock", () => {});
+    await delay(2_300);
     const late = message();
     await short.runOnce(late, "stock", () => {});
     expect(await short.sweep({ limit: 10, budgetMs: 0 })).toEqual({ deleted: 10, more: true });

@@ -3,6 +3,7 @@ import { createOutbox } from "ichido/outbox";
 import { payloadOf } from "ichido/outbox";
 import { createRelay } from "ichido/outbox";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
 import { idsOf, openOutbox, wire } from "./outbox-bed.ts";
 
@@ -95,17 +96,18 @@ forEachDatabase("outbox", (open) => {
   it("a delay holds an event back by the database's clock", async () => {
     const outbox = await openOutbox(open());
     await outbox.transaction(async (_tx, handle) => {
-      await outbox.add(handle, { topic: "order.late", key: "k", payload: 1, delayMs: 400, id: "late" });
+      await outbox.add(handle, { topic: "order.late", key: "k", payload: 1, delayMs: 4_000, id: "late" });
       await outbox.add(handle, { topic: "order.soon", key: "k", payload: 2, id: "soon" });
     });
     const publisher = wire();
     const relay = relayOf(outbox, publisher);
     await relay.tick();
     expect(idsOf(publisher.sent)).toEqual(["soon"]);
-    await new Promise((resolve) => setTimeout(resolve, 450));
-    await relay.tick();
+    await eventually(async () => {
+      await relay.tick();
+      expect(idsOf(publisher.sent)).toEqual(["soon", "late"]);
+    }, 20_000);
     await relay.stop();
-    expect(idsOf(publisher.sent)).toEqual(["soon", "late"]);
   });
 
   it("a bad event is refused by name and nothing is written", async () => {

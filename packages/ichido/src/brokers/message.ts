@@ -14,7 +14,7 @@ export interface EventMessage {
   readonly key?: string;
   /** CloudEvents `source`: who says so. */
   readonly source: string;
-  /** When it was added, ISO 8601 in UTC. */
+  /** When it was added, or, of a delayed event, from when on it may be delivered. ISO 8601 in UTC. */
   readonly time: string;
   /** CloudEvents `datacontenttype`. */
   readonly contentType: string;

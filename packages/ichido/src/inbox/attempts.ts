@@ -7,7 +7,7 @@ import { isIchidoError } from "../core/errors.ts";
 import type { ConsumerEvent } from "./consumer.ts";
 import type { DeadReason } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
-import type { Inbox, InboxParts } from "./inbox.ts";
+import type { Inbox, InboxParts, RunOptions } from "./inbox.ts";
 import type { InboxResult } from "./run-once.ts";
 import type { Start } from "./starts.ts";
 
@@ -44,6 +44,17 @@ const conflict = {
   error: "the id was processed before with another source, topic, content type or payload: an id belongs to one event",
 } as const;
 
+const tooOld = {
+  reason: "too-old",
+  error: "its time is further back than the inbox remembers: whether it was processed before cannot be told",
+} as const;
+
+const startedBefore = {
+  reason: "too-old",
+  error:
+    "a replay of it was started and did not end, and it is older than the inbox remembers: look whether it has taken effect",
+} as const;
+
 /** How long to wait for starts that are about to be taken back, before what is left counts as deaths. */
 const lateEndMs = 1_500;
 
@@ -59,18 +70,17 @@ function attempt<Tx>(
   { inbox }: Attempts,
   message: EventMessage,
   handler: ConsumerHandler<Tx>,
-  number: number,
+  options: RunOptions,
 ): Promise<InboxResult> {
-  if (handler.once !== undefined)
-    return inbox.runOnce(message, handler.name, handler.once as never, { attempt: number });
-  return inbox.run(message, handler.name, handler.run, { attempt: number, ...leasedOptions(handler) });
+  if (handler.once !== undefined) return inbox.runOnce(message, handler.name, handler.once as never, options);
+  return inbox.run(message, handler.name, handler.run, { ...options, ...leasedOptions(handler) });
 }
 
 export async function settleMessage<Tx>(
   attempts: Attempts,
   message: EventMessage,
   handler: ConsumerHandler<Tx>,
-  { redelivered }: { readonly redelivered: boolean },
+  { redelivered, decided = false }: { readonly redelivered: boolean; readonly decided?: boolean },
 ): Promise<Settled> {
   const { settings, parts, emit } = attempts;
   const { name } = handler;
@@ -93,9 +103,12 @@ export async function settleMessage<Tx>(
       mayRun = true;
     }
     running = true;
-    const { outcome, reason } = await attempt(attempts, message, handler, failed + 1);
+    const { outcome, reason } = await attempt(attempts, message, handler, {
+      attempt: failed + 1,
+      evenIfOld: decided,
+    });
     running = false;
-    if (outcome === "conflict") return bury(conflict);
+    if (outcome === "conflict") return bury(reason === "too-old" ? tooOld : conflict);
     if (outcome !== "busy") return outcome;
     if (reason === "outcome-unknown" && isOverdue()) {
       return bury({
@@ -103,7 +116,7 @@ export async function settleMessage<Tx>(
         error: "an earlier attempt vanished and its outcome is not known; settle it first",
       });
     }
-    emit({ type: "busy", ...about, ...(reason === undefined ? {} : { reason }) });
+    emit({ type: "busy", ...about, ...(reason === "outcome-unknown" ? { reason } : {}) });
     // Nothing ran: a copy that only waits must not look like one that died.
     await end();
     return "busy";
@@ -115,11 +128,15 @@ export async function settleMessage<Tx>(
     if (begun === "duplicate") return begun;
     if (begun === "conflict") return bury(conflict);
     ({ start } = begun);
-    if (begun.crashes < settings.crashesMax) return undefined;
+    // Its record may be gone: there a start without an end is the only trace of a replay that took effect.
+    const isForgotten = decided && handler.run !== undefined && parts.isTooOld(message);
+    const crashesMax = isForgotten ? 1 : settings.crashesMax;
+    if (begun.crashes < crashesMax) return undefined;
     // Whoever only waited, or was cut off from the database, takes its start back in a moment.
     if (!(await attempts.pause(lateEndMs))) return "handed-back";
     const crashes = await parts.starts.crashes(begun.start);
-    if (crashes < settings.crashesMax) return undefined;
+    if (crashes < crashesMax) return undefined;
+    if (isForgotten) return bury(startedBefore);
     const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
     return bury({ reason: "crashed", error });
   }

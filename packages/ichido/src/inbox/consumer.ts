@@ -224,7 +224,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     for (const handler of handlers) {
       for (const { message } of await parts.desk.replaying(handler.name, replayBatchMax)) {
         if (stopping.signal.aborted) return done;
-        const settled = await settleMessage(once, message, handler, { redelivered: true });
+        const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });
         // Processed, and then not removed: the next look finds a duplicate.
         if (settled === "processed" || settled === "duplicate") await parts.desk.remove(message, handler.name);
         if (settled !== "handed-back") done += 1;

@@ -18,6 +18,8 @@ export type DeadReason =
   | "unknown"
   /** It was started again and again without an end: whoever runs it dies. */
   | "crashed"
+  /** It is older than the retention, so that nobody can tell whether it was processed before: look, then replay or discard. */
+  | "too-old"
   /** What the broker delivered is no event. `payload` are the bytes as they came. */
   | "unreadable";
 

@@ -1,9 +1,11 @@
 /**
  * The inbox: a message takes effect once for each handler, however often it is delivered.
  *
- * Promised: a message that a handler's transaction committed is never run by that handler again within the retention; one
- * whose transaction did not commit is never called processed. Left to the caller: to acknowledge only after `processed` or
- * `duplicate`, and to keep `retentionMs` above the longest time after which the broker may deliver again.
+ * Promised: a message that a handler's transaction committed is never run by that handler again within the retention, and
+ * one that is older than the retention is not run by itself, since it may have been processed and forgotten; one whose
+ * transaction did not commit is never called processed. Left to the caller: to acknowledge only after `processed` or
+ * `duplicate`, to keep `retentionMs` above the longest time after which the broker may deliver again, and to keep the
+ * clocks of producers, consumers and the database within five minutes of each other.
  */
 import type { EventMessage } from "../brokers/message.ts";
 import type { Ichido } from "../core/create-ichido.ts";
@@ -41,6 +43,8 @@ export interface InboxOptions<Tx> {
 export interface RunOptions {
   /** Which try this is, for the handler. Default 1. */
   readonly attempt?: number;
+  /** A person has decided that it is to run, although it is older than the retention. */
+  readonly evenIfOld?: boolean;
 }
 
 export interface OnceOptions extends RunOptions {
@@ -69,11 +73,21 @@ export interface Inbox<Tx = unknown> extends RunnerMigrator {
   check(subscription?: { readonly name: string; readonly redeliveryMsMax: number }): Promise<void>;
 }
 
+/**
+ * How far the clocks of producers, consumers and the database may be apart: for so long beyond the retention what was
+ * processed is kept, so that an event that does not look too old yet is still remembered. A tenth of a short retention.
+ */
+const clocksApartMsMax = 300_000;
+
+const tooOld: InboxResult = { outcome: "conflict", reason: "too-old" };
+
 /** What a consumer needs beyond the public verbs. */
 export interface InboxParts {
   readonly desk: DeadLetterDesk;
   readonly starts: Starts;
   readonly leased: boolean;
+  /** So old that it may have been processed and forgotten. */
+  isTooOld(message: EventMessage): boolean;
   /** Makes it a dead letter of the handler, unless it is processed, or somebody runs it. */
   putAside(
     message: EventMessage,
@@ -129,21 +143,34 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const schema = { part: "inbox", migrations: { postgres, mysql, sqlite }, prefix } as const;
   const migrator = createRunnerMigrator({ transactions, ...schema });
   const { dead, desk } = createDeadLetters(transactions, statements);
+  const keepMs = Math.min(
+    limits.retentionMsMax,
+    retentionMs + Math.min(clocksApartMsMax, Math.floor(retentionMs / 10)),
+  );
+
+  function isTooOld({ time }: EventMessage): boolean {
+    // Not a number where there is no time: such an event cannot be judged by it.
+    return Date.now() - Date.parse(time) > retentionMs;
+  }
 
   const inbox: Inbox<Tx> = {
     ...migrator,
     dead,
-    async runOnce(message, handler, fn, { attempt = 1, redelivered = false } = {}) {
+    async runOnce(message, handler, fn, { attempt = 1, redelivered = false, evenIfOld = false } = {}) {
       const key = keyOf(message, handler);
-      const found = redelivered ? await lookUp(once, key) : undefined;
-      return found === undefined ? runOnce(once, key, fn, { message, attempt }) : { outcome: found.outcome };
+      const isRefused = !evenIfOld && isTooOld(message);
+      const found = redelivered || isRefused ? await lookUp(once, key) : undefined;
+      if (found !== undefined) return { outcome: found.outcome };
+      return isRefused ? tooOld : runOnce(once, key, fn, { message, attempt });
     },
-    async run(message, handler, fn, { attempt = 1, ...leased } = {}) {
+    async run(message, handler, fn, { attempt = 1, evenIfOld = false, ...leased } = {}) {
       const key = keyOf(message, handler);
-      const options = { ...leased, retentionMs };
-      return runLeased(ichido, { key, message, options }, fn, { message, attempt }, () => lookUp(once, key));
+      const options = { ...leased, retentionMs: keepMs };
+      const refusal = !evenIfOld && isTooOld(message) ? tooOld : undefined;
+      const look = () => lookUp(once, key);
+      return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal });
     },
-    sweep: (bounds) => sweepInbox(transactions, statements, retentionMs, bounds),
+    sweep: (bounds) => sweepInbox(transactions, statements, keepMs, bounds),
     stats: () => statsOf(transactions, statements),
     async check(subscription) {
       if (subscription !== undefined)
@@ -159,10 +186,11 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
     desk,
     starts: createStarts(transactions, statements),
     leased: ichido !== undefined,
+    isTooOld,
     putAside(message, handler, news) {
       const put = () => desk.put(message, handler.name, news);
       if (handler.run === undefined || news.reason === "conflict") return put();
-      const options = { ...leasedOptions(handler), retentionMs };
+      const options = { ...leasedOptions(handler), retentionMs: keepMs };
       return putAsideLeased(ichido, { key: keyOf(message, handler.name), message, options }, put);
     },
   });

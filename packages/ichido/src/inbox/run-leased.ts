@@ -91,12 +91,19 @@ async function underLease(
   }
 }
 
+export interface LeasedWork {
+  readonly fn: LeasedHandler;
+  readonly delivery: LeasedContext;
+  /** What the inbox's own table knows of the message. */
+  readonly look: () => Promise<Pick<InboxResult, "outcome"> | undefined>;
+  /** What to answer instead of running what is not known. */
+  readonly refusal: InboxResult | undefined;
+}
+
 export async function runLeased(
   ichido: Pick<Ichido, "run"> | undefined,
   leased: LeasedMessage,
-  handler: LeasedHandler,
-  delivery: LeasedContext,
-  look: () => Promise<Pick<InboxResult, "outcome"> | undefined>,
+  { fn, delivery, look, refusal }: LeasedWork,
 ): Promise<InboxResult> {
   const result = await underLease(ichido, leased, async (context) => {
     const found = await look().catch((error: unknown) => {
@@ -104,7 +111,8 @@ export async function runLeased(
       throw error;
     });
     if (found !== undefined) return { outcome: found.outcome };
-    await handler(context, delivery);
+    if (refusal !== undefined) return refusal;
+    await fn(context, delivery);
     return undefined;
   });
   if (result.outcome !== "busy") return result;

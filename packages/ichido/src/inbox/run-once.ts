@@ -24,8 +24,11 @@ export type InboxOutcome =
 
 export interface InboxResult {
   readonly outcome: InboxOutcome;
-  /** With `busy`: an earlier attempt of `inbox.run` vanished, and `onUnknown` does not let the handler run again. */
-  readonly reason?: "outcome-unknown";
+  /**
+   * With `busy`: an earlier attempt of `inbox.run` vanished, and `onUnknown` does not let the handler run again.
+   * With `conflict`: the event is older than the retention, and may have been processed and forgotten. Nothing ran.
+   */
+  readonly reason?: "outcome-unknown" | "too-old";
 }
 
 export interface OnceContext {

@@ -12,7 +12,7 @@ import { IchidoError, isIchidoError } from "../core/errors.ts";
 import { checkHandlerName } from "./identity.ts";
 import type { Inbox } from "./inbox.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
-import type { InboxOutcome, OnceHandler } from "./run-once.ts";
+import type { InboxOutcome, InboxResult, OnceHandler } from "./run-once.ts";
 
 type Refusal = Extract<WebhookVerdict, { readonly valid: false }>["reason"];
 
@@ -134,7 +134,7 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
     return { ...messageFrom(ownHeaders(named), body), id };
   }
 
-  function handled(message: EventMessage): Promise<{ readonly outcome: InboxOutcome }> {
+  function handled(message: EventMessage): Promise<InboxResult> {
     if (options.once !== undefined) return inbox.runOnce(message, name, options.once);
     const { onUnknown, leaseMs } = options;
     return inbox.run(message, name, options.run, {
@@ -164,10 +164,12 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
       return refuse(400, "message-invalid");
     }
     try {
-      const { outcome } = await handled(message);
+      const { outcome, reason } = await handled(message);
       emit({ type: outcome, id, topic: message.topic });
       if (outcome === "busy") return later;
-      return { status: outcome === "conflict" ? 409 : 204 };
+      // A sender that is told 409 may take it for "still at work" and try for ever; an event too old stays so.
+      if (outcome === "conflict") return { status: reason === "too-old" ? 422 : 409 };
+      return { status: 204 };
     } catch (error) {
       emit({ type: "failed", id, error });
       return isIchidoError(error) && error.retryable ? later : { status: 500 };

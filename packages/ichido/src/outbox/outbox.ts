@@ -166,7 +166,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
           `delayMs must be a whole number of at least 0, got ${String(delayMs)}`,
         );
       const payload = payloadBytes(message, payloadBytesMax);
-      const envelope = encodeEnvelope({ ...trace?.(), ...message }, source, Date.now());
+      const envelope = encodeEnvelope({ ...trace?.(), ...message }, source, Date.now() + delayMs);
       const rule = topics.find(topic);
       const ordered = key !== undefined && delayMs === 0 && rule?.order !== "none";
       const hash = ordered ? keyHashOf(rule?.pattern ?? "", key) : null;

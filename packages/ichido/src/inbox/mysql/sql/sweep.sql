@@ -1,5 +1,7 @@
 -- Forgets what was processed longer ago than the retention.
 -- Parameters: :age_ms, :limit.
 -- Result: how many are gone.
--- Guarantee: bounded.
-delete from {prefix}inbox where processed_ms < {now} - :age_ms order by processed_ms limit :limit
+-- Guarantee: a row with a dead letter stays as long as the letter: it tells whether a replay took effect. Bounded.
+delete from {prefix}inbox where processed_ms < {now} - :age_ms
+  and not exists (select 1 from {prefix}inbox_dead d where d.handler = {prefix}inbox.handler and d.id = {prefix}inbox.id)
+order by processed_ms limit :limit

@@ -1,7 +1,9 @@
 -- Forgets starts that nobody asked about for the retention.
 -- Parameters: :age_ms, :limit.
 -- Result: how many are gone.
--- Guarantee: bounded; rows that somebody holds are left for later.
+-- Guarantee: a start of a dead letter stays as long as the letter: it may be all that is left of a replay. Bounded; rows that somebody holds are left for later.
 delete from {prefix}inbox_starts where ctid = any (array(
-  select ctid from {prefix}inbox_starts where at_ms < {now} - :age_ms::bigint order by at_ms limit :limit for update skip locked
+  select s.ctid from {prefix}inbox_starts s where s.at_ms < {now} - :age_ms::bigint
+    and not exists (select 1 from {prefix}inbox_dead d where d.handler = s.handler and d.id = s.id)
+  order by s.at_ms limit :limit for update skip locked
 ))

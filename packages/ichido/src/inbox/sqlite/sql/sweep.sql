@@ -1,7 +1,9 @@
 -- Forgets what was processed longer ago than the retention.
 -- Parameters: :age_ms, :limit.
 -- Result: how many are gone.
--- Guarantee: bounded.
+-- Guarantee: a row with a dead letter stays as long as the letter: it tells whether a replay took effect. Bounded.
 DELETE FROM {prefix}inbox WHERE (handler, id) IN (
-  SELECT handler, id FROM {prefix}inbox WHERE processed_ms < {now} - :age_ms ORDER BY processed_ms LIMIT :limit
+  SELECT i.handler, i.id FROM {prefix}inbox i WHERE i.processed_ms < {now} - :age_ms
+    AND NOT EXISTS (SELECT 1 FROM {prefix}inbox_dead d WHERE d.handler = i.handler AND d.id = i.id)
+  ORDER BY i.processed_ms LIMIT :limit
 )

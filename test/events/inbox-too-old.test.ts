@@ -1,0 +1,184 @@
+/** What the inbox may have forgotten is never run by itself: the sweep, old events and replayed letters. */
+import { createIchido } from "ichido";
+import type { ConsumerHandler, EventMessage, Inbox } from "ichido/inbox";
+import { inProcess } from "ichido/in-process";
+import { createOutbox, createRelay } from "ichido/outbox";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { partsOf } from "../../packages/ichido/src/inbox/inbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { consuming, writes } from "./consumer-bed.ts";
+import { forEachDatabase } from "./inbox-databases.ts";
+import { dayMs, inboxOn, message } from "./inbox-messages.ts";
+
+const retentionMs = 500;
+const short = { redeliveryMsMax: 1, replayMs: 600_000, attemptsMax: 1 };
+const fails = (name: string): ConsumerHandler<unknown> => ({
+  name,
+  topics: ["*"],
+  once: () => Promise.reject(new Error("no")),
+});
+const old = (): EventMessage => message({ time: new Date(Date.now() - 20 * dayMs).toISOString() });
+
+forEachDatabase("an inbox that forgets", (open) => {
+  let inbox: Inbox;
+  beforeAll(async () => {
+    inbox = inboxOn(open().side().runner, { retentionMs });
+    await inbox.migrate();
+    await (open().side().store as unknown as { migrate(): Promise<unknown> }).migrate();
+  });
+  const effectsOf = async (id: string): Promise<readonly string[]> =>
+    (await open().effects()).filter((name) => name.endsWith(` ${id}`));
+
+  /** Sweeps until what was processed before this call is gone. */
+  async function forget(on = inbox): Promise<void> {
+    const mark = message();
+    await on.runOnce(mark, "mark", () => undefined, { evenIfOld: true });
+    await eventually(async () => {
+      await on.sweep();
+      const rows = await open().query(`select id from ichido_inbox where handler = 'mark' and id = '${mark.id}'`);
+      expect(rows).toEqual([]);
+    }, 20_000);
+  }
+
+  test("W28 a replayed letter whose effect committed before its process died does not run again, however long nobody looks", async () => {
+    const one = message();
+    const bed = await consuming(inbox, [fails("stock")], short);
+    await bed.deliver(one);
+    await bed.consumer.stop();
+    const decision = { handler: "stock", id: one.id, actor: "ann", reason: "mended" };
+    expect(await inbox.dead.replay(decision)).toBe("ok");
+    // What the process did that died before it took the letter away.
+    const handler = writes("stock");
+    const done = await inbox.runOnce(one, "stock", handler.once as never, { evenIfOld: true });
+    expect(done).toEqual({ outcome: "processed" });
+    await forget();
+    const next = await consuming(inbox, [handler], short);
+    await next.consumer.replay();
+    expect(await effectsOf(one.id)).toHaveLength(1);
+    expect(await inbox.dead.get(decision)).toBeUndefined();
+    // Without its letter it is forgotten like any other.
+    await forget();
+    expect(await open().query(`select id from ichido_inbox where id = '${one.id}'`)).toEqual([]);
+  });
+
+  test("an event older than the retention is a dead letter, runs when a person says so, and is a duplicate then", async () => {
+    const long = inboxOn(open().side().runner);
+    const bed = await consuming(long, [writes("late")], { replayMs: 600_000 });
+    const one = old();
+    for (const deliveries of [1, 2]) await bed.deliver(one, deliveries);
+    expect(await effectsOf(one.id)).toEqual([]);
+    expect(bed.answers.acked).toEqual([one.id, one.id]);
+    expect(bed.events.filter(({ type }) => type === "dead")).toMatchObject([{ reason: "too-old" }]);
+    const decision = { handler: "late", id: one.id, actor: "ann", reason: "it was never delivered" };
+    expect(await Promise.all([1, 2].map(() => long.dead.replay(decision)))).toContain("ok");
+    await eventually(async () => expect(await long.dead.get(decision)).toBeUndefined(), 20_000);
+    await bed.deliver(one, 3);
+    expect(await effectsOf(one.id)).toHaveLength(1);
+    expect(bed.types().filter((type) => type === "processed")).toHaveLength(1);
+  });
+
+  test("outside a consumer an old event is a conflict, too old; one that is remembered stays a duplicate", async () => {
+    const long = inboxOn(open().side().runner);
+    const [forgotten, remembered] = [old(), old()];
+    const once = writes("alone").once as never;
+    expect(await long.runOnce(forgotten, "alone", once)).toEqual({ outcome: "conflict", reason: "too-old" });
+    expect(await long.runOnce(remembered, "alone", once, { evenIfOld: true })).toEqual({ outcome: "processed" });
+    expect(await long.runOnce(remembered, "alone", once)).toEqual({ outcome: "duplicate" });
+    expect(await effectsOf(forgotten.id)).toEqual([]);
+    // What has no time, or one that says nothing, cannot be judged by it.
+    for (const time of ["", "yesterday"]) {
+      expect(await long.runOnce(message({ time }), "alone", once)).toEqual({ outcome: "processed" });
+    }
+  });
+
+  test("W28 a relay's letter replayed after the retention does not run a second time", async () => {
+    const { runner } = open().side();
+    // Long enough that the first delivery is in time on a busy machine, too.
+    const some = inboxOn(runner, { retentionMs: 5_000 });
+    const { publisher, subscription } = inProcess({ timeoutMs: 4_000, redeliveryMsMax: 4_000 });
+    const outbox = createOutbox({
+      transactions: runner,
+      source: "/shop",
+      topics: { "*": { to: "p", attemptsMax: 1 } },
+    });
+    await outbox.migrate();
+    let taken = 0;
+    // The broker has it, and says that it refused it.
+    const publish = async (event: EventMessage) => {
+      const published = await publisher.publish(event);
+      return (taken += 1) === 1 ? { outcome: "rejected" as const, error: new Error("refused") } : published;
+    };
+    const relay = createRelay(outbox, { routes: { p: { ...publisher, publish } } });
+    const bed = await consuming(some, [writes("once")], { ...short, subscription });
+    const id = await runner.run(
+      async (_tx, handle) => (await outbox.add(handle, { topic: "order.paid", payload: {} })).id,
+    );
+    await relay.start();
+    onTestFinished(() => relay.stop());
+    const letter = await eventually(async () => {
+      const [first] = (await outbox.dead.list()).letters;
+      return first ?? expect.fail("no letter yet");
+    }, 20_000);
+    expect(await effectsOf(id)).toHaveLength(1);
+    await forget(some);
+    expect(await outbox.dead.replay({ seq: letter.seq, actor: "ann", reason: "again" })).toBe("ok");
+    await eventually(async () => expect((await outbox.stats()).pending).toBe(0), 20_000);
+    await eventually(() => expect(bed.types()).toContain("dead"), 20_000);
+    expect(await effectsOf(id)).toHaveLength(1);
+    expect(await some.dead.get({ handler: "once", id })).toMatchObject({ reason: "too-old" });
+  });
+
+  test("a replayed letter of a run handler that was started and did not end is put back once its record may be gone", async () => {
+    const side = open().side();
+    const ichido = createIchido({
+      store: side.store,
+      dangerouslyShareKeys: true,
+      onUnknown: "rerun",
+      sweepMs: "off",
+      onEvent: () => {},
+    });
+    const leased = inboxOn(side.runner, { ichido, retentionMs });
+    let runs = 0;
+    const run = (): void => void (runs += 1);
+    const bed = await consuming(leased, [{ name: "charge", topics: ["*"], run }], short);
+    const one = old();
+    await bed.deliver(one);
+    const decision = { handler: "charge", id: one.id, actor: "ann", reason: "it never ran" };
+    expect(await leased.dead.get(decision)).toMatchObject({ reason: "too-old" });
+    await bed.consumer.stop();
+    expect(await leased.dead.replay(decision)).toBe("ok");
+    // A process that took the letter up and died: nobody can tell what it did.
+    await partsOf(inbox as Inbox<never>).starts.begin(one, "charge");
+    await forget();
+    const next = await consuming(leased, [{ name: "charge", topics: ["*"], run }], short);
+    await next.consumer.replay();
+    expect(runs).toBe(0);
+    expect(await leased.dead.get(decision)).toMatchObject({ state: "dead", reason: "too-old" });
+    expect(await leased.dead.replay(decision)).toBe("ok");
+    await eventually(async () => expect(await leased.dead.get(decision)).toBeUndefined(), 20_000);
+    expect(runs).toBe(1);
+  });
+
+  test("the time of a delayed event is that from which on it may be delivered", async () => {
+    const { runner } = open().side();
+    const outbox = createOutbox({
+      transactions: runner,
+      source: "/shop",
+      prefix: "later_",
+      topics: { "*": { to: "p" } },
+    });
+    await outbox.migrate();
+    const seen: EventMessage[] = [];
+    const publish = async (event: EventMessage) => {
+      seen.push(event);
+      return { outcome: "sent" as const };
+    };
+    const relay = createRelay(outbox, { routes: { p: { name: "p", publish, close: async () => undefined } } });
+    const beforeMs = Date.now();
+    await runner.run((_tx, handle) => outbox.add(handle, { topic: "order.due", payload: {}, delayMs: 300 }));
+    await relay.start();
+    onTestFinished(() => relay.stop());
+    await eventually(() => expect(seen).toHaveLength(1), 20_000);
+    expect(Date.parse(seen[0]?.time ?? "")).toBeGreaterThanOrEqual(beforeMs + 300);
+  });
+});
