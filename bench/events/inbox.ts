@@ -13,7 +13,7 @@ function messageOf(id: string): EventMessage {
     topic: "order.paid",
     key: "k",
     source: "/bench",
-    time: "2026-01-01T00:00:00.000Z",
+    time: new Date().toISOString(),
     contentType: "application/json",
     payload,
     headers: {},

@@ -1,5 +1,4 @@
 /** Only deaths count as deaths: not copies that found a message at work, not outages. On the three databases. */
-import { createIchido } from "ichido";
 import type { ConsumerHandler, EventMessage, Inbox } from "ichido/inbox";
 import { createFaultProxy } from "ichido/testing";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
@@ -8,7 +7,7 @@ import { addEffect } from "../effects/sides.ts";
 import { eventually } from "../support/eventually.ts";
 import { consuming } from "./consumer-bed.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
-import { inboxOn, message, migrated } from "./inbox-messages.ts";
+import { inboxOn, leasedInboxOn, message, migrated } from "./inbox-messages.ts";
 
 /** A handler that waits inside until it is let go. */
 function gated(name: string): {
@@ -36,17 +35,7 @@ forEachDatabase("starts of messages", (open) => {
   });
 
   /** As another process would have it. */
-  function leasedInbox(): Inbox {
-    const side = open().side();
-    const ichido = createIchido({
-      store: side.store,
-      dangerouslyShareKeys: true,
-      onUnknown: "rerun",
-      sweepMs: "off",
-      onEvent: () => {},
-    });
-    return inboxOn(side.runner, { ichido });
-  }
+  const leasedInbox = (): Inbox => leasedInboxOn(open().side(), "rerun");
 
   /** What a process leaves behind that dies after it noted its start. */
   async function diedAt(one: EventMessage, handler: string): Promise<void> {

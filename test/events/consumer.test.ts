@@ -1,6 +1,5 @@
 /** A consumer answers a delivery once every handler has an outcome, on the three databases. */
 import { setTimeout as delay } from "node:timers/promises";
-import { createIchido } from "ichido";
 import { createConsumer, type Inbox } from "ichido/inbox";
 import { createFaultProxy, spawnChild } from "ichido/testing";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -10,7 +9,7 @@ import { uniqueName } from "../support/services.ts";
 import { consuming, writes } from "./consumer-bed.ts";
 import { testBroker } from "./inbox-broker.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
-import { dayMs, inboxOn, message, migrated } from "./inbox-messages.ts";
+import { dayMs, inboxOn, leasedInboxOn, message, migrated } from "./inbox-messages.ts";
 
 forEachDatabase("a consumer", (open) => {
   let inbox: Inbox;
@@ -400,17 +399,7 @@ forEachDatabase("a consumer", (open) => {
       await (open().side().store as unknown as { migrate(): Promise<unknown> }).migrate();
     });
 
-    const leasedInbox = (onUnknown: "rerun" | "hold"): Inbox => {
-      const side = open().side();
-      const ichido = createIchido({
-        store: side.store,
-        dangerouslyShareKeys: true,
-        onUnknown,
-        sweepMs: "off",
-        onEvent: () => {},
-      });
-      return inboxOn(side.runner, { ichido });
-    };
+    const leasedInbox = (onUnknown: "rerun" | "hold"): Inbox => leasedInboxOn(open().side(), onUnknown);
 
     test("run under a lease, with the same reference on every attempt; a dead one stays dead", async () => {
       const references: string[] = [];

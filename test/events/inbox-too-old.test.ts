@@ -1,5 +1,4 @@
 /** What the inbox may have forgotten is never run by itself: the sweep, old events and replayed letters. */
-import { createIchido } from "ichido";
 import type { ConsumerHandler, EventMessage, Inbox } from "ichido/inbox";
 import { inProcess } from "ichido/in-process";
 import { createOutbox, createRelay } from "ichido/outbox";
@@ -8,7 +7,7 @@ import { partsOf } from "../../packages/ichido/src/inbox/inbox.ts";
 import { eventually } from "../support/eventually.ts";
 import { consuming, writes } from "./consumer-bed.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
-import { dayMs, inboxOn, message } from "./inbox-messages.ts";
+import { dayMs, inboxOn, leasedInboxOn, message } from "./inbox-messages.ts";
 
 const retentionMs = 500;
 const short = { redeliveryMsMax: 1, replayMs: 600_000, attemptsMax: 1 };
@@ -129,15 +128,7 @@ forEachDatabase("an inbox that forgets", (open) => {
   });
 
   test("a replayed letter of a run handler that was started and did not end is put back once its record may be gone", async () => {
-    const side = open().side();
-    const ichido = createIchido({
-      store: side.store,
-      dangerouslyShareKeys: true,
-      onUnknown: "rerun",
-      sweepMs: "off",
-      onEvent: () => {},
-    });
-    const leased = inboxOn(side.runner, { ichido, retentionMs });
+    const leased = leasedInboxOn(open().side(), "rerun", { retentionMs });
     let runs = 0;
     const run = (): void => void (runs += 1);
     const bed = await consuming(leased, [{ name: "charge", topics: ["*"], run }], short);

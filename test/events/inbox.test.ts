@@ -1,13 +1,13 @@
 /** A message takes effect once for each handler, on the three databases. */
 import { setTimeout as delay } from "node:timers/promises";
-import { createIchido, type TransactionHandle } from "ichido";
+import type { TransactionHandle } from "ichido";
 import { createInbox, type Inbox } from "ichido/inbox";
 import { createFaultProxy } from "ichido/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { addEffect } from "../effects/sides.ts";
 import { uniqueName } from "../support/services.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
-import { dayMs, inboxOn, message, migrated } from "./inbox-messages.ts";
+import { dayMs, inboxOn, leasedInboxOn, message, migrated } from "./inbox-messages.ts";
 
 forEachDatabase("the inbox", (open) => {
   let inbox: Inbox;
@@ -226,17 +226,7 @@ forEachDatabase("the inbox", (open) => {
   });
 
   describe("inbox.run", () => {
-    const leased = (onUnknown: "hold" | "rerun" = "hold") => {
-      const side = open().side();
-      const ichido = createIchido({
-        store: side.store,
-        dangerouslyShareKeys: true,
-        onUnknown,
-        sweepMs: "off",
-        onEvent: () => {},
-      });
-      return inboxOn(side.runner, { ichido });
-    };
+    const leased = (onUnknown: "hold" | "rerun" = "hold") => leasedInboxOn(open().side(), onUnknown);
     beforeAll(async () => {
       await (open().side().store as unknown as { migrate(): Promise<unknown> }).migrate();
     });
