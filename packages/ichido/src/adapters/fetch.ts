@@ -5,6 +5,7 @@ import type { NeutralRequest } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
 import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { withKeyField } from "../http/form-key.ts";
+import { checkMountedOnce, forgetClaim, noteClaim } from "../http/mounts.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
 import { letGoUpload } from "../http/web-upload.ts";
@@ -56,6 +57,7 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   }
 
   return async (request, ...rest) => {
+    checkMountedOnce(request, route.operation);
     const decision = await ichido.decide(await neutral(request), route);
     if (decision.kind === "replay" || decision.kind === "reject") {
       letGoUpload(request);
@@ -64,6 +66,7 @@ export function idempotent<Rest extends readonly unknown[] = []>(
     if (decision.kind === "pass") return answerOf(await handler(request, undefined, ...rest));
     const { execution } = decision;
     let response: Response | undefined;
+    noteClaim(request, route.operation, execution);
     try {
       response = await handler(request, execution.context, ...rest);
     } catch (error) {
@@ -71,6 +74,8 @@ export function idempotent<Rest extends readonly unknown[] = []>(
       const settled = await execution.settle({ kind: "threw", error });
       if (settled.kind === "replace") return webResponseOf(settled.response);
       throw error;
+    } finally {
+      forgetClaim(request, route.operation);
     }
     letGoUpload(request, response);
     if (response instanceof Response) return settleWebResponse(response, execution);

@@ -2,6 +2,7 @@
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
 import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { checkMountedOnce, forgetClaim, noteClaim } from "../http/mounts.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
 import { letGoUpload } from "../http/web-upload.ts";
@@ -30,6 +31,7 @@ export function idempotency<Ctx extends HonoContext>(
   const limits = bodyLimitsOf(wire);
   return async (c, next) => {
     const { raw } = c.req;
+    checkMountedOnce(raw, route.operation);
     // Hono keeps what it has read, so a body that an earlier middleware parsed is still there.
     const bytes = raw.bodyUsed ? async () => new Uint8Array(await c.req.arrayBuffer()) : undefined;
     const request = neutralWebRequest({ request: raw, native: c, limits, ...(bytes && { bytes }) });
@@ -41,6 +43,7 @@ export function idempotency<Ctx extends HonoContext>(
     if (decision.kind === "pass") return next();
     const { execution } = decision;
     c.set("idempotency", execution.context);
+    noteClaim(raw, route.operation, execution);
     try {
       // Hono turns an Error that the handler throws into its error answer before this returns; anything else passes.
       await next();
@@ -48,6 +51,8 @@ export function idempotency<Ctx extends HonoContext>(
       letGoUpload(raw);
       await execution.settle({ kind: "threw", error });
       throw error;
+    } finally {
+      forgetClaim(raw, route.operation);
     }
     letGoUpload(raw, c.res);
     const settled = await settleWebResponse(c.res, execution);

@@ -1,11 +1,11 @@
 /** What every adapter on Node's own request and response does: ask, answer or let the handler run under capture. */
 import type { ServerResponse } from "node:http";
 import type { Execution } from "../core/decision.ts";
-import { IchidoError } from "../core/errors.ts";
 import type { NeutralRequest, NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions, ResolvedRoute } from "../core/options.ts";
 import { bodyLimitsOf, positive, type BodyOptions } from "./body-limits.ts";
 import { isClosed } from "./http2.ts";
+import { checkMountedOnce, noteClaim } from "./mounts.ts";
 import { neutralRequest, type NodeRequest } from "./node-request.ts";
 import { captureResponse, quietMsDefault } from "./node-response.ts";
 import { capturedBytes } from "./request-bytes.ts";
@@ -39,23 +39,6 @@ export interface NodeGuard<Native> {
 function cannotRun(request: NodeRequest, response: ServerResponse): boolean {
   const hasUnreadBody = !request.readableEnded && (request.readableLength > 0 || !request.complete);
   return response.headersSent || response.writableEnded || (hasUnreadBody && request.socket.destroyed);
-}
-
-/** Operations under whose claim a request runs already. */
-const underClaim = new WeakMap<NodeRequest, Set<string>>();
-
-/** The inner of two mounts would meet the claim of the outer one and answer "in flight" to itself. */
-function checkMountedOnce(request: NodeRequest, operation: string): void {
-  if (underClaim.get(request)?.has(operation) !== true) return;
-  throw new IchidoError(
-    "option-invalid",
-    `operation ${JSON.stringify(operation)} is mounted twice on the way to one handler. Mount it once.`,
-  );
-}
-
-function noteClaim(request: NodeRequest, operation: string): void {
-  const operations = underClaim.get(request) ?? new Set();
-  underClaim.set(request, operations.add(operation));
 }
 
 /** An upload that waits in a file for a reader has none any more once the answer is out. */
@@ -102,7 +85,7 @@ export function createNodeGuard<Native>(
             letGoAfter(request, response);
             return "answered";
           }
-          noteClaim(request, route.operation);
+          noteClaim(request, route.operation, decision.execution);
           prepare?.(decision.execution);
           captureResponse(request, response, decision.execution, { quietMs });
           letGoAfter(request, response);
