@@ -34,7 +34,7 @@ describeWith("mariadb", "a private MariaDB", () => {
     { timeout: 90_000 },
     async () => {
       const stores = drivers.map((driver) =>
-        mysqlStore(open(driver, server.url, { connections: 6 }).pool, { statementTimeoutMs: 2_000 }),
+        mysqlStore(open(driver, server.url, { connections: 6 }).pool, { callTimeoutMs: 2_000 }),
       );
       const grants = new Map<string, Set<string>>();
       const completed = new Set<string>();
@@ -109,7 +109,7 @@ describeWith("mariadb", "a private MariaDB", () => {
     { timeout: 60_000 },
     async () => {
       for (const driver of drivers) {
-        const store = mysqlStore(open(driver, server.url, { connections: 2 }).pool, { statementTimeoutMs: 400 });
+        const store = mysqlStore(open(driver, server.url, { connections: 2 }).pool, { callTimeoutMs: 400 });
         await store.ping();
         server.pause();
         const startedMs = performance.now();
@@ -189,8 +189,8 @@ describeWith("mariadb", "a bad network to MariaDB", (url) => {
 
   for (const driver of drivers) {
     describe(`through ${driver}`, () => {
-      const store = (options: ClientOptions = {}, statementTimeoutMs = 5_000): MysqlStore =>
-        mysqlStore(open(driver, proxy.url, { connections: 4, ...options }).pool, { statementTimeoutMs });
+      const store = (options: ClientOptions = {}, callTimeoutMs = 5_000): MysqlStore =>
+        mysqlStore(open(driver, proxy.url, { connections: 4, ...options }).pool, { callTimeoutMs });
 
       test("S2 the reply to a claim is lost: the same owner decides, and is granted what it already had", async () => {
         const side = store();
@@ -257,7 +257,7 @@ describeWith("mariadb", "a bad network to MariaDB", (url) => {
 
       test("S18 a pool whose connections are all taken is bounded by the deadline and leaks none", async () => {
         const client = open(driver, database.url, { connections: 1 });
-        const side = mysqlStore(client.pool, { statementTimeoutMs: 200 });
+        const side = mysqlStore(client.pool, { callTimeoutMs: 200 });
         await side.ping();
         const taken = await client.pool.getConnection();
         await expect(side.claim(request("key", "a"))).rejects.toMatchObject({ code: "store-unavailable" });

@@ -139,7 +139,9 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
 
   it("what cannot be sent or read is told, and the connection serves on", async () => {
     await clear();
-    const unsendable = runner.run((_tx, handle) => handle.execute("select $1::text", [new Map()], frequent), opens);
+    const circle: unknown[] = [];
+    circle.push({ circle });
+    const unsendable = runner.run((_tx, handle) => handle.execute("select $1::text", [circle], frequent), opens);
     await expect(unsendable).rejects.toThrow();
     const unreadable = runner.run(async (tx, handle) => {
       (tx as unknown as { setTypeParser(oid: number, parse: () => never): void }).setTypeParser(700, () => {

@@ -4,10 +4,18 @@ import type { Store, TransactionHandle } from "ichido";
 import { mysqlStore } from "ichido/mysql";
 import { postgresStore } from "ichido/postgres";
 import { sqliteStore } from "ichido/sqlite";
-import { mysql2Transactions, nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
+import {
+  mariadbTransactions,
+  mysql2Transactions,
+  nodeSqliteTransactions,
+  pgTransactions,
+  postgresTransactions,
+} from "ichido/transactions";
 import type { SqliteTransactionsOptions, TransactionRunner } from "ichido/transactions";
+import { createPool as createMariadbPool } from "mariadb";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
+import postgres from "postgres";
 
 export interface Side {
   readonly store: Store;
@@ -57,4 +65,31 @@ export function openSide(
     database.close();
   };
   return { store, runner: nodeSqliteTransactions(database, sqliteOptions), connections: () => 1, close };
+}
+
+/** Transactions by postgres.js; the records are kept by `pg`, straight on the server. */
+export function openPostgresJs(url: string, through = url): Side {
+  const records = openSide("postgres", url);
+  const sql = postgres(through, { max: 4, onnotice: () => undefined, connect_timeout: 5 });
+  return {
+    ...records,
+    runner: postgresTransactions(sql),
+    async close() {
+      await sql.end({ timeout: 1 });
+      await records.close();
+    },
+  };
+}
+
+/** By the connector of MariaDB. */
+export function openMariadb(url: string): Side {
+  const at = new URL(url);
+  const where = { host: at.hostname, port: Number(at.port), user: at.username, database: at.pathname.slice(1) };
+  const pool = createMariadbPool({ ...where, connectionLimit: 4 });
+  const store = mysqlStore(pool);
+  const close = async (): Promise<void> => {
+    await store.close();
+    await pool.end().catch(() => undefined);
+  };
+  return { store, runner: mariadbTransactions(pool), connections: () => -1, close };
 }

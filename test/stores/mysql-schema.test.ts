@@ -126,8 +126,8 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
   test("options are checked when the store is made", () => {
     const bad = ["", "9a_", "a-b", "a.b", "a`b", `a${"b".repeat(31)}`, "drop table x; --"];
     for (const tablePrefix of bad) expect(() => mysqlStore(client.pool, { tablePrefix })).toThrow(/tablePrefix/);
-    for (const statementTimeoutMs of [0, 1.5, Number.NaN, 1e9]) {
-      expect(() => mysqlStore(client.pool, { statementTimeoutMs })).toThrow(/statementTimeoutMs/);
+    for (const callTimeoutMs of [0, 1.5, Number.NaN, 1e9]) {
+      expect(() => mysqlStore(client.pool, { callTimeoutMs })).toThrow(/callTimeoutMs/);
     }
     for (const pool of [undefined, null, {}, "mysql://"]) {
       // @ts-expect-error not a client

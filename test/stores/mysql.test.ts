@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { mysqlStore } from "ichido/mysql";
 import { storeSuite } from "ichido/testing";
+import { mariadbTransactions, mysql2Transactions } from "ichido/transactions";
+import type { TransactionRunner } from "ichido/transactions";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
 import { drivers, emptyTables, migrated, openClient, withMovedClock } from "./mysql-clients.ts";
@@ -32,11 +34,18 @@ describeWith("mariadb", "mysql store", (url) => {
       {
         name: `MariaDB through ${driver}`,
         watches: true,
+        joins: true,
         async open() {
           first ??= open(driver);
           second ??= open(driver === "mysql2" ? "mariadb" : "mysql2");
           await emptyTables(first);
-          return { store: mysqlStore(first.pool), second: mysqlStore(second.pool), close: async () => undefined };
+          const runner = driver === "mysql2" ? mysql2Transactions : mariadbTransactions;
+          return {
+            store: mysqlStore(first.pool),
+            second: mysqlStore(second.pool),
+            runner: runner(first.pool as never) as TransactionRunner<unknown>,
+            close: async () => undefined,
+          };
         },
       },
     );

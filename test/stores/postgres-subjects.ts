@@ -5,12 +5,16 @@ import { afterAll, describe, it } from "vitest";
 import { postgresStore } from "ichido/postgres";
 import type { PostgresClient, PostgresStoreOptions } from "ichido/postgres";
 import { storeSuite } from "ichido/testing";
+import { pgTransactions, postgresTransactions } from "ichido/transactions";
+import type { TransactionRunner } from "ichido/transactions";
 import type { StoreSubject } from "ichido/testing";
 import { freshDatabase } from "../support/services.ts";
 
 /** A client of the user's, and how the user would end it. */
 export interface OwnedClient {
   readonly client: PostgresClient;
+  /** Transactions on other connections of the same client. */
+  readonly runner?: TransactionRunner<unknown>;
   end(): Promise<unknown>;
 }
 
@@ -21,13 +25,13 @@ const connectionsMax = 6;
 export const makePool: MakeClient = async (url) => {
   const pool = new pg.Pool({ connectionString: url, max: connectionsMax });
   pool.on("error", () => {});
-  return { client: pool, end: () => pool.end() };
+  return { client: pool, runner: pgTransactions(pool), end: () => pool.end() };
 };
 
 export const makePipelinePool: MakeClient = async (url) => {
   const pool = new pg.Pool({ connectionString: url, max: connectionsMax, pipeline: true });
   pool.on("error", () => {});
-  return { client: pool, end: () => pool.end() };
+  return { client: pool, runner: pgTransactions(pool), end: () => pool.end() };
 };
 
 export const makeClient: MakeClient = async (url) => {
@@ -46,7 +50,7 @@ export const makePipelineClient: MakeClient = async (url) => {
 
 export const makePostgresJs: MakeClient = async (url) => {
   const sql = postgres(url, { max: connectionsMax });
-  return { client: sql, end: () => sql.end() };
+  return { client: sql, runner: postgresTransactions(sql), end: () => sql.end() };
 };
 
 /**
@@ -95,12 +99,14 @@ export async function prepareSubject(given: SubjectOptions): Promise<PreparedSub
     name: given.name,
     movesClock,
     watches: true,
+    joins: first.runner !== undefined,
     async open() {
       await admin.query("truncate ichido_records, ichido_steps, ichido_audit, ichido_clock");
       if (movesClock) await admin.query("update test_clock.shift set ms = 0");
       return {
         store,
         second: postgresStore(second.client, given.options),
+        ...(first.runner !== undefined && { runner: first.runner }),
         ...(movesClock && {
           clock: {
             advanceMs: async (ms: number) => {

@@ -14,14 +14,14 @@ interface Entry {
 
 export class Deadlines {
   readonly #environment: Environment;
-  readonly #timeoutMs: number;
+  readonly timeoutMs: number;
   #first: Entry | undefined;
   #last: Entry | undefined;
   #timer: Timer | undefined;
 
   constructor(environment: Environment, timeoutMs: number) {
     this.#environment = environment;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
   }
 
   /** As `withDeadline`, for what has begun already. */
@@ -30,7 +30,7 @@ export class Deadlines {
       let open = true;
       const entry = this.#add(() => {
         open = false;
-        reject(new DeadlineExceeded(`no answer within ${this.#timeoutMs} ms`));
+        reject(new DeadlineExceeded(`no answer within ${this.timeoutMs} ms`));
       });
       pending.then(
         (value) => {
@@ -49,7 +49,7 @@ export class Deadlines {
 
   #add(expire: () => void): Entry {
     const nowMs = this.#environment.monotonicMs();
-    const entry: Entry = { dueMs: nowMs + this.#timeoutMs, expire, before: this.#last, after: undefined };
+    const entry: Entry = { dueMs: nowMs + this.timeoutMs, expire, before: this.#last, after: undefined };
     if (this.#last !== undefined) this.#last.after = entry;
     this.#last = entry;
     if (this.#first !== undefined) return entry;
@@ -81,5 +81,24 @@ export class Deadlines {
       entry.expire();
     }
     if (this.#first !== undefined && this.#timer === undefined) this.#arm(this.#first, nowMs);
+  }
+}
+
+/** Deadlines of several lengths. Whoever uses them has few. */
+export class DeadlinesByLength {
+  readonly #environment: Environment;
+  readonly #lengths = new Map<number, Deadlines>();
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  bound<T>(timeoutMs: number, pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
+    let deadlines = this.#lengths.get(timeoutMs);
+    if (deadlines === undefined) {
+      deadlines = new Deadlines(this.#environment, timeoutMs);
+      this.#lengths.set(timeoutMs, deadlines);
+    }
+    return deadlines.bound(pending, onLate);
   }
 }

@@ -38,6 +38,11 @@ export const limits = {
   lateBytesMax: 64 * 1_048_576,
   /** In transaction mode, how long a duplicate waits where `inFlight` does not say. */
   lockMsDefault: 2_000,
+  storeTimeoutMsMax: 700_000,
+  /** How much longer than a store the engine waits for it, so that a call never takes effect after it was given up. */
+  storeSlackMs: 1_000,
+  /** The wait for a connection, BEGIN, COMMIT and ROLLBACK, where a runner of transactions is not told otherwise. */
+  controlMsDefault: 30_000,
   replayCacheRecords: 10_000,
   replayCacheBytes: 64 * 1_048_576,
   sweepBatch: 1_000,

@@ -1,6 +1,6 @@
 /** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
 import { DeadlineExceeded } from "./deadline.ts";
-import { Deadlines } from "./deadlines.ts";
+import { DeadlinesByLength } from "./deadlines.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import { isIchidoError } from "./errors.ts";
@@ -13,6 +13,8 @@ import type {
   CompleteRequest,
   Fenced,
   FinishStepRequest,
+  Landed,
+  LandedRequest,
   RenewRequest,
   Step,
   StepRequest,
@@ -41,6 +43,7 @@ export interface StoreCalls {
   claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
+  landed(request: LandedRequest): Promise<Landed>;
   release(claim: Claim): Promise<Fenced>;
   suspend(request: SuspendRequest): Promise<Fenced>;
   startStep(request: StepRequest): Promise<Fenced>;
@@ -65,17 +68,8 @@ const never = Number.POSITIVE_INFINITY;
 export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   const { store, environment, emit, faults } = parts;
 
-  const deadlines = new Map<number, Deadlines>();
-
-  /** Routes differ in how long a claim may wait, but there are few of them. */
-  function deadlinesOf(timeoutMs: number): Deadlines {
-    let known = deadlines.get(timeoutMs);
-    if (known === undefined) {
-      known = new Deadlines(environment, timeoutMs);
-      deadlines.set(timeoutMs, known);
-    }
-    return known;
-  }
+  /** Routes differ in how long a claim may wait. */
+  const deadlines = new DeadlinesByLength(environment);
 
   async function call<T>(
     verb: string,
@@ -85,7 +79,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   ): Promise<T> {
     const startedMs = environment.monotonicMs();
     try {
-      const value = await (timeoutMs === never ? run() : deadlinesOf(timeoutMs).bound(run(), onLate));
+      const value = await (timeoutMs === never ? run() : deadlines.bound(timeoutMs, run(), onLate));
       emit({ type: "store-call", store: store.name, verb, durationMs: environment.monotonicMs() - startedMs });
       return value;
     } catch (error) {
@@ -140,6 +134,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       around("before-complete", "after-complete", () =>
         call("complete", () => store.complete(request, transaction), timeoutOn(transaction)),
       ),
+    landed: (request) => call("landed", () => store.landed(request)),
     release: (claim) => around("before-release", "after-release", () => call("release", () => store.release(claim))),
     suspend: (request) =>
       around("before-suspend", "after-suspend", () => call("suspend", () => store.suspend(request))),

@@ -49,6 +49,9 @@
  *                        that processing + completed + failed = records and unknown is a part of processing.
  *  S18 Hints.            `watch`, where there is one, may wake too early, never later than its timeout; `ping` fails when
  *                        a claim would fail.
+ *  S19 Landed.           `landed` tells whether a commit of this owner and fence took effect. It waits, bounded, for the
+ *                        transaction that may still be under way, and says `busy` when it cannot be had; it grants, renews
+ *                        and gives back nothing, however late its answer comes.
  *
  * What is left out: a store never decides what an outcome means, never runs user code, never reads the clock of the
  * process, and retries only what cannot change the answer.
@@ -163,6 +166,20 @@ export interface SuspendRequest extends Claim {
   /** Puts the record on hold: only a person ends it. */
   readonly holdReason?: string;
 }
+
+export interface LandedRequest extends Claim {
+  /**
+   * The record was claimed on the very transaction that is asked about. Before its commit nothing of it is to be seen, and
+   * after its end whatever was there before.
+   */
+  readonly claimedWithin?: boolean;
+}
+
+/**
+ * `committed`: the record has the answer of this owner and fence. `not-landed`: it has not, and never will. `lost`: it is
+ * another's. `busy`: the transaction may still be under way.
+ */
+export type Landed = "committed" | "not-landed" | "lost" | "busy";
 
 /** `ok`: done, and the caller still owns (or owned) the record. `stale`: someone else does; nothing changed. */
 export type Fenced = "ok" | "stale";
@@ -314,6 +331,12 @@ export interface TickResult {
 export interface Store {
   readonly name: string;
   readonly capabilities: StoreCapabilities;
+  /**
+   * How long a call may take by the store's own settings: waiting for a connection and repetitions included, `list`,
+   * `stats` and `sweep` left out. Whoever waits for the store waits longer than that: a call that was given up too early
+   * may still take effect.
+   */
+  readonly callTimeoutMs: number;
 
   /**
    * On a transaction handle the record stays uncommitted with the caller's writes, or unwritten until it is completed on the
@@ -324,6 +347,8 @@ export interface Store {
   /** All live claims of a process in one call; answers in the order asked. */
   renew(requests: readonly RenewRequest[]): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
+  /** What became of a transaction on which this owner completed the record, and whose COMMIT was not answered. */
+  landed(request: LandedRequest): Promise<Landed>;
   /** `failed`: the next attempt may run; the same fingerprint is still required. */
   release(claim: Claim): Promise<Fenced>;
   /** Ends the lease without an answer, leaving the record to `onUnknown`, to a reconciler or to a person. */

@@ -1,3 +1,5 @@
+import { IchidoError } from "./errors.ts";
+
 /**
  * A handle on the caller's own transaction, made by the `from…` functions of `ichido/transactions`. Statements run on
  * that one connection or fail; a handle never falls back to a pool and never reconnects.
@@ -16,6 +18,11 @@ export interface TransactionHandle {
   readonly closeWith?:
     | ((sql: string, values: readonly unknown[], judge?: (error: unknown) => unknown) => void)
     | undefined;
+  /**
+   * There where the runner owns the connection: ends it under whatever runs on it, so that nothing of the transaction can
+   * be committed any more. `run` rejects with a `GivenUp` at once; its function may go on, and can write nothing.
+   */
+  readonly giveUp?: (() => void) | undefined;
 }
 
 export interface ExecuteOptions {
@@ -56,6 +63,34 @@ export interface RunOptions {
    * MySQL ends a transaction, or it lets every error through.
    */
   readonly unwatched?: boolean;
+  /**
+   * How long the wait for a connection, BEGIN, COMMIT and ROLLBACK may each take. A connection that misses it is ended, where
+   * the runner owns it. Default `limits.controlMsDefault`.
+   */
+  readonly callMs?: number;
+  /**
+   * PostgreSQL: the server ends a transaction that hears nothing for so long, also when the connection is half open. A lower
+   * setting of the session stays.
+   */
+  readonly idleMs?: number;
+}
+
+/** Somebody called `giveUp`: the connection was ended while the function ran. */
+export class GivenUp extends Error {
+  override readonly name: string = "GivenUp";
+}
+
+/** The server itself has undone the transaction, or lets it do nothing but roll back. Nothing of it is left. */
+export class TransactionAborted extends IchidoError {
+  override readonly name: string = "TransactionAborted";
+  constructor(cause?: unknown) {
+    super(
+      "option-invalid",
+      "the function caught an error of the database and went on, but PostgreSQL undoes the whole transaction after one; let " +
+        "the error through, or put a savepoint before what may fail",
+      { cause },
+    );
+  }
 }
 
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */

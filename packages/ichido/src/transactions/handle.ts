@@ -1,9 +1,14 @@
 /** What every handle shares: it proves that it stands inside a transaction, and a lost connection poisons it. */
+import { DeadlinesByLength } from "../core/deadlines.ts";
+import { limits } from "../core/defaults.ts";
+import { systemEnvironment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { columnOf } from "../drivers/row.ts";
 import { end, requireWhole, watch } from "./whole.ts";
+import { idleTimeout } from "./idle-timeout.ts";
 import {
   CommitFailed,
+  TransactionAborted,
   type ExecuteOptions,
   type RunOptions,
   type TransactionHandle,
@@ -67,13 +72,8 @@ async function probe(parts: HandleParts): Promise<boolean> {
 }
 
 /** COMMIT was answered by ROLLBACK. */
-export function aborted(cause?: unknown): IchidoError {
-  return new IchidoError(
-    "option-invalid",
-    "the function caught an error of the database and went on, but PostgreSQL undoes the whole transaction after one; let " +
-      "the error through, or put a savepoint before what may fail",
-    { cause },
-  );
+export function aborted(cause?: unknown): TransactionAborted {
+  return new TransactionAborted(cause);
 }
 
 const constraintPrimary = 19;
@@ -198,18 +198,22 @@ export interface LibraryOptions extends RunOptions {
 const commitLost = "the commit was sent and its answer is an error or was lost";
 
 /** On MySQL and MariaDB: COMMIT is sent here, and the library's own has nothing left to do. */
-async function watched<Value>({ say }: Pick<CheckedHandle, "say">, run: () => Promise<Value>): Promise<Value> {
+async function watched<Value>(
+  { say }: Pick<CheckedHandle, "say">,
+  callMs: number,
+  run: () => Promise<Value>,
+): Promise<Value> {
   await watch(say);
   let value: Value;
   try {
     value = await run();
     await requireWhole(say);
   } catch (error) {
-    await end("ROLLBACK", say).catch(() => undefined);
+    await deadlines.bound(callMs, end("ROLLBACK", say)).catch(() => undefined);
     throw error;
   }
   try {
-    await end("COMMIT", say);
+    await deadlines.bound(callMs, end("COMMIT", say));
   } catch (cause) {
     throw new CommitFailed(commitLost, { cause });
   }
@@ -221,44 +225,69 @@ async function within<Tx, Value>(
   handle: CheckedHandle,
   tx: Tx,
   fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
-  { givesBack = false, unwatched = false }: LibraryOptions,
+  { givesBack = false, unwatched = false, callMs = limits.controlMsDefault, idleMs }: LibraryOptions,
 ): Promise<Value> {
+  if (idleMs !== undefined && handle.dialect === "postgres") await handle.execute(idleTimeout, [String(idleMs)]);
   const run = (): Promise<Value> => whileOpen(handle, (open) => fn(tx, open));
   const isWatched = handle.dialect === "mysql" && !givesBack && !unwatched;
   if (isWatched || unwatched) handle.trust();
-  if (isWatched) return watched(handle, run);
+  if (isWatched) return watched(handle, callMs, run);
   const value = await run();
   // PostgreSQL ends no transaction by itself.
   if (handle.dialect !== "postgres") await handle.check();
   return value;
 }
 
-/** For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. */
+/**
+ * For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. The library
+ * keeps the connection: one that does not answer in time is waited for no longer, but nobody can take it away from it.
+ */
 export async function aroundLibrary<Tx, Value>(
   open: (body: (tx: Tx) => Promise<void>) => Promise<unknown>,
   handleFor: (tx: Tx) => TransactionHandle,
   fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
   options: LibraryOptions = {},
 ): Promise<Value> {
-  let done: { readonly value: Value } | undefined;
-  let failed: unknown;
+  const { callMs = limits.controlMsDefault } = options;
+  let outcome: { readonly value: Value } | { readonly error: unknown } | undefined;
+  let isLate = false;
+  const begun = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  const whole = open(async (tx) => {
+    if (isLate) throw new Error("the connection came too late, and nobody waits for it");
+    begun.resolve();
+    try {
+      outcome = { value: await within(checked(handleFor(tx)), tx, fn, options) };
+    } catch (error) {
+      outcome = { error };
+      throw error;
+    } finally {
+      ended.resolve();
+    }
+  });
+  whole.catch(() => undefined);
   try {
-    await open(async (tx) => {
-      try {
-        done = { value: await within(checked(handleFor(tx)), tx, fn, options) };
-      } catch (error) {
-        failed = error;
-        throw error;
-      }
-    });
+    await deadlines.bound(callMs, Promise.race([begun.promise, whole]));
   } catch (error) {
+    isLate = true;
+    throw error;
+  }
+  // However long it takes: what the library rolled back under a running function would be written outside.
+  await Promise.race([ended.promise, whole.catch(() => undefined)]);
+  try {
+    await deadlines.bound(callMs, whole);
+  } catch (error) {
+    if (outcome === undefined) throw error;
     // Not what the library makes of it: its own ROLLBACK may fail, too, and say less.
-    if (failed instanceof CommitFailed) throw failed;
-    if (done === undefined) throw error;
+    if ("error" in outcome) throw outcome.error;
     throw new CommitFailed(commitLost, { cause: error });
   }
-  if (done === undefined) throw new Error("the transaction ended without calling its function");
-  return done.value;
+  if (outcome === undefined || "error" in outcome) {
+    throw new Error("the transaction ended without calling its function");
+  }
+  return outcome.value;
 }
+
+const deadlines = new DeadlinesByLength(systemEnvironment);
 
 export type { TransactionHandle, TransactionResult, TransactionRunner };

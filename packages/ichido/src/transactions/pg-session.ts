@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { TransactionResult } from "../core/transaction.ts";
+import { idleTimeout } from "./idle-timeout.ts";
 import type { Statement } from "./pooled.ts";
 import {
   BatchError,
@@ -29,9 +30,9 @@ export interface PgSession {
   run(statement: Statement): Promise<TransactionResult>;
   /** The same outside of a transaction, where it can be said once more. */
   ask(statement: Statement): Promise<TransactionResult>;
-  begin(): Promise<unknown>;
+  begin(idleMs: number | undefined): Promise<unknown>;
   /** With BEGIN before it. */
-  open(statement: Statement): Promise<TransactionResult>;
+  open(statement: Statement, idleMs: number | undefined): Promise<TransactionResult>;
   /** With COMMIT after them; gives the server's word for the end. Rejects with a `BatchError`. */
   close(statements: readonly Statement[]): Promise<string>;
 }
@@ -66,6 +67,10 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
     name: direct && frequent === true ? nameOf(sql) : undefined,
   });
   const plain = (sql: string): BatchStatement => named({ sql, values: [], frequent: true });
+  const beginning = (idleMs: number | undefined): BatchStatement[] =>
+    idleMs === undefined
+      ? [plain("BEGIN")]
+      : [plain("BEGIN"), named({ sql: idleTimeout, values: [String(idleMs)], frequent: true })];
 
   /** Somebody has thrown away what was prepared (DISCARD ALL): from now on without. */
   function forget(): void {
@@ -81,10 +86,10 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
 
   const send = (statements: readonly BatchStatement[]): Promise<readonly Answer[]> => sendBatch(client, statements);
 
-  /** The answer to the statement at that place, and the server's own error. */
-  function once(statements: readonly BatchStatement[], place: number): Promise<Answer> {
+  /** The answer to the last statement, and the server's own error. */
+  function once(statements: readonly BatchStatement[]): Promise<Answer> {
     return send(statements).then(
-      (answers) => answerAt(answers, place),
+      (answers) => lastOf(answers, statements.length),
       (error: unknown) => {
         throw noted(error) instanceof BatchError ? (error as BatchError).cause : error;
       },
@@ -92,20 +97,21 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
   }
 
   /** For what nothing came before: it can begin anew. */
-  function twice(make: () => readonly BatchStatement[], place: number): Promise<Answer> {
-    return send(make()).then(
-      (answers) => answerAt(answers, place),
+  function twice(make: () => readonly BatchStatement[]): Promise<Answer> {
+    const statements = make();
+    return send(statements).then(
+      (answers) => lastOf(answers, statements.length),
       async (error: unknown) => {
         if (!(noted(error) instanceof BatchError)) throw error;
         if (!isForgotten(error)) throw (error as BatchError).cause;
         await client.query("ROLLBACK");
-        return once(make(), place);
+        return once(make());
       },
     );
   }
 
-  const answerAt = (answers: readonly Answer[], place: number): Answer => {
-    const answer = answers[place];
+  const lastOf = (answers: readonly Answer[], count: number): Answer => {
+    const answer = answers[count - 1];
     if (answer === undefined) throw new TypeError("the server answered fewer statements than it was sent");
     return answer;
   };
@@ -114,13 +120,13 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
     get direct() {
       return direct;
     },
-    run: (statement) => once([named(statement)], 0).then(resultOf),
-    ask: (statement) => twice(() => [named(statement)], 0).then(resultOf),
-    begin: () => twice(() => [plain("BEGIN")], 0),
-    open: (statement) => twice(() => [plain("BEGIN"), named(statement)], 1).then(resultOf),
+    run: (statement) => once([named(statement)]).then(resultOf),
+    ask: (statement) => twice(() => [named(statement)]).then(resultOf),
+    begin: (idleMs) => twice(() => beginning(idleMs)),
+    open: (statement, idleMs) => twice(() => [...beginning(idleMs), named(statement)]).then(resultOf),
     close: (statements) =>
       send([...statements.map(named), plain("COMMIT")]).then(
-        (answers) => answerAt(answers, statements.length).tag,
+        (answers) => lastOf(answers, statements.length + 1).tag,
         (error: unknown) => {
           throw noted(error);
         },

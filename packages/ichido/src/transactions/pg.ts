@@ -7,7 +7,7 @@ import {
   type TransactionResult,
   type TransactionRunner,
 } from "./handle.ts";
-import { inLine } from "./literal.ts";
+import { idleTimeout } from "./idle-timeout.ts";
 import { hearErrors, hearErrorsOf } from "../drivers/pg-errors.ts";
 import { BatchError, isFatal } from "../drivers/pg-batch.ts";
 import { pooledTransactions, StatementRefused, type Folding, type Statement } from "./pooled.ts";
@@ -62,35 +62,27 @@ function handleOn(client: PgClient, prepare: PgOptions["prepare"]): CheckedHandl
   });
 }
 
-type Results = readonly { readonly rows: readonly unknown[]; readonly rowCount: number | null }[];
-
-async function queryAll(client: PgClient, text: string): Promise<Results> {
-  try {
-    return (await client.query(text)) as unknown as Results;
-  } catch (error) {
-    // The status comes after the error; whatever is answered next brings it.
-    await client.query("select 1").catch(() => undefined);
-    throw error;
-  }
-}
-
-/**
- * Without values `pg` speaks the simple protocol, which takes several statements, answers with one result each, and stops
- * at the first that fails. For clients that take no batch: those of `pg-native`, and those that pipeline.
- */
-const simply = {
-  async open(client: PgClient, statement: Statement): Promise<TransactionResult> {
-    const [, result] = await queryAll(client, `BEGIN; ${inLine(statement)}`);
-    return { rows: (result?.rows ?? []) as readonly Record<string, unknown>[], affected: result?.rowCount ?? 0 };
+/** For clients that take no batch: those of `pg-native`, and those that pipeline. */
+const oneByOne = {
+  /** Without values `pg` speaks the simple protocol, which takes two statements at once. */
+  begin(client: PgClient, idleMs: number | undefined): Promise<unknown> {
+    return client.query(
+      idleMs === undefined ? "BEGIN" : `BEGIN; ${idleTimeout.replaceAll("$1", `'${Math.ceil(idleMs)}'`)}`,
+    );
+  },
+  async open(client: PgClient, statement: Statement, idleMs: number | undefined): Promise<TransactionResult> {
+    await oneByOne.begin(client, idleMs);
+    return executeOn(client, statement);
   },
   async close(client: PgClient, statements: readonly Statement[]): Promise<unknown> {
-    try {
-      return (await queryAll(client, [...statements.map(inLine), "COMMIT"].join("; "))).at(-1);
-    } catch (cause) {
-      // Inside a failed transaction still: the server has not come to COMMIT.
-      if (client.getTransactionStatus?.() !== "E") throw cause;
-      throw new StatementRefused(undefined, explained(cause));
+    for (const [place, statement] of statements.entries()) {
+      try {
+        await executeOn(client, statement);
+      } catch (cause) {
+        throw isFatal(cause) ? cause : new StatementRefused(place, explained(cause));
+      }
     }
+    return client.query("COMMIT");
   },
 };
 
@@ -127,23 +119,23 @@ function foldingFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): F
     return session instanceof Promise ? session.then(speak) : speak(session);
   }
   return {
-    begin: (client) =>
-      on<unknown>(
-        client,
-        (session) => session.begin(),
-        () => client.query("BEGIN"),
-      ),
-    open: (client, statement) =>
+    begin: (client, idleMs) =>
       on(
         client,
-        (session) => session.open(statement),
-        () => simply.open(client, statement),
+        (session) => session.begin(idleMs),
+        () => oneByOne.begin(client, idleMs),
+      ),
+    open: (client, statement, idleMs) =>
+      on(
+        client,
+        (session) => session.open(statement, idleMs),
+        () => oneByOne.open(client, statement, idleMs),
       ),
     close: (client, statements) =>
       on(
         client,
         (session) => closeBatch(session, statements),
-        () => simply.close(client, statements),
+        () => oneByOne.close(client, statements),
       ),
     ask: (client, statement) =>
       on(
@@ -152,6 +144,17 @@ function foldingFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): F
         () => executeOn(client, statement),
       ),
   };
+}
+
+/**
+ * Its end is not waited for: the other side may hear nothing any more. And its last words are nobody's business: the pool
+ * would tell them as an error of its own.
+ */
+function destroy(client: LentPgClient): void {
+  client.release(true);
+  const stream: unknown = Reflect.get(Object(Reflect.get(client, "connection")), "stream");
+  const end: unknown = Reflect.get(Object(stream), "destroy");
+  if (typeof end === "function") end.call(stream);
 }
 
 export function pgTransactions<Client extends PgClient>(
@@ -172,7 +175,7 @@ export function pgTransactions<Client extends PgClient>(
     requireCommitted(result) {
       if ((result as { readonly command?: unknown }).command === "ROLLBACK") throw aborted();
     },
-    giveBack: (client, broken) => client.release(broken),
+    giveBack: (client, broken) => (broken ? destroy(client) : client.release()),
     handle: (client) => handleOn(client, options.prepare),
   });
 }

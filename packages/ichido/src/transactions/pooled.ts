@@ -1,7 +1,15 @@
-/** Transactions on connections that a pool lends; where a driver can, BEGIN and COMMIT travel with other statements. */
+/**
+ * Transactions on connections that a pool lends; where a driver can, BEGIN and COMMIT travel with other statements. A
+ * connection that does not answer in time, or whose function is given up, is ended and never lent again: it may still be
+ * heard by the server, and by nobody else.
+ */
+import { DeadlinesByLength } from "../core/deadlines.ts";
+import { limits } from "../core/defaults.ts";
+import { systemEnvironment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import {
   CommitFailed,
+  GivenUp,
   type ExecuteOptions,
   type RunOptions,
   type TransactionHandle,
@@ -12,9 +20,13 @@ import { outside, type CheckedHandle } from "./handle.ts";
 
 /** Sends several statements in one message, where a driver can. */
 export interface Folding<Connection> {
-  readonly begin: (connection: Connection) => Promise<unknown>;
+  readonly begin: (connection: Connection, idleMs: number | undefined) => Promise<unknown>;
   /** BEGIN and the statement; gives what the statement was answered with. */
-  readonly open: (connection: Connection, statement: Statement) => Promise<TransactionResult>;
+  readonly open: (
+    connection: Connection,
+    statement: Statement,
+    idleMs: number | undefined,
+  ) => Promise<TransactionResult>;
   /**
    * The statements and COMMIT; gives what COMMIT was answered with. Rejects with a `StatementRefused` when the server
    * refused a statement, so that the transaction is open still and can only be rolled back.
@@ -31,9 +43,9 @@ export interface Statement extends ExecuteOptions {
 
 export class StatementRefused extends Error {
   override readonly name: string = "StatementRefused";
-  /** Which one, where that is known. */
-  readonly place: number | undefined;
-  constructor(place: number | undefined, cause: unknown) {
+  /** Which one. */
+  readonly place: number;
+  constructor(place: number, cause: unknown) {
     super("a statement that came with COMMIT was refused", { cause });
     this.place = place;
   }
@@ -75,16 +87,41 @@ class Lent<Connection> {
   #begun = false;
   #underWay = 0;
   readonly #closing: Closing[] = [];
+  readonly #callMs: number;
+  readonly #idleMs: number | undefined;
+  #stop: ((reason: GivenUp) => void) | undefined;
 
-  constructor(parts: PooledParts<Connection>, connection: Connection) {
+  constructor(parts: PooledParts<Connection>, connection: Connection, callMs: number, idleMs: number | undefined) {
     this.#parts = parts;
     this.#connection = connection;
+    this.#callMs = callMs;
+    this.#idleMs = idleMs;
     this.#inner = parts.handle(connection);
     this.handle = {
       dialect: parts.dialect,
       execute: (sql, values, options) => this.#execute(sql, values, options),
       closeWith: parts.folding && ((sql, values, judge) => this.#closeWith({ sql, values, judge, frequent: true })),
+      giveUp: () => this.#stop?.(new GivenUp("this transaction was given up while its function ran")),
     };
+  }
+
+  /** The function, until it ends or is given up. */
+  async during<Value>(fn: (tx: Connection, handle: TransactionHandle) => Promise<Value>): Promise<Value> {
+    try {
+      return await new Promise<Value>((resolve, reject) => {
+        this.#stop = (reason) => {
+          this.broken = true;
+          reject(reason);
+        };
+        fn(this.#connection, this.handle).then(resolve, reject);
+      });
+    } catch (error) {
+      if (!this.broken) await this.rollback().catch(() => undefined);
+      throw error;
+    } finally {
+      this.over = true;
+      this.#stop = undefined;
+    }
   }
 
   #execute(sql: string, values: readonly unknown[], options: ExecuteOptions | undefined): Promise<TransactionResult> {
@@ -98,7 +135,7 @@ class Lent<Connection> {
     } else {
       // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
       this.#begun = true;
-      answer = folding.open(this.#connection, { sql, values, frequent: options?.frequent === true });
+      answer = folding.open(this.#connection, { sql, values, frequent: options?.frequent === true }, this.#idleMs);
     }
     answer.then(this.#answered, this.#answered);
     return answer;
@@ -115,7 +152,7 @@ class Lent<Connection> {
 
   async begin(): Promise<void> {
     const { folding, statement } = this.#parts;
-    await this.#control(folding?.begin(this.#connection) ?? statement(this.#connection, "BEGIN"));
+    await this.#control(folding?.begin(this.#connection, this.#idleMs) ?? statement(this.#connection, "BEGIN"));
     this.#begun = true;
   }
 
@@ -140,7 +177,7 @@ class Lent<Connection> {
 
   async #control<Value>(answer: Promise<Value>): Promise<Value> {
     try {
-      return await answer;
+      return await deadlines.bound(this.#callMs, answer);
     } catch (error) {
       this.broken = true;
       throw error;
@@ -157,7 +194,7 @@ class Lent<Connection> {
       throw new RolledBack(error);
     }
     try {
-      return await folding.close(this.#connection, this.#closing);
+      return await deadlines.bound(this.#callMs, folding.close(this.#connection, this.#closing));
     } catch (error) {
       if (!(error instanceof StatementRefused)) {
         this.broken = true;
@@ -168,10 +205,8 @@ class Lent<Connection> {
     }
   }
 
-  /** Where it is not known which statement it was, whoever recognises the error has it. */
   #judged({ place, cause }: StatementRefused): unknown {
-    const judges = place === undefined ? this.#closing : this.#closing.slice(place, place + 1);
-    return judges.reduce((error, { judge }) => judge?.(error) ?? error, cause);
+    return this.#closing[place]?.judge?.(cause) ?? cause;
   }
 }
 
@@ -183,6 +218,12 @@ function failureOfCommit(error: unknown): unknown {
   return new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
 }
 
+const deadlines = new DeadlinesByLength(systemEnvironment);
+
+function lend<Connection>(parts: PooledParts<Connection>, callMs: number): Promise<Connection> {
+  return deadlines.bound(callMs, parts.acquire(), (late) => parts.giveBack(late, false));
+}
+
 /** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
 export function pooledTransactions<Connection>(parts: PooledParts<Connection>): TransactionRunner<Connection> {
   return {
@@ -190,22 +231,14 @@ export function pooledTransactions<Connection>(parts: PooledParts<Connection>): 
     ...(parts.requireCommitted === undefined ? {} : { refusesAborted: true }),
     async run<Value>(
       fn: (tx: Connection, handle: TransactionHandle) => Promise<Value>,
-      options?: RunOptions,
+      { opensByHandle = false, callMs = limits.controlMsDefault, idleMs }: RunOptions = {},
     ): Promise<Value> {
-      const connection = await parts.acquire();
-      const lent = new Lent(parts, connection);
-      const waits = parts.folding !== undefined && options?.opensByHandle === true;
+      const connection = await lend(parts, callMs);
+      const lent = new Lent(parts, connection, callMs, idleMs);
+      const waits = parts.folding !== undefined && opensByHandle;
       try {
         if (!waits) await lent.begin();
-        let value: Value;
-        try {
-          value = await fn(connection, lent.handle);
-        } catch (error) {
-          await lent.rollback().catch(() => undefined);
-          throw error;
-        } finally {
-          lent.over = true;
-        }
+        const value = await lent.during(fn);
         try {
           await lent.commit();
         } catch (error) {
@@ -224,11 +257,12 @@ function askOn<Connection>(
   parts: PooledParts<Connection>,
   folding: Folding<Connection>,
 ): NonNullable<TransactionRunner<Connection>["ask"]> {
+  const callMs = limits.controlMsDefault;
   return async (sql, values, options) => {
-    const connection = await parts.acquire();
+    const connection = await lend(parts, callMs);
     let isAnswered = false;
     try {
-      const result = await folding.ask(connection, { sql, values, ...options });
+      const result = await deadlines.bound(callMs, folding.ask(connection, { sql, values, ...options }));
       isAnswered = true;
       return result;
     } finally {

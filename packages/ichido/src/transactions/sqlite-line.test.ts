@@ -50,8 +50,8 @@ function open(name: keyof typeof drivers): Side {
   });
   const count = other.prepare("SELECT id FROM orders ORDER BY id");
   const side: Side = {
-    run: (fn) => line.run(busyMs, true, async () => fn()),
-    runAlone: (fn) => line.run(busyMs, false, async () => fn()),
+    run: (fn) => line.run({ busyMs: busyMs, waitMs: 5_000, shares: true }, async () => fn()),
+    runAlone: (fn) => line.run({ busyMs: busyMs, waitMs: 5_000, shares: false }, async () => fn()),
     clock,
     prepare: (sql) => database.prepare(sql) as never,
     exec: (sql) => database.exec(sql),

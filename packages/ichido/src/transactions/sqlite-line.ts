@@ -17,6 +17,15 @@ export interface LineConnection {
   nowMs(): number;
 }
 
+export interface Turn {
+  /** How long another connection's write is waited for. */
+  readonly busyMs: number;
+  /** How long those are waited for that came before on this connection. */
+  readonly waitMs: number;
+  /** It may share its commit with others that may. */
+  readonly shares: boolean;
+}
+
 /** Longest queue of transactions that wait for the one connection. */
 const queueMax = 10_000;
 const retryMs = 5;
@@ -58,16 +67,13 @@ export class SqliteLine {
     this.#connection = connection;
   }
 
-  /**
-   * Commits when `fn` resolves, undoes it when it rejects. `busyMs`: how long another connection's write is waited for.
-   * `shares`: it may share its commit with others that may.
-   */
-  async run<Value>(busyMs: number, shares: boolean, fn: () => Promise<Value>): Promise<Value> {
+  /** Commits when `fn` resolves, undoes it when it rejects. */
+  async run<Value>({ busyMs, waitMs, shares }: Turn, fn: () => Promise<Value>): Promise<Value> {
     if (!this.#taken) {
       this.#taken = true;
       this.#heldFromMs = this.#connection.nowMs();
     } else if (this.#waiting.length < queueMax) {
-      await new Promise<void>((resume) => this.#waiting.push({ shares, resume }));
+      await this.#wait(waitMs, shares);
     } else {
       throw new Error(`more than ${queueMax} transactions wait for this connection`);
     }
@@ -85,6 +91,24 @@ export class SqliteLine {
     }
     if (!end.isFirst) await shared.commit.promise;
     throw end.error;
+  }
+
+  /** One that runs too long keeps the line closed: nothing can be taken away from it, but nobody need wait for it. */
+  #wait(waitMs: number, shares: boolean): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const place = {
+        shares,
+        resume() {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(place), 1);
+        reject(new Error(`another transaction had the connection for ${waitMs} ms`));
+      }, waitMs);
+      this.#waiting.push(place);
+    });
   }
 
   #giveWay(): void {

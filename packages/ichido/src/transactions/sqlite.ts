@@ -1,4 +1,5 @@
 /** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it; see `sqlite-line.ts`. */
+import { limits } from "../core/defaults.ts";
 import type { ExecuteOptions } from "../core/transaction.ts";
 import { handleOf, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { SqliteLine } from "./sqlite-line.ts";
@@ -135,8 +136,10 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
   const line = lineOf(database);
   return {
     dialect: "sqlite",
-    run: (fn) =>
-      line.run(busyMs, shareCommits, () => whileOpen(handleOn(database, true), (open) => fn(database, open))),
+    run: (fn, { callMs = limits.controlMsDefault } = {}) =>
+      line.run({ busyMs, waitMs: callMs, shares: shareCommits }, () =>
+        whileOpen(handleOn(database, true), (open) => fn(database, open)),
+      ),
   };
 }
 

@@ -8,6 +8,7 @@ import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Fenced, Store } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
+import { landedOf } from "../shared/landed.ts";
 import { warnUnlessAlone } from "./alone.ts";
 import { list, stats } from "./listing.ts";
 import { boundOf, checkNames, clockOf, timersOf, type MemoryStoreOptions } from "./options.ts";
@@ -65,6 +66,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       transactions: false,
       promise: "an acknowledged write lives as long as this process and is seen by this process alone",
     },
+    callTimeoutMs: 0,
 
     async claim(request, transaction) {
       if (transaction !== undefined) throw cannotJoin(transaction);
@@ -80,6 +82,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (transaction !== undefined) throw cannotJoin(transaction);
       return apply(transitions.complete, request);
     },
+    landed: async (request) => landedOf(shelf.get(request.identity), request),
     release: async (claim) => apply(transitions.release, claim),
     suspend: async (request) => apply(transitions.suspend, request),
     startStep: async (request) => apply(transitions.startStep, request),

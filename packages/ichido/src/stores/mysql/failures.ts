@@ -34,6 +34,12 @@ export function isColumnThere(error: unknown): boolean {
   return isIchidoError(error) && partsOf(error.cause).errno === columnThere;
 }
 
+/** Somebody else has the row. MySQL says so to a statement that must not wait, MariaDB by the lock wait timeout. */
+export function isLocked(error: unknown): boolean {
+  const { errno } = partsOf(error);
+  return errno === 1205 || errno === 3572;
+}
+
 /** The connection must not be used again, or may carry a late answer. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof DeadlineExceeded) return true;

@@ -11,14 +11,14 @@ import { binaryValue } from "./values.ts";
 
 const limitMax = 1_000;
 
-export async function list(run: Run, dialect: Dialect, query: ListQuery, timeoutMs: number): Promise<ListPage> {
+export async function list(run: Run, dialect: Dialect, query: ListQuery): Promise<ListPage> {
   if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > limitMax) {
     throw new IchidoError("option-invalid", `limit: expected an integer from 1 to ${limitMax}, got ${query.limit}`);
   }
   const wanted = Object.entries(wantedOf(query)).filter(([, values]) => values !== undefined);
   const statement = dialect.list(wanted.map(([name]) => name as ListFilter));
   const values = Object.assign({ limit: query.limit + 1 }, ...wanted.map(([, given]) => given)) as Values;
-  const { rows } = await run(statement.sql, statement.bind(values), timeoutMs);
+  const { rows } = await run(statement.sql, statement.bind(values));
   const records = rows.slice(0, query.limit).map(recordOf);
   const last = records.at(-1)?.identity;
   return { records, ...(rows.length > query.limit && last !== undefined ? { cursor: encodeCursor(last) } : {}) };
@@ -52,9 +52,9 @@ function labelValues({ name, value }: NonNullable<ListQuery["label"]>): Values {
   };
 }
 
-export async function stats(run: Run, dialect: Dialect, timeoutMs: number): Promise<StoreStats> {
+export async function stats(run: Run, dialect: Dialect): Promise<StoreStats> {
   const statement = dialect.statement("stats");
-  const [row] = (await run(statement.sql, [], timeoutMs)).rows;
+  const [row] = (await run(statement.sql, [])).rows;
   const count = (name: string): number => integerOf(row?.[name] ?? 0);
   return {
     records: count("records"),

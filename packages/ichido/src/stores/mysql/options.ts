@@ -7,15 +7,15 @@ export interface MysqlStoreOptions {
   /** Begins the name of every table: a letter or underscore, then up to 30 letters, digits and underscores. Default `ichido_`. */
   readonly tablePrefix?: string;
   /**
-   * The longest wait for a connection, and again for the answer to one statement. A connection that let it pass is
-   * destroyed. Default 10 000: longer than the engine waits, so that a grant that came too late can still be given back.
+   * Upper bound of every call, waiting for a connection and repetitions included. A connection that let it pass is
+   * destroyed. Default 5 000.
    */
-  readonly statementTimeoutMs?: number;
+  readonly callTimeoutMs?: number;
   /** The same for `list` and `stats`, which read many records. Default 60 000. */
   readonly scanTimeoutMs?: number;
 }
 
-const defaults = { tablePrefix: "ichido_", statementTimeoutMs: 10_000, scanTimeoutMs: 60_000 } as const;
+const defaults = { tablePrefix: "ichido_", callTimeoutMs: 5_000, scanTimeoutMs: 60_000 } as const;
 const timeoutMsMax = 3_600_000;
 
 export function validateOptions(pool: MysqlClient, options: MysqlStoreOptions): Required<MysqlStoreOptions> {
@@ -39,7 +39,7 @@ export function validateOptions(pool: MysqlClient, options: MysqlStoreOptions): 
   }
   return {
     tablePrefix,
-    statementTimeoutMs: timeout("statementTimeoutMs", options.statementTimeoutMs ?? defaults.statementTimeoutMs),
+    callTimeoutMs: timeout("callTimeoutMs", options.callTimeoutMs ?? defaults.callTimeoutMs),
     scanTimeoutMs: timeout("scanTimeoutMs", options.scanTimeoutMs ?? defaults.scanTimeoutMs),
   };
 }

@@ -5,6 +5,7 @@ import type { HeldRecord, Origin, TickRow } from "../shared/claim-rules.ts";
 import { leaseAbsurdUs, originOf } from "../shared/claim-rules.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
+import type { Holding } from "../shared/landed.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
 import { leaseAheadUs, tickPatienceUs } from "./dialect.ts";
@@ -88,6 +89,11 @@ export function tickOf(row: Row): TickRow | undefined {
 
 function stateOf(row: Row): RecordState {
   return stringOf(row["state"]) as RecordState;
+}
+
+/** A row of `landed`. */
+export function holdingOf(row: Row): Holding {
+  return { state: stateOf(row), owner: stringOf(row["owner"]) as OwnerToken, fence: integerOf(row["fence"]) };
 }
 
 function responseOf(row: Row): StoredResponse | undefined {

@@ -18,6 +18,12 @@ const attemptsMax = 5;
 const connectionsMax = 3;
 const pauseMsMax = 20;
 
+/** What is left of the time, never nothing: whoever is late is told by a deadline that passes at once. */
+export function countdown(limitMs: number): () => number {
+  const untilMs = systemEnvironment.monotonicMs() + limitMs;
+  return () => Math.max(1, Math.ceil(untilMs - systemEnvironment.monotonicMs()));
+}
+
 export type Run = (sql: string, values: readonly Value[], timeoutMs?: number) => Promise<Result>;
 
 export interface Session {
@@ -46,9 +52,9 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
     return resultOf(await withDeadline(systemEnvironment, limitMs, () => connection.query(queryOf(sql), [...values])));
   }
 
-  const once: Run = (sql, values, limitMs = parts.timeoutMs) =>
+  const once = (sql: string, values: readonly Value[], limitMs: number): Promise<Result> =>
     isPool(client)
-      ? withPooled(client, limitMs, (connection) => send(connection, sql, values, limitMs))
+      ? withPooled(client, limitMs, (connection, leftMs) => send(connection, sql, values, leftMs))
       : send(client, sql, values, limitMs);
 
   /** Without `beforeResend` nothing is sent again on another connection. */
@@ -69,13 +75,20 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
     }
   }
 
+  /** The limit is that of all its repetitions together. */
+  function sending(beforeResend: () => Promise<void>): Run {
+    return (sql, values, limitMs = parts.timeoutMs) => {
+      const left = countdown(limitMs);
+      return persist(
+        () => once(sql, values, left()),
+        () => withDeadline(systemEnvironment, left(), beforeResend),
+      );
+    };
+  }
+
   return {
-    run: (sql, values, limitMs) => persist(() => once(sql, values, limitMs), parts.beforeResend),
-    probe: (sql, values, limitMs) =>
-      persist(
-        () => once(sql, values, limitMs),
-        async () => undefined,
-      ),
+    run: sending(parts.beforeResend),
+    probe: sending(async () => undefined),
     async onOneConnection(work, whenLost) {
       const on =
         (connection: MysqlConnection): Run =>
@@ -102,12 +115,13 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
 async function withPooled<T>(
   pool: MysqlPool,
   limitMs: number,
-  work: (connection: MysqlPoolConnection) => Promise<T>,
+  work: (connection: MysqlPoolConnection, leftMs: number) => Promise<T>,
 ): Promise<T> {
+  const left = countdown(limitMs);
   const connection = await withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
   let answer: T;
   try {
-    answer = await work(connection);
+    answer = await work(connection, left());
   } catch (error) {
     if (isBroken(error)) connection.destroy();
     else giveBack(connection);

@@ -21,13 +21,17 @@
  * Proven on MariaDB 10.11. The statements keep to what MySQL 8 documents as well, but no MySQL server was at hand: run
  * the store suite of `ichido/testing` on yours.
  */
+import { withDeadline } from "../../core/deadline.ts";
+import { systemEnvironment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
 import type { Store, StoreCapabilities } from "../../core/store.ts";
 import { claim } from "./claim.ts";
 import type { MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./fenced.ts";
+import { failureOf } from "./failures.ts";
 import { sweepAlone, tick } from "./housekeeping.ts";
+import { landed } from "./landed.ts";
 import { list, stats } from "./listing.ts";
 import { migrate, plan } from "./migrate.ts";
 import type { PlannedMigration } from "./migrate.ts";
@@ -35,7 +39,7 @@ import { validateOptions } from "./options.ts";
 import type { MysqlStoreOptions } from "./options.ts";
 import { recordOf, stepOf } from "./rows.ts";
 import { assertFits, lookAtServer } from "./server.ts";
-import { createSession } from "./session.ts";
+import { countdown, createSession } from "./session.ts";
 import type { Run } from "./session.ts";
 import { audit, settle } from "./settle.ts";
 import { identityValues } from "./values.ts";
@@ -62,19 +66,26 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
   const settings = validateOptions(pool, options);
   const dialect = createDialect(settings.tablePrefix);
   let checked: Promise<void> | undefined;
+  let isReady = false;
   let packetBytesMax = Number.POSITIVE_INFINITY;
   let sweeping = false;
-  const session = createSession(pool, { timeoutMs: settings.statementTimeoutMs, beforeResend: ping });
+  const session = createSession(pool, { timeoutMs: settings.callTimeoutMs, beforeResend: ping });
 
   /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
   async function ready(): Promise<void> {
     checked ??= ping();
     try {
       await checked;
+      isReady = true;
     } catch (error) {
       checked = undefined;
       throw error;
     }
+  }
+
+  function lookAgain(): void {
+    checked = undefined;
+    isReady = false;
   }
 
   const fitting =
@@ -84,16 +95,24 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
       return send(sql, values, timeoutMs);
     };
 
-  const run: Run = async (sql, values, timeoutMs) => {
-    await ready();
-    assertFits(packetBytesMax, sql, values);
-    try {
-      return await session.run(sql, values, timeoutMs);
-    } catch (error) {
-      checked = undefined;
-      throw error;
-    }
-  };
+  /** For one call: all its statements share its time. */
+  function call(timeoutMs: number = settings.callTimeoutMs): Run {
+    const left = countdown(timeoutMs);
+    return async (sql, values) => {
+      if (!isReady) {
+        await withDeadline(systemEnvironment, left(), ready).catch((error: unknown) => {
+          throw failureOf(error);
+        });
+      }
+      assertFits(packetBytesMax, sql, values);
+      try {
+        return await session.run(sql, values, left());
+      } catch (error) {
+        lookAgain();
+        throw error;
+      }
+    };
+  }
 
   async function ping(): Promise<void> {
     ({ packetBytesMax } = await lookAtServer(session.probe, dialect));
@@ -102,32 +121,34 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
   return {
     name: "mysql",
     capabilities,
+    callTimeoutMs: settings.callTimeoutMs,
     async claim(request, transaction) {
-      if (transaction === undefined) return claim(run, dialect, request);
+      if (transaction === undefined) return claim(call(), dialect, request);
       throw new IchidoError(
         "option-invalid",
         "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
       );
     },
-    renew: (requests) => renew(run, dialect, requests),
-    complete: (request, transaction) => complete(run, dialect, request, transaction),
-    release: (held) => release(run, dialect, held),
-    suspend: (request) => suspend(run, dialect, request),
-    startStep: (request) => startStep(run, dialect, request),
-    finishStep: (request) => finishStep(run, dialect, request),
+    renew: (requests) => renew(call(), dialect, requests),
+    complete: (request, transaction) => complete(call(), dialect, request, transaction),
+    landed: (request) => landed(call(), dialect, request),
+    release: (held) => release(call(), dialect, held),
+    suspend: (request) => suspend(call(), dialect, request),
+    startStep: (request) => startStep(call(), dialect, request),
+    finishStep: (request) => finishStep(call(), dialect, request),
     async steps(identity) {
       const statement = dialect.statement("steps");
-      return (await run(statement.sql, statement.bind(identityValues(identity)))).rows.map(stepOf);
+      return (await call()(statement.sql, statement.bind(identityValues(identity)))).rows.map(stepOf);
     },
-    settle: (request) => settle(run, dialect, request),
-    audit: (identity) => audit(run, dialect, identity),
+    settle: (request) => settle(call(), dialect, request),
+    audit: (identity) => audit(call(), dialect, identity),
     async find(identity) {
       const statement = dialect.statement("find");
-      const [row] = (await run(statement.sql, statement.bind(identityValues(identity)))).rows;
+      const [row] = (await call()(statement.sql, statement.bind(identityValues(identity)))).rows;
       return row === undefined ? undefined : recordOf(row);
     },
-    list: (query) => list(run, dialect, query, settings.scanTimeoutMs),
-    stats: () => stats(run, dialect, settings.scanTimeoutMs),
+    list: (query) => list(call(settings.scanTimeoutMs), dialect, query),
+    stats: () => stats(call(settings.scanTimeoutMs), dialect),
     async sweep(request) {
       // A lock of the server is no lock between two sweeps on one and the same connection.
       if (sweeping) return { deleted: 0, more: false, guarded: false, busy: true };
@@ -136,15 +157,15 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
         await ready();
         return await session.onOneConnection((send) => sweepAlone(fitting(send), dialect, request), "again when lost");
       } catch (error) {
-        checked = undefined;
+        lookAgain();
         throw error;
       } finally {
         sweeping = false;
       }
     },
-    tick: (request) => tick(run, dialect, request),
+    tick: (request) => tick(call(), dialect, request),
     ping,
-    watch: (identity, timeoutMs) => watch(run, dialect, identity, timeoutMs),
+    watch: (identity, timeoutMs) => watch((sql, values) => call()(sql, values), dialect, identity, timeoutMs),
     close: async () => undefined,
     migrate: () => migrate(session, dialect),
     plan: () => plan(session, dialect),

@@ -1,7 +1,7 @@
 /** `claim` and `complete` on the caller's own transaction: one record, one attempt, and errors as they are. */
 import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/store.ts";
-import type { TransactionHandle, TransactionResult } from "../../core/transaction.ts";
+import { TransactionAborted, type TransactionHandle, type TransactionResult } from "../../core/transaction.ts";
 import { FenceLost } from "../../core/steps.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { encodeLabels } from "../shared/labels.ts";
@@ -76,8 +76,12 @@ export async function completeOne(
     transaction.closeWith(statements.completeLast.text, values, lostOr);
     return "ok";
   }
-  const { rows } = await transaction.execute(statements.completeOne.text, values, often);
-  return flagOf(onlyValue(rows)) ? "ok" : "stale";
+  try {
+    const { rows } = await transaction.execute(statements.completeOne.text, values, often);
+    return flagOf(onlyValue(rows)) ? "ok" : "stale";
+  } catch (error) {
+    throw abortedOr(error);
+  }
 }
 
 /** A record that was not written with its claim, and its answer. */
@@ -116,7 +120,7 @@ export async function completeWhole(
     return "ok";
   } catch (error) {
     if (staleStates.has(sqlStateOf(error))) return "stale";
-    throw error;
+    throw abortedOr(error);
   }
 }
 
@@ -125,6 +129,11 @@ const staleStates: ReadonlySet<string | undefined> = new Set(["IC001", "23505", 
 
 function lostOr(error: unknown): unknown {
   return staleStates.has(sqlStateOf(error)) ? new FenceLost("another attempt owns this key", { cause: error }) : error;
+}
+
+/** A statement before has failed, and the caller went on. */
+function abortedOr(error: unknown): unknown {
+  return sqlStateOf(error) === "25P02" ? new TransactionAborted(error) : error;
 }
 
 /** By position: an ORM may rename columns. */

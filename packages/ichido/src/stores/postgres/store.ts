@@ -25,6 +25,7 @@ import type { Connection, Prepare, Row } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { createListener, subscriptionFor } from "./listen.ts";
 import type { Listener } from "./listen.ts";
+import { createLanded } from "./landed.ts";
 import { createMigrator } from "./migrate.ts";
 import type { Migrator } from "./migrate.ts";
 import { resolveOptions } from "./options.ts";
@@ -116,6 +117,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
         "An acknowledged write survives a crash of the server while fsync and synchronous_commit are on, and a failover " +
         "only to a synchronous standby.",
     },
+    callTimeoutMs: options.callTimeoutMs,
 
     claim,
     async renew(requests) {
@@ -145,6 +147,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
         return answer;
       });
     },
+    landed: createLanded(workshop),
     async release(request) {
       const answer = await fenced("release", request, channel);
       watcher.wake(request.identity);

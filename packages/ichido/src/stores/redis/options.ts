@@ -6,7 +6,7 @@ import { IchidoError } from "../../core/errors.ts";
 export interface RedisStoreOptions {
   /** Begins the name of every key: 1 to 64 letters, digits and `_ - . : /`. Default `ichido:`. */
   readonly prefix?: string;
-  /** Upper bound of every call, repetitions included. Default 10 000: longer than the engine waits, so that a late grant is given back. */
+  /** Upper bound of every call, repetitions included. Default 5 000. */
   readonly callTimeoutMs?: number;
   /** The same for `list`, `stats` and `sweep`, which walk over all keys. Default 60 000. */
   readonly scanTimeoutMs?: number;
@@ -45,7 +45,7 @@ const replicasMax = 100;
 
 export function resolveOptions(options: RedisStoreOptions, cluster: boolean): ResolvedOptions {
   for (const name of Object.keys(options)) if (!known.has(name)) throw invalid(name, `one of ${[...known].join(", ")}`);
-  const callTimeoutMs = integer("callTimeoutMs", options.callTimeoutMs ?? 10_000, 100, 600_000);
+  const callTimeoutMs = integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
   return {
     prefix: prefixOf(options.prefix ?? "ichido:"),
     callTimeoutMs,

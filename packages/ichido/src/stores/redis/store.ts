@@ -18,9 +18,18 @@
  * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
 import { IchidoError } from "../../core/errors.ts";
-import type { Claim, ClaimResult, Fenced, SettleResult, Store, StoreCapabilities } from "../../core/store.ts";
+import type {
+  Claim,
+  ClaimResult,
+  Fenced,
+  SettleResult,
+  Store,
+  StoreCapabilities,
+  StoredRecord,
+} from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
 import { isInDoubt } from "../../core/doubt.ts";
+import { landedOf } from "../shared/landed.ts";
 import { claim, grantIn, microseconds } from "./claim.ts";
 import type { Decode, Grant } from "./claim.ts";
 import { kindOf } from "./client.ts";
@@ -150,9 +159,16 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     return reply;
   }
 
+  async function find(identity: Identity): Promise<StoredRecord | undefined> {
+    const [now, values] = listOf(await scripts.run("find", names.record(identity), [...fields, "b"]));
+    const row = rowOf(listOf(values), numberOf(now));
+    return row === undefined ? undefined : recordOf(row);
+  }
+
   return {
     name: "redis",
     capabilities,
+    callTimeoutMs: options.callTimeoutMs,
 
     claim(request, transaction) {
       if (transaction !== undefined) return Promise.reject(cannotJoin("claim"));
@@ -185,6 +201,8 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       if (wait !== undefined) return runCompleteReplicated(name, args, wait).then(decode);
       return scripts.runDecoded("complete", name, args, decode);
     },
+    // No transaction of Redis can be under way: what is there now is what there is.
+    landed: async (request) => landedOf(await find(request.identity), request),
     async release(held) {
       const name = names.record(held.identity);
       const result = await fenced("release", name, held, [margin, names.channel(name)]);
@@ -237,11 +255,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     audit: async (identity) =>
       listOf(await scripts.run("audit", names.record(identity), [String(auditMax)])).map(auditOf),
 
-    async find(identity) {
-      const [now, values] = listOf(await scripts.run("find", names.record(identity), [...fields, "b"]));
-      const row = rowOf(listOf(values), numberOf(now));
-      return row === undefined ? undefined : recordOf(row);
-    },
+    find,
     list: (query) => list(walk, query),
     stats: () => stats(walk),
     sweep: alone(sweep),

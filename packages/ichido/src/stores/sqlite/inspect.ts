@@ -1,6 +1,7 @@
 /** Looking at one identity: its record, its steps, and what people decided on it. */
 import type { Identity } from "../../core/record.ts";
-import type { AuditEntry, Step, StoredRecord } from "../../core/store.ts";
+import type { AuditEntry, Landed, LandedRequest, Step, StoredRecord } from "../../core/store.ts";
+import { landedOf, landedWaitMs } from "../shared/landed.ts";
 import { identityValues, integer, recordOf, stepOf, text, toMs } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
@@ -10,6 +11,15 @@ export function find(session: Session, identity: Identity): Promise<StoredRecord
     const row = session.connection.get(statements.find, ...identityValues(identity));
     return row === undefined ? undefined : recordOf(row, session.nowUs());
   });
+}
+
+/** Whoever has the file's write lock knows that no transaction is under way. */
+export function landed(session: Session, request: LandedRequest): Promise<Landed> {
+  const { connection, turns, nowUs } = session;
+  return turns.tryWrite((): Landed => {
+    const row = connection.get(statements.find, ...identityValues(request.identity));
+    return landedOf(row === undefined ? undefined : recordOf(row, nowUs()), request);
+  }, landedWaitMs);
 }
 
 export function steps(session: Session, identity: Identity): Promise<readonly Step[]> {

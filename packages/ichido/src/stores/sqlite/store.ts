@@ -20,7 +20,7 @@ import { connect, type SqliteDatabase } from "./database.ts";
 import { ensureDurability, type Synchronous } from "./durability.ts";
 import { resultOf } from "./failure.ts";
 import { createGate } from "./gate.ts";
-import { audit, find, steps } from "./inspect.ts";
+import { audit, find, landed, steps } from "./inspect.ts";
 import { list, stats } from "./list.ts";
 import { applyMigrations, planMigrations, requireSchema, type MigrationPart } from "./migrate.ts";
 import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./ownership.ts";
@@ -132,6 +132,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       transactionMode: true,
       promise: inMemory ? promises.memory : promises[synchronous],
     },
+    callTimeoutMs: busyMs,
     claim: (request, transaction) =>
       transaction === undefined
         ? gate.pass(() => claim(session, request))
@@ -141,6 +142,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       transaction === undefined
         ? gate.pass(() => waking(request.identity, complete(session, request)))
         : gate.passBy(() => completeWithin(session, request, transaction)),
+    landed: (request) => gate.pass(() => landed(session, request)),
     release: (request) => gate.pass(() => waking(request.identity, release(session, request))),
     suspend: (request) => gate.pass(() => waking(request.identity, suspend(session, request))),
     startStep: (request) => gate.pass(() => startStep(session, request)),

@@ -55,6 +55,8 @@ export function faultyStore(store: Store): FaultyStore {
 
   const faulty: FaultyStore = {
     ...store,
+    // Its calls hang on purpose, so that only the engine's own deadline counts.
+    callTimeoutMs: 0,
     claim: (request) => through("claim", () => store.claim(request)),
     renew: (requests) => through("renew", () => store.renew(requests)),
     complete: (request, transaction) => through("complete", () => store.complete(request, transaction)),

@@ -7,6 +7,6 @@ export interface StoreCase {
   /** Begins with the guarantee (`core/store.ts`) it proves. */
   readonly title: string;
   /** Cannot be tried without it. */
-  readonly needs?: "clock" | "watch";
+  readonly needs?: "clock" | "watch" | "transactions";
   run(rig: Rig): Promise<void>;
 }

@@ -12,6 +12,7 @@ import { completionCases } from "./completion-cases.ts";
 import { expiryCases } from "./expiry-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
 import { historyCases } from "./history-cases.ts";
+import { landedCases } from "./landed-cases.ts";
 import { listingCases } from "./listing-cases.ts";
 import { mismatchCases } from "./mismatch-cases.ts";
 import { withRig } from "./rig.ts";
@@ -27,6 +28,7 @@ export const storeCases: readonly StoreCase[] = [
   ...takeoverCases,
   ...fenceCases,
   ...completionCases,
+  ...landedCases,
   ...expiryCases,
   ...sweepCases,
   ...stepCases,
@@ -56,6 +58,7 @@ function reasonToSkip(each: StoreCase, subject: StoreSubject): string | undefine
   if (given !== undefined) return given;
   if (each.needs === "clock" && subject.movesClock !== true) return "the clock of this store cannot be moved here";
   if (each.needs === "watch" && subject.watches !== true) return "this store has no watch";
+  if (each.needs === "transactions" && subject.joins !== true) return "this store joins no transaction here";
   return undefined;
 }
 

@@ -8,7 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Identity } from "../../core/record.ts";
 import type { Claim, ClaimRequest, ClaimResult, Step, Store, StoredRecord, SweepResult } from "../../core/store.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";
-import type { StoreClock, StoreSubject } from "./subject.ts";
+import type { TransactionRunner } from "../../core/transaction.ts";
+import type { OpenedStore, StoreClock, StoreSubject } from "./subject.ts";
 
 export const leaseMsShort = 150;
 export const leaseMsLong = 30_000;
@@ -28,6 +29,7 @@ export interface Rig {
   /** The other view of the same data, or the store itself where there is only one. */
   readonly second: Store;
   readonly clock: StoreClock | undefined;
+  readonly runner: TransactionRunner<unknown> | undefined;
 
   /** A claim with the usual values; `owner` is a name, not a token. */
   request(identity: Identity, owner: string, changes?: Partial<ClaimRequest>): ClaimRequest;
@@ -82,13 +84,18 @@ export async function withRig(subject: StoreSubject, run: (rig: Rig) => Promise<
       subject.watches === true,
       "the subject's watches must say whether the store has watch(), or cases would be skipped unnoticed",
     );
-    await run(createRig(opened.store, opened.second ?? opened.store, opened.clock));
+    assert.equal(
+      opened.runner !== undefined,
+      subject.joins === true,
+      "the subject's joins must say whether open() gives a runner, or cases would be skipped unnoticed",
+    );
+    await run(createRig(opened));
   } finally {
     await opened.close();
   }
 }
 
-function createRig(store: Store, second: Store, clock: StoreClock | undefined): Rig {
+function createRig({ store, second = store, clock, runner }: OpenedStore): Rig {
   let sentinels = 0;
 
   async function pass(ms: number): Promise<void> {
@@ -111,6 +118,7 @@ function createRig(store: Store, second: Store, clock: StoreClock | undefined): 
     store,
     second,
     clock,
+    runner,
     request: (identity, owner, changes = {}) => ({
       identity,
       owner: sampleOwner(owner),

@@ -1,5 +1,6 @@
 /** What the suite is given: a test runner and a store to try. */
 import type { Store } from "../../core/store.ts";
+import type { TransactionRunner } from "../../core/transaction.ts";
 
 /** The part of vitest, jest, mocha or `node:test` that the suite uses. */
 export interface SuiteRunner {
@@ -25,6 +26,8 @@ export interface OpenedStore {
   /** Another connection to, or another process's view of, the same data. */
   readonly second?: Store;
   readonly clock?: StoreClock;
+  /** Opens transactions that `store` joins, on connections that `second` does not use. */
+  readonly runner?: TransactionRunner<unknown>;
   close(): Promise<void>;
 }
 
@@ -36,6 +39,8 @@ export interface StoreSubject {
   readonly movesClock?: boolean;
   /** The store has `watch`. */
   readonly watches?: boolean;
+  /** `open` gives a `runner`. */
+  readonly joins?: boolean;
   /** Case ids that this store cannot pass, each with the reason that its title will state. */
   readonly skip?: Readonly<Record<string, string>>;
 }

@@ -1,0 +1,28 @@
+/** `landed`: what became of a commit whose answer did not come. Asked again and again, within a bound, while the row is locked. */
+import { sleep } from "../../core/deadline.ts";
+import { systemEnvironment } from "../../core/environment.ts";
+import { isIchidoError } from "../../core/errors.ts";
+import type { Landed, LandedRequest } from "../../core/store.ts";
+import { landedOf, landedWaitMs } from "../shared/landed.ts";
+import type { Dialect } from "./dialect.ts";
+import { isLocked } from "./failures.ts";
+import { holdingOf } from "./rows.ts";
+import type { Run } from "./session.ts";
+import { identityValues } from "./values.ts";
+
+const pauseMs = 20;
+
+export async function landed(run: Run, dialect: Dialect, request: LandedRequest): Promise<Landed> {
+  const statement = dialect.statement("landed");
+  const values = statement.bind(identityValues(request.identity));
+  for (const untilMs = systemEnvironment.monotonicMs() + landedWaitMs; ;) {
+    try {
+      const [row] = (await run(statement.sql, values)).rows;
+      return landedOf(row === undefined ? undefined : holdingOf(row), request);
+    } catch (error) {
+      if (!isIchidoError(error) || !isLocked(error.cause)) throw error;
+      if (systemEnvironment.monotonicMs() >= untilMs) return "busy";
+    }
+    await sleep(systemEnvironment, pauseMs);
+  }
+}

@@ -1,0 +1,33 @@
+/** `landed`: what became of a commit whose answer did not come. */
+import type { OwnerToken, RecordState } from "../../core/record.ts";
+import type { Landed, LandedRequest } from "../../core/store.ts";
+import { landedOf, landedWaitMs, type Holding } from "../shared/landed.ts";
+import { bufferOf } from "./arrays.ts";
+import type { Workshop } from "./claims.ts";
+import type { Row } from "./connection.ts";
+import { failureKind, toIchidoError } from "./failures.ts";
+import { numberOf, textOf } from "./row.ts";
+import { encodeText } from "./text.ts";
+
+export function createLanded(workshop: Workshop): (request: LandedRequest) => Promise<Landed> {
+  const { connection, statements, options, persevere } = workshop;
+
+  return async (request) => {
+    const { key, scopeHash } = request.identity;
+    const values = [encodeText(key), bufferOf(scopeHash), String(Math.min(options.lockTimeoutMs, landedWaitMs))];
+    const ask = (verb: "landed" | "landedWithin"): Promise<readonly Row[]> =>
+      persevere("always", (leftMs) => connection.run(statements[verb], values, leftMs));
+    try {
+      if (request.claimedWithin === true) await ask("landedWithin");
+      const [row] = await ask("landed");
+      return landedOf(row === undefined ? undefined : recordOf(row), request);
+    } catch (error) {
+      if (failureKind(error) === "locked") return "busy";
+      throw toIchidoError(error, "landed");
+    }
+  };
+}
+
+function recordOf([state, owner, fence]: Row): Holding {
+  return { state: textOf(state) as RecordState, owner: textOf(owner) as OwnerToken, fence: numberOf(fence) };
+}
