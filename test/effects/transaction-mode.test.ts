@@ -14,6 +14,11 @@ import type { Bench, Side } from "./databases.ts";
 
 const mode = { mode: "transaction" } as const;
 
+/** A client of `pg`. */
+interface Queries {
+  query(sql: string, values: readonly unknown[]): Promise<unknown>;
+}
+
 /** The handler's writes go through the transaction that carries the record. */
 function writing(name: string, status = 201, once: string | null = null): Handler {
   return async (context) => {
@@ -227,6 +232,28 @@ function suite(make: () => Promise<Bench>): void {
     const again = await shop.ask("unique-2", writing("unique-2"), mode);
     expect(again).toEqual({ ...refused, replayed: true });
     expect(await bench.effects("unique-2")).toEqual([]);
+  });
+
+  test("T2 a refusal that the body itself made of a violated constraint is stored likewise", async () => {
+    await shop.ask("inner-1", writing("inner-1", 201, "seat 13"), mode);
+    const taken: Handler = async (context) => {
+      await context.transaction(async (tx, handle) => {
+        const name = handle.dialect === "postgres" ? "$1" : "?";
+        const insert = `INSERT INTO effects (name, once) VALUES (${name}, 'seat 13')`;
+        try {
+          if (handle.dialect === "postgres") await (tx as Queries).query(insert, ["inner-2"]);
+          else await handle.execute(insert, ["inner-2"]);
+        } catch {
+          return { status: 409, body: { code: "seat-taken" } };
+        }
+        return { status: 201 };
+      });
+      return { status: 500 };
+    };
+    const refused = await shop.ask("inner-2", taken, mode);
+    expect(refused).toMatchObject({ status: 409, code: "seat-taken" });
+    expect(await shop.ask("inner-2", writing("inner-2"), mode)).toEqual({ ...refused, replayed: true });
+    expect(await bench.effects("inner-2")).toEqual([]);
   });
 
   test("T2 fifty duplicates at once: one effect, one answer, at most one connection more than one", async () => {
@@ -536,6 +563,19 @@ describeWith("postgres", "transaction mode on PostgreSQL", () => {
         expect(retry).toMatchObject({ status: 201, replayed: committed });
         expect(await bench.effects(key)).toHaveLength(1);
       }
+    });
+  });
+
+  test("R8 a refusal that writes is not kept without its writes when COMMIT is lost", async () => {
+    await through(async (shop, bench, proxy) => {
+      await shop.ask("warm", writing("warm"), mode);
+      proxy.cut({ direction: "to-server", pattern: "COMMIT", place: "before" });
+      const declined = writing("declined", 402);
+      expect((await shop.ask("declined", declined, mode)).status).toBe(503);
+      expect(await bench.effects("declined")).toEqual([]);
+      expect(await shop.ask("declined", declined, mode)).toMatchObject({ status: 402, replayed: false });
+      expect(await bench.effects("declined")).toEqual(["declined"]);
+      expect(await shop.ask("declined", declined, mode)).toMatchObject({ status: 402, replayed: true });
     });
   });
 

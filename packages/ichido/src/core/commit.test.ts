@@ -10,7 +10,7 @@ import {
 } from "../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
-import type { ClaimResult, CompleteRequest, Store } from "./store.ts";
+import type { CompleteRequest, Landed, Store } from "./store.ts";
 
 /**
  * A database in miniature: completions on its handle become visible in the store at commit. What real databases do with
@@ -117,26 +117,25 @@ describe("ctx.transaction", () => {
     const first = executionOf(await ask());
     const pending = first.context.transaction(() => made);
     pending.catch(() => undefined);
-    store.break("claim", "fail");
-    await clock.advance(5_000);
+    store.break("landed", "fail");
+    await clock.advance(10_000);
     await expect(pending).rejects.toThrow();
     store.mend();
     expect((await ask()).kind).toBe("replay");
   });
 
-  /** A transaction that lost its commit answer and whose record is asked about through `claims`. */
-  function asking(claims: (result: ClaimResult, ask: number) => ClaimResult): Bed {
+  /** A transaction that lost its commit answer and whose record tells, question by question. */
+  function asking(tell: (landed: Landed, ask: number) => Landed, options = {}): Bed {
     const { store, runner } = joined({ commit: "lost-after" });
-    return bed({ transactions: runner }, (clock) => {
+    return bed({ transactions: runner, ...options }, (clock) => {
       const inner = store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment }));
-      let asks = -1;
-      return { ...inner, claim: async (request) => claims(await inner.claim(request), (asks += 1)) };
+      let asks = 0;
+      return { ...inner, landed: async (request) => tell(await inner.landed(request), (asks += 1)) };
     });
   }
-  const locked = { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 } as const;
 
   it("R8 while the lost transaction still holds the row, the record is asked again", async () => {
-    const { ask, clock } = asking((result, at) => (at === 1 || at === 2 ? locked : result));
+    const { ask, clock } = asking((landed, at) => (at <= 2 ? "busy" : landed));
     const first = executionOf(await ask());
     const pending = first.context.transaction(() => made);
     await clock.advance(1_000);
@@ -144,18 +143,68 @@ describe("ctx.transaction", () => {
     expect((await first.provided).status).toBe(201);
   });
 
-  it.each([
-    ["a row that never comes free", locked],
-    ["a record that somebody else completed", { outcome: "completed", fence: 1 }],
-    ["a grant under another fence", { outcome: "granted", fence: 1 }],
-  ])("R8 %s means that the outcome is no longer ours to tell", async (_title, told) => {
-    const { ask, clock } = asking((result, at) => (at === 0 ? result : ({ ...result, ...told } as ClaimResult)));
+  it.each(["busy", "lost"] as const)(
+    "R8 a record that stays %s means that the outcome is not ours to tell, and that this attempt writes no more",
+    async (told) => {
+      const { ask, clock } = asking(() => told);
+      const first = executionOf(await ask());
+      const pending = first.context.transaction(() => made);
+      pending.catch(() => undefined);
+      await clock.advance(10_000);
+      await expect(pending).rejects.toThrow("connection lost");
+      expect((await first.provided).headers).toContainEqual(["idempotency-replayed", "true"]);
+      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+    },
+  );
+
+  it("R8 the question whether a commit landed is answered late: the attempt that runs keeps its key", async () => {
+    const { store: wrap, runner } = joined({ commit: "lost-before" });
+    const { ask, store, clock } = bed({ transactions: runner, storeTimeoutMs: 200, onUnknown: "hold" }, (clock) =>
+      wrap(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+    );
     const first = executionOf(await ask());
+    store.break("landed", "late");
     const pending = first.context.transaction(() => made);
     pending.catch(() => undefined);
-    await clock.advance(5_000);
+    await clock.advance(1_000);
     await expect(pending).rejects.toThrow("connection lost");
-    expect((await first.provided).headers).toContainEqual(["idempotency-replayed", "true"]);
+    store.arrive();
+    store.mend();
+    await clock.advance(1);
+    expect(store.calls.filter((verb) => verb === "release" || verb === "suspend")).toEqual([]);
+    expect(problemIn(await ask())).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("a body past executionMs loses its connection, where its runner can take that away", async () => {
+    const { store, runner } = joined({});
+    let givenUp = 0;
+    const giving: TransactionRunner<string> = {
+      ...runner,
+      run: (fn) => {
+        const given = Promise.withResolvers<never>();
+        return Promise.race([
+          given.promise,
+          runner.run((tx, handle) =>
+            fn(tx, {
+              ...handle,
+              giveUp() {
+                givenUp += 1;
+                given.reject(new Error("given up"));
+              },
+            }),
+          ),
+        ]);
+      },
+    };
+    const { ask, clock } = bed({ transactions: giving, executionMs: 1_000, leaseMs: 1_000 }, (clock) =>
+      store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+    );
+    const first = executionOf(await ask());
+    const pending = first.context.transaction(() => new Promise<never>(() => undefined));
+    pending.catch(() => undefined);
+    await clock.advance(1_500);
+    await expect(pending).rejects.toThrow("given up");
+    expect(givenUp).toBe(1);
   });
 
   it("S5 a zombie's transaction is refused before its commit, and the record answers", async () => {

@@ -1,14 +1,16 @@
 /** Business writes and the answer in one commit, fenced; and what to believe when the commit's own answer was lost. */
 import { answerOf } from "./answer.ts";
-import { sleep } from "./deadline.ts";
+import { DeadlineExceeded } from "./deadline.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Environment } from "./environment.ts";
 import { IchidoError } from "./errors.ts";
 import type { FaultPoint } from "./faults.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
+import { fateOf } from "./lost-commit.ts";
 import { recordedOf, tombstoneOf } from "./recorder.ts";
 import { FenceLost } from "./steps.ts";
-import type { Claim, ClaimResult, CompleteRequest } from "./store.ts";
+import type { Claim, CompleteRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
@@ -31,56 +33,46 @@ export interface Commit {
   readonly rolledBack: boolean;
 }
 
-/** How often the record is asked before the outcome counts as open, with a pause in between. */
-const asksMax = 5;
-const askPauseMs = 100;
-
 export function createCommit(parts: {
   readonly claim: Claim;
-  readonly calls: Pick<StoreCalls, "complete">;
+  readonly calls: Pick<StoreCalls, "complete" | "landed">;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
   readonly bodyBytesMax: number;
-  readonly reclaim: () => Promise<ClaimResult>;
+  readonly storeTimeoutMs: number;
+  /** Bounds a body. */
+  readonly executions: Deadlines;
   readonly truth: () => Promise<NeutralResponse>;
   readonly provide: (made: Provided) => void;
 }): Commit {
-  const { claim, environment, faults } = parts;
+  const { claim, faults, storeTimeoutMs } = parts;
+  const runOptions = { callMs: storeTimeoutMs, idleMs: parts.executions.timeoutMs };
   let used = false;
   let pending: NeutralResponse | undefined;
   let rolledBack = false;
-
   function completion(response: NeutralResponse): CompleteRequest {
     const stored = response.body.length > parts.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
     return { ...claim, response: stored };
   }
 
   /**
-   * Answered before COMMIT is sent, never together with it: from here on the transaction has the record's row, so that a
-   * claim which asks for its fate waits for its end. A completion still under way would let that claim believe it undone.
+   * Answered before COMMIT is sent, never together with it: from here on the transaction has the record's row, so that
+   * `landed` waits for its end. A completion still under way would let it believe that there is nothing to wait for.
    */
   async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
     const result = await parts.calls.complete(completion(response), handle);
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 
-  /**
-   * A claim with the same owner waits for the row and so for the transaction that may still be committing: `completed`
-   * under our fence means it took effect, a grant means it did not and never will.
-   */
-  async function fate(): Promise<"committed" | "rolled-back" | "lost"> {
-    for (let ask = 1; ; ask += 1) {
-      try {
-        const result = await parts.reclaim();
-        if (result.outcome === "completed") return result.fence === claim.fence ? "committed" : "lost";
-        if (result.outcome === "granted") return result.fence === claim.fence ? "rolled-back" : "lost";
-        // Somebody holds the row: our own transaction, still ending, or a successor that answers the same again.
-        if (result.outcome !== "processing" || ask >= asksMax) return "lost";
-      } catch (error) {
-        if (ask >= asksMax) throw error;
-      }
-      await sleep(environment, askPauseMs * ask);
+  /** A body past its time loses its connection. Where the runner cannot take that away, it can only be waited for. */
+  async function inTime<Made>(body: () => Promise<Made>, handle: TransactionHandle): Promise<Made> {
+    const running = body();
+    try {
+      return await parts.executions.bound(running);
+    } catch (error) {
+      if (error instanceof DeadlineExceeded) handle.giveUp?.();
+      return running;
     }
   }
 
@@ -95,10 +87,11 @@ export function createCommit(parts: {
   }
 
   async function resolved(response: NeutralResponse): Promise<Provided | undefined> {
-    const outcome = await fate();
-    if (outcome === "committed") return { kind: "own", response };
-    if (outcome === "lost") return { kind: "lost", response: await parts.truth() };
+    const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);
+    if (fate === "committed") return { kind: "own", response };
+    if (fate !== "not-landed") return { kind: fate, response: await parts.truth() };
     rolledBack = true;
+    used = false;
     return undefined;
   }
 
@@ -119,25 +112,25 @@ export function createCommit(parts: {
       let response: NeutralResponse | undefined;
       try {
         await runner.run(async (tx, handle) => {
-          const made = await fn(tx, handle);
+          const made = await inTime(async () => fn(tx, handle), handle);
           const serialised = answerOf(made);
           answer = made;
           response = serialised;
           await storeOn(handle, serialised);
           await faults?.("before-commit");
-        });
+        }, runOptions);
         await faults?.("after-commit");
       } catch (error) {
         if (error instanceof FenceLost) throw error;
-        used = false;
         if (response === undefined) {
           rolledBack = true;
+          used = false;
           throw error;
         }
         const made = await resolved(response);
         if (made === undefined) throw error;
         parts.provide(made);
-        if (made.kind === "lost") throw error;
+        if (made.kind !== "own") throw error;
         return answer as AnswerLike;
       }
       parts.provide({ kind: "own", response: response as unknown as NeutralResponse });

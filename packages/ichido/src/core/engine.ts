@@ -2,6 +2,7 @@
 import { createDecide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
 import { sleep, withDeadline } from "./deadline.ts";
+import { Deadlines } from "./deadlines.ts";
 import { limits } from "./defaults.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { IchidoEvent } from "./events.ts";
@@ -70,6 +71,7 @@ export function createEngine<Native>(
     settings.replayCache === undefined ? undefined : createReplayCache({ environment, ...settings.replayCache });
   const newOwner = createOwners(environment);
   const executions = new Map<string, LiveExecution>();
+  const bodies = new Deadlines(environment, settings.executionMs);
   const background = new Set<Promise<void>>();
   let closing = false;
   /** Closing waits no longer: nothing more is claimed. */
@@ -167,7 +169,8 @@ export function createEngine<Native>(
         holdReason === undefined
           ? refusals.notVisibleYet(ask.route, ask.identity)
           : refusals.unknown(ask.route, ask.identity, { holdReason }),
-      reclaim: () => claimOnce(ask, owner),
+      storeTimeoutMs: settings.storeTimeoutMs,
+      executions: bodies,
       onKept: (stored) => {
         // Counted from before the claim was sent, so that the entry never outlives its record.
         const ageMs = environment.monotonicMs() - ask.startedMs;
@@ -304,7 +307,9 @@ export function createEngine<Native>(
           environment,
           emit,
           faults,
-          executionMs: settings.executionMs,
+          executions: bodies,
+          storeTimeoutMs: settings.storeTimeoutMs,
+          verifyMs: settings.verifyMs,
           newOwner,
           requestFor,
           truth: (ask) => truthOf(ask, true),

@@ -3,6 +3,7 @@ import { answerOf } from "./answer.ts";
 import { createCommit, type Commit, type Provided } from "./commit.ts";
 import { contextOf } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
+import type { Deadlines } from "./deadlines.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
@@ -40,8 +41,8 @@ export interface ExecutionParts {
   readonly truth: () => Promise<NeutralResponse>;
   /** What callers are told when a step's outcome is open. */
   readonly openAnswer: (holdReason: string | undefined) => NeutralResponse;
-  /** Claims again with the same owner: tells whether a commit whose answer was lost took effect. */
-  readonly reclaim: () => Promise<ClaimResult>;
+  readonly storeTimeoutMs: number;
+  readonly executions: Deadlines;
   /** The answer is in the store. */
   readonly onKept: (stored: StoredResponse) => void;
   /** Takes what the store could not. */

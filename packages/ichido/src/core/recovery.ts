@@ -20,7 +20,7 @@ export type Recovered =
   | { readonly kind: "lost" };
 
 export async function recover(parts: {
-  readonly execution: LiveExecution;
+  readonly execution: Pick<LiveExecution, "context" | "adopt" | "handOver">;
   readonly identity: Identity;
   readonly onUnknown: OnUnknown;
   readonly verifyMs: number;

@@ -1,14 +1,18 @@
-/** One attempt in transaction mode: the handler runs inside the open transaction and its end decides over it. */
+/**
+ * One attempt in transaction mode: the handler runs inside the open transaction, and its end decides over it. While a body
+ * of `ctx.transaction` runs, nothing is decided: whoever answers meanwhile, and a time that is up, only see to it that
+ * nothing is kept of the attempt; its transaction ends when the body has ended.
+ */
 import { answerOf } from "./answer.ts";
 import { contextOf } from "./context.ts";
-import type { HandlerOutcome, Settled } from "./decision.ts";
+import type { Settled } from "./decision.ts";
 import type { Ask } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
 import { IchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
 import type { Grant, LiveExecution } from "./execution.ts";
 import type { FaultPoint } from "./faults.ts";
-import type { NeutralResponse } from "./message.ts";
+import type { AnswerHead, NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
@@ -43,13 +47,19 @@ export interface Opened<Native> {
 export interface OpenAttempt {
   readonly claim: Claim;
   readonly execution: LiveExecution;
+  /** What is to become of the transaction, once no body runs on it. */
   readonly concluded: Promise<Conclusion>;
-  finish(fate: "committed" | "rolled-back" | "lost" | "failed" | "unknown", error?: unknown): void;
+  /** Its time is up: the caller is answered now, and nothing is kept. */
+  overdue(): void;
+  /** The transaction has ended. `undone`: nothing of it was committed, or nobody can tell. */
+  finish(end: "committed" | "rolled-back" | "lost" | "undone", error?: unknown): void;
 }
 
 function ending(): Error {
   return new Error("the transaction of this attempt is over");
 }
+
+const sendAsIs: Settled = { kind: "send", addHeaders: [] };
 
 export function createAttempt<Native>(
   parts: AttemptParts<Native>,
@@ -67,9 +77,14 @@ export function createAttempt<Native>(
   const provided = Promise.withResolvers<NeutralResponse>();
   const settled = Promise.withResolvers<Settled>();
   let releasing = false;
-  let spoilt = false;
+  /** `closed`: what becomes of the transaction is decided, and no body may begin any more. */
+  let body: "none" | "running" | "threw" | "closed" = "none";
+  /** Somebody else has answered while the body ran: nothing is kept. */
+  let overtaken = false;
+  let failure: unknown;
 
   function conclude(conclusion: Conclusion): Promise<Settled> {
+    body = "closed";
     concluded.resolve(conclusion);
     return settled.promise;
   }
@@ -78,10 +93,16 @@ export function createAttempt<Native>(
     return response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
   }
 
-  function settle(outcome: HandlerOutcome): Promise<Settled> {
-    const keeps = !releasing && outcome.kind === "answered" && verdictOn(outcome.response, route.keep) === "keep";
-    if (!keeps) return conclude({ kind: "rollback" });
-    return conclude({ kind: spoilt ? "apart" : "commit", response: keptOf(outcome.response) });
+  /** What an answer that was not made by `ctx.transaction` means, or that there is none. */
+  function answered(head?: AnswerHead, kept?: () => StoredResponse): Promise<Settled> {
+    const keeps = head !== undefined && !releasing && verdictOn(head, route.keep) === "keep";
+    if (body === "running" || overtaken) {
+      overtaken = true;
+      // An answer that would be final is none: the next attempt runs.
+      return Promise.resolve(keeps ? { kind: "replace", response: parts.unavailable() } : sendAsIs);
+    }
+    if (!keeps || kept === undefined) return conclude({ kind: "rollback" });
+    return conclude({ kind: body === "threw" ? "apart" : "commit", response: kept() });
   }
 
   function leaseOnly(what: string): IchidoError {
@@ -95,7 +116,7 @@ export function createAttempt<Native>(
   function oneBody(): IchidoError {
     return new IchidoError(
       "option-invalid",
-      "this attempt has run a body of ctx.transaction already, and there is one transaction: it is committed or undone as a whole",
+      "this attempt has run a body of ctx.transaction or was answered already, and there is one transaction: it is committed or undone as a whole",
     );
   }
 
@@ -116,19 +137,27 @@ export function createAttempt<Native>(
       unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
       async transaction(...rest: readonly unknown[]) {
         const fn = rest.at(-1) as (tx: unknown, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
-        if (spoilt || execution.answer !== undefined) throw oneBody();
+        if (body !== "none") throw oneBody();
+        body = "running";
         let made: AnswerLike;
         let response: NeutralResponse;
         try {
           made = await fn(tx, handle);
           response = answerOf(made);
         } catch (error) {
-          spoilt = true;
+          body = "threw";
+          if (overtaken) void conclude({ kind: "rollback" });
           throw error;
+        }
+        if (overtaken) {
+          void conclude({ kind: "rollback" });
+          throw new Error("this attempt was answered while the body of ctx.transaction ran: nothing of it is kept");
         }
         execution.answer = { kind: "own", response };
         const result = await conclude({ kind: "commit", response: keptOf(response) });
         provided.resolve(result.kind === "replace" ? result.response : response);
+        // Nobody may go on as if it were committed.
+        if (result.kind === "replace") throw failure ?? ending();
         return made;
       },
       release() {
@@ -147,45 +176,54 @@ export function createAttempt<Native>(
     answer: undefined,
     settle: async (outcome) => {
       if (faults !== undefined) await faults("after-handler");
-      const result = await settle(outcome);
+      const result = await (outcome.kind === "answered"
+        ? answered(outcome.response, () => keptOf(outcome.response))
+        : answered());
       const { answer } = execution;
       return answer === undefined || result.kind === "replace"
         ? result
         : { kind: "replace", response: answer.response };
     },
-    beginStream: (head) => {
-      const keeps = !releasing && verdictOn(head, route.keep) === "keep";
-      if (!keeps) return conclude({ kind: "rollback" });
-      return conclude({ kind: spoilt ? "apart" : "commit", response: tombstoneOf(head) });
-    },
+    beginStream: (head) => answered(head, () => tombstoneOf(head)),
     // There is no lease to lose: the transaction itself holds the key.
     isTrusted: () => true,
-    adopt: async () => "stale",
-    handOver: async () => void conclude({ kind: "rollback" }),
-    giveBack: async () => void conclude({ kind: "rollback" }),
+    async adopt(response) {
+      void conclude({ kind: "commit", response });
+      return "ok";
+    },
+    handOver: async () => void answered(),
+    giveBack: async () => void answered(),
   };
-
-  function settledBy(fate: "committed" | "rolled-back" | "failed" | "unknown"): Settled {
-    if (fate === "committed" || fate === "rolled-back") return { kind: "send", addHeaders: [] };
-    // What the handler answered speaks of writes that are gone, or may be: it must not be sent.
-    return { kind: "replace", response: parts.unavailable() };
-  }
 
   return {
     claim,
     execution,
     concluded: concluded.promise,
-    finish(fate, error) {
+    overdue() {
+      const response = parts.unavailable();
+      provided.resolve(response);
+      settled.resolve({ kind: "replace", response });
+      over = true;
+      abort?.abort(ending());
+      void answered();
+      handle.giveUp?.();
+    },
+    finish(end, error) {
+      failure = error;
       if (error !== undefined) emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
-      if (fate === "lost") {
+      if (end === "lost") {
         emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb: "complete" });
         void parts.truth(ask).then((response) => settled.resolve({ kind: "replace", response }));
+      } else if (end === "undone") {
+        // What the handler answered speaks of writes that are gone, or may be: it must not be sent.
+        settled.resolve({ kind: "replace", response: parts.unavailable() });
       } else {
-        settled.resolve(settledBy(fate));
+        settled.resolve(sendAsIs);
       }
       over = true;
       abort?.abort(ending());
       done.resolve();
+      if (!execution.started) return;
       const durationMs = environment.monotonicMs() - ask.startedMs;
       const { attempt } = grant;
       emit({

@@ -9,7 +9,13 @@ import {
   type Bed,
 } from "../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../stores/memory/index.ts";
-import { CommitFailed, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
+import {
+  CommitFailed,
+  GivenUp,
+  TransactionAborted,
+  type TransactionHandle,
+  type TransactionRunner,
+} from "./transaction.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Store } from "./store.ts";
 
 type Fault = {
@@ -18,11 +24,12 @@ type Fault = {
   complete?: "fail";
   /** The fault of the commit is over after one. */
   once?: boolean;
-  /** So many claims on a transaction are told that somebody else is at work. */
+  /** So many questions after a commit are told that the transaction may be under way still. */
   busy?: number;
-  shared?: boolean;
-  /** Once the commit has failed, the record is another's. */
-  staleAfter?: boolean;
+  /** The server undid the transaction before COMMIT. */
+  aborted?: boolean;
+  /** The runner can take the connection away. */
+  givesUp?: boolean;
   open?: number;
   begun?: number;
 };
@@ -44,18 +51,23 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
         ...base,
         capabilities: { ...base.capabilities, transactions: "sqlite", transactionMode: true },
         async claim(request, transaction): Promise<ClaimResult> {
-          if (transaction !== undefined && (fault.busy ?? 0) > 0 && fault.begun !== 1) {
-            fault.busy = (fault.busy ?? 0) - 1;
-            return { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
-          }
           const result = await base.claim(request);
           if (transaction !== undefined && result.outcome === "granted") {
             (transaction as Open).claims.push({ request, fence: result.fence });
           }
           return result;
         },
+        async landed(request) {
+          if ((fault.busy ?? 0) === 0) return base.landed(request);
+          fault.busy = (fault.busy ?? 0) - 1;
+          return "busy";
+        },
         async complete(request, transaction) {
           if (transaction === undefined) return base.complete(request);
+          if (fault.aborted === true) {
+            fault.aborted = false;
+            throw new TransactionAborted();
+          }
           if (fault.complete === "fail") throw new Error("connection lost");
           if (fault.stale === true) return "stale";
           (transaction as Open).completions.push(request);
@@ -68,23 +80,24 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
       async run(fn) {
         fault.begun = (fault.begun ?? 0) + 1;
         fault.open = (fault.open ?? 0) + 1;
+        const given = Promise.withResolvers<never>();
         const handle: Open = {
           dialect: "sqlite",
           execute: async () => ({ rows: [], affected: 0 }),
           claims: [],
           completions: [],
+          ...(fault.givesUp === true && { giveUp: () => given.reject(new GivenUp("given up")) }),
         };
         const undo = async (): Promise<void> => {
           for (const { request, fence } of handle.claims) await inner.release({ ...request, fence });
         };
         try {
-          const value = await fn("tx", handle);
+          const value = await Promise.race([fn("tx", handle), given.promise]);
           const { commit } = fault;
           if (fault.once === true) delete fault.commit;
           if (commit === "lost-before") {
-            if (fault.staleAfter === true) fault.stale = true;
             await undo();
-            throw new CommitFailed("connection lost", { shared: fault.shared === true });
+            throw new CommitFailed("connection lost");
           }
           for (const request of handle.completions) await inner.complete(request);
           if (commit === "lost-after") throw new CommitFailed("connection lost");
@@ -214,23 +227,100 @@ describe("transaction mode", () => {
     expect((await ask({ route })).kind).toBe("execute");
   });
 
-  it("a refusal whose commit was lost is kept by itself: it speaks of no writes", async () => {
+  it.each([201, 409])("an answer of %d whose commit was lost is not kept: it may speak of writes", async (status) => {
     const { ask } = transactional({ commit: "lost-before", once: true });
-    expect(await answer(executionOf(await ask({ route })), { status: 409 })).toEqual({ kind: "send", addHeaders: [] });
-    expect((await ask({ route })).kind).toBe("replay");
-  });
-
-  it("a refusal that may rest on what others lost with it is not kept", async () => {
-    const { ask } = transactional({ commit: "lost-before", once: true, shared: true });
-    const settled = await answer(executionOf(await ask({ route })), { status: 409 });
+    const settled = await answer(executionOf(await ask({ route })), { status });
     expect(settled.kind === "replace" && settled.response.status).toBe(503);
     expect((await ask({ route })).kind).toBe("execute");
   });
 
-  it("a refusal that another attempt has overtaken gives way to it", async () => {
-    const { ask } = transactional({ commit: "lost-before", once: true, staleAfter: true });
-    const settled = await answer(executionOf(await ask({ route })), { status: 409 });
-    expect(settled.kind).toBe("replace");
+  it.each([
+    [409, "send", "replay"],
+    [201, "replace", "execute"],
+  ] as const)("undone by the server before COMMIT: an answer of %d means %s", async (status, kind, then) => {
+    const { ask } = transactional({ aborted: true });
+    expect((await answer(executionOf(await ask({ route })), { status })).kind).toBe(kind);
+    expect((await ask({ route })).kind).toBe(then);
+  });
+
+  it("a refusal after a body that threw is kept by itself, unless another attempt has overtaken it", async () => {
+    for (const [stale, kind] of [
+      [false, "send"],
+      [true, "replace"],
+    ] as const) {
+      const fault: Fault = {};
+      const { ask } = transactional(fault);
+      const first = executionOf(await ask({ route }));
+      const thrown = first.context.transaction(() => Promise.reject(new Error("sold out")));
+      await expect(thrown).rejects.toThrow("sold out");
+      fault.stale = stale;
+      expect((await answer(first, { status: 409 })).kind).toBe(kind);
+    }
+  });
+
+  it("a body whose commit failed is told so", async () => {
+    const { ask } = transactional({ commit: "lost-before" });
+    const first = executionOf(await ask({ route }));
+    await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
+    expect((await first.provided).status).toBe(503);
+  });
+
+  it("an answer while the body runs ends nothing: the transaction ends with the body, and keeps nothing", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault);
+    for (const [status, kind] of [
+      [503, "send"],
+      [201, "replace"],
+    ] as const) {
+      const first = executionOf(await ask({ route }));
+      const gate = Promise.withResolvers<typeof made>();
+      const body = first.context.transaction(() => gate.promise);
+      body.catch(() => undefined);
+      expect((await answer(first, { status })).kind).toBe(kind);
+      expect(fault.open).toBe(1);
+      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+      gate.resolve(made);
+      await expect(body).rejects.toThrow("answered");
+      // Whatever the handler makes of that is not final either.
+      expect((await answer(first, { status: 201 })).kind).toBe("replace");
+    }
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("no body begins once the transaction is decided on", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask({ route }));
+    const settling = answer(first);
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+    expect((await settling).kind).toBe("send");
+  });
+
+  it.each([true, false])("a body past executionMs is answered 503 (its connection taken away: %s)", async (givesUp) => {
+    const fault: Fault = { givesUp };
+    const { ask, clock } = transactional(fault, { executionMs: 1_000 });
+    const first = executionOf(await ask({ route }));
+    const gate = Promise.withResolvers<typeof made>();
+    const body = first.context.transaction(() => gate.promise);
+    body.catch(() => undefined);
+    await clock.advance(1_500);
+    expect((await first.provided).status).toBe(503);
+    expect(first.context.signal.aborted).toBe(true);
+    expect(fault.open).toBe(givesUp ? 0 : 1);
+    gate.resolve(made);
+    await expect(body).rejects.toThrow();
+    await clock.advance(1);
+    expect(fault.open).toBe(0);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a record in doubt is verified before anything runs; while it cannot be told, it stays in doubt", async () => {
+    let verdict: "not-visible-yet" | "absent" = "not-visible-yet";
+    const { ask, clock } = transactional({}, { onUnknown: { verify: () => ({ verdict }) }, leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    verdict = "absent";
+    expect((await ask({ route })).kind).toBe("execute");
   });
 
   it("while somebody else is at work it is asked again, for a while", async () => {
@@ -247,10 +337,12 @@ describe("transaction mode", () => {
   });
 
   it("when nobody can be asked, the caller is told 503 and nothing is pretended", async () => {
-    const { ask, store } = transactional({ commit: "lost-after" });
+    const { ask, store, clock } = transactional({ commit: "lost-after" });
     const first = executionOf(await ask({ route }));
-    store.break("claim", "fail");
-    const settled = await answer(first);
+    store.break("landed", "fail");
+    const settling = answer(first);
+    for (let pause = 0; pause < 20; pause += 1) await clock.advance(500);
+    const settled = await settling;
     expect(settled.kind === "replace" && settled.response.status).toBe(503);
   });
 

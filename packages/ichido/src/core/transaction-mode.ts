@@ -3,36 +3,39 @@
  * together or not at all. There is no lease: while the handler runs, its record is an uncommitted row, duplicates wait
  * for it, and a crash leaves nothing to recover. For handlers whose effects are in that database alone.
  */
-import { sleep, withDeadline } from "./deadline.ts";
-import { Deadlines } from "./deadlines.ts";
+import { withDeadline } from "./deadline.ts";
+import type { Deadlines } from "./deadlines.ts";
 import { limits } from "./defaults.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
+import { fateOf } from "./lost-commit.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
-import { localIdOf } from "./scope.ts";
+import { recover, type Recovered } from "./recovery.ts";
+import { keyHashOf, localIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
 import type { Grant } from "./execution.ts";
 import type { Claim, ClaimRequest, ClaimResult, CompleteRequest } from "./store.ts";
-import type { StoreCalls } from "./store-calls.ts";
-import { CommitFailed, type TransactionRunner } from "./transaction.ts";
-import { createAttempt, type OpenAttempt } from "./transaction-attempt.ts";
-
-type Fate = "committed" | "lost" | "failed" | "unknown";
-
-/** How often the record is asked before the outcome counts as open, with a pause in between. */
-const asksMax = 5;
-const askPauseMs = 100;
-
-/** The claim is the first statement. */
-const opens = { opensByHandle: true };
+import { StoreFailure, type StoreCalls } from "./store-calls.ts";
+import { GivenUp, TransactionAborted, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
+import { createAttempt, type Conclusion, type OpenAttempt } from "./transaction-attempt.ts";
 
 /** Rolls back by leaving the runner's function; not a failure. */
 class RolledBack extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
 class Undone extends Error {}
+
+/** A body threw, or the server refused a statement: nothing was committed, and nobody asked for a commit. */
+function isUndone(error: unknown): boolean {
+  const cause = error instanceof StoreFailure ? error.cause : error;
+  return cause instanceof Undone || cause instanceof TransactionAborted;
+}
+
+function lost(): FenceLost {
+  return new FenceLost("another attempt owns this key");
+}
 
 function completionOf(
   { identity, owner, fence }: Claim,
@@ -58,7 +61,9 @@ export interface TransactionModeParts<Native> {
   readonly environment: Environment;
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
-  readonly executionMs: number;
+  readonly executions: Deadlines;
+  readonly storeTimeoutMs: number;
+  readonly verifyMs: number;
   readonly newOwner: () => OwnerToken;
   readonly requestFor: (ask: Ask<Native>, owner: OwnerToken, waitMs?: number) => ClaimRequest;
   readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
@@ -67,55 +72,42 @@ export interface TransactionModeParts<Native> {
 }
 
 export function createTransactionMode<Native>(parts: TransactionModeParts<Native>): TransactionMode<Native> {
-  const { calls, environment, faults } = parts;
-  const executions = new Deadlines(environment, parts.executionMs);
+  const { calls, environment, executions, faults } = parts;
+  /** The claim is the first statement. */
+  const runOptions = { opensByHandle: true, callMs: parts.storeTimeoutMs, idleMs: executions.timeoutMs };
   /** One waiting connection per key and process: the others join its turn. */
   const turns = new Map<string, Promise<void>>();
 
-  /**
-   * The commit's answer was lost, or the transaction broke: a claim with the same owner, on a transaction of its own, waits
-   * for whatever is left of it and tells. A grant proves that nothing is left and never will be.
-   */
-  async function fateOf(ask: Ask<Native>, claim: Claim, refusal: StoredResponse | undefined): Promise<Fate> {
-    for (let asks = 1; ; asks += 1) {
-      const seen = await askAgain(ask, claim.owner, refusal);
-      if (seen === "completed") {
-        // By its owner: a fence that was never committed may have been given again.
-        return (await calls.find(ask.identity))?.owner === claim.owner ? "committed" : "lost";
-      }
-      if (seen !== "processing") return seen;
-      if (asks >= asksMax) return "unknown";
-      await sleep(environment, askPauseMs * asks);
-    }
-  }
-
-  /** Leaves nothing behind but the refusal, where one is to be kept. */
-  async function askAgain(
+  /** A refusal whose writes are undone, in a transaction of its own. */
+  async function keepApart(
     ask: Ask<Native>,
-    owner: OwnerToken,
-    refusal: StoredResponse | undefined,
-  ): Promise<Fate | "completed" | "processing"> {
+    { owner }: Claim,
+    answer: StoredResponse,
+  ): Promise<"committed" | "lost" | "undone"> {
     const request = parts.requestFor(ask, owner, waitMsOf(ask));
-    let seen: Fate | "completed" | "processing" = "committed";
     try {
       await parts.runner.run(async (_tx, handle) => {
         const grant = await calls.claim(request, handle);
-        if (grant.outcome === "granted" && refusal !== undefined) {
-          const claim = { identity: ask.identity, owner, fence: grant.fence };
-          const fenced = await calls.complete(completionOf(claim, refusal, grant, request), handle);
-          if (fenced === "stale") throw new FenceLost("another attempt owns this key");
-          return;
-        }
-        if (grant.outcome === "granted") seen = "failed";
-        else seen = grant.outcome === "completed" || grant.outcome === "processing" ? grant.outcome : "unknown";
-        throw new RolledBack("it was only asked");
-      }, opens);
-      return seen;
+        if (grant.outcome !== "granted") throw lost();
+        const claim = { identity: ask.identity, owner, fence: grant.fence };
+        await store(completionOf(claim, answer, grant, request), handle);
+      }, runOptions);
+      return "committed";
     } catch (error) {
-      if (error instanceof RolledBack) return seen;
-      if (error instanceof FenceLost) return "lost";
-      throw error;
+      return error instanceof FenceLost ? "lost" : "undone";
     }
+  }
+
+  async function store(completion: CompleteRequest, handle: TransactionHandle): Promise<void> {
+    if ((await calls.complete(completion, handle)) === "stale") throw lost();
+  }
+
+  /** What a vanished owner left in doubt: nothing runs before `verify` has told. */
+  function recovered(ask: Ask<Native>, { execution }: OpenAttempt, { origin, attempt }: Grant): Promise<Recovered> {
+    const { identity, route } = ask;
+    if (origin !== "lapsed" && origin !== "suspended") return Promise.resolve({ kind: "run" });
+    parts.emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt });
+    return recover({ ...parts, execution, identity, onUnknown: route.onUnknown });
   }
 
   function open(ask: Ask<Native>, id: string): Promise<Ruling> {
@@ -143,20 +135,21 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
           refusal = parts.rulingOf(ask, grant);
           throw new RolledBack("there is nothing to commit");
         }
-        attempt = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });
-        if (faults !== undefined) await faults("before-handler");
-        attempt.execution.started = true;
-        ruled.resolve({ kind: "execute", execution: attempt.execution });
-        // A handler that never ends must not hold its connection and its key for ever.
-        const conclusion = await executions.bound(attempt.concluded);
+        const opened = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });
+        attempt = opened;
+        const found = await recovered(ask, opened, grant);
+        if (found.kind === "found") refusal = { kind: "replay", stored: found.response, waited: false };
+        else if (found.kind !== "run") refusal = { kind: "not-visible-yet" };
+        else await begin(opened, ruled);
+        const conclusion = await concluded(opened);
         if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
         answer = conclusion.response;
         if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
-        const fenced = await calls.complete(completionOf(attempt.claim, answer, grant, request), handle);
-        if (fenced === "stale") throw new FenceLost("another attempt owns this key");
+        await store(completionOf(opened.claim, answer, grant, request), handle);
         if (faults !== undefined) await faults("before-commit");
-      }, opens);
+      }, runOptions);
       if (faults !== undefined) await faults("after-commit");
+      if (refusal !== undefined) ruled.resolve(refusal);
       attempt?.finish("committed");
     } catch (error) {
       // Not before the end: a transaction that is shared may show what is not committed yet.
@@ -169,28 +162,47 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     }
   }
 
+  async function begin({ execution }: OpenAttempt, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
+    if (faults !== undefined) await faults("before-handler");
+    execution.started = true;
+    ruled.resolve({ kind: "execute", execution });
+  }
+
+  /** A handler that never ends must not hold its connection and its key for ever; a body can only be waited for. */
+  function concluded(attempt: OpenAttempt): Promise<Conclusion> {
+    return executions.bound(attempt.concluded).catch(() => {
+      attempt.overdue();
+      return attempt.concluded;
+    });
+  }
+
   async function ended(
     ask: Ask<Native>,
     attempt: OpenAttempt,
     error: unknown,
     answer: StoredResponse | undefined,
   ): Promise<void> {
-    if (error instanceof RolledBack) {
-      attempt.finish("rolled-back");
-      return;
+    if (error instanceof RolledBack || error instanceof GivenUp) return attempt.finish("rolled-back");
+    if (error instanceof FenceLost) return attempt.finish("lost", error);
+    const end = await endOf(ask, attempt.claim, error, answer);
+    return attempt.finish(end, end === "committed" ? undefined : error);
+  }
+
+  async function endOf(
+    ask: Ask<Native>,
+    claim: Claim,
+    error: unknown,
+    answer: StoredResponse | undefined,
+  ): Promise<"committed" | "lost" | "undone"> {
+    if (answer === undefined) return "undone";
+    // A refusal speaks of no writes, so it stays true when they are known to be gone before anybody asked for a commit. After
+    // that nothing is kept, of whatever status: a refusal may have written too.
+    if (isUndone(error)) {
+      const isKept = error instanceof Undone || answer.status >= 400;
+      return isKept ? keepApart(ask, claim, answer) : "undone";
     }
-    // A refusal speaks of no writes, so it stays true when they are gone: the usual way there is a statement that violated
-    // a constraint, for which PostgreSQL makes the whole transaction pay.
-    const hasSeenOthers = error instanceof CommitFailed && error.shared;
-    const speaksOfNoWrites =
-      !hasSeenOthers && (error instanceof Undone || (answer !== undefined && answer.status >= 400));
-    try {
-      const fate =
-        error instanceof FenceLost ? "lost" : await fateOf(ask, attempt.claim, speaksOfNoWrites ? answer : undefined);
-      attempt.finish(fate, fate === "committed" ? undefined : error);
-    } catch {
-      attempt.finish("unknown", error);
-    }
+    const fate = await fateOf({ calls, environment, askMs: parts.storeTimeoutMs }, { ...claim, claimedWithin: true });
+    return fate === "committed" || fate === "lost" ? fate : "undone";
   }
 
   async function openInTurn(ask: Ask<Native>, id: string): Promise<Ruling> {
