@@ -111,9 +111,12 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   readonly transactions?: TransactionRunner<unknown>;
   /** Another envelope for the layer's own errors. */
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
-  /** The deadline of every store call. */
+  /** The deadline of every store call, of COMMIT and of ROLLBACK. More than the store's own `callTimeoutMs`. */
   readonly storeTimeoutMs?: number;
-  /** How long one handler may keep its key; then the heartbeat ends and `onUnknown` takes over. */
+  /**
+   * How long one handler may keep its key; then the heartbeat ends and `onUnknown` takes over. A body of `ctx.transaction`
+   * that still runs loses its connection.
+   */
   readonly executionMs?: number;
   /** How long one `verify` may take before the outcome counts as not visible yet. */
   readonly verifyMs?: number;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../stores/memory/index.ts";
 import { createIchido } from "./create-ichido.ts";
 import { profiles } from "./profiles.ts";
+import { resolveEngine } from "./validate-options.ts";
 
 const sound = { store: memoryStore(), scope: () => ({ tenant: "t" }), onUnknown: "rerun", sweepMs: "off" } as const;
 
@@ -68,6 +69,27 @@ describe("options are checked once, naming option, expectation and value", () =>
     const error = refused(options);
     expect(error).toMatchObject({ name: "IchidoError", code: "option-invalid" });
     expect(error.message).toContain(message);
+  });
+
+  it("refuses a deadline that is not later than the store's own, and names both", () => {
+    const store = { ...memoryStore(), name: "postgres", callTimeoutMs: 5_000 };
+    for (const storeTimeoutMs of [200, 5_000]) {
+      const { message } = refused({ store, storeTimeoutMs });
+      expect(message).toContain("option storeTimeoutMs");
+      expect(message).toContain("callTimeoutMs (5000)");
+      expect(message).toContain(`got ${storeTimeoutMs}`);
+    }
+  });
+
+  it("waits for a store longer than the store itself does", () => {
+    const base = { scope: () => ({}), onUnknown: "rerun" } as const;
+    const resolved = (callTimeoutMs: number, more = {}): number =>
+      resolveEngine({ ...base, store: { ...memoryStore(), callTimeoutMs }, ...more }).storeTimeoutMs;
+    expect(resolved(0)).toBe(5_000);
+    expect(resolved(5_000)).toBe(6_000);
+    expect(resolved(20_000)).toBe(21_000);
+    expect(resolved(5_000, { storeTimeoutMs: 5_001 })).toBe(5_001);
+    expect(resolved(0, { storeTimeoutMs: 10 })).toBe(10);
   });
 
   it.each([

@@ -216,7 +216,22 @@ function storeOf(value: unknown): Store {
   if (typeof store?.claim !== "function" || typeof store.complete !== "function" || typeof store.renew !== "function") {
     throw optionInvalid("store", "a store such as memoryStore() or sqliteStore(database)", value);
   }
+  if (typeof store.callTimeoutMs !== "number" || !(store.callTimeoutMs >= 0)) {
+    throw optionInvalid("store", "a store whose callTimeoutMs tells how long its calls may take", value);
+  }
   return store as Store;
+}
+
+/** The other way round, a claim that was given up could be granted afterwards, and lock its key for nobody. */
+function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Store): number {
+  if (value === undefined) return Math.max(defaults.storeTimeoutMs, callTimeoutMs + limits.storeSlackMs);
+  const storeTimeoutMs = integer("storeTimeoutMs", value, 10, limits.storeTimeoutMsMax);
+  if (storeTimeoutMs > callTimeoutMs || callTimeoutMs === 0) return storeTimeoutMs;
+  throw optionInvalid(
+    "storeTimeoutMs",
+    `more than the ${name} store's own callTimeoutMs (${callTimeoutMs}), which you may lower`,
+    value,
+  );
 }
 
 function replayCacheOf(value: IchidoOptions<never>["replayCache"]): ResolvedEngine<never>["replayCache"] {
@@ -280,7 +295,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
       formatProblem: options.formatProblem,
     },
     transactions: transactionsOf(options.transactions, store),
-    storeTimeoutMs: integer("storeTimeoutMs", options.storeTimeoutMs ?? defaults.storeTimeoutMs, 10, 60_000),
+    storeTimeoutMs: storeTimeoutOf(options.storeTimeoutMs, store),
     executionMs: integer("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour),
     verifyMs: integer("verifyMs", options.verifyMs ?? defaults.verifyMs, 10, 10 * 60_000),
     closeMs: integer("closeMs", options.closeMs ?? defaults.closeMs, 0, hour),
