@@ -6,12 +6,12 @@
  *
  * Read the ratios; the figures themselves are those of one machine on one day.
  */
-import { randomUUID } from "node:crypto";
 import { loadavg } from "node:os";
 import { createIchido } from "ichido";
 import type { Context, Ichido } from "ichido";
 import { type Bed, postgresBed, sqliteBed } from "./effects-beds.ts";
 import { quantile, rate } from "./measure.ts";
+import { requester } from "./requester.ts";
 
 const server = process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres";
 const rounds = Number(process.argv[3] ?? 150);
@@ -20,31 +20,6 @@ const stepsEach = 10;
 const crowd = 8;
 const turnMs = 2_500;
 const pairs = 3;
-const encoder = new TextEncoder();
-
-/** One request with a key of its own, as an adapter would bring it. */
-function requester(ichido: Ichido, mode: "lease" | "transaction") {
-  const route = ichido.route({ operation: "order.create", mode });
-  return async (handler: (context: Context) => Promise<unknown>): Promise<void> => {
-    const key = randomUUID();
-    const decision = await ichido.decide(
-      {
-        method: "POST",
-        target: "/orders",
-        headerLines: (name) => (name === "idempotency-key" ? [key] : ["application/json"]),
-        body: async () => ({ kind: "bytes", bytes: encoder.encode('{"amount":1999}') }),
-        native: undefined,
-      },
-      route,
-    );
-    if (decision.kind !== "execute") throw new Error(`expected to run, got ${decision.kind}`);
-    await handler(decision.execution.context);
-    await decision.execution.settle({
-      kind: "answered",
-      response: { status: 201, headers: [], body: encoder.encode("{}") },
-    });
-  };
-}
 
 function ichidoOn({ store, runner }: Bed): Ichido {
   return createIchido({

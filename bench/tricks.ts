@@ -1,0 +1,246 @@
+/**
+ * Whether a trick earns its place: the path where users meet it, with the trick and without, in pairs of turns of one run.
+ *
+ *     npm run bench -- tricks.ts [postgres://postgres@127.0.0.1:5432/postgres] [pairs] [ms a turn]
+ *
+ * A trick stays when the median of the ratios is at least 1.10 and their lower quartile above 1.05
+ * (docs/decisions/0013-tricks-that-earn-their-place.md).
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createIchido } from "ichido";
+import type { Store, TransactionHandle } from "ichido";
+import { postgresStore } from "ichido/postgres";
+import { sqliteStore } from "ichido/sqlite";
+import { nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
+import type { TransactionRunner } from "ichido/transactions";
+import pg from "pg";
+import { newKey, quantile, rate, storeSubject } from "./measure.ts";
+import { requester } from "./requester.ts";
+
+const server = process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres";
+const pairs = Math.max(9, Number(process.argv[3] ?? 11));
+const turnMs = Number(process.argv[4] ?? 2_000);
+const slices = 20;
+const crowd = 8;
+
+type Operation = () => Promise<void>;
+
+/** Both in slices that alternate, so that whatever else the machine does hits both alike. */
+async function pairOf(callers: number, trick: Operation, plain: Operation): Promise<number> {
+  const done = { trick: 0, plain: 0 };
+  for (let slice = 0; slice < slices; slice += 1) {
+    const first = slice % 2 === 0;
+    done[first ? "trick" : "plain"] += await rate(callers, turnMs / slices, first ? trick : plain);
+    done[first ? "plain" : "trick"] += await rate(callers, turnMs / slices, first ? plain : trick);
+  }
+  return done.trick / done.plain;
+}
+
+async function compare(title: string, callers: number, trick: Operation, plain: Operation): Promise<void> {
+  await pairOf(callers, trick, plain);
+  const ratios: number[] = [];
+  for (let pair = 0; pair < pairs; pair += 1) ratios.push(await pairOf(callers, trick, plain));
+  const [median, lower] = [quantile(ratios, 0.5), quantile(ratios, 0.25)];
+  const many = callers === 1 ? "one caller" : `${callers} callers`;
+  console.log(
+    `${title}, ${many}: median ${median.toFixed(2)}, lower quartile ${lower.toFixed(2)} ` +
+      `(${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`,
+  );
+}
+
+/** One request with a key of its own and one business insert. */
+function ordering(
+  store: Store,
+  transactions: TransactionRunner<unknown>,
+  mode: "lease" | "transaction",
+  insert: (tx: never) => unknown,
+): { readonly order: Operation; close(): Promise<void> } {
+  const ichido = createIchido({
+    store,
+    transactions,
+    dangerouslyShareKeys: true,
+    onUnknown: "rerun",
+    sweepMs: "off",
+    onEvent: () => {},
+  });
+  const request = requester(ichido, mode);
+  return {
+    order: () =>
+      request((context) =>
+        context.transaction(async (tx) => {
+          await insert(tx as never);
+          return { status: 201, body: { ok: true } };
+        }),
+      ),
+    close: () => ichido.close(),
+  };
+}
+
+type ClaimRequest = Parameters<Store["claim"]>[0];
+type Granted = Extract<Awaited<ReturnType<Store["claim"]>>, { outcome: "granted" }>;
+
+function granted(fence: number, request: ClaimRequest): Granted {
+  const createdAtMs = Math.floor(fence / 1_000);
+  return {
+    outcome: "granted",
+    fence,
+    attempt: 1,
+    origin: "new",
+    stepsStarted: 0,
+    canonical: request.fingerprint.canonical,
+    createdAtMs,
+    expiresAtMs: createdAtMs + request.retentionMs,
+  };
+}
+
+/** The claim inserts the record, and the completion updates it. */
+function insertFirst(
+  store: Store,
+  insert: (request: ClaimRequest, handle: TransactionHandle) => Promise<number>,
+): Store {
+  return {
+    ...store,
+    claim: async (request, transaction) =>
+      transaction === undefined ? store.claim(request) : granted(await insert(request, transaction), request),
+  };
+}
+
+async function insertInPostgres(request: ClaimRequest, handle: TransactionHandle): Promise<number> {
+  const { identity, fingerprint, owner, leaseMs, retentionMs } = request;
+  const values = [
+    identity.key,
+    Buffer.from(identity.scopeHash),
+    identity.tenant ?? null,
+    identity.principal ?? null,
+    identity.operation,
+    String(fingerprint.version),
+    Buffer.from(fingerprint.raw),
+    Buffer.from(fingerprint.canonical),
+    null,
+    owner,
+    String(leaseMs),
+    String(retentionMs),
+    null,
+    "2000",
+  ];
+  const { rows } = await handle.execute(
+    "select ichido_claim_new($1::text, $2::bytea, $3::text, $4::text, $5::text, $6::integer, $7::bytea, $8::bytea, " +
+      "$9::bytea, $10::uuid, $11::bigint, $12::bigint, $13::text, $14::integer)",
+    values,
+    { frequent: true },
+  );
+  return Number(Object.values(rows[0] ?? {})[0]);
+}
+
+async function insertInSqlite(request: ClaimRequest, handle: TransactionHandle): Promise<number> {
+  const { identity, fingerprint, owner, leaseMs, retentionMs } = request;
+  const nowUs = Date.now() * 1_000;
+  const { rows } = await handle.execute(
+    "INSERT INTO ichido_records (key, scope_hash, tenant, principal, operation, fingerprint_version, fingerprint_raw, " +
+      "fingerprint_canonical, fingerprint_former, state, owner, fence, attempts, lease_us, labels, created_us, " +
+      "updated_us, expires_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, 'processing', ?, " +
+      "max(?, (SELECT floor + 1 FROM ichido_fence WHERE id = 1)), 1, ?, NULL, ?, ?, ?) " +
+      "ON CONFLICT (key, scope_hash) DO NOTHING RETURNING fence",
+    [
+      identity.key,
+      identity.scopeHash,
+      identity.tenant ?? null,
+      identity.principal ?? null,
+      identity.operation,
+      fingerprint.version,
+      fingerprint.raw,
+      fingerprint.canonical,
+      owner,
+      nowUs,
+      nowUs + leaseMs * 1_000,
+      nowUs,
+      nowUs,
+      nowUs + retentionMs * 1_000,
+    ],
+    { frequent: true },
+  );
+  return Number(rows[0]?.["fence"]);
+}
+
+/** A client that takes no batches: every statement by `client.query`, with its values as parameters. */
+class PlainClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    Object.assign(this, { getTypeParser: undefined });
+  }
+}
+
+async function onPostgres(): Promise<void> {
+  const admin = new pg.Pool({ connectionString: server, max: 1 });
+  const name = `ichido_bench_${randomUUID().replaceAll("-", "")}`;
+  await admin.query(`CREATE DATABASE ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const pool = new pg.Pool({ connectionString: url.href, max: crowd });
+  const plainPool = new pg.Pool({ connectionString: url.href, max: crowd, Client: PlainClient } as pg.PoolConfig);
+  for (const each of [pool, plainPool]) each.on("error", () => {});
+  const store = postgresStore(pool);
+  const plainStore = postgresStore(plainPool);
+  await store.migrate();
+  await pool.query("CREATE TABLE orders (id uuid PRIMARY KEY, amount integer)");
+  const insert = (tx: pg.PoolClient): unknown =>
+    tx.query("INSERT INTO orders (id, amount) VALUES ($1, $2)", [randomUUID(), 1_999]);
+  const runner = pgTransactions(pool);
+  const subjects = {
+    once: ordering(store, runner, "transaction", insert),
+    twice: ordering(insertFirst(store, insertInPostgres), runner, "transaction", insert),
+    plain: ordering(plainStore, pgTransactions(plainPool), "transaction", insert),
+    lease: ordering(store, runner, "lease", insert),
+    plainLease: ordering(plainStore, pgTransactions(plainPool), "lease", insert),
+  };
+  const calls = storeSubject("store", store);
+  const plainCalls = storeSubject("plain store", plainStore);
+  for (const callers of [1, crowd]) {
+    const { once, twice, plain, lease, plainLease } = subjects;
+    await compare("single write, PostgreSQL", callers, once.order, twice.order);
+    await compare("raw writer and folding, transaction mode", callers, once.order, plain.order);
+    await compare("raw writer and folding, ctx.transaction in lease mode", callers, lease.order, plainLease.order);
+    await compare(
+      "raw writer, claim and complete",
+      callers,
+      () => calls.claimAndComplete(newKey()),
+      () => plainCalls.claimAndComplete(newKey()),
+    );
+  }
+  for (const each of Object.values(subjects)) await each.close();
+  await Promise.all([store.close(), plainStore.close()]);
+  await Promise.all([pool.end(), plainPool.end()]);
+  await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  await admin.end();
+}
+
+async function onSqlite(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "ichido-bench-"));
+  const database = new DatabaseSync(join(folder, "shop.db"));
+  const store = sqliteStore(database);
+  await store.migrate();
+  database.exec("CREATE TABLE orders (id text PRIMARY KEY, amount integer)");
+  const order = database.prepare("INSERT INTO orders (id, amount) VALUES (?, ?)");
+  const insert = (): unknown => order.run(randomUUID(), 1_999);
+  const runner = nodeSqliteTransactions(database);
+  const once = ordering(store, runner, "transaction", insert);
+  const twice = ordering(insertFirst(store, insertInSqlite), runner, "transaction", insert);
+  for (const callers of [1, crowd]) await compare("single write, SQLite", callers, once.order, twice.order);
+  await Promise.all([once.close(), twice.close()]);
+  await store.close();
+  database.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+console.log(`${pairs} pairs of turns of ${turnMs} ms; with the trick / without it`);
+await onPostgres();
+await onSqlite();
+console.log(
+  `load average ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(" ")}`,
+);
