@@ -18,7 +18,7 @@ import { sqliteStore } from "ichido/sqlite";
 import { nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
 import type { TransactionRunner } from "ichido/transactions";
 import pg from "pg";
-import { newKey, quantile, rate, storeSubject } from "./measure.ts";
+import { quantile, rate } from "./measure.ts";
 import { requester } from "./requester.ts";
 
 const server = process.argv[2] ?? "postgres://postgres@127.0.0.1:5432/postgres";
@@ -98,42 +98,12 @@ function granted(fence: number, request: ClaimRequest): Granted {
 }
 
 /** The claim inserts the record, and the completion updates it. */
-function insertFirst(
-  store: Store,
-  insert: (request: ClaimRequest, handle: TransactionHandle) => Promise<number>,
-): Store {
+function insertFirst(store: Store): Store {
   return {
     ...store,
     claim: async (request, transaction) =>
-      transaction === undefined ? store.claim(request) : granted(await insert(request, transaction), request),
+      transaction === undefined ? store.claim(request) : granted(await insertInSqlite(request, transaction), request),
   };
-}
-
-async function insertInPostgres(request: ClaimRequest, handle: TransactionHandle): Promise<number> {
-  const { identity, fingerprint, owner, leaseMs, retentionMs } = request;
-  const values = [
-    identity.key,
-    Buffer.from(identity.scopeHash),
-    identity.tenant ?? null,
-    identity.principal ?? null,
-    identity.operation,
-    String(fingerprint.version),
-    Buffer.from(fingerprint.raw),
-    Buffer.from(fingerprint.canonical),
-    null,
-    owner,
-    String(leaseMs),
-    String(retentionMs),
-    null,
-    "2000",
-  ];
-  const { rows } = await handle.execute(
-    "select ichido_claim_new($1::text, $2::bytea, $3::text, $4::text, $5::text, $6::integer, $7::bytea, $8::bytea, " +
-      "$9::bytea, $10::uuid, $11::bigint, $12::bigint, $13::text, $14::integer)",
-    values,
-    { frequent: true },
-  );
-  return Number(Object.values(rows[0] ?? {})[0]);
 }
 
 async function insertInSqlite(request: ClaimRequest, handle: TransactionHandle): Promise<number> {
@@ -191,25 +161,15 @@ async function onPostgres(): Promise<void> {
     tx.query("INSERT INTO orders (id, amount) VALUES ($1, $2)", [randomUUID(), 1_999]);
   const runner = pgTransactions(pool);
   const subjects = {
-    once: ordering(store, runner, "transaction", insert),
-    twice: ordering(insertFirst(store, insertInPostgres), runner, "transaction", insert),
+    folded: ordering(store, runner, "transaction", insert),
     plain: ordering(plainStore, pgTransactions(plainPool), "transaction", insert),
     lease: ordering(store, runner, "lease", insert),
     plainLease: ordering(plainStore, pgTransactions(plainPool), "lease", insert),
   };
-  const calls = storeSubject("store", store);
-  const plainCalls = storeSubject("plain store", plainStore);
   for (const callers of [1, crowd]) {
-    const { once, twice, plain, lease, plainLease } = subjects;
-    await compare("single write, PostgreSQL", callers, once.order, twice.order);
-    await compare("raw writer and folding, transaction mode", callers, once.order, plain.order);
+    const { folded, plain, lease, plainLease } = subjects;
+    await compare("raw writer and folding, transaction mode", callers, folded.order, plain.order);
     await compare("raw writer and folding, ctx.transaction in lease mode", callers, lease.order, plainLease.order);
-    await compare(
-      "raw writer, claim and complete",
-      callers,
-      () => calls.claimAndComplete(newKey()),
-      () => plainCalls.claimAndComplete(newKey()),
-    );
   }
   for (const each of Object.values(subjects)) await each.close();
   await Promise.all([store.close(), plainStore.close()]);
@@ -228,7 +188,7 @@ async function onSqlite(): Promise<void> {
   const insert = (): unknown => order.run(randomUUID(), 1_999);
   const runner = nodeSqliteTransactions(database);
   const once = ordering(store, runner, "transaction", insert);
-  const twice = ordering(insertFirst(store, insertInSqlite), runner, "transaction", insert);
+  const twice = ordering(insertFirst(store), runner, "transaction", insert);
   for (const callers of [1, crowd]) await compare("single write, SQLite", callers, once.order, twice.order);
   await Promise.all([once.close(), twice.close()]);
   await store.close();

@@ -322,7 +322,9 @@ test("an attempt that was undone is not taken for the one that came after it in 
       two.ask("moment", writing("kept"), mode),
     ]);
     expect(await bench.effects()).toEqual(["kept"]);
-    expect([first.text, second.text]).toEqual(['{"name":"kept"}', '{"name":"kept"}']);
+    // The record is asked before the other has begun, or after its commit.
+    expect(first.status === 503 || first.text === '{"name":"kept"}').toBe(true);
+    expect(second.text).toBe('{"name":"kept"}');
   } finally {
     await Promise.all([one.ichido.close(), two.ichido.close()]);
     await store.close();

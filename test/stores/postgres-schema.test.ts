@@ -53,7 +53,7 @@ describe("postgres, schema", () => {
       [3, "create_step_function"],
       [4, "create_joined_functions"],
       [5, "drop_checks"],
-      [6, "create_claim_free"],
+      [6, "create_landed_within"],
       [7, "remember_doubts"],
       [8, "last_starts"],
     ]);

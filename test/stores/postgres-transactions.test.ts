@@ -105,14 +105,10 @@ describe("postgres, in the caller's transaction", () => {
   });
 
   describe("claim and completion in one transaction", () => {
-    /** As transaction mode does it: what was granted unwritten is written whole. */
     async function begun(handle: TransactionHandle, asked: ClaimRequest): Promise<CompleteRequest> {
       const granted = await life.store.claim(asked, handle);
       if (granted.outcome !== "granted") throw new Error(granted.outcome);
-      const { fence, createdAtMs } = granted;
-      expect(granted.unwritten).toBe(true);
-      const claimed = { request: asked, createdAtMs };
-      return { identity: asked.identity, owner: asked.owner, fence, response: sampleResponse(), claimed };
+      return { identity: asked.identity, owner: asked.owner, fence: granted.fence, response: sampleResponse() };
     }
 
     it("S1 a record claimed in a transaction that rolls back was never there", async () => {
@@ -133,7 +129,7 @@ describe("postgres, in the caller's transaction", () => {
       expect((await duplicate)?.outcome).toBe("completed");
     });
 
-    it("what is written whole is what a claim and a completion would have left", async () => {
+    it("one transaction leaves what a claim and a completion by themselves leave", async () => {
       const labels = { order: "o\0 1" };
       const twoSteps = await grant(life.store, request("twice", "a", { labels }));
       await life.store.complete({ ...twoSteps, response: sampleResponse() });
@@ -155,15 +151,13 @@ describe("postgres, in the caller's transaction", () => {
       ]);
     });
 
-    it("S1 whoever writes a record meanwhile, in a mode that does not wait, makes the transaction give way", async () => {
-      const answer = await inTransaction(async (handle) => {
+    it("S1 a claim by itself waits for it too, and hears that it is in flight", async () => {
+      await inTransaction(async (handle) => {
         const completing = await begun(handle, request("mixed", "a"));
-        const other = await grant(life.store, request("mixed", "b"));
-        expect(await life.store.complete({ ...other, response: sampleResponse() })).toBe("ok");
-        return life.store.complete(completing, handle);
+        expect((await life.store.claim(request("mixed", "b"))).outcome).toBe("processing");
+        expect(await life.store.complete(completing, handle)).toBe("ok");
       });
-      expect(answer).toBe("stale");
-      expect((await life.store.find(sampleIdentity("mixed")))?.owner).toBe(request("mixed", "b").owner);
+      expect((await life.store.claim(request("mixed", "b"))).outcome).toBe("completed");
     });
 
     it("S1 a duplicate that waited where a transaction sees one state only begins again instead of running", async () => {

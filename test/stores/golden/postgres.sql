@@ -327,32 +327,6 @@ begin
   perform set_config('lock_timeout', former_timeout, true);
 end
 
--- function: ichido_claim_free(of_key text, of_scope bytea, lock_ms integer) with enable_seqscan=off
-
-declare
-  lock_id bigint := hashtextextended(of_key || encode(of_scope, 'hex'), 'ichido_records'::regclass::oid::bigint);
-  former_timeout text;
-begin
-  if not pg_try_advisory_xact_lock(lock_id) then
-    perform from ichido_records r where r.key = of_key and r.scope_hash = of_scope;
-    if found then
-      return null;
-    end if;
-    former_timeout := current_setting('lock_timeout');
-    perform set_config('lock_timeout', lock_ms::text, true);
-    perform pg_advisory_xact_lock(lock_id);
-    perform set_config('lock_timeout', former_timeout, true);
-    if current_setting('transaction_isolation') <> 'read committed' then
-      raise exception using errcode = 'serialization_failure', message = 'another transaction asked for this key before';
-    end if;
-  end if;
-  perform from ichido_records r where r.key = of_key and r.scope_hash = of_scope;
-  if found then
-    return null;
-  end if;
-  return (extract(epoch from clock_timestamp()) * 1000000)::bigint;
-end
-
 -- function: ichido_claim_new(of_key text, of_scope bytea, of_tenant text, of_principal text, of_operation text, of_version integer, of_raw bytea, of_canonical bytea, of_former bytea, of_owner uuid, lease_ms bigint, retention_ms bigint, label_set text, lock_ms integer) with nothing set
 
 declare
@@ -451,6 +425,19 @@ begin
   perform from ichido_records r
   where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence and r.state = 'completed';
   return found;
+end
+
+-- function: ichido_landed_within(of_key text, of_scope bytea, lock_ms integer) with nothing set
+
+begin
+  if ichido_claim_new(
+    of_key, of_scope, null, null, '', 0, '\x', '\x', null, '00000000-0000-0000-0000-000000000000', 0, 0, null, lock_ms
+  ) is not null then
+    raise exception using errcode = 'IC002', message = 'nobody has a record, and this one is not kept';
+  end if;
+exception
+  when sqlstate 'IC002' then
+    return;
 end
 
 -- function: ichido_settle(of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text, of_body bytea, of_actor text, of_reason text, channel text, unless_held boolean) with enable_seqscan=off

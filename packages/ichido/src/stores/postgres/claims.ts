@@ -8,7 +8,7 @@ import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
-import { askFree, grantedFree, refuseOtherDialect } from "./joined.ts";
+import { claimNew, refuseOtherDialect } from "./joined.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Perseverance } from "./perseverance.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
@@ -60,7 +60,7 @@ export function createClaims(
     refuseOtherDialect(transaction);
     try {
       const waitMs = Math.max(1, request.waitMs ?? options.lockTimeoutMs);
-      const granted = grantedFree(await askFree(statements, request, waitMs, transaction), request);
+      const granted = await claimNew(statements, request, waitMs, transaction);
       if (granted !== undefined) return granted;
       const values = valuesOf([request], waitMs);
       const { rows } = await transaction.execute(statements.claim.text, values);

@@ -7,7 +7,7 @@ import { groupLockTimeoutMs, idOf, splits } from "./claims.ts";
 import type { Workshop } from "./claims.ts";
 import { toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
-import { completeOne, completeWhole } from "./joined.ts";
+import { completeOne } from "./joined.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
 
@@ -30,9 +30,7 @@ export function createCompletions(
 
   /** One attempt, and errors as they are: only the caller can roll back and begin again. */
   function join(request: CompleteRequest, transaction: TransactionHandle): Promise<Fenced> {
-    return request.claimed === undefined
-      ? completeOne(statements, request, channel, transaction)
-      : completeWhole(statements, request, request.claimed.request, transaction);
+    return completeOne(statements, request, channel, transaction);
   }
 
   const group = createGroup<CompleteRequest, Fenced>({

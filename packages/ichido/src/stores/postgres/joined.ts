@@ -1,7 +1,7 @@
 /** `claim` and `complete` on the caller's own transaction: one record, one attempt, and errors as they are. */
 import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/store.ts";
-import { TransactionAborted, type TransactionHandle, type TransactionResult } from "../../core/transaction.ts";
+import { TransactionAborted, type TransactionHandle } from "../../core/transaction.ts";
 import { FenceLost } from "../../core/steps.ts";
 import { encodeHeaders } from "../shared/header-lines.ts";
 import { encodeLabels } from "../shared/labels.ts";
@@ -22,20 +22,31 @@ export function refuseOtherDialect(transaction: TransactionHandle): void {
   );
 }
 
-/** Nearly every claim is the first of its key, so that is asked first. */
-export function askFree(
+/** Nearly every claim is the first of its key, so that is tried first. Undefined when there is a record already. */
+export async function claimNew(
   statements: Statements,
-  { identity }: ClaimRequest,
+  request: ClaimRequest,
   lockTimeoutMs: number,
   transaction: TransactionHandle,
-): Promise<TransactionResult> {
-  const values = [encodeText(identity.key), bufferOf(identity.scopeHash), String(lockTimeoutMs)];
-  return transaction.execute(statements.claimFree.text, values, often);
-}
-
-/** Undefined when there is a record already. */
-export function grantedFree({ rows }: TransactionResult, request: ClaimRequest): ClaimResult | undefined {
-  const value = onlyValue(rows);
+): Promise<ClaimResult | undefined> {
+  const { identity, fingerprint, labels } = request;
+  const values = [
+    encodeText(identity.key),
+    bufferOf(identity.scopeHash),
+    encodeOptional(identity.tenant),
+    encodeOptional(identity.principal),
+    encodeText(identity.operation),
+    String(fingerprint.version),
+    bufferOf(fingerprint.raw),
+    bufferOf(fingerprint.canonical),
+    fingerprint.former === undefined ? null : bufferOf(fingerprint.former),
+    request.owner,
+    String(request.leaseMs),
+    String(request.retentionMs),
+    encodeLabels(labels === undefined ? undefined : encodeMembers(labels)),
+    String(lockTimeoutMs),
+  ];
+  const value = onlyValue((await transaction.execute(statements.claimNew.text, values, often)).rows);
   if (value === null) return undefined;
   // The fence of a new record is its time of birth in microseconds.
   const fence = numberOf(value);
@@ -45,10 +56,9 @@ export function grantedFree({ rows }: TransactionResult, request: ClaimRequest):
     attempt: 1,
     origin: "new",
     stepsStarted: 0,
-    canonical: request.fingerprint.canonical,
+    canonical: fingerprint.canonical,
     createdAtMs: Math.floor(fence / 1_000),
     expiresAtMs: Math.floor(fence / 1_000) + request.retentionMs,
-    unwritten: true,
   };
 }
 
@@ -84,51 +94,11 @@ export async function completeOne(
   }
 }
 
-/** A record that was not written with its claim, and its answer. */
-export async function completeWhole(
-  statements: Statements,
-  { fence, response, endsTransaction }: CompleteRequest,
-  { identity, fingerprint, owner, retentionMs, labels }: ClaimRequest,
-  transaction: TransactionHandle,
-): Promise<Fenced> {
-  refuseOtherDialect(transaction);
-  const values = [
-    encodeText(identity.key),
-    bufferOf(identity.scopeHash),
-    encodeOptional(identity.tenant),
-    encodeOptional(identity.principal),
-    encodeText(identity.operation),
-    String(fingerprint.version),
-    bufferOf(fingerprint.raw),
-    bufferOf(fingerprint.canonical),
-    fingerprint.former === undefined ? null : bufferOf(fingerprint.former),
-    owner,
-    String(fence),
-    String(retentionMs),
-    encodeLabels(labels === undefined ? undefined : encodeMembers(labels)),
-    response.kind,
-    String(response.status),
-    encodeHeaders(response.headers),
-    bufferOf(response.body),
-  ];
-  if (endsTransaction === true && transaction.closeWith !== undefined) {
-    transaction.closeWith(statements.completeWhole.text, values, lostOr);
-    return "ok";
-  }
-  try {
-    await transaction.execute(statements.completeWhole.text, values, often);
-    return "ok";
-  } catch (error) {
-    if (staleStates.has(sqlStateOf(error))) return "stale";
-    throw abortedOr(error);
-  }
-}
-
-/** Raised by `complete_last`; a second record under one primary key; another transaction than the one that asked. */
-const staleStates: ReadonlySet<string | undefined> = new Set(["IC001", "23505", "23502"]);
+/** Raised by `complete_last`. */
+const stale = "IC001";
 
 function lostOr(error: unknown): unknown {
-  return staleStates.has(sqlStateOf(error)) ? new FenceLost("another attempt owns this key", { cause: error }) : error;
+  return sqlStateOf(error) === stale ? new FenceLost("another attempt owns this key", { cause: error }) : error;
 }
 
 /** A statement before has failed, and the caller went on. */
