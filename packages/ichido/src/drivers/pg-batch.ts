@@ -127,8 +127,6 @@ class Batch {
   #rows: unknown[][] = [];
   /** A type parser of the user's threw. */
   #unread: { readonly error: unknown } | undefined;
-  /** `pg` bounds the time of a query by this, or by its own setting. */
-  readonly query_timeout: number | undefined;
   /** `pg` puts one here when it bounds the time of queries, and calls it instead of us. */
   callback: (error?: unknown) => void = () => {};
 
@@ -137,9 +135,7 @@ class Batch {
     prepared: Prepared,
     statements: readonly Sent[],
     settle: PromiseWithResolvers<readonly Answer[]>,
-    timeoutMs: number | undefined,
   ) {
-    this.query_timeout = timeoutMs;
     this.#client = client;
     this.#prepared = prepared;
     this.#statements = statements;
@@ -260,15 +256,11 @@ export function namedRows({ rows, columns }: Answer): readonly Readonly<Record<s
   });
 }
 
-export function sendBatch(
-  client: BatchClient,
-  statements: readonly BatchStatement[],
-  timeoutMs?: number,
-): Promise<readonly Answer[]> {
+export function sendBatch(client: BatchClient, statements: readonly BatchStatement[]): Promise<readonly Answer[]> {
   const settle = Promise.withResolvers<readonly Answer[]>();
   try {
     const ready = statements.map(({ text, values, name = "" }) => ({ text, values: values.map(sent), name }));
-    client.query(new Batch(client, preparedOn(client), ready, settle, timeoutMs));
+    client.query(new Batch(client, preparedOn(client), ready, settle));
   } catch (error) {
     settle.reject(error);
   }

@@ -4,7 +4,6 @@ import { isRows } from "./connection.ts";
 import type { Connection, Prepare, Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
 import { hearErrors, hearErrorsOf } from "../../drivers/pg-errors.ts";
-import { BatchError, sendBatch, takesBatches } from "../../drivers/pg-batch.ts";
 import { createKeeping } from "./prepared.ts";
 
 /** Lends a queryable for one piece of work, with what is left of the time. */
@@ -26,7 +25,7 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
           return rows;
         }
         try {
-          const rows = await askPrepared(queryable, { ...query, name });
+          const rows = await ask(queryable, { ...query, name });
           keeping.learn(queryable, statement, rows);
           return rows;
         } catch (error) {
@@ -41,19 +40,6 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
 }
 
 type BoundedQuery = PgQuery & { readonly query_timeout: number };
-
-/** In one message, where the client takes such. */
-function askPrepared(queryable: PgQueryable, query: Required<BoundedQuery>): Promise<readonly Row[]> {
-  if (!takesBatches(queryable)) return ask(queryable, query);
-  return within(query.query_timeout, async () => {
-    try {
-      const [answer] = await sendBatch(queryable, [query], query.query_timeout);
-      return answer?.rows ?? [];
-    } catch (error) {
-      throw error instanceof BatchError ? error.cause : error;
-    }
-  });
-}
 
 function ask(queryable: PgQueryable, query: BoundedQuery): Promise<readonly Row[]> {
   return within(query.query_timeout, async () => {
