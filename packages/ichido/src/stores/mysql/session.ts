@@ -7,6 +7,7 @@ import { sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
 import { isIchidoError } from "../../core/errors.ts";
 import { queryOf } from "../../drivers/mysql-query.ts";
+import { poolStarved, starvedMs } from "../shared/pool-starved.ts";
 import { isPool, promiseSide, resultOf } from "./client.ts";
 import type { MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";
@@ -28,6 +29,8 @@ export type Run = (sql: string, values: readonly Value[], timeoutMs?: number) =>
 
 export interface Session {
   run: Run;
+  /** As `run`; told of once where it has to wait for a connection of the pool. */
+  renew: Run;
   /** For the look at the server itself, which needs no such look before it. */
   probe: Run;
   /** Several statements on one connection. On a bare connection they run on that one. */
@@ -52,10 +55,14 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
     return resultOf(await withDeadline(systemEnvironment, limitMs, () => connection.query(queryOf(sql), [...values])));
   }
 
-  const once = (sql: string, values: readonly Value[], limitMs: number): Promise<Result> =>
-    isPool(client)
-      ? withPooled(client, limitMs, (connection, leftMs) => send(connection, sql, values, leftMs))
-      : send(client, sql, values, limitMs);
+  const onceBy =
+    (onStarved?: () => void) =>
+    (sql: string, values: readonly Value[], limitMs: number): Promise<Result> =>
+      isPool(client)
+        ? withPooled(client, limitMs, (connection, leftMs) => send(connection, sql, values, leftMs), onStarved)
+        : send(client, sql, values, limitMs);
+  const once = onceBy();
+  const onceRenewing = onceBy(poolStarved("mysql"));
 
   /** Without `beforeResend` nothing is sent again on another connection. */
   async function persist(attempt: () => Promise<Result>, beforeResend?: () => Promise<void>): Promise<Result> {
@@ -76,11 +83,11 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
   }
 
   /** The limit is that of all its repetitions together. */
-  function sending(beforeResend: () => Promise<void>): Run {
+  function sending(beforeResend: () => Promise<void>, by = once): Run {
     return (sql, values, limitMs = parts.timeoutMs) => {
       const left = countdown(limitMs);
       return persist(
-        () => once(sql, values, left()),
+        () => by(sql, values, left()),
         () => withDeadline(systemEnvironment, left(), beforeResend),
       );
     };
@@ -88,6 +95,7 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
 
   return {
     run: sending(parts.beforeResend),
+    renew: sending(parts.beforeResend, onceRenewing),
     probe: sending(async () => undefined),
     async onOneConnection(work, whenLost) {
       const on =
@@ -116,9 +124,12 @@ async function withPooled<T>(
   pool: MysqlPool,
   limitMs: number,
   work: (connection: MysqlPoolConnection, leftMs: number) => Promise<T>,
+  onStarved?: () => void,
 ): Promise<T> {
   const left = countdown(limitMs);
-  const connection = await withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
+  const look = onStarved && setTimeout(onStarved, starvedMs);
+  const lent = withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
+  const connection = await lent.finally(() => clearTimeout(look));
   let answer: T;
   try {
     answer = await work(connection, left());

@@ -96,7 +96,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     };
 
   /** For one call: all its statements share its time. */
-  function call(timeoutMs: number = settings.callTimeoutMs): Run {
+  function call(timeoutMs: number = settings.callTimeoutMs, send: Run = session.run): Run {
     const left = countdown(timeoutMs);
     return async (sql, values) => {
       if (!isReady) {
@@ -106,7 +106,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
       }
       assertFits(packetBytesMax, sql, values);
       try {
-        return await session.run(sql, values, left());
+        return await send(sql, values, left());
       } catch (error) {
         lookAgain();
         throw error;
@@ -129,7 +129,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
         "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
       );
     },
-    renew: (requests) => renew(call(), dialect, requests),
+    renew: (requests) => renew(call(settings.callTimeoutMs, session.renew), dialect, requests),
     complete: (request, transaction) => complete(call(), dialect, request, transaction),
     landed: (request) => landed(call(), dialect, request),
     release: (held) => release(call(), dialect, held),

@@ -1,6 +1,7 @@
 /** One LISTEN connection for all waiters of a process. A hint only: polling finds what a lost notification missed. */
 import { IchidoError } from "../../core/errors.ts";
-import type { ClientKind, PgPool, PostgresJsSql } from "./client.ts";
+import type { ClientKind, PostgresJsSql } from "./client.ts";
+import { isClientMaker, openOwnClient } from "./own-client.ts";
 
 /** A connected `Client` of `pg` that nobody else uses. The store ends it. */
 export interface ListenConnection {
@@ -68,12 +69,6 @@ export function createListener(subscribe: Subscribe, onPayload: (payload: string
   };
 }
 
-/** `PgPool` names only what every pool has; those of `pg` also know how they make their clients. */
-interface ClientMaker {
-  readonly Client: new (options: unknown) => ListenConnection & { connect(): Promise<unknown> };
-  readonly options: unknown;
-}
-
 export function subscriptionFor(
   client: ClientKind,
   listen: true | { connect(): Promise<ListenConnection> },
@@ -82,22 +77,13 @@ export function subscriptionFor(
   if (listen !== true) return subscribeWith(() => listen.connect(), channel);
   if (client.kind === "postgres-js") return subscribePostgresJs(client.sql, channel);
   if (client.kind === "pg-pool" && isClientMaker(client.pool)) {
-    const { Client, options } = client.pool;
-    return subscribeWith(async () => {
-      const own = new Client(options);
-      own.on("error", ignore);
-      await own.connect();
-      return own;
-    }, channel);
+    const { pool } = client;
+    return subscribeWith(() => openOwnClient(pool), channel);
   }
   throw new IchidoError(
     "option-invalid",
     "listen: true needs a Pool of pg or the sql of postgres; for a single client give { connect } that opens another",
   );
-}
-
-function isClientMaker(pool: PgPool): pool is PgPool & ClientMaker {
-  return "Client" in pool && typeof pool.Client === "function" && "options" in pool;
 }
 
 function subscribeWith(connect: () => Promise<ListenConnection>, channel: string): Subscribe {

@@ -3,16 +3,17 @@ import type { PostgresJsQuery, PostgresJsSql } from "./client.ts";
 import { isRows } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { DeadlineError } from "./failures.ts";
+import { starvedMs } from "../shared/pool-starved.ts";
 
 /**
  * The driver asks the server for the types of an unnamed statement before it binds it: two messages to and fro in one
  * transaction. With `prepare` it does so once per connection.
  */
-export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean): Connection {
+export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean, onStarved?: () => void): Connection {
   return {
     async run(statement, values, timeoutMs) {
       const query = sql.unsafe(statement.text, [...values] as never[], { prepare });
-      const rows = await within(query, query.values(), timeoutMs);
+      const rows = await within(query, query.values(), timeoutMs, onStarved);
       return isRows(rows) ? [...rows] : [];
     },
     async script(text, timeoutMs) {
@@ -22,21 +23,34 @@ export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean): Conn
   };
 }
 
-function within(query: PostgresJsQuery, pending: PromiseLike<unknown>, timeoutMs: number): Promise<unknown> {
+/** Still in the driver's queue: it has no connection for it. */
+function isQueued(query: PostgresJsQuery): boolean {
+  return "state" in query && query.state === null;
+}
+
+function within(
+  query: PostgresJsQuery,
+  pending: PromiseLike<unknown>,
+  timeoutMs: number,
+  onStarved?: () => void,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    const look = onStarved && setTimeout(() => void (isQueued(query) && onStarved()), starvedMs);
     const timer = setTimeout(() => {
       reject(new DeadlineError(`no answer within ${timeoutMs} ms`));
-      // Still in the driver's queue: no claim may run for a caller that has left. One already sent is left alone, as
-      // cancelling it needs another connection, and its failure would be nobody's to catch.
-      if ("state" in query && query.state === null) query.cancel();
+      // No claim may run for a caller that has left. One already sent is left alone, as cancelling it needs another
+      // connection, and its failure would be nobody's to catch.
+      if (isQueued(query)) query.cancel();
     }, timeoutMs);
     pending.then(
       (rows) => {
         clearTimeout(timer);
+        clearTimeout(look);
         resolve(rows);
       },
       (error: Error) => {
         clearTimeout(timer);
+        clearTimeout(look);
         reject(error);
       },
     );

@@ -34,6 +34,7 @@ import { createPerseverance } from "./perseverance.ts";
 import type { Repeatable } from "./perseverance.ts";
 import { lendClient, lendFromPool, pgConnection } from "./pg-connection.ts";
 import { postgresJsConnection } from "./postgres-js-connection.ts";
+import { createRenewals } from "./renewals.ts";
 import { auditEntryOf, flagOf, numberOf, recordOf, stepOf, textOf } from "./row.ts";
 import { countingSteps, createStepVerbs } from "./steps.ts";
 import type { StepsParts } from "./steps.ts";
@@ -55,14 +56,20 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   const { environment } = options;
   const kind = kindOf(client);
   const connection = connectionFor(kind, options.prepare);
+  const renewals = createRenewals({ client: kind, connection, prepare: options.prepare, environment });
   const statements = statementsFor(options);
   const persevere = createPerseverance(environment, options.callTimeoutMs);
   const channel = channelFor(options);
   const workshop: Workshop = { connection, statements, options, persevere, channel };
 
-  async function run(verb: StatementName, repeatable: Repeatable, values: readonly unknown[]): Promise<readonly Row[]> {
+  async function run(
+    verb: StatementName,
+    repeatable: Repeatable,
+    values: readonly unknown[],
+    way: Pick<Connection, "run"> = connection,
+  ): Promise<readonly Row[]> {
     try {
-      return await persevere(repeatable, (leftMs) => connection.run(statements[verb], values, leftMs));
+      return await persevere(repeatable, (leftMs) => way.run(statements[verb], values, leftMs));
     } catch (error) {
       throw toIchidoError(error, verb);
     }
@@ -97,7 +104,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   async function renewWaiting(request: RenewRequest): Promise<Fenced> {
     const values = [...claimValues(request), String(request.leaseMs), String(options.lockTimeoutMs)];
     try {
-      const rows = await persevere("always", (leftMs) => connection.run(statements.renewWaiting, values, leftMs));
+      const rows = await persevere("always", (leftMs) => renewals.run(statements.renewWaiting, values, leftMs));
       return rows.length === 1 ? "ok" : "stale";
     } catch (error) {
       // Whoever wants to take the record over has to wait for that lock too.
@@ -122,13 +129,14 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     claim,
     async renew(requests) {
       if (requests.length === 0) return [];
-      const rows = await run("renew", "always", [
+      const values = [
         textArray(requests.map(({ identity }) => encodeText(identity.key))),
         bytesArray(requests.map(({ identity }) => identity.scopeHash)),
         textArray(requests.map(({ owner }) => owner)),
         numberArray(requests.map(({ fence }) => fence)),
         numberArray(requests.map(({ leaseMs }) => leaseMs)),
-      ]);
+      ];
+      const rows = await run("renew", "always", values, renewals);
       const held = new Map(rows.map(([place, renewed]) => [numberOf(place), flagOf(renewed)]));
       return Promise.all(
         requests.map(async (request, index): Promise<Fenced> => {
@@ -288,7 +296,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     watch: (identity, timeoutMs) => watcher.watch(identity, timeoutMs),
     async close() {
       watcher.close();
-      await listener?.close();
+      await Promise.all([listener?.close(), renewals.close()]);
     },
 
     ...createMigrator(connection, options),

@@ -1,0 +1,16 @@
+/** Told once per store: a renewal waits for a connection of a pool that the program's own transactions hold. */
+export function poolStarved(store: string): () => void {
+  let told = false;
+  return () => {
+    if (told) return;
+    told = true;
+    process.emitWarning(
+      `the ${store} store's heartbeat waits for a connection: all of the pool are in use, so that leases may be lost while ` +
+        "their owners are at work. Make the pool larger than the transactions at once, or give the store a pool of its own.",
+      { type: "IchidoWarning", code: "pool-starved" },
+    );
+  };
+}
+
+/** A renewal that has waited this long for a connection is told of. */
+export const starvedMs = 500;
