@@ -14,7 +14,7 @@ export function isInDoubt({ origin }: Pick<Granted, "origin">): boolean {
 
 /**
  * What a `verify` of the user's answered. Only the word `absent` lets anything be called again: a word that is none of the
- * three (a provider's own state, nothing at all) cannot be told from "not visible yet".
+ * three (a provider's own state, nothing at all) says no more than that nothing is visible yet.
  */
 export function believed<Answer extends { readonly verdict: string }>(
   answer: Answer,
