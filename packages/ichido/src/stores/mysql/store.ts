@@ -101,6 +101,8 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     return async (sql, values) => {
       if (!isReady) {
         await withDeadline(systemEnvironment, left(), ready).catch((error: unknown) => {
+          // The next call must not wait for a look that nobody answers.
+          lookAgain();
           throw failureOf(error);
         });
       }
