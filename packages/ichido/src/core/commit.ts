@@ -29,8 +29,6 @@ export interface Commit {
   readonly pending: boolean;
   /** Asks the record what became of that transaction; undefined: it was rolled back. */
   resolve(): Promise<Provided | undefined>;
-  /** A transaction of this attempt was rolled back, and none was committed. */
-  readonly rolledBack: boolean;
 }
 
 export function createCommit(parts: {
@@ -50,7 +48,6 @@ export function createCommit(parts: {
   const runOptions = { callMs: storeTimeoutMs, idleMs: parts.executions.timeoutMs };
   let used = false;
   let pending: NeutralResponse | undefined;
-  let rolledBack = false;
   function completion(response: NeutralResponse): CompleteRequest {
     const stored = response.body.length > parts.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
     return { ...claim, response: stored };
@@ -90,7 +87,6 @@ export function createCommit(parts: {
     const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);
     if (fate === "committed") return { kind: "own", response };
     if (fate !== "not-landed") return { kind: fate, response: await parts.truth() };
-    rolledBack = true;
     used = false;
     return undefined;
   }
@@ -123,7 +119,6 @@ export function createCommit(parts: {
       } catch (error) {
         if (error instanceof FenceLost) throw error;
         if (response === undefined) {
-          rolledBack = true;
           used = false;
           throw error;
         }
@@ -149,9 +144,6 @@ export function createCommit(parts: {
       const response = pending;
       pending = undefined;
       return response === undefined ? undefined : resolved(response);
-    },
-    get rolledBack() {
-      return rolledBack;
     },
   };
 }
