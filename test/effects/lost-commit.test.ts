@@ -114,7 +114,7 @@ async function proxyAt(
     server.on("data", (chunk) => void (client.destroyed || isCut || client.write(chunk)));
     client.on("data", (chunk) => {
       if (isCut) return;
-      isCut = isArmed && /commit/i.test(chunk.toString("latin1"));
+      isCut = isArmed && /\bcommit\b/i.test(chunk.toString("latin1"));
       if (isCut) isArmed = false;
       if (!isCut || fault === "unanswered") server.write(chunk);
       if (!isCut || fault !== "late") return;

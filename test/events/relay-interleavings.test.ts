@@ -24,7 +24,7 @@ function watched(runner: Runner) {
   };
   const transactions: Runner = {
     dialect: runner.dialect,
-    async run(fn) {
+    async run(fn, options) {
       const value = await runner.run(async (tx, handle) => {
         const made = await fn(tx, {
           dialect: handle.dialect,
@@ -32,7 +32,7 @@ function watched(runner: Runner) {
         });
         await hooks.inside(made);
         return made;
-      });
+      }, options);
       await hooks.after();
       return value;
     },

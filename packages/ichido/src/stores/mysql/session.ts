@@ -78,7 +78,10 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
         if (rolledBack >= attemptsMax || lost >= connectionsMax) throw failureOf(error);
       }
       await sleep(systemEnvironment, fraction(systemEnvironment) * pauseMsMax);
-      if (lost > 0) await beforeResend?.();
+      if (lost === 0) continue;
+      await beforeResend?.().catch((error: unknown) => {
+        throw failureOf(error);
+      });
     }
   }
 
