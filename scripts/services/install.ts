@@ -10,7 +10,7 @@ import { isRoot } from "./account.ts";
 import { findProgram } from "./binaries.ts";
 import { postgresPrograms } from "./postgres-binaries.ts";
 
-/** Servers, and the two tools that some tests use. */
+/** Servers, and the tools that some tests use. */
 export const serviceNames = [
   "postgres",
   "mariadb",
@@ -20,6 +20,7 @@ export const serviceNames = [
   "rabbitmq",
   "compiler",
   "curl",
+  "spin",
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
@@ -32,6 +33,8 @@ const packages: Readonly<Record<ServiceName, readonly string[]>> = {
   rabbitmq: ["rabbitmq-server"],
   compiler: ["gcc", "libc6-dev"],
   curl: ["curl"],
+  // What it writes is C, and it reads its models through gcc.
+  spin: ["spin", "gcc", "libc6-dev"],
 };
 
 const policy = "/usr/sbin/policy-rc.d";
@@ -57,6 +60,7 @@ const installed: Readonly<Record<ServiceName, () => boolean>> = {
   rabbitmq: () => has("rabbitmq-server", "epmd"),
   compiler: () => has("cc"),
   curl: () => has("curl"),
+  spin: () => has("spin", "gcc"),
 };
 
 export function isInstalled(service: ServiceName): boolean {

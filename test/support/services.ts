@@ -78,9 +78,12 @@ export const startPgbouncer = privately("pgbouncer", pgbouncer.startPgbouncer);
 export const startNats = privately("nats", nats.startNats);
 export const startRabbitmq = privately("rabbitmq", rabbitmq.startRabbitmq);
 
-async function whyMissing(name: SharedName | "pgbouncer"): Promise<{ url: string } | { reason: string }> {
+/** Needed as programs: nothing of them is shared. */
+type ProgramName = "pgbouncer" | "spin";
+
+async function whyMissing(name: SharedName | ProgramName): Promise<{ url: string } | { reason: string }> {
   try {
-    if (name !== "pgbouncer") return { url: await sharedUrl(name) };
+    if (name !== "pgbouncer" && name !== "spin") return { url: await sharedUrl(name) };
     await ensureInstalled(name);
     return { url: "" };
   } catch (error) {
@@ -88,8 +91,8 @@ async function whyMissing(name: SharedName | "pgbouncer"): Promise<{ url: string
   }
 }
 
-/** A `describe` that needs shared servers; the suite gets their addresses in the order asked (empty for pgbouncer). */
-export function describeWith<const Names extends readonly (SharedName | "pgbouncer")[]>(
+/** A `describe` that needs shared servers; the suite gets their addresses in the order asked (empty for programs). */
+export function describeWith<const Names extends readonly (SharedName | ProgramName)[]>(
   names: Names | Names[number],
   title: string,
   suite: (...urls: { [Index in keyof Names]: string }) => void | Promise<void>,
