@@ -23,7 +23,7 @@ byte rowOf;                     /* the attempt whose transaction has the row; 0:
 byte rowFence;
 bool committing;                /* its COMMIT is under way */
 bool broken_off;                /* its connection is gone: the server will roll it back */
-bool toldUndone[4];             /* by attempt: it was told that its transaction did not commit */
+bool toldUndone[5];             /* by attempt: it was told that its transaction did not commit */
 byte question, questionFence;   /* a late question that is a claim: only where a mutant makes it one */
 
 #define FREE(me) (rowOf == 0 || rowOf == me)
