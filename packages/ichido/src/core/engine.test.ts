@@ -243,6 +243,37 @@ describe("other content and duplicates in flight", () => {
     expect(responseOf(await ask({ route })).status).toBe(202);
   });
 
+  it("a question of a waiting duplicate that is granted late gives nothing back under a handler that runs", async () => {
+    const late = Promise.withResolvers<void>();
+    let holds = false;
+    const { ask, clock } = bed({ inFlight: { waitMs: 30_000 }, onUnknown: "rerun" }, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      return {
+        ...base,
+        async claim(request) {
+          const result = await base.claim(request);
+          if (!holds || result.outcome !== "granted") return result;
+          holds = false;
+          await late.promise;
+          return result;
+        },
+      };
+    });
+    const first = executionOf(await ask());
+    const waiting = ask();
+    await clock.advance(30);
+    holds = true;
+    await first.settle({ kind: "threw", error: new Error("lost") });
+    // Past the deadline of the question that was granted.
+    await clock.advance(10_000);
+    late.resolve();
+    await clock.advance(10_000);
+    executionOf(await waiting);
+    const another = ask();
+    await clock.advance(31_000);
+    expect(problemIn(await another)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
   it("refuses to wait beyond the bound on waiters, per process and per key", async () => {
     const { ask, clock } = bed({ inFlight: { waitMs: 1_000 }, waitersMax: 1 });
     await ask();

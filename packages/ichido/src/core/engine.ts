@@ -236,7 +236,7 @@ export function createEngine<Native>(
   }
 
   async function ruleByLease(ask: Ask<Native>): Promise<Ruling> {
-    const owner = newOwner();
+    let owner = newOwner();
     let claimedMs = environment.monotonicMs();
     const claim = async (): Promise<ClaimResult> => {
       if (closed) return stillProcessing;
@@ -245,11 +245,15 @@ export function createEngine<Native>(
       claimedMs = environment.monotonicMs();
       return claimOnce(ask, owner);
     };
-    /** Once the store has told of another attempt, a failure to ask again changes nothing of that. */
+    /**
+     * Once the store has told of another attempt, a failure to ask again changes nothing of that. But the question may still
+     * be granted, and is given back then: whoever asks after it must not be taken for the same owner.
+     */
     const claimAgain = (): Promise<ClaimResult> =>
       claim().catch((error: unknown) => {
-        if (error instanceof StoreFailure) return stillProcessing;
-        throw error;
+        if (!(error instanceof StoreFailure)) throw error;
+        owner = newOwner();
+        return stillProcessing;
       });
     let result = await claim();
     let waited = false;
