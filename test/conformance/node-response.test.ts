@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Execution, HandlerOutcome, NeutralResponse, Settled } from "ichido";
+import { createIchido, type Execution, type HandlerOutcome, type NeutralResponse, type Settled } from "ichido";
+import { memoryStore } from "ichido/memory";
+import { idempotent } from "ichido/node";
 import { afterEach, describe, expect, it } from "vitest";
 import { captureResponse } from "../../packages/ichido/src/http/node-response.ts";
 import { sendAnswer } from "../../packages/ichido/src/http/send.ts";
@@ -810,4 +812,30 @@ it("A21 an injected request without a connection is captured and answered", asyn
     expect([reply.statusCode, reply.payload]).toEqual([201, text]);
     expect(outcomes).toHaveLength(recorded);
   }
+});
+
+describe("a handler that throws in the middle of its answer", () => {
+  it("A21 node: its caller is cut off at once, and the key is left to onUnknown", async () => {
+    const ichido = createIchido({ store: memoryStore(), scope: () => ({ principal: "p" }), onUnknown: "rerun" });
+    const thrown: unknown[] = [];
+    const listener = idempotent(ichido, { operation: "half" }, async (_request, response) => {
+      response.write("half");
+      throw new Error("in the middle");
+    });
+    const server = createServer((request, response) => {
+      listener(request, response).catch((error: unknown) => thrown.push(error));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    for (let tries = 1; tries <= 2; tries += 1) {
+      const headers = { "idempotency-key": '"half-an-answer-1"' };
+      await expect(fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers })).rejects.toThrow("fetch failed");
+      // The second one ran: nobody had to wait for a lease or for executionMs.
+      await until("it ran again", () => thrown.length === tries);
+    }
+    await until("nothing runs", async () => (await ichido.health()).running === 0);
+    server.close();
+    await ichido.close();
+  });
 });

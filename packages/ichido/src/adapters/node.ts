@@ -55,6 +55,8 @@ export function idempotent<
       await handler(given, answered, context);
     } catch (error) {
       if (!response.headersSent) sendAnswer(response, serverError);
+      // Half an answer, which nobody will end: its caller and its key must not wait for the rest.
+      else if (!response.writableEnded) response.destroy(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
   };
