@@ -210,6 +210,9 @@ describeWith("redis", "redis store and the server it is given", () => {
         expect.objectContaining({ code: "option-invalid" }),
       );
     }
+    const pipelining = new Redis({ lazyConnect: true, enableAutoPipelining: true });
+    expect(() => redisStore(pipelining)).toThrow(/^enableAutoPipelining/);
+    pipelining.disconnect();
     client.disconnect();
   });
 });

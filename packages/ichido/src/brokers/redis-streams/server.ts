@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { withDeadline } from "../../core/deadline.ts";
 import type { Environment } from "../../core/environment.ts";
-import { optionInvalid } from "../../core/validate-options.ts";
 import { kindOf, type RedisArgument, type RedisClient } from "../../stores/redis/client.ts";
 import { replyCodeOf, toIchidoError } from "../../stores/redis/failures.ts";
 import { linkOf, type Link } from "../../stores/redis/link.ts";
@@ -56,15 +55,7 @@ export function serverOf(client: RedisClient, environment: Environment, timeoutM
 }
 
 export function linkFor(client: RedisClient): Link {
-  try {
-    return linkOf(kindOf(client));
-  } catch {
-    throw optionInvalid(
-      "client",
-      "a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)",
-      client,
-    );
-  }
+  return linkOf(kindOf(client));
 }
 
 /** What the driver says may quote arguments, and so payloads: only the code and our own words go on. */

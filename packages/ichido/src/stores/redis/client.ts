@@ -12,7 +12,7 @@ export interface IoredisClient {
   call(command: string, args: RedisArgument[]): Promise<unknown>;
   callBuffer(command: string, args: RedisArgument[]): Promise<unknown>;
   duplicate(): IoredisSubscriber;
-  readonly options: { readonly keyPrefix?: string | undefined };
+  readonly options: { readonly keyPrefix?: string | undefined; readonly enableAutoPipelining?: boolean | undefined };
   /** The socket, while there is one. */
   readonly stream?: { cork?(): void; uncork?(): void } | undefined;
 }
@@ -76,6 +76,7 @@ export function kindOf(client: RedisClient): ClientKind {
     typeof client === "object" && client !== null && typeof Reflect.get(client, name) === "function";
   if (has("callBuffer") && has("duplicate")) {
     const cluster = client as IoredisCluster;
+    if (cluster.options?.enableAutoPipelining === true) throw pipelining();
     return cluster.isCluster ? { kind: "ioredis-cluster", client: cluster } : { kind: "ioredis", client: cluster };
   }
   if (has("sendCommand") && has("nodeClient"))
@@ -86,6 +87,15 @@ export function kindOf(client: RedisClient): ClientKind {
   }
   throw new IchidoError(
     "option-invalid",
-    "redisStore: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis), as first argument",
+    "client: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)",
+  );
+}
+
+/** ioredis itself fails there at every command whose reply is wanted as bytes, outside of anything that could catch it. */
+function pipelining(): IchidoError {
+  return new IchidoError(
+    "option-invalid",
+    "enableAutoPipelining: expected a client of ioredis without it, got true; give ichido a client of its own. What is sent in one " +
+      "turn leaves in one piece without it",
   );
 }
