@@ -102,6 +102,36 @@ forEachDatabase("relay, in between", (open) => {
     expect(idsOf(publisher.sent)).toEqual(["a1", "a2"]);
   });
 
+  it.each<[string, Published]>([
+    ["refused", rejected()],
+    ["put off", { outcome: "later", error: new Error("soon"), delayMs: 0 }],
+  ])("what waits behind an event that was %s stays behind where the wait ends within its turn", async (_, answer) => {
+    const { outbox, hooks, through } = await openWatched(open());
+    const verdict = gate();
+    let others = 1;
+    const publisher = wire(async ({ id }) => {
+      if (id !== "a1" || others-- <= 0) return { outcome: "sent" };
+      await verdict.opened;
+      return answer;
+    });
+    // So small that a reading comes to its limit: the next turn writes what became of events, and reads on at once.
+    const { relay } = relayOf(through, publisher, { batch: 8, idleMs: [5, 20] });
+    await relay.start();
+    await add(outbox, paid("a1"));
+    await eventually(async () => expect(publisher.calls).toHaveLength(1));
+    hooks.inside = async (value) => {
+      if ((JSON.stringify(value) ?? "").includes('"a2"')) verdict.open();
+    };
+    hooks.statement = (sql) => {
+      if (/order by o\.seq/.test(sql)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      return undefined;
+    };
+    await add(outbox, ...["a2", "b1", "c1", "d1", "e1", "f1", "g1", "h1"].map(paid));
+    await eventually(async () => expect(publisher.sent).toHaveLength(9));
+    await relay.stop();
+    expect(idsOf(publisher.sent).filter((id) => id.startsWith("a"))).toEqual(["a1", "a2"]);
+  });
+
   it("a refusal that arrives after its session was lost lets nothing of its key pass", async () => {
     const database = open();
     const outbox = await openOutbox(database);

@@ -135,7 +135,8 @@ function claimValues({ held, outcomes }: Turn, claim: NonNullable<Turn["claim"]>
   return {
     floor: claim.floor,
     lanes: claim.lanes,
-    claimed: [...held, ...outcomes.map(({ event }) => event.seq)],
+    // Not what was refused: where its wait is over by now, what stands behind it would be read without it and pass it.
+    claimed: [...held, ...outcomes.flatMap(({ kind, event }) => (kind === "sent" ? [event.seq] : []))],
     topics: claim.pausedTopics,
     crowded: claim.crowded.map((hash) => Buffer.from(hash, "hex")),
     batch: claim.batch,

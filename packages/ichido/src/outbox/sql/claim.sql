@@ -1,7 +1,7 @@
 -- The next events of this relay's lanes, in the order in which they were added. Reads only: a lane belongs to one
 -- relay, and the turn that reads is fenced by its session. A parked key stays out, all other keys go on. Reading begins
 -- at a floor, past what was removed long ago; a key with something at or below the floor waits for a reading from zero.
--- Parameters: floor, lanes, claimed (already in this relay's hands), topics (of routes that pause), crowded (hashes of keys
+-- Parameters: floor, lanes, claimed (in this relay's hands, or just sent), topics (of routes that pause), crowded (hashes of keys
 -- of which enough is in its hands), batch.
 select o.seq, o.id, o.topic, o.lane, o.message_key, o.key_hash, o.envelope, o.payload, o.attempts, o.crashes,
   case when o.last_error is null then 0 else 1 end as noted
