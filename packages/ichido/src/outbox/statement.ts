@@ -13,7 +13,9 @@ export type Values = Readonly<Record<string, Value>>;
 
 const tokens: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   postgres: {
-    now: "(extract(epoch from clock_timestamp()) * 1000)::bigint",
+    // One time for all rows of a statement, as the others have it: a wait that ends between two rows of a key would let
+    // the second one pass.
+    now: "(extract(epoch from statement_timestamp()) * 1000)::bigint",
     "skip-locked": "for update skip locked",
     "skip-locked-lanes": "for update of l skip locked",
   },
