@@ -223,6 +223,41 @@ describe("other content and duplicates in flight", () => {
     expect(problemIn(await outage)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
+  it("A30 a grant that came too late is given back, never from under the one that the same duplicate got since", async () => {
+    const told = Promise.withResolvers<void>();
+    let grants = 0;
+    const { ask, clock } = bed({ inFlight: { waitMs: 20_000 } }, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      return {
+        ...base,
+        async claim(request) {
+          const result = await base.claim(request);
+          if (result.outcome === "granted" && (grants += 1) === 2) await told.promise;
+          return result;
+        },
+      };
+    });
+    const first = executionOf(await ask());
+    const waiting = ask();
+    await clock.advance(100);
+    await first.settle({ kind: "threw", error: new Error("boom") });
+    await clock.advance(8_000);
+    told.resolve();
+    await clock.advance(2_000);
+    expect(executionOf(await waiting).context.attempt).toBe(3);
+    const duplicate = ask({ route: { inFlight: "conflict" } });
+    expect(problemIn(await duplicate)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("A30 a store that fails opens no door beside an attempt of the same process", async () => {
+    const route = { dangerouslyRunWithoutStore: true };
+    const { ask, store } = bed();
+    await ask({ route });
+    store.break("claim", "fail");
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "idempotency-in-flight" });
+    expect((await ask({ key: "key-2", route })).kind).toBe("pass");
+  });
+
   it("A30 the second question of a 202 profile opens no door either", async () => {
     const route = { dangerouslyRunWithoutStore: true };
     const options = { profile: "polling", statusUrl: (id: string) => `/operations/${id}` } as const;
@@ -241,37 +276,6 @@ describe("other content and duplicates in flight", () => {
     });
     await ask({ route });
     expect(responseOf(await ask({ route })).status).toBe(202);
-  });
-
-  it("a question of a waiting duplicate that is granted late gives nothing back under a handler that runs", async () => {
-    const late = Promise.withResolvers<void>();
-    let holds = false;
-    const { ask, clock } = bed({ inFlight: { waitMs: 30_000 }, onUnknown: "rerun" }, ({ nowMs, environment }) => {
-      const base = memoryStore({ nowMs, environment });
-      return {
-        ...base,
-        async claim(request) {
-          const result = await base.claim(request);
-          if (!holds || result.outcome !== "granted") return result;
-          holds = false;
-          await late.promise;
-          return result;
-        },
-      };
-    });
-    const first = executionOf(await ask());
-    const waiting = ask();
-    await clock.advance(30);
-    holds = true;
-    await first.settle({ kind: "threw", error: new Error("lost") });
-    // Past the deadline of the question that was granted.
-    await clock.advance(10_000);
-    late.resolve();
-    await clock.advance(10_000);
-    executionOf(await waiting);
-    const another = ask();
-    await clock.advance(31_000);
-    expect(problemIn(await another)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
   it("refuses to wait beyond the bound on waiters, per process and per key", async () => {
