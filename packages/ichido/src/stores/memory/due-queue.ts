@@ -2,15 +2,15 @@
 
 /** Kept by the queue inside the entry, so that an entry is moved or removed without a search. */
 export interface Queued {
-  dueMs: number;
+  dueUs: number;
   /** The index in the heap; -1: not queued. */
   place: number;
 }
 
 export interface DueQueue<Entry extends Queued> {
   first(): Entry | undefined;
-  /** Queues the entry, moves it, or takes it out when there is no `dueMs`. */
-  put(entry: Entry, dueMs: number | undefined): void;
+  /** Queues the entry, moves it, or takes it out when there is no `dueUs`. */
+  put(entry: Entry, dueUs: number | undefined): void;
 }
 
 export function createDueQueue<Entry extends Queued>(): DueQueue<Entry> {
@@ -26,7 +26,7 @@ export function createDueQueue<Entry extends Queued>(): DueQueue<Entry> {
     while (place > 0) {
       const parentPlace = (place - 1) >> 1;
       const parent = heap[parentPlace];
-      if (parent === undefined || parent.dueMs <= entry.dueMs) break;
+      if (parent === undefined || parent.dueUs <= entry.dueUs) break;
       set(place, parent);
       place = parentPlace;
     }
@@ -38,8 +38,8 @@ export function createDueQueue<Entry extends Queued>(): DueQueue<Entry> {
     for (;;) {
       const left = heap[2 * place + 1];
       const right = heap[2 * place + 2];
-      const least = right !== undefined && left !== undefined && right.dueMs < left.dueMs ? right : left;
-      if (least === undefined || entry.dueMs <= least.dueMs) break;
+      const least = right !== undefined && left !== undefined && right.dueUs < left.dueUs ? right : left;
+      if (least === undefined || entry.dueUs <= least.dueUs) break;
       const leastPlace = least.place;
       set(place, least);
       place = leastPlace;
@@ -59,13 +59,13 @@ export function createDueQueue<Entry extends Queued>(): DueQueue<Entry> {
 
   return {
     first: () => heap[0],
-    put(entry, dueMs) {
-      if (dueMs === undefined) {
+    put(entry, dueUs) {
+      if (dueUs === undefined) {
         if (entry.place >= 0) remove(entry);
         return;
       }
-      if (entry.place >= 0 && entry.dueMs === dueMs) return;
-      entry.dueMs = dueMs;
+      if (entry.place >= 0 && entry.dueUs === dueUs) return;
+      entry.dueUs = dueUs;
       if (entry.place < 0) entry.place = heap.length;
       up(entry);
       down(entry);

@@ -1,6 +1,7 @@
 /**
  * Records in the memory of this process: for tests, development and single-process services that may forget on restart.
- * It is also the reference model of the protocol: `transitions.ts` says what every other store must do.
+ * It is also the reference model of the protocol: nothing but a shell around `core/record-machine`, which says what every
+ * other store must do.
  *
  * Each verb runs from its first to its last statement without giving way, so a verb is atomic by itself.
  */
@@ -8,15 +9,18 @@ import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Fenced, Store } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
-import { landedOf } from "../shared/landed.ts";
+import * as machine from "../../core/record-machine/owned.ts";
+import type { Answered } from "../../core/record-machine/owned.ts";
+import { usOf, type Moment } from "../../core/record-machine/record.ts";
+import { settle } from "../../core/record-machine/settle.ts";
+import { isTrusted, nextTick, type TickRow } from "../../core/record-machine/ticks.ts";
+import { isNews, stepView } from "../../core/record-machine/view.ts";
 import { warnUnlessAlone } from "./alone.ts";
+import { claim } from "./claim.ts";
 import { list, stats } from "./listing.ts";
 import { boundOf, checkNames, clockOf, timersOf, type MemoryStoreOptions } from "./options.ts";
-import { copyBytes, toRecord, type Row } from "./row.ts";
+import { copyBytes, copyIn, toRecord, type Row } from "./row.ts";
 import { createShelf, idOf, idOfRow } from "./shelf.ts";
-import { isTrusted, ticked, type Ticks } from "./ticks.ts";
-import * as transitions from "./transitions.ts";
-import type { Answered, Moment } from "./transitions.ts";
 import { createWatchers } from "./watchers.ts";
 
 export type { MemoryStoreOptions } from "./options.ts";
@@ -27,34 +31,34 @@ const sweepStride = 64;
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkNames(options);
   const nowMs = clockOf(options.nowMs);
+  const nowUs = (): number => Math.floor(nowMs() * 1_000);
   const shelf = createShelf({
     recordsMax: boundOf("recordsMax", options.recordsMax),
     bytesMax: boundOf("bytesMax", options.bytesMax),
   });
   const watchers = createWatchers(timersOf(options.environment));
-  let ticks: Ticks | undefined;
+  let tick: TickRow | undefined;
   warnUnlessAlone();
 
   function moment(): Moment {
-    const now = nowMs();
-    return { nowMs: now, trusted: isTrusted(ticks, now), fenceFloor: shelf.fenceFloor };
+    const now = nowUs();
+    return { nowUs: now, trusted: isTrusted(tick, now), fenceFloor: shelf.fenceFloor };
   }
 
   /** Keeps what a transition made; the same row back means that there is nothing to keep. */
   function keep(before: Row | undefined, after: Row | undefined): void {
     if (after === undefined || after === before) return;
     shelf.put(after);
-    // A renewed lease is no news to those who wait for an answer.
-    if (after.state !== "processing" || after.leaseEndMs === undefined) watchers.wake(idOfRow(after));
+    if (isNews(after)) watchers.wake(idOfRow(after));
   }
 
   function apply<Request extends { readonly identity: Identity }>(
-    transition: (row: Row | undefined, request: Request, at: Moment) => Answered,
+    verb: (row: Row | undefined, request: Request, now: number) => Answered<Row>,
     request: Request,
   ): Fenced {
     const before = shelf.get(request.identity);
-    const { row, result } = transition(before, request, moment());
-    keep(before, row);
+    const { record, result } = verb(before, request, nowUs());
+    keep(before, record);
     return result;
   }
 
@@ -72,69 +76,65 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (transaction !== undefined) throw cannotJoin(transaction);
       const at = moment();
       const before = shelf.get(request.identity);
-      if (before === undefined && !shelf.hasRoom(at.nowMs, at.trusted)) return { outcome: "full" };
-      const { row, result } = transitions.claim(before, request, { ...at, fenceFloor: shelf.fenceFloor });
+      if (before === undefined && !shelf.hasRoom(at.nowUs, at.trusted)) return { outcome: "full" };
+      const { row, result } = claim(before, request, { ...at, fenceFloor: shelf.fenceFloor });
       keep(before, row);
       return result;
     },
-    renew: async (requests) => requests.map((request) => apply(transitions.renew, request)),
+    renew: async (requests) => requests.map((request) => apply(machine.renew<Row>, request)),
     async complete(request, transaction) {
       if (transaction !== undefined) throw cannotJoin(transaction);
-      return apply(transitions.complete, request);
+      return apply(machine.complete<Row>, { ...request, response: copyIn(request.response) });
     },
-    landed: async (request) => landedOf(shelf.get(request.identity), request),
-    release: async (claim) => apply(transitions.release, claim),
-    suspend: async (request) => apply(transitions.suspend, request),
-    startStep: async (request) => apply(transitions.startStep, request),
-    finishStep: async (request) => apply(transitions.finishStep, request),
+    landed: async (request) => machine.landedOf(shelf.get(request.identity), request),
+    release: async (claimed) => apply(machine.release<Row>, claimed),
+    suspend: async (request) =>
+      apply(
+        machine.suspend<Row>,
+        request.interim === undefined ? request : { ...request, interim: copyIn(request.interim) },
+      ),
+    startStep: async (request) => apply(machine.startStep<Row>, request),
+    finishStep: async (request) => apply(machine.finishStep<Row>, { ...request, result: copyBytes(request.result) }),
 
     async steps(identity) {
-      const now = nowMs();
-      return (shelf.get(identity)?.steps ?? []).map(
-        ({ name, attempt, startedAtMs, lastStartedAtMs, finishedAtMs, result }) => ({
-          name,
-          state: result === undefined ? "started" : "finished",
-          ...(result === undefined ? {} : { result: copyBytes(result) }),
-          attempt,
-          startedAtMs,
-          lastStartedAtMs,
-          ageMs: now - lastStartedAtMs,
-          firstAgeMs: now - startedAtMs,
-          ...(finishedAtMs === undefined ? {} : { finishedAtMs }),
-        }),
+      const now = nowUs();
+      return (shelf.get(identity)?.steps ?? []).map((step) =>
+        stepView(step.result === undefined ? step : { ...step, result: copyBytes(step.result) }, now),
       );
     },
     async settle(request) {
       const before = shelf.get(request.identity);
-      const { row, result } = transitions.settle(before, request, moment());
-      keep(before, row);
+      const { decision } = request;
+      const kept = decision.kind === "adopt" ? { ...decision, response: copyIn(decision.response) } : decision;
+      const { record, result } = settle(before, { ...request, decision: kept }, moment());
+      keep(before, record);
       return result;
     },
     audit: async (identity) => shelf.get(identity)?.audit ?? [],
 
     async find(identity) {
       const row = shelf.get(identity);
-      return row === undefined ? undefined : toRecord(row, nowMs(), "with bodies");
+      return row === undefined ? undefined : toRecord(row, nowUs(), "with bodies");
     },
-    list: async (query) => list(shelf.rows(), query, nowMs()),
-    stats: async () => stats(shelf.rows(), nowMs()),
+    list: async (query) => list(shelf.rows(), query, nowUs()),
+    stats: async () => stats(shelf.rows(), nowUs()),
 
     async sweep({ limit, budgetMs }) {
       const at = moment();
       if (!at.trusted) return { deleted: 0, more: false, guarded: true };
       const untilMs = performance.now() + budgetMs;
       let deleted = 0;
-      while (deleted < limit && shelf.removeExpired(at.nowMs)) {
+      while (deleted < limit && shelf.removeExpired(at.nowUs)) {
         deleted += 1;
         if (deleted % sweepStride === 0 && performance.now() >= untilMs) break;
       }
-      return { deleted, more: shelf.hasExpired(at.nowMs), guarded: false };
+      return { deleted, more: shelf.hasExpired(at.nowUs), guarded: false };
     },
 
     async tick(request) {
-      const now = nowMs();
-      ticks = ticked(ticks, request, now);
-      return { trusted: isTrusted(ticks, now) };
+      const now = nowUs();
+      tick = nextTick(tick, now, usOf(request.intervalMs));
+      return { trusted: isTrusted(tick, now) };
     },
     ping: async () => undefined,
     watch: (identity, timeoutMs) => watchers.wait(idOf(identity), timeoutMs),

@@ -1,6 +1,7 @@
 import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
-import { bytesOf, dueMs, isExpired, isUnknown, textOf, toRecord, type HashText, type Row } from "./row.ts";
+import { createTally, matches } from "../../core/record-machine/view.ts";
+import { bytesOf, textOf, toRecord, type HashText, type Row } from "./row.ts";
 
 const listLimitMax = 1_000;
 
@@ -10,17 +11,18 @@ interface Place {
   readonly scopeHash: HashText;
 }
 
-export function list(rows: Iterable<Row>, query: ListQuery, nowMs: number): ListPage {
+export function list(rows: Iterable<Row>, query: ListQuery, nowUs: number): ListPage {
   const after = query.cursor === undefined ? undefined : afterCursor(query.cursor);
   const found: Row[] = [];
   for (const row of rows) {
-    if (matches(row, query, nowMs) && (after === undefined || comparePlaces(row, after) > 0)) found.push(row);
+    if (matches(row, row.labels, row, query, nowUs) && (after === undefined || comparePlaces(row, after) > 0))
+      found.push(row);
   }
   found.sort((a, b) => comparePlaces(a, b));
   const page = found.slice(0, Math.max(0, Math.min(query.limit, listLimitMax)));
   const last = page.at(-1);
   return {
-    records: page.map((row) => toRecord(row, nowMs, "without bodies")),
+    records: page.map((row) => toRecord(row, nowUs, "without bodies")),
     ...(last === undefined || page.length === found.length
       ? {}
       : { cursor: encodeCursor({ key: last.key, scopeHash: bytesOf(last.scopeHash) }) }),
@@ -32,32 +34,12 @@ function afterCursor(cursor: string): Place {
   return { key, scopeHash: textOf(scopeHash) };
 }
 
-function matches(row: Row, query: ListQuery, nowMs: number): boolean {
-  return (
-    (query.tenant === undefined || query.tenant === row.tenant) &&
-    (query.principal === undefined || query.principal === row.principal) &&
-    (query.operation === undefined || query.operation === row.operation) &&
-    (query.key === undefined || query.key === row.key) &&
-    (query.label === undefined || row.labels[query.label.name] === query.label.value) &&
-    (query.state === undefined || (query.state === "unknown" ? isUnknown(row, nowMs) : query.state === row.state))
-  );
-}
-
-export function stats(rows: Iterable<Row>, nowMs: number): StoreStats {
-  const count = { records: 0, processing: 0, completed: 0, failed: 0, unknown: 0, bodyBytes: 0 };
-  let sweepLagMs = 0;
-  let oldestUnknownMs = 0;
+export function stats(rows: Iterable<Row>, nowUs: number): StoreStats {
+  const tally = createTally();
   for (const row of rows) {
-    count.records += 1;
-    count[row.state] += 1;
-    count.bodyBytes += (row.response?.body.length ?? 0) + (row.interim?.body.length ?? 0);
-    if (isUnknown(row, nowMs)) {
-      count.unknown += 1;
-      oldestUnknownMs = Math.max(oldestUnknownMs, nowMs - row.createdAtMs);
-    }
-    if (isExpired(row, nowMs)) sweepLagMs = Math.max(sweepLagMs, nowMs - (dueMs(row) ?? nowMs));
+    tally.add(row, (row.response?.body.length ?? 0) + (row.interim?.body.length ?? 0), nowUs);
   }
-  return { ...count, sweepLagMs, oldestUnknownMs };
+  return tally.sum();
 }
 
 function comparePlaces(a: Place, b: Place): number {

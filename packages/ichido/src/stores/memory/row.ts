@@ -1,17 +1,9 @@
-/** A record as the memory store keeps it, and what can be read off it at a given moment. Rows are never changed. */
+/** A record as the memory store keeps it: the machine's fields and whose it is. Rows are never changed. */
 import { Buffer } from "node:buffer";
-import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { AuditEntry, StoredRecord } from "../../core/store.ts";
-import { leaseAbsurdUs, type Origin } from "../shared/claim-rules.ts";
-
-export interface StepRow {
-  readonly name: string;
-  readonly attempt: number;
-  readonly startedAtMs: number;
-  readonly lastStartedAtMs: number;
-  readonly finishedAtMs: number | undefined;
-  readonly result: Uint8Array | undefined;
-}
+import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
+import type { StoredRecord } from "../../core/store.ts";
+import { toMs, type HeldRecord, type WholeRecord } from "../../core/record-machine/record.ts";
+import { leaseLeftMs } from "../../core/record-machine/view.ts";
 
 /**
  * Hashes are kept as text of one character a byte: a fifth of the memory of a byte array, compared by `===` and ordered
@@ -26,68 +18,21 @@ export interface FingerprintRow {
   readonly former: HashText | undefined;
 }
 
-export interface Row extends Omit<Identity, "scopeHash"> {
+export interface Row extends WholeRecord, Omit<Identity, "scopeHash"> {
   readonly scopeHash: HashText;
   readonly fingerprint: FingerprintRow;
   readonly labels: Readonly<Record<string, string>>;
-  readonly state: RecordState;
-  readonly owner: OwnerToken;
-  /** How that owner came by the record. */
-  readonly origin: Origin;
-  readonly fence: number;
-  readonly attempts: number;
-  readonly doubtStays: boolean;
-  /** When the lease ends, while `processing`; `undefined`: its owner or a person ended it. */
-  readonly leaseEndMs: number | undefined;
-  readonly interim: StoredResponse | undefined;
-  readonly holdReason: string | undefined;
-  readonly response: StoredResponse | undefined;
-  readonly steps: readonly StepRow[];
-  readonly audit: readonly AuditEntry[];
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-  readonly expiresAtMs: number;
 }
 
-/** A living owner. A lease further ahead than any lease can be was written by a clock that has gone back since. */
-export function isLive(row: Row, nowMs: number): boolean {
-  const leftMs = (row.leaseEndMs ?? nowMs) - nowMs;
-  return row.state === "processing" && leftMs > 0 && leftMs * 1_000 <= leaseAbsurdUs;
-}
-
-/** Suspended with an interim answer, which only `open` may take, or put on hold, which nobody may. */
-export function isSealed(row: Row): boolean {
-  return row.state === "processing" && (row.interim !== undefined || row.holdReason !== undefined);
-}
-
-export function isUnknown(row: Row, nowMs: number): boolean {
-  return row.state === "processing" && (!isLive(row, nowMs) || isSealed(row));
-}
-
-/** Something may have happened outside that only this record remembers. */
-export function isNeeded(row: Row): boolean {
-  if (row.state === "completed") return false;
-  return row.steps.length > 0 || (row.state === "processing" && (row.doubtStays || isSealed(row)));
-}
-
-/** Past its retention and allowed to go. The caller knows whether the clock is trusted. */
-export function isExpired(row: Row, nowMs: number): boolean {
-  return nowMs >= row.expiresAtMs && !isNeeded(row) && !isLive(row, nowMs);
-}
-
-/** The earliest moment at which a sweep may find the row expired; never, while it is needed. */
-export function dueMs(row: Row): number | undefined {
-  if (isNeeded(row)) return undefined;
-  return row.state === "processing" ? Math.max(row.expiresAtMs, row.leaseEndMs ?? 0) : row.expiresAtMs;
-}
-
-export function isSameRequest(stored: FingerprintRow, asked: FingerprintRow): boolean {
-  return (
-    stored.raw === asked.raw ||
-    stored.canonical === asked.canonical ||
-    stored.canonical === asked.former ||
-    stored.former === asked.canonical
-  );
+/** What a new record has beside the fields it is born with. */
+export function rowOf(
+  birth: HeldRecord,
+  { key, scopeHash, tenant, principal, operation }: Identity,
+  fingerprint: FingerprintRow,
+  labels: Readonly<Record<string, string>> | undefined,
+): Row {
+  const whose = { key, scopeHash: textOf(scopeHash), tenant, principal, operation };
+  return { ...birth, ...whose, fingerprint, labels: Object.freeze({ ...labels }), steps: [], audit: [] };
 }
 
 export function textOf(hash: Uint8Array): HashText {
@@ -108,7 +53,7 @@ function fingerprintOf({ version, raw, canonical, former }: FingerprintRow): Fin
   return { version, raw: bytesOf(raw), canonical: bytesOf(canonical), ...kept };
 }
 
-export function toRecord(row: Row, nowMs: number, bodies: "with bodies" | "without bodies"): StoredRecord {
+export function toRecord(row: Row, nowUs: number, bodies: "with bodies" | "without bodies"): StoredRecord {
   const give = bodies === "with bodies" ? copyOut : withoutBody;
   const { key, tenant, principal, operation } = row;
   return {
@@ -118,15 +63,15 @@ export function toRecord(row: Row, nowMs: number, bodies: "with bodies" | "witho
     owner: row.owner,
     fence: row.fence,
     attempts: row.attempts,
-    ...(row.state === "processing" ? { leaseLeftMs: (row.leaseEndMs ?? nowMs) - nowMs } : {}),
-    stepsStarted: row.steps.length,
+    ...(row.state === "processing" ? { leaseLeftMs: leaseLeftMs(row, nowUs) } : {}),
+    stepsStarted: row.stepsStarted,
     ...(row.interim === undefined ? {} : { interim: give(row.interim) }),
     ...(row.holdReason === undefined ? {} : { holdReason: row.holdReason }),
     ...(row.response === undefined ? {} : { response: give(row.response) }),
     labels: row.labels,
-    createdAtMs: row.createdAtMs,
-    updatedAtMs: row.updatedAtMs,
-    expiresAtMs: row.expiresAtMs,
+    createdAtMs: toMs(row.createdUs),
+    updatedAtMs: toMs(row.updatedUs),
+    expiresAtMs: toMs(row.expiresUs),
   };
 }
 

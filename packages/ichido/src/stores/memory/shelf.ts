@@ -1,7 +1,8 @@
 /** The rows of a memory store: looked up by identity, bounded in number and bytes, ordered by when they may go. */
 import type { Identity, StoredResponse } from "../../core/record.ts";
+import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type Queued } from "./due-queue.ts";
-import { dueMs, textOf, type Row } from "./row.ts";
+import { textOf, type Row } from "./row.ts";
 
 interface Slot extends Queued {
   readonly id: string;
@@ -30,11 +31,11 @@ export interface Shelf {
   put(row: Row): void;
   rows(): IterableIterator<Row>;
   /** Whether there is room for one more record, after clearing away a few expired ones if need be. */
-  hasRoom(nowMs: number, trusted: boolean): boolean;
+  hasRoom(nowUs: number, trusted: boolean): boolean;
   /** Removes one expired record; false when there is none. */
-  removeExpired(nowMs: number): boolean;
+  removeExpired(nowUs: number): boolean;
   /** Some record is expired. */
-  hasExpired(nowMs: number): boolean;
+  hasExpired(nowUs: number): boolean;
 }
 
 export function createShelf(limits: ShelfLimits): Shelf {
@@ -43,13 +44,13 @@ export function createShelf(limits: ShelfLimits): Shelf {
   let bytes = 0;
   let fenceFloor = 0;
 
-  function firstExpired(nowMs: number): Slot | undefined {
+  function firstExpired(nowUs: number): Slot | undefined {
     const slot = queue.first();
-    return slot !== undefined && slot.dueMs <= nowMs ? slot : undefined;
+    return slot !== undefined && slot.dueUs <= nowUs ? slot : undefined;
   }
 
-  function removeExpired(nowMs: number): boolean {
-    const slot = firstExpired(nowMs);
+  function removeExpired(nowUs: number): boolean {
+    const slot = firstExpired(nowUs);
     if (slot === undefined) return false;
     queue.put(slot, undefined);
     slots.delete(slot.id);
@@ -72,26 +73,26 @@ export function createShelf(limits: ShelfLimits): Shelf {
       const id = idOfRow(row);
       let slot = slots.get(id);
       if (slot === undefined) {
-        slot = { id, row, bytes: 0, dueMs: 0, place: -1 };
+        slot = { id, row, bytes: 0, dueUs: 0, place: -1 };
         slots.set(id, slot);
       }
       slot.row = row;
       bytes -= slot.bytes;
       slot.bytes = sizeOf(row);
       bytes += slot.bytes;
-      queue.put(slot, dueMs(row));
+      queue.put(slot, dueUs(row));
     },
     *rows() {
       for (const slot of slots.values()) yield slot.row;
     },
-    hasRoom(nowMs, trusted) {
+    hasRoom(nowUs, trusted) {
       for (let count = 0; trusted && isFull() && count < reclaimedPerClaimMax; count += 1) {
-        if (!removeExpired(nowMs)) break;
+        if (!removeExpired(nowUs)) break;
       }
       return !isFull();
     },
     removeExpired,
-    hasExpired: (nowMs) => firstExpired(nowMs) !== undefined,
+    hasExpired: (nowUs) => firstExpired(nowUs) !== undefined,
   };
 }
 

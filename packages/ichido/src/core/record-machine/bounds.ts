@@ -1,0 +1,14 @@
+/** Bounds of the rules. They stand here alone: `npm run generate` writes them into SQL and Lua, which name them in braces. */
+import { limits } from "../defaults.ts";
+
+/**
+ * A lease further ahead than this was set by a clock that has since gone back, and counts as lapsed. Twice the longest
+ * lease, so that a clock which steps back a little takes no record from under a living owner.
+ */
+export const leaseAbsurdUs = 2 * limits.leaseMsMax * 1_000;
+
+/** Expiry is trusted within this many intervals of even ticks. */
+export const tickGapIntervals = 3;
+
+/** Nobody's token: no attempt can present it, so an owner that comes back after `adopt` or `release` is stale. */
+export const nobody = "0".repeat(32);

@@ -1,0 +1,146 @@
+/** What a claim means for the record it meets, what becomes of the record, and what the claimant is told. */
+import type { ClaimRequest, ClaimResult } from "../store.ts";
+import { nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Origin, type Prints } from "./record.ts";
+import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
+
+export type ClaimVerdict =
+  /** No record, or one past its retention: the identity runs as new. */
+  | "new"
+  | "mismatch"
+  | "completed"
+  /** Already held by this owner: its reply was lost. It keeps the origin by which it came by the record. */
+  | "resend"
+  /** Someone else is at work. */
+  | "processing"
+  /** In doubt, and this claim may not take it. */
+  | "unknown"
+  /** Taken over. */
+  | Exclude<Origin, "new">;
+
+export type Refusal = Extract<ClaimVerdict, "mismatch" | "completed" | "processing" | "unknown">;
+
+/** Nothing changes, now or by anything the claimant could do. */
+export function isRefusal(verdict: ClaimVerdict): verdict is Refusal {
+  return verdict === "mismatch" || verdict === "completed" || verdict === "processing" || verdict === "unknown";
+}
+
+export type ClaimTerms = Pick<ClaimRequest, "owner" | "takeover" | "leaseMs" | "retentionMs" | "doubtStays">;
+
+export function judgeClaim(
+  record: HeldRecord | undefined,
+  terms: Pick<ClaimTerms, "owner" | "takeover">,
+  asked: Prints,
+  { nowUs, trusted }: Pick<Moment, "nowUs" | "trusted">,
+): ClaimVerdict {
+  if (record === undefined || (trusted && isExpired(record, nowUs))) return "new";
+  if (!isSameRequest(record.fingerprint, asked)) return "mismatch";
+  if (record.state !== "processing") return record.state;
+  const live = isLive(record, nowUs);
+  // An owner that left its record in doubt does not get it back by a copy of its claim that was under way meanwhile.
+  if (record.owner === terms.owner && (live || !isSealed(record))) return "resend";
+  if (live) return "processing";
+  if (record.holdReason !== undefined) return "unknown";
+  if (record.interim !== undefined) return terms.takeover === "open" ? "suspended" : "unknown";
+  return terms.takeover === "none" ? "unknown" : "lapsed";
+}
+
+/** Either side may be a version ahead of the other while a deploy rolls. */
+export function isSameRequest(stored: Prints, asked: Prints): boolean {
+  return (
+    isSameHash(stored.raw, asked.raw) ||
+    isSameHash(stored.canonical, asked.canonical) ||
+    isSameHash(stored.canonical, asked.former) ||
+    isSameHash(stored.former, asked.canonical)
+  );
+}
+
+function isSameHash(one: Hash | undefined, other: Hash | undefined): boolean {
+  if (one === undefined || typeof one === "string" || typeof other === "string") {
+    return one !== undefined && one === other;
+  }
+  if (one.length !== other?.length) return false;
+  for (let index = 0; index < one.length; index += 1) if (one[index] !== other[index]) return false;
+  return true;
+}
+
+/** The fields of a record at first sight; `formerFence` is that of an expired one, or 0. */
+export function born(terms: ClaimTerms, fingerprint: Prints, formerFence: number, moment: Moment): HeldRecord {
+  const { nowUs } = moment;
+  return {
+    state: "processing",
+    owner: terms.owner,
+    origin: "new",
+    fence: nextFence(formerFence, moment),
+    attempts: 1,
+    doubtStays: terms.doubtStays === true,
+    leaseUs: nowUs + usOf(terms.leaseMs),
+    fingerprint,
+    interim: undefined,
+    holdReason: undefined,
+    response: undefined,
+    stepsStarted: 0,
+    createdUs: nowUs,
+    updatedUs: nowUs,
+    expiresUs: nowUs + usOf(terms.retentionMs),
+  };
+}
+
+/** The record in the hands of the claimant. An interim answer stays: a new owner who vanishes too leaves as much in doubt. */
+export function held<R extends HeldRecord>(
+  record: R,
+  terms: ClaimTerms,
+  verdict: Exclude<ClaimVerdict, Refusal | "new">,
+  moment: Moment,
+): R {
+  const lease = { leaseUs: moment.nowUs + usOf(terms.leaseMs), updatedUs: moment.nowUs };
+  if (verdict === "resend") return { ...record, ...lease };
+  return {
+    ...record,
+    ...lease,
+    state: "processing",
+    owner: terms.owner,
+    origin: verdict,
+    fence: nextFence(record.fence, moment),
+    attempts: record.attempts + 1,
+    doubtStays: record.doubtStays || terms.doubtStays === true,
+  };
+}
+
+/** `record` is as the claim left it, `canonical` its hash as bytes. */
+export function grantOf(
+  record: HeldRecord,
+  canonical: Uint8Array,
+  verdict: Exclude<ClaimVerdict, Refusal>,
+): Extract<ClaimResult, { outcome: "granted" }> {
+  const granted = {
+    outcome: "granted",
+    fence: record.fence,
+    attempt: record.attempts,
+    origin: record.origin,
+    stepsStarted: record.stepsStarted,
+    canonical,
+    createdAtMs: toMs(record.createdUs),
+    expiresAtMs: toMs(record.expiresUs),
+  } as const;
+  return verdict === "resend" ? { ...granted, resent: true } : granted;
+}
+
+export function refusalOf(record: HeldRecord, verdict: Refusal, nowUs: number): ClaimResult {
+  const { fence, attempts, interim, holdReason, response, createdUs, expiresUs } = record;
+  switch (verdict) {
+    case "mismatch":
+      return { outcome: "mismatch" };
+    case "processing":
+      return { outcome: "processing", leaseLeftMs: leaseLeftMs(record, nowUs), attempts };
+    case "completed": {
+      if (response === undefined) throw new TypeError("a completed record has no answer");
+      const times = { createdAtMs: toMs(createdUs), expiresAtMs: toMs(expiresUs) };
+      const expiresInMs = Math.max(0, toMs(expiresUs - nowUs));
+      return { outcome: "completed", response, fence, attempts, ...times, expiresInMs };
+    }
+    case "unknown": {
+      const doubt = { ...(interim !== undefined && { interim }), ...(holdReason !== undefined && { holdReason }) };
+      return { outcome: "unknown", ...doubt, fence, attempts };
+    }
+  }
+}

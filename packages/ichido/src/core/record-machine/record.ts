@@ -1,0 +1,95 @@
+/**
+ * The rules of a record, as pure functions of the record, what is asked of it, and the moment. They stand in TypeScript
+ * nowhere else: the memory store is a shell around them, SQLite, MySQL and Redis decide by them whatever they decide in the
+ * program, and what PostgreSQL and Redis decide in SQL and Lua is held to them by vectors (`test/stores/vectors`).
+ *
+ *   absent      ── claim ──────────────────────▶ processing
+ *   processing  ── renew, startStep, finishStep ─▶ processing, lease longer
+ *   processing  ── suspend, settle(hold) ───────▶ processing, lease ended (with an interim answer or a hold: in doubt)
+ *   processing  ── complete, settle(adopt) ─────▶ completed
+ *   processing  ── release, settle(release) ────▶ failed
+ *   failed      ── settle(hold) ────────────────▶ processing, lease ended
+ *   failed, or processing without a lease ── claim ──▶ processing, greater fence, next attempt
+ *   completed, failed, or processing without a lease ── expiry, unless still needed ──▶ absent
+ *
+ * Times are microseconds by the store's clock: whole numbers, exact until 2255, and what fences are made of. A transition
+ * never changes the record it is given; the same object back means that nothing changed. It keeps what it does not know, so
+ * that a store may have columns of its own.
+ */
+import type { OwnerToken, RecordState, StoredResponse } from "../record.ts";
+import type { AuditEntry, ClaimResult } from "../store.ts";
+
+/** A hash as a store holds it: bytes, or a text of one character a byte. */
+export type Hash = string | Uint8Array;
+
+export interface Prints {
+  readonly raw: Hash;
+  readonly canonical: Hash;
+  readonly former?: Hash | undefined;
+}
+
+/** How an owner came by the record. */
+export type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
+
+/** What decides whether a record is at work, in doubt, or past its time. */
+export interface Standing {
+  readonly state: RecordState;
+  /** The end of the lease, while `processing`; 0: its owner or a person ended it. */
+  readonly leaseUs: number;
+  readonly interim?: StoredResponse | undefined;
+  readonly holdReason?: string | undefined;
+  readonly stepsStarted: number;
+  readonly doubtStays: boolean;
+  readonly expiresUs: number;
+}
+
+/** What every verb but those of steps reads and writes. */
+export interface HeldRecord extends Standing {
+  readonly owner: OwnerToken;
+  readonly origin: Origin;
+  readonly fence: number;
+  readonly attempts: number;
+  readonly fingerprint: Prints;
+  readonly response?: StoredResponse | undefined;
+  readonly createdUs: number;
+  readonly updatedUs: number;
+}
+
+export interface StepRow {
+  readonly name: string;
+  readonly attempt: number;
+  readonly startedUs: number;
+  readonly lastStartedUs: number;
+  readonly finishedUs: number | undefined;
+  readonly result: Uint8Array | undefined;
+}
+
+export interface WholeRecord extends HeldRecord {
+  /** In the order of their first start; `stepsStarted` of them. */
+  readonly steps: readonly StepRow[];
+  readonly audit: readonly AuditEntry[];
+}
+
+export interface Moment {
+  readonly nowUs: number;
+  /** The clock has run evenly: what is past its retention may go. Asked only about a record that `isExpired`. */
+  readonly trusted: boolean;
+  /** No record that was deleted had a greater fence; 0 where the clock alone must do. */
+  readonly fenceFloor: number;
+}
+
+/** Grows over distinct owners, across deletion and a clock that stepped back. */
+export function nextFence(formerFence: number, { nowUs, fenceFloor }: Pick<Moment, "nowUs" | "fenceFloor">): number {
+  return Math.max(formerFence + 1, fenceFloor + 1, nowUs);
+}
+
+const originNames: readonly Origin[] = ["new", "failed", "lapsed", "suspended"];
+
+/** A word that is none of them was written by another program: whoever holds the record then finds out what happened. */
+export function originOf(text: string): Origin {
+  return originNames.find((each) => each === text) ?? "lapsed";
+}
+
+export const usOf = (ms: number): number => Math.ceil(ms * 1_000);
+
+export const toMs = (us: number): number => Math.floor(us / 1_000);

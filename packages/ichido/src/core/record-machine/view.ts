@@ -1,0 +1,107 @@
+/** What can be read off a record at a given moment. */
+import type { Identity } from "../record.ts";
+import type { ListQuery, Step, StoreStats } from "../store.ts";
+import { leaseAbsurdUs } from "./bounds.ts";
+import { toMs, type Standing, type StepRow } from "./record.ts";
+
+type Lease = Pick<Standing, "state" | "leaseUs">;
+
+/** A living owner. A lease further ahead than any lease can be was written by a clock that has gone back since. */
+export function isLive({ state, leaseUs }: Lease, nowUs: number): boolean {
+  return state === "processing" && leaseUs > nowUs && leaseUs <= nowUs + leaseAbsurdUs;
+}
+
+/** More than zero exactly while the owner lives; below zero: it lapsed that long ago; zero: ended, absurd, or not at work. */
+export function leaseLeftMs(lease: Lease, nowUs: number): number {
+  if (lease.state !== "processing" || lease.leaseUs === 0) return 0;
+  return lease.leaseUs > nowUs && !isLive(lease, nowUs) ? 0 : Math.ceil((lease.leaseUs - nowUs) / 1_000);
+}
+
+/** Suspended with an interim answer, which only `open` may take, or put on hold, which nobody may. */
+export function isSealed(record: Pick<Standing, "state" | "interim" | "holdReason">): boolean {
+  return record.state === "processing" && (record.interim !== undefined || record.holdReason !== undefined);
+}
+
+/** Nobody is at work on it, or its owner took it over in doubt. */
+export function isUnknown(record: Standing, nowUs: number): boolean {
+  return record.state === "processing" && (!isLive(record, nowUs) || isSealed(record));
+}
+
+/** Something may have happened outside that only this record remembers. */
+export function isNeeded(record: Standing): boolean {
+  if (record.state === "completed") return false;
+  return record.stepsStarted > 0 || (record.state === "processing" && (record.doubtStays || isSealed(record)));
+}
+
+/** Past its retention and allowed to go, if the clock is trusted. */
+export function isExpired(record: Standing, nowUs: number): boolean {
+  return nowUs >= record.expiresUs && !isNeeded(record) && !isLive(record, nowUs);
+}
+
+/** The moment from which a sweep finds the record expired; never, while it is needed. A lease far ahead is waited for. */
+export function dueUs(record: Standing): number | undefined {
+  if (isNeeded(record)) return undefined;
+  return record.state === "processing" ? Math.max(record.expiresUs, record.leaseUs) : record.expiresUs;
+}
+
+/** Worth waking those who wait for it: a renewed lease is not. */
+export function isNews({ state, leaseUs }: Lease): boolean {
+  return state !== "processing" || leaseUs === 0;
+}
+
+type Whose = Pick<Identity, "key" | "tenant" | "principal" | "operation">;
+
+export function matches(
+  whose: Whose,
+  labels: Readonly<Record<string, string>>,
+  record: Standing,
+  query: ListQuery,
+  nowUs: number,
+): boolean {
+  return (
+    (query.tenant === undefined || query.tenant === whose.tenant) &&
+    (query.principal === undefined || query.principal === whose.principal) &&
+    (query.operation === undefined || query.operation === whose.operation) &&
+    (query.key === undefined || query.key === whose.key) &&
+    (query.label === undefined || labels[query.label.name] === query.label.value) &&
+    (query.state === undefined || (query.state === "unknown" ? isUnknown(record, nowUs) : query.state === record.state))
+  );
+}
+
+export interface Tally {
+  add(record: Standing & { readonly createdUs: number }, bodyBytes: number, nowUs: number): void;
+  sum(): StoreStats;
+}
+
+export function createTally(): Tally {
+  const count = { records: 0, processing: 0, completed: 0, failed: 0, unknown: 0, bodyBytes: 0 };
+  let sweepLagUs = 0;
+  let oldestUnknownUs = 0;
+  return {
+    add(record, bodyBytes, nowUs) {
+      count.records += 1;
+      count[record.state] += 1;
+      count.bodyBytes += bodyBytes;
+      if (isUnknown(record, nowUs)) {
+        count.unknown += 1;
+        oldestUnknownUs = Math.max(oldestUnknownUs, nowUs - record.createdUs);
+      }
+      if (isExpired(record, nowUs)) sweepLagUs = Math.max(sweepLagUs, nowUs - record.expiresUs);
+    },
+    sum: () => ({ ...count, sweepLagMs: toMs(sweepLagUs), oldestUnknownMs: toMs(oldestUnknownUs) }),
+  };
+}
+
+export function stepView(step: StepRow, nowUs: number): Step {
+  const { name, attempt, startedUs, lastStartedUs, finishedUs, result } = step;
+  return {
+    name,
+    state: finishedUs === undefined ? "started" : "finished",
+    ...(finishedUs !== undefined && { result: result ?? new Uint8Array(), finishedAtMs: toMs(finishedUs) }),
+    attempt,
+    startedAtMs: toMs(startedUs),
+    lastStartedAtMs: toMs(lastStartedUs),
+    ageMs: Math.max(0, toMs(nowUs - lastStartedUs)),
+    firstAgeMs: Math.max(0, toMs(nowUs - startedUs)),
+  };
+}
