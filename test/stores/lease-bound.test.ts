@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { limits } from "../../packages/ichido/src/core/defaults.ts";
-import { leaseAbsurdUs } from "../../packages/ichido/src/stores/shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../../packages/ichido/src/core/record-machine/bounds.ts";
 
 const stores = new URL("../../packages/ichido/src/stores/", import.meta.url);
 

@@ -19,7 +19,8 @@ export interface Answered<R> {
 }
 
 type Proof = Pick<Claim, "owner" | "fence">;
-type Holding = Pick<HeldRecord, "state" | "owner" | "fence">;
+/** As much of a record as tells whose it is. */
+export type Holding = Pick<HeldRecord, "state" | "owner" | "fence">;
 
 /** What a verb that is sent again after its reply was lost finds done, as long as nobody else had the record since. */
 export const stateAfter = { complete: "completed", release: "failed" } as const satisfies Record<string, RecordState>;
@@ -144,6 +145,9 @@ export function answered<R extends HeldRecord>(record: R, response: StoredRespon
 export function failed<R extends HeldRecord>(record: R, nowUs: number): R {
   return { ...record, state: "failed", leaseUs: 0, interim: undefined, holdReason: undefined, updatedUs: nowUs };
 }
+
+/** How long a transaction that may be under way is waited for by one question. Whoever asks may ask again. */
+export const landedWaitMs = 1_000;
 
 /** What the record says about a commit, once nobody is writing it. */
 export function landedOf(record: Holding | undefined, request: Proof & Pick<LandedRequest, "claimedWithin">): Landed {

@@ -10,13 +10,14 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import { judgeClaim, mayExpire, origins } from "../shared/claim-rules.ts";
-import type { ClaimVerdict } from "../shared/claim-rules.ts";
+import { born, grantOf, held, isRefusal, judgeClaim, refusalOf } from "../../core/record-machine/claim.ts";
+import type { ClaimVerdict, Refusal } from "../../core/record-machine/claim.ts";
+import { isExpired } from "../../core/record-machine/view.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, Values } from "./dialect.ts";
 import { readClock } from "./housekeeping.ts";
 import { addLabels, forgetLabels } from "./labels.ts";
-import { seenOf, toMs } from "./rows.ts";
+import { seenOf } from "./rows.ts";
 import type { Seen } from "./rows.ts";
 import type { Run } from "./session.ts";
 import {
@@ -29,10 +30,6 @@ import {
   text,
 } from "./values.ts";
 
-type Granted = Extract<ClaimResult, { readonly outcome: "granted" }>;
-
-type Refusal = Extract<ClaimVerdict, "mismatch" | "completed" | "processing" | "unknown">;
-
 /** The record may move between the look and the hold on it, and then the claim begins anew; no more often than this. */
 const roundsMax = 32;
 
@@ -43,14 +40,17 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
     const { insertId } = await run(insert.sql, insert.bind(values));
     if (insertId > 0) {
       await addLabels(run, dialect, request.identity, request.labels);
-      return grantedNew(request, insertId);
+      // Known without a look: a record is made at the very microsecond that its first fence names.
+      const birth = born(request, request.fingerprint, 0, { nowUs: insertId, trusted: false, fenceFloor: 0 });
+      return grantOf(birth, request.fingerprint.canonical, "new");
     }
     const seen = await look(run, dialect, values);
     if (seen === undefined) continue;
-    const past = seen.expiresUs <= seen.nowUs && mayExpire(seen, seen.nowUs);
-    const trusted = past && (await readClock(run, dialect)).trusted;
-    const verdict = judgeClaim(seen, request, seen.nowUs, () => trusted);
-    const result = isRefusal(verdict) ? refused(seen, verdict) : await hold(run, dialect, request, seen, verdict);
+    const trusted = isExpired(seen, seen.nowUs) && (await readClock(run, dialect)).trusted;
+    const verdict = judgeClaim(seen, request, request.fingerprint, { nowUs: seen.nowUs, trusted });
+    const result = isRefusal(verdict)
+      ? refusalOf(seen, verdict, seen.nowUs)
+      : await hold(run, dialect, request, seen, verdict);
     if (result !== undefined) return result;
   }
   throw new IchidoError(
@@ -58,9 +58,6 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
     `the record changed hands ${roundsMax} times while it was being claimed; try again`,
   );
 }
-
-const isRefusal = (verdict: ClaimVerdict): verdict is Refusal =>
-  verdict === "mismatch" || verdict === "completed" || verdict === "processing" || verdict === "unknown";
 
 /** Makes a record that was judged to be free, or one's own, one's own; nothing when it moved meanwhile. */
 async function hold(
@@ -76,9 +73,9 @@ async function hold(
     const resend = dialect.statement("claimResend");
     const { insertId } = await run(resend.sql, resend.bind({ ...values, fence }));
     if (insertId === 0) return undefined;
-    return { ...granted(await withSteps(run, dialect, values, seen), seen.origin), resent: true };
+    return granted(await withSteps(run, dialect, values, seen), verdict);
   }
-  if (verdict === "expired") {
+  if (verdict === "new") {
     const restart = dialect.statement("claimRestart");
     const { insertId } = await run(restart.sql, restart.bind({ ...values, fence }));
     if (insertId === 0) return undefined;
@@ -86,17 +83,18 @@ async function hold(
     await forgetLabels(run, dialect, [{ identity, labels: seen.labels }]);
     await addLabels(run, dialect, identity, labels);
     const fresh = await look(run, dialect, values);
-    return fresh?.fence === insertId ? granted(fresh, "new") : undefined;
+    return fresh?.fence === insertId ? granted(fresh, verdict) : undefined;
   }
-  const origin = origins[verdict];
   const take = dialect.statement("claimTake");
-  const open = origin === "suspended" ? 1 : 0;
-  const how = { origin: text("origin", origin), state: text("state", seen.state), open };
+  const open = verdict === "suspended" ? 1 : 0;
+  const how = { origin: text("origin", verdict), state: text("state", seen.state), open };
   const bound = take.bind({ ...values, fence, ...how });
   const { insertId } = await run(take.sql, bound);
   if (insertId === 0) return undefined;
-  const taken = { ...seen, fence: insertId, attempts: seen.attempts + 1 };
-  return granted(await withSteps(run, dialect, values, taken), origin);
+  // The fence is the server's own: it took the record a moment later than this one looked at it.
+  const moment = { nowUs: seen.nowUs, trusted: false, fenceFloor: 0 };
+  const taken = { ...held(seen, request, verdict, moment), fence: insertId };
+  return granted(await withSteps(run, dialect, values, taken), verdict);
 }
 
 async function look(run: Run, dialect: Dialect, values: Values): Promise<Seen | undefined> {
@@ -125,56 +123,6 @@ function valuesOf(request: ClaimRequest): Values {
   };
 }
 
-/** Known without a look: a record is made at the very microsecond that its first fence names. */
-function grantedNew(request: ClaimRequest, fence: number): Granted {
-  return {
-    outcome: "granted",
-    fence,
-    attempt: 1,
-    origin: "new",
-    stepsStarted: 0,
-    canonical: request.fingerprint.canonical,
-    createdAtMs: toMs(fence),
-    expiresAtMs: toMs(fence + microseconds(request.retentionMs)),
-  };
-}
-
-function granted(seen: Seen, origin: Granted["origin"]): Granted {
-  return {
-    outcome: "granted",
-    fence: seen.fence,
-    attempt: seen.attempts,
-    origin,
-    stepsStarted: seen.stepsStarted,
-    canonical: seen.canonical,
-    createdAtMs: toMs(seen.createdUs),
-    expiresAtMs: toMs(seen.expiresUs),
-  };
-}
-
-function refused(seen: Seen, verdict: Refusal): ClaimResult {
-  const { fence, attempts } = seen;
-  if (verdict === "mismatch") return { outcome: "mismatch" };
-  if (verdict === "processing") {
-    return { outcome: "processing", leaseLeftMs: Math.ceil((seen.leaseUs - seen.nowUs) / 1_000), attempts };
-  }
-  if (verdict === "completed") {
-    if (seen.answer === undefined) throw new TypeError("a completed record has no answer: the table was altered");
-    return {
-      outcome: "completed",
-      response: seen.answer,
-      fence,
-      attempts,
-      createdAtMs: toMs(seen.createdUs),
-      expiresAtMs: toMs(seen.expiresUs),
-      expiresInMs: Math.ceil((seen.expiresUs - seen.nowUs) / 1_000),
-    };
-  }
-  return {
-    outcome: "unknown",
-    ...(seen.answer === undefined ? {} : { interim: seen.answer }),
-    ...(seen.holdReason === undefined ? {} : { holdReason: seen.holdReason }),
-    fence,
-    attempts,
-  };
+function granted(seen: Seen, verdict: Exclude<ClaimVerdict, Refusal>): ClaimResult {
+  return grantOf(seen, seen.fingerprint.canonical, verdict);
 }

@@ -1,5 +1,5 @@
 /** The `.sql` files as statements ready to send: macros written out, comments gone, named parameters in their order. */
-import { leaseAbsurdUs } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { statements } from "./statements.generated.ts";
 
 /** Bytes, integers and null alone: no text is ever quoted, so no `sql_mode` and no character set can change a value. */

@@ -1,6 +1,6 @@
 /** Ticks that make expiry trustworthy, and sweeps that reclaim space in small bites. */
 import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
-import { isTrusted } from "../shared/claim-rules.ts";
+import { isTrusted } from "../../core/record-machine/ticks.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
 import type { Dialect, Value } from "./dialect.ts";

@@ -3,7 +3,7 @@ import { sleep } from "../../core/deadline.ts";
 import { systemEnvironment } from "../../core/environment.ts";
 import { isIchidoError } from "../../core/errors.ts";
 import type { Landed, LandedRequest } from "../../core/store.ts";
-import { landedOf, landedWaitMs } from "../shared/landed.ts";
+import { landedOf, landedWaitMs } from "../../core/record-machine/owned.ts";
 import type { Dialect } from "./dialect.ts";
 import { isLocked } from "./failures.ts";
 import { holdingOf } from "./rows.ts";

@@ -5,7 +5,8 @@ import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, ListFilter, Values } from "./dialect.ts";
 import { labelHash } from "./labels.ts";
-import { recordOf, toMs } from "./rows.ts";
+import { toMs } from "../../core/record-machine/record.ts";
+import { recordOf } from "./rows.ts";
 import type { Run } from "./session.ts";
 import { binaryValue } from "./values.ts";
 

@@ -1,11 +1,14 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { Step, StoredRecord } from "../../core/store.ts";
-import type { HeldRecord, Origin, TickRow } from "../shared/claim-rules.ts";
-import { leaseAbsurdUs, originOf } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
+import type { Holding } from "../../core/record-machine/owned.ts";
+import { originOf, toMs } from "../../core/record-machine/record.ts";
+import type { HeldRecord } from "../../core/record-machine/record.ts";
+import type { TickRow } from "../../core/record-machine/ticks.ts";
+import { leaseLeftMs, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
-import type { Holding } from "../shared/landed.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
 import { leaseAheadUs, tickPatienceUs } from "./dialect.ts";
@@ -31,47 +34,49 @@ export function binaryOf(value: unknown): Uint8Array {
 /** For a column that was not asked for, and for MariaDB's mode EMPTY_STRING_IS_NULL, which keeps no bytes as NULL. */
 const empty = new Uint8Array(0);
 
-export const toMs = (us: number): number => Math.floor(us / 1_000);
-
 /** A record as `look` found it. `stepsStarted` is zero or not; how many there are is counted when it matters. */
 export interface Seen extends HeldRecord {
-  readonly origin: Origin;
-  readonly fence: number;
-  readonly attempts: number;
-  readonly createdUs: number;
+  readonly fingerprint: { readonly raw: Uint8Array; readonly canonical: Uint8Array; readonly former?: Uint8Array };
   readonly nowUs: number;
-  readonly answer: StoredResponse | undefined;
-  readonly holdReason: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 export function seenOf(row: Row): Seen {
   const nowUs = integerOf(row["now_us"]);
-  const leaseUs = integerOf(row["lease_us"]);
   const answer = responseOf(row);
-  const holdReason = optional(row["hold_reason"]);
   const state = stateOf(row);
   return {
     state,
-    owner: stringOf(row["owner"]),
-    raw: binaryOf(row["fingerprint_raw"]),
-    canonical: binaryOf(row["fingerprint_canonical"]),
-    former: row["fingerprint_former"] === null ? undefined : binaryOf(row["fingerprint_former"]),
-    // The rules take a lease far ahead for a clock that went back; here it must lie further ahead than a lock wait, too.
-    leaseUs: leaseUs <= nowUs + leaseAheadUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs,
+    owner: stringOf(row["owner"]) as OwnerToken,
+    fingerprint: printsOf(row),
+    leaseUs: leaseOf(row, nowUs),
     expiresUs: integerOf(row["expires_us"]),
     stepsStarted: integerOf(row["step_starts"]),
-    interim: state === "processing" && answer !== undefined,
-    held: holdReason !== undefined,
+    interim: state === "processing" ? answer : undefined,
+    response: state === "completed" ? answer : undefined,
+    holdReason: optional(row["hold_reason"]),
     doubtStays: integerOf(row["doubt_stays"]) !== 0,
     origin: originOf(stringOf(row["origin"])),
     fence: integerOf(row["fence"]),
     attempts: integerOf(row["attempts"]),
     createdUs: integerOf(row["created_us"]),
+    updatedUs: integerOf(row["updated_us"]),
     nowUs,
-    answer,
-    holdReason,
     labels: decodeLabels(optional(row["labels"]) ?? null),
+  };
+}
+
+/** The rules take a lease far ahead for a clock that went back; here it must lie further ahead than a lock wait, too. */
+function leaseOf(row: Row, nowUs: number): number {
+  const leaseUs = integerOf(row["lease_us"]);
+  return leaseUs <= nowUs + leaseAheadUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs;
+}
+
+function printsOf(row: Row): Seen["fingerprint"] {
+  return {
+    raw: binaryOf(row["fingerprint_raw"]),
+    canonical: binaryOf(row["fingerprint_canonical"]),
+    ...(row["fingerprint_former"] === null ? {} : { former: binaryOf(row["fingerprint_former"]) }),
   };
 }
 
@@ -110,22 +115,15 @@ export function recordOf(row: Row): StoredRecord {
   const state = stateOf(row);
   const response = responseOf(row);
   const holdReason = optional(row["hold_reason"]);
-  const leaseUs = integerOf(row["lease_us"]);
   const nowUs = integerOf(row["now_us"]);
-  const leaseLeftMs = leaseUs === 0 || leaseUs > nowUs + leaseAheadUs ? 0 : Math.ceil((leaseUs - nowUs) / 1_000);
   return {
     identity: identityOfRow(row),
-    fingerprint: {
-      version: integerOf(row["fingerprint_version"]),
-      raw: binaryOf(row["fingerprint_raw"]),
-      canonical: binaryOf(row["fingerprint_canonical"]),
-      ...(row["fingerprint_former"] === null ? {} : { former: binaryOf(row["fingerprint_former"]) }),
-    },
+    fingerprint: { version: integerOf(row["fingerprint_version"]), ...printsOf(row) },
     state,
     owner: stringOf(row["owner"]) as OwnerToken,
     fence: integerOf(row["fence"]),
     attempts: integerOf(row["attempts"]),
-    ...(state === "processing" ? { leaseLeftMs } : {}),
+    ...(state === "processing" ? { leaseLeftMs: leaseLeftMs({ state, leaseUs: leaseOf(row, nowUs) }, nowUs) } : {}),
     stepsStarted: integerOf(row["steps_started"]),
     ...(state === "processing" && response !== undefined ? { interim: response } : {}),
     ...(holdReason === undefined ? {} : { holdReason }),
@@ -161,19 +159,14 @@ export function labelledOf(row: Row): {
 }
 
 export function stepOf(row: Row): Step {
-  const startedUs = integerOf(row["started_us"]);
-  const lastStartedUs = integerOf(row["last_started_us"]);
   const finished = row["finished_us"] !== null;
-  return {
+  const step = {
     name: stringOf(row["name"]),
-    state: finished ? "finished" : "started",
-    ...(finished
-      ? { result: binaryOf(row["result"] ?? empty), finishedAtMs: toMs(integerOf(row["finished_us"])) }
-      : {}),
     attempt: integerOf(row["attempt"]),
-    startedAtMs: toMs(startedUs),
-    lastStartedAtMs: toMs(lastStartedUs),
-    ageMs: Math.max(0, toMs(integerOf(row["now_us"]) - lastStartedUs)),
-    firstAgeMs: Math.max(0, toMs(integerOf(row["now_us"]) - startedUs)),
+    startedUs: integerOf(row["started_us"]),
+    lastStartedUs: integerOf(row["last_started_us"]),
+    finishedUs: finished ? integerOf(row["finished_us"]) : undefined,
+    result: finished ? binaryOf(row["result"] ?? empty) : undefined,
   };
+  return stepView(step, integerOf(row["now_us"]));
 }

@@ -1,17 +1,17 @@
 /** A person's decision: a proposal that nobody sees, then one statement that changes record and audit row together. */
-import { randomBytes } from "node:crypto";
 import type { AuditEntry, SettleRequest, SettleResult } from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
-import { isLive } from "../shared/claim-rules.ts";
+import { nobody } from "../../core/record-machine/bounds.ts";
+import { toMs } from "../../core/record-machine/record.ts";
+import { settleRefusal } from "../../core/record-machine/settle.ts";
 import { IchidoError } from "../../core/errors.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
-import { seenOf, stringOf, toMs } from "./rows.ts";
+import { seenOf, stringOf } from "./rows.ts";
 import type { Run } from "./session.ts";
 import { identityValues, longText, ownerValue, responseValues, text } from "./values.ts";
 
 const roundsMax = 8;
-const ownerBytes = 16;
 
 const statementOf = { adopt: "settleAdopt", release: "settleRelease", hold: "settleHold" } as const;
 
@@ -23,7 +23,7 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     actor: text("actor", request.actor),
     action: text("action", decision.kind),
     reason: longText("reason", request.reason),
-    owner: ownerValue(randomBytes(ownerBytes).toString("hex")),
+    owner: ownerValue(nobody),
     unlessHeld: request.unlessHeld === true ? 1 : 0,
     ...responseValues(decision.kind === "adopt" ? decision.response : undefined),
   };
@@ -67,11 +67,9 @@ async function isSettled(run: Run, dialect: Dialect, id: number): Promise<boolea
 async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {
   const statement = dialect.statement("look");
   const [row] = (await run(statement.sql, statement.bind(identityValues(request.identity)))).rows;
-  if (row === undefined) return "absent";
+  if (row === undefined) return settleRefusal(undefined, request, 0);
   const seen = seenOf(row);
-  if (seen.state === "completed") return "completed";
-  if (seen.fence !== request.fence || (request.unlessHeld === true && seen.held)) return "stale";
-  return isLive(seen, seen.nowUs) ? "live" : undefined;
+  return settleRefusal(seen, request, seen.nowUs);
 }
 
 export async function audit(run: Run, dialect: Dialect, identity: Identity): Promise<readonly AuditEntry[]> {

@@ -1,7 +1,7 @@
 /** `landed`: what became of a commit whose answer did not come. */
 import type { OwnerToken, RecordState } from "../../core/record.ts";
 import type { Landed, LandedRequest } from "../../core/store.ts";
-import { landedOf, landedWaitMs, type Holding } from "../shared/landed.ts";
+import { landedOf, landedWaitMs, type Holding } from "../../core/record-machine/owned.ts";
 import { bufferOf } from "./arrays.ts";
 import type { Workshop } from "./claims.ts";
 import type { Row } from "./connection.ts";

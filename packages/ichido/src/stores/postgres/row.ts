@@ -4,7 +4,7 @@
  */
 import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/store.ts";
-import { originOf } from "../shared/claim-rules.ts";
+import { originOf } from "../../core/record-machine/record.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import type { Row } from "./connection.ts";

@@ -1,11 +1,11 @@
 /** A claim and its answer. One round trip, but for a record past its retention that the known tick does not cover. */
 import { limits } from "../../core/defaults.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import { originOf } from "../shared/claim-rules.ts";
-import type { Origin } from "../shared/claim-rules.ts";
+import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
+import type { Origin } from "../../core/record-machine/record.ts";
 import type { RedisArgument } from "./client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
-import { decodeResponse, encodeSight, toMs } from "./row.ts";
+import { decodeResponse, encodeSight } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
 
 export type Decode = (reply: unknown) => ClaimResult | Promise<ClaimResult>;
@@ -55,7 +55,7 @@ function argsOf(
 }
 
 export function microseconds(ms: number): string {
-  return String(Math.ceil(ms * 1_000));
+  return String(usOf(ms));
 }
 
 /** What giving a grant back needs to know. */

@@ -4,7 +4,8 @@ import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import type { Position } from "../shared/cursor.ts";
-import { isExpired, isUnknown, recordOf } from "./row.ts";
+import { createTally, matches } from "../../core/record-machine/view.ts";
+import { recordOf } from "./row.ts";
 import type { Row } from "./row.ts";
 import { start } from "./walk.ts";
 import type { Page, Place } from "./walk.ts";
@@ -41,8 +42,8 @@ export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
   const after = query.cursor === undefined ? undefined : sortable(decodeCursor(query.cursor));
   const found = new Map<string, { readonly row: Row; readonly place: Sortable }>();
   const least = () => [...found].toSorted(([, one], [, other]) => compare(one.place, other.place)).slice(0, limit + 1);
-  await forEachRow(walk, (name, row) => {
-    if (!matches(row, query)) return;
+  await forEachRow(walk, (name, row, nowUs) => {
+    if (!matches(row.identity, row.labels, row, query, nowUs)) return;
     const place = sortable(row.identity);
     if (after !== undefined && compare(place, after) <= 0) return;
     found.set(name, { row, place });
@@ -58,44 +59,20 @@ export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
 }
 
 export async function stats(walk: Walk): Promise<StoreStats> {
-  const count = { records: 0, processing: 0, completed: 0, failed: 0, unknown: 0, bodyBytes: 0 };
-  let sweepLagMs = 0;
-  let oldestUnknownMs = 0;
+  const tally = createTally();
   const seen = new Set<number>();
   await forEachRow(walk, (name, row, nowUs) => {
     const mark = markOf(name);
     if (seen.has(mark)) return;
     seen.add(mark);
-    count.records += 1;
-    count[row.state] += 1;
-    count.bodyBytes += row.bodyBytes;
-    if (isUnknown(row)) {
-      count.unknown += 1;
-      oldestUnknownMs = Math.max(oldestUnknownMs, nowUs / 1_000 - row.createdAtMs);
-    }
-    if (isExpired(row, nowUs)) {
-      const dueUs = row.state === "processing" ? Math.max(row.expiresUs, row.leaseEndUs) : row.expiresUs;
-      sweepLagMs = Math.max(sweepLagMs, (nowUs - dueUs) / 1_000);
-    }
+    tally.add(row, row.bodyBytes, nowUs);
   });
-  return { ...count, sweepLagMs: Math.ceil(sweepLagMs), oldestUnknownMs: Math.ceil(oldestUnknownMs) };
+  return tally.sum();
 }
 
 /** 48 bits of the digest: SCAN may give a key twice, and whole names of a million records would fill the heap. */
 function markOf(name: string): number {
   return Buffer.from(name.slice(name.indexOf("{") + 1, -1), "base64url").readUIntBE(0, 6);
-}
-
-function matches(row: Row, query: ListQuery): boolean {
-  const { identity, labels } = row;
-  return (
-    (query.tenant === undefined || query.tenant === identity.tenant) &&
-    (query.principal === undefined || query.principal === identity.principal) &&
-    (query.operation === undefined || query.operation === identity.operation) &&
-    (query.key === undefined || query.key === identity.key) &&
-    (query.label === undefined || labels[query.label.name] === query.label.value) &&
-    (query.state === undefined || (query.state === "unknown" ? isUnknown(row) : query.state === row.state))
-  );
 }
 
 interface Sortable {

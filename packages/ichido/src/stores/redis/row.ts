@@ -10,7 +10,8 @@
  */
 import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
-import { leaseAbsurdUs } from "../shared/claim-rules.ts";
+import { toMs } from "../../core/record-machine/record.ts";
+import { leaseLeftMs, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
 
@@ -19,8 +20,6 @@ const bodyField = fields.length;
 
 const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "completed", f: "failed" };
 const hashBytes = 32;
-
-export const toMs = (us: number): number => Math.floor(us / 1_000);
 
 /** Labels as pairs: one may be called `__proto__`. */
 type Sight = [
@@ -62,10 +61,11 @@ export function decodeResponse(head: unknown, body: unknown): StoredResponse {
   };
 }
 
+/** A record of the contract, and what the rules of a record want to know beside it. */
 export interface Row extends StoredRecord {
+  readonly createdUs: number;
   readonly expiresUs: number;
-  readonly leaseEndUs: number;
-  readonly live: boolean;
+  readonly leaseUs: number;
   readonly bodyBytes: number;
   readonly doubtStays: boolean;
 }
@@ -76,11 +76,7 @@ export function rowOf(values: readonly unknown[], nowUs: number): Row | undefine
   const state = states[optionalTextOf(s) ?? ""];
   if (state === undefined) return undefined;
   const sight = decodeSight(i);
-  const leaseEndUs = numberOf(l);
-  const live = state === "processing" && leaseEndUs > nowUs && leaseEndUs <= nowUs + leaseAbsurdUs;
-  // 0 is a lease that its owner ended; one far ahead is of a clock that has gone back since.
-  const left = leaseEndUs === 0 || (leaseEndUs > nowUs && !live) ? 0 : leaseEndUs - nowUs;
-  const leaseLeftMs = Math.ceil(left / 1_000);
+  const leaseUs = numberOf(l);
   const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
   const holdReason = optionalTextOf(h);
   return {
@@ -90,7 +86,7 @@ export function rowOf(values: readonly unknown[], nowUs: number): Row | undefine
     owner: textOf(o) as OwnerToken,
     fence: numberOf(t),
     attempts: numberOf(n),
-    ...(state === "processing" ? { leaseLeftMs } : {}),
+    ...(state === "processing" ? { leaseLeftMs: leaseLeftMs({ state, leaseUs }, nowUs) } : {}),
     stepsStarted: numberOf(x),
     ...(state === "processing" && answer !== undefined ? { interim: answer } : {}),
     ...(holdReason === undefined ? {} : { holdReason }),
@@ -99,33 +95,17 @@ export function rowOf(values: readonly unknown[], nowUs: number): Row | undefine
     createdAtMs: toMs(numberOf(c)),
     updatedAtMs: toMs(numberOf(u)),
     expiresAtMs: toMs(numberOf(e)),
+    createdUs: numberOf(c),
     expiresUs: numberOf(e),
-    leaseEndUs,
-    live,
+    leaseUs,
     bodyBytes: z === null || z === undefined ? 0 : numberOf(z),
     doubtStays: optionalTextOf(d) === "1",
   };
 }
 
 export function recordOf(row: Row): StoredRecord {
-  const { expiresUs: _e, leaseEndUs: _l, live: _live, bodyBytes: _b, doubtStays: _d, ...record } = row;
+  const { createdUs: _c, expiresUs: _e, leaseUs: _l, bodyBytes: _b, doubtStays: _d, ...record } = row;
   return record;
-}
-
-/** Processing that nobody works at, or in doubt. */
-export function isUnknown(row: Row): boolean {
-  return row.state === "processing" && (!row.live || isDoubtful(row));
-}
-
-export function isDoubtful(row: Row): boolean {
-  return row.state === "processing" && (row.interim !== undefined || row.holdReason !== undefined);
-}
-
-/** Past its retention and allowed to go, if the clock is trusted. */
-export function isExpired(row: Row, nowUs: number): boolean {
-  if (row.expiresUs > nowUs) return false;
-  if (row.state === "completed") return true;
-  return row.stepsStarted === 0 && (row.state === "failed" || !(row.doubtStays || isDoubtful(row) || row.live));
 }
 
 function decodeSight(value: unknown): {
@@ -165,18 +145,16 @@ export function stepsOf(reply: unknown): readonly Step[] {
   for (let at = 0; at < parts.length; at += 4) {
     const [, attempt, started, name = ""] = /^(\d+) (\d+) ([\s\S]*)$/.exec(textOf(parts[at])) ?? [];
     const startedUs = numberOf(started);
-    const lastStartedUs = parts[at + 3] === null ? startedUs : numberOf(parts[at + 3]);
     const finished = parts[at + 1] !== null;
-    steps.push({
+    const step = {
       name,
-      state: finished ? "finished" : "started",
-      ...(finished ? { result: bytesOf(parts[at + 2]), finishedAtMs: toMs(numberOf(parts[at + 1])) } : {}),
       attempt: numberOf(attempt),
-      startedAtMs: toMs(startedUs),
-      lastStartedAtMs: toMs(lastStartedUs),
-      ageMs: Math.max(0, toMs(nowUs - lastStartedUs)),
-      firstAgeMs: Math.max(0, toMs(nowUs - startedUs)),
-    });
+      startedUs,
+      lastStartedUs: parts[at + 3] === null ? startedUs : numberOf(parts[at + 3]),
+      finishedUs: finished ? numberOf(parts[at + 1]) : undefined,
+      result: finished ? bytesOf(parts[at + 2]) : undefined,
+    };
+    steps.push(stepView(step, nowUs));
   }
   return steps;
 }

@@ -29,7 +29,8 @@ import type {
 } from "../../core/store.ts";
 import type { Identity } from "../../core/record.ts";
 import { isInDoubt } from "../../core/doubt.ts";
-import { landedOf } from "../shared/landed.ts";
+import { nobody } from "../../core/record-machine/bounds.ts";
+import { landedOf } from "../../core/record-machine/owned.ts";
 import { claim, grantIn, microseconds } from "./claim.ts";
 import type { Decode, Grant } from "./claim.ts";
 import { kindOf } from "./client.ts";
@@ -58,8 +59,6 @@ export interface RedisStore extends Store {
 
 /** Audit rows kept of one record; settlements are made by people. */
 const auditMax = 1_000;
-/** Nobody's token: no attempt can present it, so an owner that comes back after `adopt` or `release` is stale. */
-const nobody = "0".repeat(32);
 
 const capabilities: StoreCapabilities = {
   durable: true,

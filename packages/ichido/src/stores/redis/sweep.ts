@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/store.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "./reply.ts";
-import { isExpired } from "./row.ts";
+import { isExpired } from "../../core/record-machine/view.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Ticks } from "./ticks.ts";
 import { start } from "./walk.ts";

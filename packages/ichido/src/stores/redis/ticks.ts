@@ -11,7 +11,8 @@
  * more than three intervals expires nothing.
  */
 import type { TickRequest, TickResult } from "../../core/store.ts";
-import { isTrusted } from "../shared/claim-rules.ts";
+import { usOf } from "../../core/record-machine/record.ts";
+import { isTrusted } from "../../core/record-machine/ticks.ts";
 import { listOf, numberOf, textOf } from "./reply.ts";
 import type { Scripts } from "./scripts.ts";
 
@@ -40,7 +41,7 @@ export function createTicks(scripts: Pick<Scripts, "run">, clockName: string): T
 
   return {
     async tick({ intervalMs }) {
-      const { trusted } = take(await scripts.run("tick", clockName, [String(Math.ceil(intervalMs * 1_000))]));
+      const { trusted } = take(await scripts.run("tick", clockName, [String(usOf(intervalMs))]));
       return { trusted };
     },
     read: async () => take(await scripts.run("clock", clockName, [])),

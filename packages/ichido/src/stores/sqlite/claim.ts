@@ -3,41 +3,28 @@
  * at the instant of that read, and `completed` stays true, so replays and conflicts write nothing and wait for nobody.
  * Everything else is decided again under the lock.
  */
-import type { StoredResponse } from "../../core/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
 import {
-  isTrusted,
+  born,
+  grantOf,
+  held,
+  isRefusal,
   judgeClaim,
-  nextFence,
-  originOf,
-  origins,
+  refusalOf,
   type ClaimVerdict,
-  type TickRow,
-} from "../shared/claim-rules.ts";
+  type Refusal,
+} from "../../core/record-machine/claim.ts";
+import type { HeldRecord, Moment } from "../../core/record-machine/record.ts";
+import { isTrusted, type TickRow } from "../../core/record-machine/ticks.ts";
+import { isExpired } from "../../core/record-machine/view.ts";
 import { encodeLabels } from "../shared/labels.ts";
 import type { Connection, Row, SqliteValue } from "./database.ts";
 import { isBusy } from "./failure.ts";
 import { often, refuseOtherDialect } from "./ownership.ts";
-import {
-  birthValues,
-  bytes,
-  bytesOrNull,
-  identityValues,
-  integer,
-  leaseLeftMs,
-  orNull,
-  plainRow,
-  responseOf,
-  stateOf,
-  text,
-  textOrNull,
-  toMs,
-} from "./row.ts";
+import { birthValues, heldOf, identityValues, integer, orNull, plainRow, type Held } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
-
-type Granted = Extract<ClaimResult, { outcome: "granted" }>;
 
 /**
  * A claim as the statements it asks for, one after the other, so that the same rules run on the store's own connection,
@@ -113,41 +100,29 @@ function* answerOf(session: Session, request: ClaimRequest): Claiming<ClaimResul
   const row = yield* ask(statements.look, ...identityValues(request.identity));
   if (row === undefined) return undefined;
   const nowUs = session.nowUs();
+  const record = heldOf(row);
   // Whether a record past its retention is gone depends on the tick row too: two reads are one state only under the lock.
-  if (integer(row, "expires_us") <= nowUs) return undefined;
-  return yield* refusalOf(row, request, yield* verdictOf(row, request, nowUs), nowUs);
+  if (isExpired(record, nowUs)) return undefined;
+  const verdict = judgeClaim(record, request, request.fingerprint, { nowUs, trusted: false });
+  return isRefusal(verdict) ? refusalOf(record, verdict, nowUs) : undefined;
 }
 
 function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimResult> {
-  const nowUs = session.nowUs();
-  const fence = yield* insert(request, nowUs);
-  if (fence !== undefined) return grantedNew(request, fence, nowUs);
+  const { fingerprint } = request;
+  const at: Moment = { nowUs: session.nowUs(), trusted: false, fenceFloor: 0 };
+  const birth = born(request, fingerprint, 0, at);
+  const fence = yield* insert(request, birth);
+  if (fence !== undefined) return grantOf({ ...birth, fence }, fingerprint.canonical, "new");
   const row = yield* ask(statements.look, ...identityValues(request.identity));
   if (row === undefined) throw new TypeError("a record that stopped an insert is not there");
-  const verdict = yield* verdictOf(row, request, nowUs);
-  const refusal = yield* refusalOf(row, request, verdict, nowUs);
-  if (refusal !== undefined) return refusal;
-  if (verdict === "expired") return yield* restart(request, integer(row, "fence"), nowUs);
-  return yield* take(request, row, verdict, nowUs);
-}
-
-function* verdictOf(row: Row, request: ClaimRequest, nowUs: number): Claiming<ClaimVerdict> {
-  const record = {
-    state: stateOf(row),
-    owner: text(row, "owner"),
-    raw: bytes(row, "fingerprint_raw"),
-    canonical: bytes(row, "fingerprint_canonical"),
-    former: bytesOrNull(row, "fingerprint_former") ?? undefined,
-    leaseUs: integer(row, "lease_us"),
-    expiresUs: integer(row, "expires_us"),
-    stepsStarted: integer(row, "steps_started"),
-    interim: row["interim_status"] !== null,
-    held: row["hold_reason"] !== null,
-    doubtStays: integer(row, "doubt_stays") !== 0,
-  };
-  // Most claims never need the tick row: it is read only for a record past its retention.
-  const tick = record.expiresUs <= nowUs ? tickOf(yield* ask(statements.clock)) : undefined;
-  return judgeClaim(record, request, nowUs, () => isTrusted(tick, nowUs));
+  const record = heldOf(row);
+  // Most claims never need the tick row.
+  const trusted = isExpired(record, at.nowUs) && isTrusted(tickOf(yield* ask(statements.clock)), at.nowUs);
+  const moment: Moment = { ...at, trusted };
+  const verdict = judgeClaim(record, request, fingerprint, moment);
+  if (isRefusal(verdict)) return refusalOf(record, verdict, at.nowUs);
+  if (verdict === "new") return yield* restart(request, born(request, fingerprint, record.fence, moment));
+  return yield* take(request, record, verdict, moment);
 }
 
 export function readTick(connection: Connection): TickRow | undefined {
@@ -163,68 +138,26 @@ function tickOf(row: Row | undefined): TickRow | undefined {
   };
 }
 
-/** The answers that change nothing. */
-function* refusalOf(
-  row: Row,
-  request: ClaimRequest,
-  verdict: ClaimVerdict,
-  nowUs: number,
-): Claiming<ClaimResult | undefined> {
-  const attempts = integer(row, "attempts");
-  if (verdict === "mismatch") return { outcome: "mismatch" };
-  if (verdict === "processing") {
-    return { outcome: "processing", leaseLeftMs: leaseLeftMs(integer(row, "lease_us"), nowUs), attempts };
-  }
-  if (verdict === "completed") {
-    const expiresUs = integer(row, "expires_us");
-    return {
-      outcome: "completed",
-      response: responseOf(row, "response"),
-      fence: integer(row, "fence"),
-      attempts,
-      createdAtMs: toMs(integer(row, "created_us")),
-      expiresAtMs: toMs(expiresUs),
-      expiresInMs: Math.max(0, toMs(expiresUs - nowUs)),
-    };
-  }
-  if (verdict !== "unknown") return undefined;
-  const holdReason = textOrNull(row, "hold_reason");
-  const interim = row["interim_status"] === null ? undefined : yield* readInterim(request);
-  return {
-    outcome: "unknown",
-    ...(interim !== undefined && { interim }),
-    ...(holdReason !== null && { holdReason }),
-    fence: integer(row, "fence"),
-    attempts,
-  };
-}
-
-function* readInterim(request: ClaimRequest): Claiming<StoredResponse | undefined> {
-  const row = yield* ask(statements.find, ...identityValues(request.identity));
-  return row === undefined || row["interim_status"] === null ? undefined : responseOf(row, "interim");
-}
-
 /** The fence of the new record; undefined when there was one. */
-function* insert(request: ClaimRequest, nowUs: number): Claiming<number | undefined> {
+function* insert(request: ClaimRequest, birth: HeldRecord): Claiming<number | undefined> {
   const row = yield* ask(
     statements.claim,
     ...birthValues(request),
-    nowUs,
-    nowUs + request.leaseMs * 1000,
+    birth.fence,
+    birth.leaseUs,
     encodeLabels(request.labels),
-    nowUs,
-    nowUs,
-    nowUs + request.retentionMs * 1000,
-    doubtValue(request),
+    birth.createdUs,
+    birth.updatedUs,
+    birth.expiresUs,
+    Number(birth.doubtStays),
   );
   if (row === undefined) return undefined;
   yield* addLabels(request);
   return integer(row, "fence");
 }
 
-function* restart(request: ClaimRequest, formerFence: number, nowUs: number): Claiming<ClaimResult> {
+function* restart(request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResult> {
   const { identity, fingerprint } = request;
-  const fence = nextFence(formerFence, nowUs);
   yield* tell(statements.forgetLabels, ...identityValues(identity));
   yield* tell(statements.forgetSteps, ...identityValues(identity));
   yield* tell(
@@ -236,18 +169,18 @@ function* restart(request: ClaimRequest, formerFence: number, nowUs: number): Cl
     fingerprint.raw,
     fingerprint.canonical,
     orNull(fingerprint.former),
-    request.owner,
-    fence,
-    nowUs + request.leaseMs * 1000,
+    birth.owner,
+    birth.fence,
+    birth.leaseUs,
     encodeLabels(request.labels),
-    nowUs,
-    nowUs,
-    nowUs + request.retentionMs * 1000,
-    doubtValue(request),
+    birth.createdUs,
+    birth.updatedUs,
+    birth.expiresUs,
+    Number(birth.doubtStays),
     ...identityValues(identity),
   );
   yield* addLabels(request);
-  return grantedNew(request, fence, nowUs);
+  return grantOf(birth, fingerprint.canonical, "new");
 }
 
 function* addLabels(request: ClaimRequest): Claiming<void> {
@@ -256,53 +189,31 @@ function* addLabels(request: ClaimRequest): Claiming<void> {
   }
 }
 
-function doubtValue({ doubtStays }: ClaimRequest): number {
-  return doubtStays === true ? 1 : 0;
+function* take(
+  request: ClaimRequest,
+  record: Held,
+  verdict: Exclude<ClaimVerdict, Refusal | "new">,
+  moment: Moment,
+): Claiming<ClaimResult> {
+  const next = held(record, request, verdict, moment);
+  yield* tell(
+    statements.claimTake,
+    next.owner,
+    next.origin,
+    next.fence,
+    next.attempts,
+    next.leaseUs,
+    next.updatedUs,
+    Number(next.doubtStays),
+    ...identityValues(request.identity),
+  );
+  return grantOf(next, next.fingerprint.canonical, verdict);
 }
 
-function* take(request: ClaimRequest, row: Row, verdict: ClaimVerdict, nowUs: number): Claiming<ClaimResult> {
-  const leaseUs = nowUs + request.leaseMs * 1000;
-  const where = identityValues(request.identity);
-  if (verdict === "resend") {
-    const fence = integer(row, "fence");
-    yield* tell(statements.claimResend, leaseUs, ...where, request.owner, fence);
-    const origin = originOf(text(row, "origin"));
-    return { ...grantedOf(row), fence, attempt: integer(row, "attempts"), origin, resent: true };
-  }
-  if (!(verdict in origins)) throw new TypeError(`a claim cannot end in ${verdict} here`);
-  const origin = origins[verdict as keyof typeof origins];
-  const fence = nextFence(integer(row, "fence"), nowUs);
-  yield* tell(statements.claimTake, request.owner, origin, fence, leaseUs, nowUs, doubtValue(request), ...where);
-  return { ...grantedOf(row), fence, attempt: integer(row, "attempts") + 1, origin };
-}
-
-/** What no claim changes. */
-function grantedOf(row: Row) {
-  return {
-    outcome: "granted",
-    stepsStarted: integer(row, "steps_count"),
-    canonical: bytes(row, "fingerprint_canonical"),
-    createdAtMs: toMs(integer(row, "created_us")),
-    expiresAtMs: toMs(integer(row, "expires_us")),
-  } as const;
-}
-
-function grantedFree(session: Session, request: ClaimRequest, row: Row): Granted {
+function grantedFree(session: Session, request: ClaimRequest, row: Row): ClaimResult {
   // The caller's connection may be set to answer with bigints.
   const nowUs = session.testUs?.() ?? Number(row["now_ms"]) * 1000;
-  return grantedNew(request, Math.max(nowUs, Number(row["floor"]) + 1), nowUs, true);
-}
-
-function grantedNew(request: ClaimRequest, fence: number, nowUs: number, unwritten?: true): Granted {
-  return {
-    outcome: "granted",
-    fence,
-    attempt: 1,
-    origin: "new",
-    stepsStarted: 0,
-    canonical: request.fingerprint.canonical,
-    createdAtMs: toMs(nowUs),
-    expiresAtMs: toMs(nowUs + request.retentionMs * 1000),
-    unwritten,
-  };
+  const moment: Moment = { nowUs, trusted: false, fenceFloor: Number(row["floor"]) };
+  const birth = born(request, request.fingerprint, 0, moment);
+  return { ...grantOf(birth, request.fingerprint.canonical, "new"), unwritten: true };
 }

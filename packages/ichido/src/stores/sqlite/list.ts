@@ -1,10 +1,11 @@
 /** Listings and sizes, in slices: however large the table, no single read holds up the process for long. */
 import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
-import { leaseAbsurdUs } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
+import { toMs } from "../../core/record-machine/record.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import type { Row, SqliteValue } from "./database.ts";
-import { bytes, integer, orNull, recordOf, text, toMs } from "./row.ts";
+import { bytes, integer, orNull, recordOf, text } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 

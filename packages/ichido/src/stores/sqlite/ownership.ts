@@ -1,6 +1,5 @@
 /** What the owner of a record may do with it: each verb one conditional statement, for this owner and fence alone. */
 import { IchidoError } from "../../core/errors.ts";
-import type { RecordState } from "../../core/record.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -11,6 +10,8 @@ import type {
   SuspendRequest,
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
+import { mayLeaveLease, stateAfter } from "../../core/record-machine/owned.ts";
+import { usOf } from "../../core/record-machine/record.ts";
 import { encodeLabels } from "../shared/labels.ts";
 import type { SqliteValue } from "./database.ts";
 import { birthValues, identityValues, integer, orNull, responseValues } from "./row.ts";
@@ -24,8 +25,8 @@ function owned(claim: Claim): Owned {
 }
 
 /** A call sent again after its answer was lost finds its own work done. */
-function unlessDone(session: Session, claim: Claim, state: RecordState): Fenced {
-  return session.connection.get(statements.held, ...owned(claim))?.["state"] === state ? "ok" : "stale";
+function unlessDone(session: Session, claim: Claim, verb: keyof typeof stateAfter): Fenced {
+  return session.connection.get(statements.held, ...owned(claim))?.["state"] === stateAfter[verb] ? "ok" : "stale";
 }
 
 export function renew(session: Session, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
@@ -37,7 +38,7 @@ export function renew(session: Session, requests: readonly RenewRequest[]): Prom
 }
 
 function renewOne(session: Session, request: RenewRequest, nowUs: number): Fenced {
-  const leaseUs = nowUs + request.leaseMs * 1000;
+  const leaseUs = nowUs + usOf(request.leaseMs);
   return session.connection.run(statements.renew, leaseUs, ...owned(request)) === 1 ? "ok" : "stale";
 }
 
@@ -45,7 +46,7 @@ export function complete(session: Session, request: CompleteRequest): Promise<Fe
   return session.turns.write(
     () => {
       const changes = session.connection.run(statements.complete, ...completeValues(request, session.nowUs()));
-      return changes === 1 ? "ok" : unlessDone(session, request, "completed");
+      return changes === 1 ? "ok" : unlessDone(session, request, "complete");
     },
     { bytes: request.response.body.length },
   );
@@ -70,7 +71,7 @@ export async function completeWithin(
   const values = completeValues(request, session.nowUs());
   if ((await transaction.execute(statements.complete, values, often)).affected === 1) return "ok";
   const { rows } = await transaction.execute(statements.held, owned(request));
-  return rows[0]?.["state"] === "completed" ? "ok" : "stale";
+  return rows[0]?.["state"] === stateAfter.complete ? "ok" : "stale";
 }
 
 async function completeWhole(
@@ -87,7 +88,7 @@ async function completeWhole(
     encodeLabels(labels),
     createdUs,
     orNull(session.testUs?.()),
-    createdUs + retentionMs * 1000,
+    createdUs + usOf(retentionMs),
     ...responseValues(response),
   ];
   if ((await transaction.execute(statements.completeWhole, values, often)).affected !== 1) return "stale";
@@ -106,7 +107,7 @@ function completeValues(request: CompleteRequest, nowUs: number): SqliteValue[] 
 export function release(session: Session, claim: Claim): Promise<Fenced> {
   return session.turns.write(() => {
     const changes = session.connection.run(statements.release, session.nowUs(), ...owned(claim));
-    return changes === 1 ? "ok" : unlessDone(session, claim, "failed");
+    return changes === 1 ? "ok" : unlessDone(session, claim, "release");
   });
 }
 
@@ -160,18 +161,14 @@ interface Held {
   readonly nowUs: number;
 }
 
-/**
- * The attempt of the owner, or undefined for anyone else. The record is written for its first step, and when what is left
- * of its lease is less than half of what was asked for, or more than twice that; else the heartbeat renews it.
- */
+/** The attempt of the owner, or undefined for anyone else. The record is written unless its lease may be left as it is. */
 function holdForStep({ connection, testUs }: Session, request: StepRequest): Held | undefined {
   const row = connection.get(statements.lookForStep, ...owned(request));
   if (row === undefined) return undefined;
   const nowUs = testUs?.() ?? integer(row, "now_ms") * 1000;
-  const leaseUs = request.leaseMs * 1000;
-  const leftUs = integer(row, "lease_us") - nowUs;
-  if (integer(row, "steps_started") === 0 || leftUs < leaseUs / 2 || leftUs > leaseUs * 2) {
-    connection.run(statements.holdForStep, nowUs + leaseUs, nowUs, ...owned(request));
+  const record = { stepsStarted: integer(row, "steps_started"), leaseUs: integer(row, "lease_us") };
+  if (!mayLeaveLease(record, request.leaseMs, nowUs)) {
+    connection.run(statements.holdForStep, nowUs + usOf(request.leaseMs), nowUs, ...owned(request));
   }
   return { attempt: integer(row, "attempts"), nowUs };
 }

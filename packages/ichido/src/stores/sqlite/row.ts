@@ -1,7 +1,8 @@
 /** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
-import { isLive } from "../shared/claim-rules.ts";
+import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
+import { leaseLeftMs, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import type { Row, SqliteValue } from "./database.ts";
@@ -87,15 +88,35 @@ export function orNull(value: SqliteValue | undefined): SqliteValue {
   return value ?? null;
 }
 
-export function toMs(us: number): number {
-  return Math.floor(us / 1000);
+export interface Held extends HeldRecord {
+  readonly fingerprint: { readonly raw: Uint8Array; readonly canonical: Uint8Array; readonly former?: Uint8Array };
 }
 
-/** More than zero exactly while the lease holds; a lease too far ahead was set by a clock that went back. */
-export function leaseLeftMs(leaseUs: number, nowUs: number): number {
-  if (leaseUs === 0) return 0;
-  const leftMs = Math.ceil((leaseUs - nowUs) / 1000);
-  return isLive({ state: "processing", leaseUs }, nowUs) ? leftMs : Math.min(leftMs, 0);
+/** A row of `look`, as the rules of a record take it. */
+export function heldOf(row: Row): Held {
+  const state = stateOf(row);
+  const former = bytesOrNull(row, "fingerprint_former");
+  return {
+    state,
+    owner: text(row, "owner") as OwnerToken,
+    origin: originOf(text(row, "origin")),
+    fence: integer(row, "fence"),
+    attempts: integer(row, "attempts"),
+    fingerprint: {
+      raw: bytes(row, "fingerprint_raw"),
+      canonical: bytes(row, "fingerprint_canonical"),
+      ...(former !== null && { former }),
+    },
+    leaseUs: integer(row, "lease_us"),
+    interim: row["interim_status"] === null ? undefined : responseOf(row, "interim"),
+    holdReason: textOrNull(row, "hold_reason") ?? undefined,
+    response: state === "completed" ? responseOf(row, "response") : undefined,
+    stepsStarted: integer(row, "steps_count"),
+    doubtStays: integer(row, "doubt_stays") !== 0,
+    createdUs: integer(row, "created_us"),
+    updatedUs: integer(row, "updated_us"),
+    expiresUs: integer(row, "expires_us"),
+  };
 }
 
 export function recordOf(row: Row, nowUs: number): StoredRecord {
@@ -120,7 +141,7 @@ export function recordOf(row: Row, nowUs: number): StoredRecord {
     owner: text(row, "owner") as OwnerToken,
     fence: integer(row, "fence"),
     attempts: integer(row, "attempts"),
-    ...(state === "processing" && { leaseLeftMs: leaseLeftMs(integer(row, "lease_us"), nowUs) }),
+    ...(state === "processing" && { leaseLeftMs: leaseLeftMs({ state, leaseUs: integer(row, "lease_us") }, nowUs) }),
     stepsStarted: integer(row, "steps_count"),
     ...(row["interim_status"] !== null && { interim: responseOf(row, "interim") }),
     ...(holdReason !== null && { holdReason }),
@@ -133,18 +154,14 @@ export function recordOf(row: Row, nowUs: number): StoredRecord {
 }
 
 export function stepOf(row: Row, nowUs: number): Step {
-  const startedUs = integer(row, "started_us");
-  const lastStartedUs = integer(row, "last_started_us");
   const finished = row["state"] === "finished";
-  return {
+  const step = {
     name: text(row, "name"),
-    state: finished ? "finished" : "started",
-    ...(finished && { result: row["result"] === null ? new Uint8Array() : bytes(row, "result") }),
     attempt: integer(row, "attempt"),
-    startedAtMs: toMs(startedUs),
-    lastStartedAtMs: toMs(lastStartedUs),
-    ageMs: toMs(nowUs - lastStartedUs),
-    firstAgeMs: toMs(nowUs - startedUs),
-    ...(finished && { finishedAtMs: toMs(integer(row, "finished_us")) }),
+    startedUs: integer(row, "started_us"),
+    lastStartedUs: integer(row, "last_started_us"),
+    finishedUs: finished ? integer(row, "finished_us") : undefined,
+    result: bytesOrNull(row, "result") ?? undefined,
   };
+  return stepView(step, nowUs);
 }

@@ -1,7 +1,9 @@
 /** Reclaiming space, a few records per transaction, so that claims of other callers and processes come between. */
 import { IchidoError } from "../../core/errors.ts";
 import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
-import { isTrusted, leaseAbsurdUs, nextTick } from "../shared/claim-rules.ts";
+import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
+import { usOf } from "../../core/record-machine/record.ts";
+import { isTrusted, nextTick } from "../../core/record-machine/ticks.ts";
 import { readTick } from "./claim.ts";
 import { bytes, integer, text } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -64,7 +66,7 @@ export function tick(session: Session, request: TickRequest): Promise<TickResult
   }
   return session.turns.write(() => {
     const nowUs = session.nowUs();
-    const row = nextTick(readTick(session.connection), nowUs, request.intervalMs * 1000);
+    const row = nextTick(readTick(session.connection), nowUs, usOf(request.intervalMs));
     session.connection.run(statements.tick, row.lastUs, row.intervalUs, row.steadySinceUs);
     return { trusted: isTrusted(row, nowUs) };
   });

@@ -3,7 +3,8 @@
  * SQLite's own counter, one cheap read for all waiters together.
  */
 import type { Identity } from "../../core/record.ts";
-import { identityValues, integer, leaseLeftMs, stateOf } from "./row.ts";
+import { leaseLeftMs } from "../../core/record-machine/view.ts";
+import { identityValues, integer, stateOf } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
@@ -37,7 +38,7 @@ export function createWatching(session: Session): Watching {
     const row = connection.get(statements.watch, ...identityValues(identity));
     if (row === undefined) return { stamp: "", leftMs: 0 };
     const state = stateOf(row);
-    const leftMs = state === "processing" ? leaseLeftMs(integer(row, "lease_us"), session.nowUs()) : 0;
+    const leftMs = leaseLeftMs({ state, leaseUs: integer(row, "lease_us") }, session.nowUs());
     return { stamp: `${state} ${integer(row, "fence")} ${integer(row, "updated_us")}`, leftMs };
   }
 

@@ -5,5 +5,5 @@
 -- Guarantee: S2.
 update {records} set
   fence = last_insert_id(fence),
-  lease_us = {now} + :leaseUs
+  lease_us = {now} + :leaseUs, updated_us = {now}
 where {own} and ({live} or not {doubtful})

@@ -6,7 +6,7 @@
 --   stays true.
 select
   state, owner, origin, fence, attempts, lease_us, step_starts, doubt_stays, hold_reason, fingerprint_raw, fingerprint_canonical,
-  fingerprint_former, created_us, expires_us, response_kind, response_status, response_headers, response_body, labels,
+  fingerprint_former, created_us, updated_us, expires_us, response_kind, response_status, response_headers, response_body, labels,
   {now} as now_us
 from {records}
 where `key` = :key and scope_hash = :scopeHash
