@@ -6,6 +6,6 @@
 insert into {clock} (id, last_us, interval_us, steady_since_us)
 values (1, {now}, :intervalUs, {now})
 on duplicate key update
-  steady_since_us = if({now} between last_us - {patience} and last_us + 3 * :intervalUs, steady_since_us, {now}),
+  steady_since_us = if({now} between last_us - {patience} and last_us + {tickGapIntervals} * :intervalUs, steady_since_us, {now}),
   interval_us = :intervalUs,
   last_us = if({now} between last_us - {patience} and last_us, last_us, {now})

@@ -68,13 +68,13 @@ begin
       end if;
 
       -- A lease further ahead than twice the longest one was set by a clock that has since gone back.
-      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '120 s', false);
+      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '{leaseAbsurdSeconds} s', false);
       doubtful := r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null);
       trusted := false;
       if r.expires_at <= moment then
         trusted := coalesce((
-          select moment - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
-            and moment - t.steady_since >= t.interval_ms * interval '3 ms'
+          select moment - t.last_at between interval '0' and t.interval_ms * interval '{tickGapIntervals} ms'
+            and moment - t.steady_since >= t.interval_ms * interval '{tickGapIntervals} ms'
           from {prefix}clock t where t.id = 1), false);
       end if;
       taken := case

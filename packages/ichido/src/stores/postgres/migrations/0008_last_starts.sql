@@ -77,7 +77,7 @@ begin
     return 'completed';
   elsif unless_held and r.hold_reason is not null then
     return 'stale';
-  elsif r.lease_until > moment and r.lease_until <= moment + interval '120 s' then
+  elsif r.lease_until > moment and r.lease_until <= moment + interval '{leaseAbsurdSeconds} s' then
     return 'live';
   end if;
   if decision = 'hold' then

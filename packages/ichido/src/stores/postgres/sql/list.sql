@@ -23,7 +23,7 @@ where ($1::text is null or r.tenant = $1)
   and ($4::text is null or r.key = $4)
   and ($5::text is null or case $5
     when 'unknown' then r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null
-      or not coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '120 s', false))
+      or not coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '{leaseAbsurdSeconds} s', false))
     else r.state = $5 end)
   and ($6::text is null or r.labels @> $6::text::jsonb)
   and ($7::text is null or (r.key, r.scope_hash) > ($7::text collate "C", $8::bytea))

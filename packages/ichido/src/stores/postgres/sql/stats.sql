@@ -17,6 +17,6 @@ from (
   from (select clock_timestamp() as now offset 0) n
   cross join {prefix}records r
   cross join lateral (
-    select coalesce(r.lease_until > n.now and r.lease_until <= n.now + interval '120 s', false) as live
+    select coalesce(r.lease_until > n.now and r.lease_until <= n.now + interval '{leaseAbsurdSeconds} s', false) as live
   ) l
 ) s

@@ -6,8 +6,8 @@
 with moment as materialized (
   select m.now, pg_try_advisory_xact_lock(hashtext('ichido.sweep'), '{prefix}records'::regclass::oid::integer) as alone,
   coalesce((
-    select m.now - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
-      and m.now - t.steady_since >= t.interval_ms * interval '3 ms'
+    select m.now - t.last_at between interval '0' and t.interval_ms * interval '{tickGapIntervals} ms'
+      and m.now - t.steady_since >= t.interval_ms * interval '{tickGapIntervals} ms'
     from {prefix}clock t where t.id = 1), false) as trusted
   from (select clock_timestamp() as now offset 0) m
 ),
@@ -19,7 +19,7 @@ due as materialized (
     and (r.state = 'completed' or (
       r.steps_started = 0 and (r.state = 'failed' or not (
         r.doubt_stays or r.hold_reason is not null or r.response_kind is not null
-        or coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '120 s', false)
+        or coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '{leaseAbsurdSeconds} s', false)
       ))
     ))
   order by r.expires_at

@@ -7,9 +7,9 @@ noted as (
   on conflict (id) do update set
     last_at = excluded.last_at, interval_ms = excluded.interval_ms,
     steady_since = case
-      when excluded.last_at - t.last_at between interval '0' and excluded.interval_ms * interval '3 ms' then t.steady_since
+      when excluded.last_at - t.last_at between interval '0' and excluded.interval_ms * interval '{tickGapIntervals} ms' then t.steady_since
       else excluded.last_at
     end
-  returning t.last_at - t.steady_since >= t.interval_ms * interval '3 ms' as trusted
+  returning t.last_at - t.steady_since >= t.interval_ms * interval '{tickGapIntervals} ms' as trusted
 )
 select trusted::integer from noted

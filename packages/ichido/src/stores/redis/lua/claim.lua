@@ -41,12 +41,12 @@ if not state then return first() end
 
 local leaseEnd, expires, steps = tonumber(row[6]), tonumber(row[7]), tonumber(row[9])
 -- One further ahead than twice the longest lease was written by a clock that has gone back since.
-local live = state == 'p' and leaseEnd > now and leaseEnd <= now + 120000000
+local live = state == 'p' and leaseEnd > now and leaseEnd <= now + {leaseAbsurdUs}
 local doubtful = state == 'p' and (row[10] or row[11])
 local stays = row[14] == '1'
 
 if expires <= now and (state == 'c' or (steps == 0 and (state == 'f' or not (stays or doubtful or live)))) then
-  local last, gap, steady = tonumber(ARGV[9]), 3 * (tonumber(ARGV[10]) or 0), tonumber(ARGV[11])
+  local last, gap, steady = tonumber(ARGV[9]), {tickGapIntervals} * (tonumber(ARGV[10]) or 0), tonumber(ARGV[11])
   if last and now >= last and now - last <= gap and now - steady >= gap then return first() end
   if ARGV[12] ~= '1' then return { 'clock' } end
 end

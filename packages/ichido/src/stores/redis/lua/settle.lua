@@ -14,7 +14,7 @@ if row[2] ~= ARGV[1] or (ARGV[11] == '1' and row[8]) then return 'stale' end
 local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local leaseEnd = tonumber(row[3])
-if state == 'p' and leaseEnd > clock and leaseEnd <= clock + 120000000 then return 'live' end
+if state == 'p' and leaseEnd > clock and leaseEnd <= clock + {leaseAbsurdUs} then return 'live' end
 
 local function finished_steps_alone(started)
   local place = 0

@@ -7,12 +7,12 @@ local row = redis.call('HMGET', KEYS[1], 's', 'l', 'e', 'x', 'h', 'r', 'd')
 if not row[1] then return '0' end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local last, gap, steady = tonumber(ARGV[1]), 3 * tonumber(ARGV[2]), tonumber(ARGV[3])
+local last, gap, steady = tonumber(ARGV[1]), {tickGapIntervals} * tonumber(ARGV[2]), tonumber(ARGV[3])
 if now < last or now - last > gap or now - steady < gap then return '-1' end
 if tonumber(row[3]) > now then return '0' end
 if row[1] ~= 'c' then
   local lease = tonumber(row[2])
-  local live = row[1] == 'p' and lease > now and lease <= now + 120000000
+  local live = row[1] == 'p' and lease > now and lease <= now + {leaseAbsurdUs}
   local doubtful = row[1] == 'p' and (row[5] or row[6] or row[7] == '1')
   if live or doubtful or row[4] ~= '0' then return '0' end
 end

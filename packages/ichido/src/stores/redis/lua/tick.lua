@@ -10,6 +10,6 @@ local row = redis.call('HMGET', KEYS[1], 'last', 'steady')
 local last = tonumber(row[1] or nil)
 local text = string.format('%.0f', now)
 local steady = text
-if last and now >= last and now - last <= 3 * interval then steady = row[2] end
+if last and now >= last and now - last <= {tickGapIntervals} * interval then steady = row[2] end
 redis.call('HSET', KEYS[1], 'last', text, 'interval', string.format('%.0f', interval), 'steady', steady)
 return { text, text, string.format('%.0f', interval), steady }

@@ -7,6 +7,6 @@ if not row[1] then return '' end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local lease = tonumber(row[3])
-local live = row[1] == 'p' and lease > now and lease <= now + 120000000
+local live = row[1] == 'p' and lease > now and lease <= now + {leaseAbsurdUs}
 if live and not row[4] then redis.call('HSET', KEYS[1], 'w', '1') end
 return row[1] .. ' ' .. row[2] .. ' ' .. (live and 'live' or 'left')
