@@ -1,0 +1,51 @@
+/** What every answer that leaves a server is held against: the record, and nobody else's. */
+import type { WebRequest, WebResponse } from "./service.ts";
+import { isSealed, type World } from "./world.ts";
+
+export interface Problem {
+  readonly code?: string;
+  readonly retryable?: boolean;
+}
+
+export function headerIn(response: Pick<WebResponse, "headers">, name: string): string | undefined {
+  return response.headers.find(([each]) => each === name)?.[1];
+}
+
+export function problemIn(response: Pick<WebResponse, "headers" | "body">): Problem | undefined {
+  if (!(headerIn(response, "content-type") ?? "").includes("problem+json")) return undefined;
+  return JSON.parse(response.body) as Problem;
+}
+
+/** The answer of the operation itself, not of the layer nor in between. */
+export function isFinal(response: WebResponse): boolean {
+  if (response.by === "replay") return true;
+  return response.by === "handler" && (response.status < 300 || response.status === 402);
+}
+
+export function judgeResponse(world: World, request: WebRequest, response: WebResponse, startedMs: number): void {
+  const { route } = request;
+  const seen = world.seenOf({ key: request.key as never, principal: request.principal, operation: route.operation });
+  world.counts.answers += 1;
+  const problem = problemIn(response);
+  world.note(
+    `answer to ${request.intent}: ${response.status} by ${response.by} ${problem?.code ?? ""}${problem?.retryable === false ? " final" : ""}`,
+  );
+  if (response.by === "replay") world.counts.replays += 1;
+  // What another attempt stored may also be given in place of what a late one made.
+  const isStored = [...seen.answers.values()].includes(response.body);
+  // A function call has no header by which it could be told that its value was not kept.
+  const isTold = response.by === "replay" || route.via === "http";
+  if (isFinal(response) && isTold && headerIn(response, "idempotency-stored") === undefined && !isStored) {
+    world.violate("answer-not-stored", `${seen.id}: ${response.by} ${response.body}`);
+  }
+  if ((isFinal(response) || isStored) && !response.body.includes(`"intent":${JSON.stringify(request.intent)}`)) {
+    world.violate("answer-foreign", `${request.intent} was answered ${response.body}`);
+  }
+  if (problem?.code === "outcome-unknown" && problem.retryable === false && route.via === "http") {
+    const wasSealed = isSealed(seen.record) || seen.sealedUntilMs >= startedMs;
+    const isOwn = world.runs.some((run) => run.id === seen.id && run.isOpen && (run.endedMs ?? startedMs) >= startedMs);
+    if (route.onUnknown !== "hold" && !wasSealed && !isOwn) {
+      world.violate("untrue-final", `${seen.id} under ${route.onUnknown}: told that it is not run again`);
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/** A handler that follows its script: calls to the outside world, as steps or by themselves, and one of several endings. */
+import type { Context } from "../packages/ichido/src/core/context.ts";
+import { stepOptionsFor } from "../packages/ichido/src/core/provider-profiles.ts";
+import { OutcomeOpen } from "../packages/ichido/src/core/steps.ts";
+import type { StepOptions } from "../packages/ichido/src/core/options.ts";
+import type { TransactionRunner } from "../packages/ichido/src/core/transaction.ts";
+import type { Machine } from "./machine.ts";
+import type { Action, Ending, RoutePlan } from "./plan.ts";
+import { CallLost, type CallRequest, type Provider } from "./provider.ts";
+import type { SimulatedTransaction } from "./store-link.ts";
+import type { Run, Seen, World } from "./world.ts";
+
+export interface Asked {
+  readonly route: RoutePlan;
+  readonly key: string;
+  readonly principal: string;
+  readonly intent: string;
+}
+
+/** What the handler came to: an answer, or nothing because the context has made one. */
+export type Made = { readonly status: number; readonly body: string } | "made";
+
+export interface HandlerParts {
+  readonly world: World;
+  readonly machine: Machine;
+  readonly provider: Provider;
+  readonly asked: Asked;
+  readonly seen: Seen;
+  readonly context: Context | undefined;
+  readonly transactions: TransactionRunner<SimulatedTransaction>;
+}
+
+type Charge = { readonly charge: number };
+
+/** The longest a call may be on its way, a start may wait for its acknowledgement, and an effect stay invisible. */
+function visibleAfterMs({ plan }: World): number {
+  return Math.ceil(plan.callMsMax + plan.lagMs + 2 * plan.driver.timeoutMs + 100);
+}
+
+export function bodyOf(id: string, intent: string, made: unknown): string {
+  return JSON.stringify({ id, intent, made });
+}
+
+export async function runHandler(parts: HandlerParts): Promise<Made> {
+  const { world, machine, provider, asked, seen, context } = parts;
+  const { route, intent } = asked;
+  const attempt = context?.attempt ?? 0;
+  const run: Run = {
+    id: seen.id,
+    intent,
+    machine,
+    fence: context?.fence ?? -1,
+    attempt,
+    life: seen.life,
+    startedMs: world.nowMs,
+    endedMs: undefined,
+    kept: undefined,
+    isOpen: false,
+  };
+  world.runs.push(run);
+  world.counts.handlers += 1;
+  seen.begun.add(run.fence);
+  world.note(`${machine.name} runs ${seen.id} for ${intent}, attempt ${attempt}`);
+  const isOwner = (): boolean => seen.record?.state === "processing" && seen.record.fence === run.fence;
+
+  if (context !== undefined && !isOwner() && !world.plan.leaps) {
+    world.violate("handler-on-lost-lease", `${seen.id}: ${machine.name} begins under a lost fence`);
+  }
+
+  function requestOf(action: Extract<Action, { provider: unknown }>, reference: string): CallRequest {
+    const isTold = action.provider === "tells";
+    const isExcused =
+      context === undefined ||
+      route.runsWithoutStore ||
+      (isTold && (world.plan.leaps || (action.do === "call" && !isOwner())));
+    return {
+      kind: action.provider,
+      intent,
+      call: action.name,
+      reference,
+      key: asked.key,
+      life: String(run.life),
+      isPromised: !isExcused,
+      isDeclined: route.ending === "declined",
+    };
+  }
+
+  function stepOptions(action: Extract<Action, { do: "step" }>, reference: string): StepOptions<Charge> {
+    if (action.policy === "inherited") return {};
+    if (action.policy !== "verify") return { onUnknown: action.policy };
+    const profile = {
+      header: undefined,
+      remembersMs: 0,
+      remembers: "nothing" as const,
+      visibleAfterMs: visibleAfterMs(world),
+    };
+    return stepOptionsFor<Charge>(profile, () =>
+      provider.ask(machine, () => {
+        const found = provider.look(reference);
+        return found.verdict === "found" ? { verdict: "found", value: { charge: found.charge } } : found;
+      }),
+    );
+  }
+
+  async function act(action: Action): Promise<unknown> {
+    switch (action.do) {
+      case "pause":
+        return new Promise<void>((resolve) => machine.after(action.ms, resolve));
+      case "call": {
+        const reference = context?.reference(action.name) ?? `${asked.key}.${action.name}`;
+        return provider.call(machine, requestOf(action, reference));
+      }
+      case "step": {
+        if (context === undefined) return provider.call(machine, requestOf(action, `${asked.key}.${action.name}`));
+        const options = stepOptions(action, context.reference(action.name));
+        try {
+          return await context.step(action.name, options, (step) => {
+            if (!isOwner() && !world.plan.leaps) {
+              world.violate(
+                "step-on-lost-lease",
+                `${seen.id}: ${machine.name} calls ${action.name} under a lost fence`,
+              );
+            }
+            return provider.call(machine, requestOf(action, step.reference));
+          });
+        } catch (error) {
+          if (error instanceof OutcomeOpen) {
+            run.isOpen = true;
+            if (error.holdReason !== undefined && seen.releasedByPerson) {
+              world.violate("settle-void", `${seen.id}: released by a person, and on hold again: ${error.holdReason}`);
+            }
+          }
+          throw error;
+        }
+      }
+      case "transaction":
+        return undefined;
+    }
+  }
+
+  /** Commits a row and the answer together. */
+  async function commit(name: string, results: readonly unknown[]): Promise<Made> {
+    const body = bodyOf(seen.id, intent, { by: `${machine.name}#${attempt}`, results });
+    if (context === undefined) return { status: 201, body };
+    const row = { intent, call: name, key: asked.key, life: String(run.life), fence: run.fence };
+    await context.transaction(parts.transactions, async (tx) => {
+      await tx.write(row);
+      return { status: 201, body: JSON.parse(body) as unknown };
+    });
+    return "made";
+  }
+
+  async function end(ending: Ending, made: unknown): Promise<Made> {
+    switch (ending) {
+      case "throw":
+        throw new Error("the handler fails");
+      case "error":
+        return { status: 500, body: bodyOf(seen.id, intent, "error") };
+      case "busy":
+        return { status: 429, body: bodyOf(seen.id, intent, "busy") };
+      case "unknown":
+        if (context === undefined) return { status: 500, body: bodyOf(seen.id, intent, "error") };
+        await context.unknown({ status: 202, body: JSON.parse(bodyOf(seen.id, intent, "interim")) as unknown });
+        return "made";
+      case "declined":
+        return { status: 402, body: bodyOf(seen.id, intent, made) };
+      case "created":
+        return { status: 201, body: bodyOf(seen.id, intent, made) };
+    }
+  }
+
+  const early = world.isQuiet ? undefined : route.early[attempt - 1];
+  const results: unknown[] = [];
+  try {
+    for (const [index, action] of route.actions.entries()) {
+      if (early?.at === index) return await end(early.ending, results);
+      if (action.do === "transaction") return await commit(action.name, results);
+      const result = await act(action);
+      if (action.do !== "pause") results.push(result);
+    }
+    if (early !== undefined) return await end(early.ending, results);
+    const made = await end(route.ending, { by: `${machine.name}#${attempt}`, results });
+    if (made !== "made") run.kept = made.body;
+    return made;
+  } catch (error) {
+    if (error instanceof CallLost && route.onLostCall !== "throw") {
+      return await end(route.onLostCall === "error" || asked.route.via === "run" ? "error" : "unknown", results);
+    }
+    throw error;
+  } finally {
+    run.endedMs = world.nowMs;
+  }
+}

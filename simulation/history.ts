@@ -1,0 +1,272 @@
+/** One seed, one history: the plan is played, the faults end, and what is left must come to rest. */
+import { settle } from "../packages/ichido/src/core/settlement.ts";
+import { isFinal, problemIn } from "./answers.ts";
+import { createFleet, type Fleet } from "./fleet.ts";
+import { running, type Machine } from "./machine.ts";
+import { operate, rightDecision } from "./operator.ts";
+import { planOf, type Item, type Plan } from "./plan.ts";
+import { createProvider, type Provider } from "./provider.ts";
+import { drive, driveByTurns, type Events } from "./scheduler.ts";
+import { createShopper, uuidOf, type Shopper } from "./shopper.ts";
+import type { WebRequest, WebResponse } from "./service.ts";
+import { linkStore } from "./store-link.ts";
+import { createStoreServer, person, type StoreServer } from "./store-server.ts";
+import { send } from "./web.ts";
+import { isSealed, nothingOmitted, World, type Omissions, type Seen, type Violation } from "./world.ts";
+
+export interface History {
+  readonly seed: number;
+  readonly plan: Plan;
+  readonly violation: Violation | undefined;
+  readonly hash: string;
+  readonly lines: readonly string[];
+  readonly fates: readonly string[];
+  readonly counts: World["counts"] & { readonly events: number; readonly processes: number };
+}
+
+const eventsMax = 30_000;
+const probesMax = 60;
+
+interface Stage {
+  readonly world: World;
+  readonly far: StoreServer;
+  readonly provider: Provider;
+  readonly fleet: Fleet;
+  readonly shoppers: readonly Shopper[];
+  /** Every key that was asked for, with what was asked. */
+  readonly asked: Map<string, WebRequest>;
+}
+
+export function requestOf(world: World, item: Extract<Item, { kind: "ask" }>): WebRequest {
+  const route = world.plan.routes[item.route] ?? world.plan.routes[0];
+  if (route === undefined) throw new Error("a plan has a route");
+  const key = uuidOf(world.plan.seed, item.key);
+  const intent = `ask${item.route}.${item.key}.${item.principal}.${item.content}`;
+  const content = JSON.stringify({ intent, amount: 100 });
+  return {
+    number: world.nextRequest(),
+    route,
+    key,
+    header: key,
+    principal: `caller${item.principal}`,
+    intent,
+    content,
+  };
+}
+
+function play(stage: Stage, item: Item): void {
+  const { world, fleet, far, provider } = stage;
+  const faulty = item.kind !== "ask" && item.kind !== "press";
+  if (faulty) world.counts.faults += 1;
+  switch (item.kind) {
+    case "ask": {
+      const caller = world.newMachine("caller", { drifts: false });
+      const request = requestOf(world, item);
+      stage.asked.set(request.intent, request);
+      send(world, fleet, caller, request).catch(() => undefined);
+      return;
+    }
+    case "press":
+      return stage.shoppers[item.person]?.press();
+    case "reload":
+      return stage.shoppers[item.person]?.reload();
+    case "kill":
+      return fleet.kill(item.server, item.awayMs);
+    case "close":
+      return fleet.close(item.server, item.awayMs);
+    case "freeze": {
+      const machine = fleet.at(item.server)?.machine;
+      if (machine !== undefined) world.freeze(machine, item.forMs, item.first);
+      return;
+    }
+    case "outage": {
+      const machine = item.server === undefined ? undefined : fleet.at(item.server)?.machine;
+      world.note(
+        `the store is away for ${machine?.name ?? "all"} (${item.refuses ? "refuses" : "silent"}), ${item.forMs.toFixed(0)} ms`,
+      );
+      world.outages.push({ fromMs: world.nowMs, toMs: world.nowMs + item.forMs, machine, refuses: item.refuses });
+      return;
+    }
+    case "jump":
+      world.note(`the store's clock jumps by ${item.byMs.toFixed(0)} ms`);
+      return world.jumpStore(item.byMs);
+    case "operator": {
+      const machine = world.newMachine("operator", { drifts: false });
+      machine.deliver("reply", () => {
+        operate(world, machine, linkStore(world, machine, far).store, provider, item).catch(() => undefined);
+      });
+      return;
+    }
+    case "blind":
+      world.note(`the provider cannot be asked for ${item.forMs.toFixed(0)} ms`);
+      world.blindUntilMs = world.nowMs + item.forMs;
+  }
+}
+
+function heal({ world, fleet }: Stage): void {
+  world.note("the faults are over");
+  world.isQuiet = true;
+  world.outages = [];
+  world.blindUntilMs = 0;
+  for (const machine of world.machines) machine.wake("reply");
+  fleet.restore();
+}
+
+/** An answer that a living process has made is stored as soon as the store can be had, unless somebody overtook it. */
+function judgeKept({ world }: Stage): void {
+  for (const { id, kept, fence, machine } of world.runs) {
+    const record = world.seen.get(id)?.record;
+    if (kept === undefined || !machine.isAlive || fence === -1) continue;
+    if (record?.state === "processing" && record.fence === fence) {
+      world.violate(
+        "answer-dropped",
+        `${id}: ${machine.name} made an answer that nobody overtook, and it was not stored`,
+      );
+    }
+  }
+}
+
+type Rest = "answered" | "held" | "stuck";
+
+/** Asks again, as a patient caller would, until there is an answer or a person is needed. */
+async function probe(stage: Stage, machine: Machine, request: WebRequest): Promise<Rest> {
+  const { world, fleet } = stage;
+  const pauseMs = Math.max(1_000, world.plan.leaseMs);
+  const seen = world.seenOf({
+    key: request.key as never,
+    principal: request.principal,
+    operation: request.route.operation,
+  });
+  for (let tries = 0; tries < probesMax; tries += 1) {
+    const heard = await send(world, fleet, machine, { ...request, number: world.nextRequest() }).catch(() => undefined);
+    if (heard !== undefined && heard.by !== "gateway" && isRest(heard)) return "answered";
+    if (heard !== undefined && needsPerson(request, seen)) return "held";
+    await new Promise<void>((resolve) => machine.after(pauseMs, resolve));
+  }
+  return "stuck";
+}
+
+function isRest(heard: WebResponse): boolean {
+  return isFinal(heard) || heard.by === "unprotected" || problemIn(heard)?.code === "idempotency-key-reused";
+}
+
+function needsPerson({ route }: WebRequest, { record }: Seen): boolean {
+  if (isSealed(record)) return true;
+  return route.onUnknown === "hold" && record?.state === "processing" && (record.leaseLeftMs ?? 0) <= 0;
+}
+
+async function rest(stage: Stage, request: WebRequest): Promise<void> {
+  const { world, far, provider } = stage;
+  const machine = world.newMachine("prober", { drifts: false });
+  running.machine = machine;
+  let came = await probe(stage, machine, request);
+  if (came === "held") {
+    const seen = world.seenOf({
+      key: request.key as never,
+      principal: request.principal,
+      operation: request.route.operation,
+    });
+    const { store } = linkStore(world, machine, far);
+    for (let tries = 0; tries < 20 && came === "held"; tries += 1) {
+      await new Promise<void>((resolve) => machine.after(world.plan.leaseMs, resolve));
+      const record = seen.record === undefined ? undefined : await store.find(seen.record.identity);
+      if (record === undefined || record.state === "completed") break;
+      const decision = rightDecision(world, provider, record);
+      if (decision === undefined) continue;
+      const { identity, fence } = record;
+      const result = await settle(store, { record: identity, decision, actor: person, reason: "at the end", fence });
+      world.note(`the person settles ${seen.id} by ${decision.kind}: ${result}`);
+      if (result === "ok" || result === "completed") break;
+    }
+    came = await probe(stage, machine, request);
+  }
+  if (came !== "answered")
+    world.violate(came === "held" ? "held-again" : "stuck", `${request.intent}: no answer after the faults were over`);
+}
+
+/** False: there was too much to do, or it did not come to rest in time. */
+function* atRest(stage: Stage, fail: (error: unknown) => void): Events<boolean> {
+  const { scheduler, plan } = stage.world;
+  let left = stage.asked.size;
+  for (const request of stage.asked.values()) {
+    rest(stage, request)
+      .finally(() => {
+        left -= 1;
+      })
+      .catch(fail);
+    yield;
+  }
+  const sliceMs = plan.leaseMs;
+  for (let slice = 0; slice < 400 && left > 0 && !scheduler.isStopped; slice += 1) {
+    if (!(yield* scheduler.runUntil(scheduler.nowMs + sliceMs, eventsMax))) return false;
+  }
+  return left === 0 || scheduler.isStopped;
+}
+
+function* played(world: World, fail: (error: unknown) => void): Events<void> {
+  const { scheduler, plan, omitted } = world;
+  const far = createStoreServer(world);
+  const provider = createProvider(world);
+  const fleet = createFleet(world, far, provider);
+  const shoppers = plan.persons.map((_, number) => createShopper(world, fleet, number));
+  const stage: Stage = { world, far, provider, fleet, shoppers, asked: new Map() };
+  yield;
+  plan.items.forEach((item, index) => {
+    if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item));
+  });
+  let isWhole = yield* scheduler.runUntil(plan.spanMs, eventsMax);
+  if (isWhole && !scheduler.isStopped) {
+    heal(stage);
+    yield;
+    isWhole = yield* scheduler.runUntil(plan.spanMs + plan.leaseMs * 4 + 10_000, eventsMax);
+    if (!scheduler.isStopped) judgeKept(stage);
+    isWhole &&= yield* atRest(stage, fail);
+  }
+  if (!isWhole) world.violate("runaway", `more than ${eventsMax} events`);
+}
+
+function historyOf(world: World): History {
+  const { plan, trace, scheduler } = world;
+  const processes = world.machines.filter(({ name }) => name.startsWith("s")).length;
+  return {
+    seed: plan.seed,
+    plan,
+    violation: world.violations[0],
+    hash: trace.hash,
+    lines: trace.lines,
+    fates: world.fates,
+    counts: { ...world.counts, events: scheduler.events, processes },
+  };
+}
+
+function stageOf(
+  seed: number,
+  omitted: Omissions,
+  keepsTrace: boolean,
+): { world: World; fail: (error: unknown) => void } {
+  const world = new World(planOf(seed), omitted, keepsTrace);
+  return {
+    world,
+    fail: (error) => world.violate("crashed", String(error instanceof Error ? (error.stack ?? error) : error)),
+  };
+}
+
+export function runHistory(seed: number, omitted: Omissions = nothingOmitted, keepsTrace = false): History {
+  const { world, fail } = stageOf(seed, omitted, keepsTrace);
+  process.on("unhandledRejection", fail);
+  try {
+    drive(played(world, fail));
+  } catch (error) {
+    fail(error);
+  } finally {
+    process.off("unhandledRejection", fail);
+  }
+  return historyOf(world);
+}
+
+/** The same history, with the microtasks of each event drained by the real event loop. */
+export async function runHistoryByTurns(seed: number): Promise<History> {
+  const { world, fail } = stageOf(seed, nothingOmitted, false);
+  await driveByTurns(played(world, fail));
+  return historyOf(world);
+}

@@ -1,0 +1,136 @@
+/**
+ * `npm run simulate -- --seeds N [--from S]` plays N seeds; `--seed X` plays one, tells its history and shrinks it where it
+ * goes wrong; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
+ */
+import { parseArgs } from "node:util";
+import { runHistory, runHistoryByTurns, type History } from "./history.ts";
+import { sealGlobals } from "./sealed-globals.ts";
+import { shrink } from "./shrink.ts";
+import { nothingOmitted } from "./world.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "1000" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    all: { type: "boolean", default: false },
+    /** Invariants to pass over, separated by commas; for looking behind what is known. */
+    ignore: { type: "string", default: "" },
+    twice: { type: "boolean", default: false },
+    turns: { type: "boolean", default: false },
+    quiet: { type: "boolean", default: false },
+    whole: { type: "boolean", default: false },
+  },
+});
+
+const omitted = { ...nothingOmitted, invariants: new Set(values.ignore.split(",")) };
+const clockMs = performance.now.bind(performance);
+
+/** From a callback of the event loop, never from a microtask: the histories drain the microtasks themselves. */
+function sealed<Value>(work: () => Value): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    setImmediate(() => {
+      const unseal = sealGlobals();
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error as Error);
+      } finally {
+        unseal();
+      }
+    });
+  });
+}
+
+function tell(history: History): void {
+  const { violation } = history;
+  if (violation === undefined) return;
+  console.log(`seed ${history.seed}: ${violation.invariant}: ${violation.detail}`);
+}
+
+async function one(seed: number): Promise<void> {
+  const history = await sealed(() => runHistory(seed, omitted, true));
+  const { violation } = history;
+  if (violation === undefined || values.whole) {
+    console.log(history.lines.join("\n"));
+    tell(history);
+    console.log(`seed ${seed}: hash ${history.hash}`, JSON.stringify(history.counts));
+    return;
+  }
+  const smallest = await sealed(() => shrink(history, omitted));
+  console.log(JSON.stringify(smallest.history.plan, undefined, 1).replaceAll(/\n\s{4,}/g, " "));
+  console.log(smallest.history.lines.join("\n"));
+  console.log(
+    `left out: ${smallest.items} of ${history.plan.items.length} items, ${smallest.fates} of ${history.fates.length} faults`,
+  );
+  tell(smallest.history);
+  process.exitCode = 1;
+}
+
+async function many(from: number, count: number): Promise<void> {
+  const startedMs = clockMs();
+  const totals: Record<string, number> = {};
+  const found = new Map<string, { first: number; times: number }>();
+  const batch = 50;
+  let done = 0;
+  let hash = 0;
+  let saidMs = startedMs;
+  while (done < count) {
+    const size = Math.min(batch, count - done);
+    const first = from + done;
+    const histories = await sealed(() => {
+      const played: History[] = [];
+      for (let seed = first; seed < first + size; seed += 1) {
+        const history = runHistory(seed, omitted);
+        played.push(history);
+        if (values.twice && runHistory(seed, omitted).hash !== history.hash)
+          throw new Error(`seed ${seed} is not deterministic`);
+      }
+      return played;
+    });
+    for (const history of histories) {
+      for (const [name, value] of Object.entries(history.counts)) totals[name] = (totals[name] ?? 0) + value;
+      hash = (Math.imul(hash, 31) + Number.parseInt(history.hash.slice(0, 8), 16)) >>> 0;
+      if (history.violation === undefined) continue;
+      const { invariant } = history.violation;
+      const entry = found.get(invariant);
+      if (entry === undefined) {
+        found.set(invariant, { first: history.seed, times: 1 });
+        tell(history);
+      } else entry.times += 1;
+    }
+    done += size;
+    const nowMs = clockMs();
+    if (!values.quiet && nowMs - saidMs > 5_000) {
+      saidMs = nowMs;
+      console.log(`${done} of ${count} seeds, ${Math.round((done * 1_000) / (nowMs - startedMs))} a second`);
+    }
+    if (found.size > 0 && !values.all) break;
+  }
+  const perSeed = Object.entries(totals).map(([name, value]) => `${name} ${(value / done).toFixed(1)}`);
+  console.log(
+    `${done} seeds from ${from} in ${((clockMs() - startedMs) / 1_000).toFixed(1)} s (${Math.round((done * 1_000) / (clockMs() - startedMs))} a second)`,
+  );
+  console.log(`on average: ${perSeed.join(", ")}`);
+  console.log(`hash of all traces: ${hash.toString(16)}${values.twice ? ", each seed twice the same" : ""}`);
+  for (const [invariant, { first, times }] of [...found].toSorted(([, a], [, b]) => b.times - a.times)) {
+    console.log(`${invariant}: ${times} seeds, first ${first}`);
+  }
+  if (found.size > 0) process.exitCode = 1;
+}
+
+/** Whatever the microtasks of an event are drained by, the history is the same. */
+async function byTurns(from: number, count: number): Promise<void> {
+  for (let seed = from; seed < from + count; seed += 1) {
+    const { hash } = await sealed(() => runHistory(seed));
+    const unseal = sealGlobals();
+    const slow = await runHistoryByTurns(seed).finally(unseal);
+    if (slow.hash !== hash) throw new Error(`seed ${seed}: ${hash} at once, ${slow.hash} by turns`);
+  }
+  console.log(`${count} seeds from ${from}: the same at once and by turns of the event loop`);
+}
+
+Error.stackTraceLimit = values.seed === undefined ? 0 : 20;
+if (values.turns) await byTurns(Number(values.from), Number(values.seeds));
+else if (values.seed === undefined) await many(Number(values.from), Number(values.seeds));
+else await one(Number(values.seed));

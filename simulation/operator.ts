@@ -1,0 +1,48 @@
+/** A person at the console: looks at what is in doubt, finds out what truly happened, takes a while, and decides. */
+import { settle } from "../packages/ichido/src/core/settlement.ts";
+import type { Settlement } from "../packages/ichido/src/core/settlement.ts";
+import type { Store, StoredRecord } from "../packages/ichido/src/core/store.ts";
+import { bodyOf } from "./handler.ts";
+import type { Machine } from "./machine.ts";
+import type { Provider } from "./provider.ts";
+import { person } from "./store-server.ts";
+import { idOf, type World } from "./world.ts";
+
+/** What somebody who can see everything would decide; undefined: it cannot be told yet. */
+export function rightDecision(
+  world: World,
+  provider: Provider,
+  record: StoredRecord,
+): Settlement["decision"] | undefined {
+  const id = idOf(record.identity);
+  const seen = world.seenOf(record.identity);
+  const runs = world.runs.filter((run) => run.id === id && run.fence !== -1);
+  if (runs.some((run) => run.machine.isAlive && run.endedMs === undefined)) return undefined;
+  const intents = new Set(runs.map((run) => run.intent));
+  for (const intent of intents) if (provider.isTravelling(intent)) return undefined;
+  const effect = world.effects.find(
+    ({ intent, life, kind }) => intents.has(intent) && life === String(seen.life) && kind !== "honours",
+  );
+  if (effect === undefined) return { kind: "release" };
+  const body = JSON.parse(bodyOf(id, effect.intent, { adopted: effect.number })) as unknown;
+  return { kind: "adopt", answer: { status: 201, body } };
+}
+
+export async function operate(
+  world: World,
+  machine: Machine,
+  store: Store,
+  provider: Provider,
+  { thinksMs, wish }: { readonly thinksMs: number; readonly wish: "hold" | "settle" },
+): Promise<void> {
+  const { records } = await store.list({ state: "unknown", limit: 100 });
+  if (records.length === 0) return;
+  const record = machine.random.pick(records);
+  const decision = wish === "hold" ? ({ kind: "hold" } as const) : rightDecision(world, provider, record);
+  if (decision === undefined) return;
+  world.note(`${machine.name} decides to ${decision.kind} ${idOf(record.identity)}`);
+  await new Promise<void>((resolve) => machine.after(thinksMs, resolve));
+  const { identity, fence } = record;
+  const result = await settle(store, { record: identity, decision, actor: person, reason: "looked into it", fence });
+  world.note(`${machine.name} settled ${idOf(identity)}: ${result}`);
+}

@@ -1,0 +1,254 @@
+/** One server process: the real engine on a linked store, its routes, perhaps a reconciler; and how a request goes through it. */
+import { createIchido, type Ichido } from "../packages/ichido/src/core/create-ichido.ts";
+import { isIchidoError } from "../packages/ichido/src/core/errors.ts";
+import type { IchidoEvent } from "../packages/ichido/src/core/events.ts";
+import type { NeutralRequest, NeutralResponse } from "../packages/ichido/src/core/message.ts";
+import type { OnUnknown, ResolvedRoute, RouteOptions, VerifyAnswer } from "../packages/ichido/src/core/options.ts";
+import { createReconciler, type Reconciler } from "../packages/ichido/src/core/reconciler.ts";
+import type { HeaderLine, Identity } from "../packages/ichido/src/core/record.ts";
+import { bodyOf, runHandler, type Asked } from "./handler.ts";
+import type { Machine } from "./machine.ts";
+import type { RoutePlan } from "./plan.ts";
+import type { Provider } from "./provider.ts";
+import { linkStore } from "./store-link.ts";
+import type { StoreServer } from "./store-server.ts";
+import type { World } from "./world.ts";
+
+export interface WebRequest extends Asked {
+  readonly number: number;
+  /** The key as the header has it. */
+  readonly header: string;
+  readonly content: string;
+}
+
+export interface WebResponse {
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+  readonly body: string;
+  /** The handler ran, or the layer answered by itself. */
+  readonly by: "handler" | "replay" | "layer" | "unprotected";
+}
+
+export interface Service {
+  readonly machine: Machine;
+  serve(request: WebRequest): Promise<WebResponse>;
+  close(): Promise<void>;
+}
+
+/** How much longer the engine waits for a call than the store says it takes. */
+const storeSlackMs = 50;
+
+/** What a framework makes of an error. */
+const failure = { status: 500, body: "failed" };
+
+/** Made by the handler through its context, and not an answer for the time being. */
+function isOwn({ status, headers }: NeutralResponse): boolean {
+  return status !== 202 && !headers.some(([name, value]) => name === "content-type" && value.includes("problem"));
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function createService(world: World, machine: Machine, far: StoreServer, provider: Provider): Service {
+  const { plan } = world;
+  const { store, transactions } = linkStore(world, machine, far);
+  /** Requests whose claim the store has answered. */
+  const heard = new Set<string>();
+  const plainClaim = store.claim.bind(store);
+  const listening = Object.assign(store, {
+    async claim(...args: Parameters<typeof plainClaim>) {
+      const sentMs = machine.monotonicMs();
+      const result = await plainClaim(...args);
+      const asks = args[0].labels?.["ask"];
+      // What comes later than that the engine has given up.
+      if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
+      return result;
+    },
+  });
+
+  async function truth(
+    identity: Identity,
+    attempt: number,
+    reference: (name: string) => string,
+  ): Promise<VerifyAnswer> {
+    const seen = world.seenOf(identity);
+    const fence = seen.record?.fence ?? -1;
+    const answer = await provider.ask(machine, (): VerifyAnswer => {
+      const found = provider.look(reference("main"));
+      const intent = world.effects.find((each) => each.reference === reference("main"))?.intent ?? "";
+      if (found.verdict === "found") {
+        const body = JSON.parse(bodyOf(seen.id, intent, { found: found.charge })) as unknown;
+        return { verdict: "found", response: { status: 201, body } };
+      }
+      return provider.isPending(reference("main")) ? { verdict: "not-visible-yet" } : { verdict: "absent" };
+    });
+    world.note(`${machine.name} asked about ${seen.id}, attempt ${attempt}: ${answer.verdict}`);
+    if (answer.verdict !== "not-visible-yet") seen.cleared.add(fence);
+    return answer;
+  }
+
+  function onUnknownOf(route: RoutePlan): OnUnknown {
+    if (route.onUnknown !== "verify") return route.onUnknown;
+    return { verify: ({ identity, attempt, reference }) => truth(identity, attempt, reference) };
+  }
+
+  const ichido: Ichido<WebRequest> = createIchido<WebRequest>({
+    store: listening,
+    transactions,
+    scope: ({ principal }) => ({ principal }),
+    onUnknown: "rerun",
+    environment: machine.environment,
+    storeTimeoutMs: plan.driver.timeoutMs + storeSlackMs,
+    verifyMs: Math.min(50_000, Math.max(10, Math.ceil(plan.callMsMax * 2))),
+    closeMs: Math.ceil(plan.leaseMs),
+    executionMs: Math.max(100, Math.ceil(plan.spanMs * 4)),
+    sweepMs: plan.isShort ? Math.max(50, Math.ceil(plan.leaseMs)) : "off",
+    labels: ({ number }) => ({ ask: String(number) }),
+    onEvent: noted,
+    ...(plan.replayCache ? { replayCache: {} } : {}),
+  });
+
+  function noted(event: IchidoEvent): void {
+    if (event.type === "warning" && event.code === "labels-failed") world.violate("crashed", event.message);
+  }
+
+  function optionsOf(route: RoutePlan): RouteOptions<WebRequest> {
+    return {
+      operation: route.operation,
+      profile: route.profile,
+      onUnknown: onUnknownOf(route),
+      leaseMs: route.leaseMs,
+      retentionMs: route.retentionMs,
+      statusUrl: (id) => `/operations/${id}`,
+      dangerouslyRunWithoutStore: route.runsWithoutStore,
+      ...(route.inFlight === "default" ? {} : { inFlight: route.inFlight }),
+    };
+  }
+  const routes = new Map<RoutePlan, ResolvedRoute<WebRequest>>(
+    plan.routes.map((route) => [route, ichido.route(optionsOf(route))]),
+  );
+
+  let reconciler: Reconciler | undefined;
+  const reconciled = plan.routes.filter(({ onUnknown }) => onUnknown === "verify");
+  if (plan.reconciler !== undefined && reconciled.length > 0) {
+    const { everyMs, olderThanMs, giveUpAfterMs } = plan.reconciler;
+    const retentionMs = Math.min(...reconciled.map((route) => route.retentionMs));
+    reconciler = createReconciler(listening, {
+      operations: Object.fromEntries(
+        reconciled.map(({ operation }) => [
+          operation,
+          { verify: ({ identity, attempt, reference }) => truth(identity, attempt, reference) },
+        ]),
+      ),
+      everyMs,
+      olderThanMs,
+      giveUpAfterMs: Math.min(giveUpAfterMs, Math.ceil(retentionMs / 2)),
+      verifyMs: Math.min(50_000, Math.max(10, Math.ceil(plan.callMsMax * 2))),
+      environment: machine.environment,
+      onEvent: noted,
+    });
+    reconciler.start();
+  }
+
+  function neutral(request: WebRequest): NeutralRequest<WebRequest> {
+    return {
+      method: "POST",
+      target: `/${request.route.operation}`,
+      headerLines: (name) =>
+        name === "idempotency-key" ? [request.header] : name === "content-type" ? ["application/json"] : [],
+      body: async () => ({ kind: "bytes", bytes: encoder.encode(request.content) }),
+      native: request,
+    };
+  }
+
+  const web = (response: NeutralResponse, by: WebResponse["by"], added: readonly HeaderLine[] = []): WebResponse => ({
+    status: response.status,
+    headers: [...response.headers, ...added],
+    body: decoder.decode(response.body),
+    by,
+  });
+
+  async function served(request: WebRequest): Promise<WebResponse> {
+    const route = routes.get(request.route);
+    if (route === undefined) throw new Error("no such route");
+    const seen = world.seenOf({ key: request.key as never, principal: request.principal, operation: route.operation });
+    const decision = await ichido.decide(neutral(request), route);
+    if (decision.kind === "replay") return web(decision.response, "replay");
+    if (decision.kind === "reject") return web(decision.response, "layer");
+    const parts = { world, machine, provider, asked: request, seen };
+    if (decision.kind === "pass") {
+      if (heard.has(String(request.number))) {
+        world.violate("ran-beside", `${seen.id}: unprotected after the store had answered`);
+      }
+      const made = await runHandler({ ...parts, transactions, context: undefined }).catch(() => "made" as const);
+      return { ...(made === "made" ? failure : made), headers: [], by: "unprotected" };
+    }
+    const { execution } = decision;
+    const handled = async (): Promise<WebResponse> => {
+      try {
+        const made = await runHandler({ ...parts, transactions, context: execution.context });
+        if (made === "made") throw new Error("the context has answered");
+        const response: NeutralResponse = {
+          status: made.status,
+          headers: [["content-type", "application/json"]],
+          body: encoder.encode(made.body),
+        };
+        const settled = await execution.settle({ kind: "answered", response });
+        return settled.kind === "replace"
+          ? web(settled.response, "layer")
+          : web(response, "handler", settled.addHeaders);
+      } catch (error) {
+        const settled = await execution.settle({ kind: "threw", error });
+        if (settled.kind === "replace") return web(settled.response, "layer");
+        return { ...failure, headers: [], by: "unprotected" };
+      }
+    };
+    const provided = execution.provided.then((response) => web(response, isOwn(response) ? "handler" : "layer"));
+    return Promise.race([handled(), provided]);
+  }
+
+  async function ran(request: WebRequest): Promise<WebResponse> {
+    const { route, key, principal, content } = request;
+    const seen = world.seenOf({ key: key as never, principal, operation: route.operation });
+    try {
+      const result = await ichido.run(
+        {
+          operation: route.operation,
+          scope: { principal },
+          key,
+          input: JSON.parse(content) as unknown,
+          onUnknown: onUnknownOf(route),
+          leaseMs: route.leaseMs,
+          retentionMs: route.retentionMs,
+          labels: { ask: String(request.number) },
+          ...(route.inFlight === "default" ? {} : { inFlight: route.inFlight }),
+        },
+        async (context) => {
+          const made = await runHandler({ world, machine, provider, transactions, asked: request, seen, context });
+          if (made === "made") return undefined;
+          if (made.status >= 400) throw new Error("no value");
+          return JSON.parse(made.body) as unknown;
+        },
+      );
+      const headers: HeaderLine[] = result.replayed ? [["idempotency-replayed", "true"]] : [];
+      const by = result.replayed ? "replay" : "handler";
+      return { status: 201, headers, body: JSON.stringify(result.value), by };
+    } catch (error) {
+      if (!isIchidoError(error)) return { ...failure, headers: [], by: "unprotected" };
+      const body = JSON.stringify({ code: error.code, retryable: error.retryable });
+      return { status: error.status, headers: [["content-type", "application/problem+json"]], body, by: "layer" };
+    }
+  }
+
+  return {
+    machine,
+    serve: (given) => {
+      // A copy of a request is a request of its own.
+      const request = { ...given, number: world.nextRequest() };
+      return request.route.via === "run" ? ran(request) : served(request);
+    },
+    close: async () => {
+      await Promise.all([reconciler?.stop(), ichido.close()]);
+    },
+  };
+}
