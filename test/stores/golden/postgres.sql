@@ -465,7 +465,7 @@ begin
       set state = 'processing', lease_until = null, hold_reason = of_reason, updated_at = moment
       where s.key = of_key and s.scope_hash = of_scope;
   else
-    if decision = 'release' then
+    if decision = 'release' and not unless_held then
       delete from ichido_steps s
         where s.key = of_key and s.scope_hash = of_scope and s.life = r.life and s.finished_at is null;
       if not exists (

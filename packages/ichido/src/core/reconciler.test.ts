@@ -68,6 +68,25 @@ describe("the reconciler", () => {
     expect(await reconciler.tick()).toEqual(none);
   });
 
+  it("hands back with its steps: what became of a call is asked by the step's own verify, not taken from absent", async () => {
+    const world = bed({ onUnknown: { verify: () => ({ verdict: "absent" }) } });
+    const charges: string[] = [];
+    const verify = (): { verdict: "found"; value: string } => ({ verdict: "found", value: "ch_1" });
+    const charge = (): never => {
+      charges.push("bank.charge");
+      throw new Error("the answer was lost");
+    };
+    const first = executionOf(await world.ask());
+    await first.context.step("bank.charge", { verify }, charge).catch(() => undefined);
+    await first.settle({ kind: "threw", error: new Error("boom") });
+    await world.clock.advance(2_000);
+    const reconciler = reconcilerOf(world, () => ({ verdict: "absent" }));
+    expect(await reconciler.tick()).toEqual({ ...none, released: 1 });
+    const second = executionOf(await world.ask());
+    expect(await second.context.step("bank.charge", { verify }, charge)).toBe("ch_1");
+    expect(charges).toHaveLength(1);
+  });
+
   it("hands back what verify found absent, and calls rerun", async () => {
     const world = bed();
     await open(world);

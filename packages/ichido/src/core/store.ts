@@ -41,7 +41,8 @@
  *                        needed. Replays and completions go on.
  *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start and
  *                        the time of its last one (a start that is sent again is a start); a finished one keeps its result,
- *                        byte for byte. `settle` with `release` removes those that were never finished: they did not happen.
+ *                        byte for byte. A person's `settle` with `release` removes those that were never finished: they
+ *                        did not happen. One in the name of a policy (`unlessHeld`) leaves them to the next attempt.
  *  S16 Settlement.       `settle` takes effect only on the fence that was looked at, never under a living owner and never
  *                        on an answer, and leaves an audit row with the fence looked at in the same atomic step. What is
  *                        settled in the name of a policy (`unlessHeld`) never takes effect on a record on hold.
@@ -232,7 +233,10 @@ export interface SettleRequest {
     | { readonly kind: "hold" };
   readonly actor: string;
   readonly reason: string;
-  /** In the name of a policy: `stale` on a record on hold. The fence alone does not tell, because a hold leaves it alone. */
+  /**
+   * In the name of a policy: `stale` on a record on hold, which the fence alone does not tell, because a hold leaves it alone;
+   * and steps without a result stay.
+   */
   readonly unlessHeld?: true;
 }
 

@@ -36,6 +36,14 @@ export function decided<R extends HeldRecord>(
   return decision.kind === "adopt" ? answered(fenced, decision.response, nowUs) : failed(fenced, nowUs);
 }
 
+/**
+ * After a person's release, steps without a result did not happen. A policy speaks of the operation as a whole: what became
+ * of a step is asked by the step's own `onUnknown`.
+ */
+export function dropsUnfinished({ decision, unlessHeld }: Pick<Terms, "decision" | "unlessHeld">): boolean {
+  return decision.kind === "release" && unlessHeld !== true;
+}
+
 export interface Settled<R> {
   readonly record: R | undefined;
   readonly result: SettleResult;
@@ -50,9 +58,7 @@ export function settle<R extends WholeRecord>(
   if (record === undefined || refusal !== undefined) return { record, result: refusal ?? "absent" };
   const { actor, reason, fence, decision } = request;
   const entry = { atMs: toMs(moment.nowUs), actor, action: decision.kind, reason, fence };
-  // After a release, steps without a result did not happen.
-  const steps =
-    decision.kind === "release" ? record.steps.filter((step) => step.finishedUs !== undefined) : record.steps;
+  const steps = dropsUnfinished(request) ? record.steps.filter((step) => step.finishedUs !== undefined) : record.steps;
   const next = decided(record, request, moment);
   return { record: { ...next, steps, stepsStarted: steps.length, audit: [...record.audit, entry] }, result: "ok" };
 }

@@ -19,7 +19,7 @@ export function createStepVerbs({ run }: StepsParts): Pick<Store, "startStep" | 
   return {
     async startStep(request) {
       const values = valuesOf(request, request.name, request.leaseMs);
-      values.push(String(request.mayBeLost === true));
+      values.push(request.mayBeLost === true);
       return verdictOf(await run("startStep", values));
     },
     async finishStep(request) {

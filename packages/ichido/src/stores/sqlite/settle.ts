@@ -1,6 +1,6 @@
 /** A person's decision on a record in doubt, with its audit row. */
 import type { SettleRequest, SettleResult } from "../../core/store.ts";
-import { decided, settleRefusal } from "../../core/record-machine/settle.ts";
+import { decided, dropsUnfinished, settleRefusal } from "../../core/record-machine/settle.ts";
 import { heldOf, identityValues, orNull, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
@@ -25,7 +25,7 @@ function settleLocked(session: Session, request: SettleRequest): SettleResult {
   if (decision.kind === "adopt") {
     connection.run(statements.settleAdopt, ...responseValues(decision.response), owner, fence, updatedUs, ...where);
   } else if (decision.kind === "release") {
-    connection.run(statements.forgetUnfinishedSteps, ...where);
+    if (dropsUnfinished(request)) connection.run(statements.forgetUnfinishedSteps, ...where);
     connection.run(statements.settleRelease, owner, fence, updatedUs, ...where);
   } else {
     connection.run(statements.settleHold, orNull(holdReason), updatedUs, ...where);

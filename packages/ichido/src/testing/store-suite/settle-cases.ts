@@ -154,6 +154,31 @@ export const settleCases: readonly StoreCase[] = [
     },
   },
   {
+    id: "S15-policy-keeps-steps",
+    title: "S15 what a policy releases keeps its started steps: the next attempt meets them",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const { claim } = await rig.grant(identity, "a");
+      const start = { ...claim, leaseMs: 30_000 };
+      const result = new Uint8Array([7]);
+      for (const name of ["reserve", "charge"]) assert.equal(await rig.store.startStep({ ...start, name }), "ok");
+      assert.equal(await rig.store.finishStep({ ...start, name: "reserve", result }), "ok");
+      assert.equal(await rig.store.suspend(claim), "ok");
+      const policy = { ...by(identity, claim.fence, decisions.release), unlessHeld: true as const };
+      assert.equal(await rig.second.settle(policy), "ok");
+      assert.equal(await rig.store.finishStep({ ...start, name: "charge", result }), "stale");
+      const next = await rig.grant(identity, "b");
+      assert.deepEqual([next.granted.origin, next.granted.stepsStarted], ["failed", 2]);
+      assert.deepEqual(
+        (await rig.store.steps(identity)).map(({ name, state, attempt }) => [name, state, attempt]),
+        [
+          ["reserve", "finished", 1],
+          ["charge", "started", 1],
+        ],
+      );
+    },
+  },
+  {
     id: "S16-after-hold",
     title: "S16 a record on hold can be adopted or released later",
     async run(rig) {

@@ -56,7 +56,8 @@ $step_2$;
 -- A decision on a record in doubt, with its audit row. A function, because each of its statements sees what was committed
 -- while it waited for the record's row: a step that the former owner finished just then stays, one that it started goes.
 -- Adopt and release bring a new owner and a greater fence: whoever held the record can no longer complete it, nor mistake the
--- adopted answer for its own. Hold leaves both. After a release, steps without a result did not happen.
+-- adopted answer for its own. Hold leaves both. After a person's release, steps without a result did not
+-- happen; a policy speaks of the operation as a whole, and leaves them to their own `onUnknown`.
 -- Returns the verdict. Guarantees S15, S16.
 create function {prefix}settle(
   of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text,
@@ -85,7 +86,7 @@ begin
       set state = 'processing', lease_until = null, hold_reason = of_reason, updated_at = moment
       where s.key = of_key and s.scope_hash = of_scope;
   else
-    if decision = 'release' then
+    if decision = 'release' and not unless_held then
       delete from {prefix}steps s
         where s.key = of_key and s.scope_hash = of_scope and s.life = r.life and s.finished_at is null;
       if not exists (

@@ -2,10 +2,10 @@
 -- KEYS[1]  the record
 -- ARGV     1 fence that was looked at, 2 decision, 3 answer head, 4 body, 5 reason, 6 audit row as JSON,
 --          7 nobody's owner token, 8 ms that a key outlives its record, 9 channel of waiters, 10 audit rows at most,
---          11 '1' when a hold stands in the way
+--          11 '1' in the name of a policy: a hold stands in the way, and steps stay
 -- Result   'ok', 'stale', 'absent', 'live' or 'completed'
 -- Promise  S16: decision and audit row are one write. Past the bound the oldest audit row goes.
---          S15: after a release, steps without a result did not happen; those with one move up.
+--          S15: after a person's release, steps without a result did not happen; those with one move up.
 local row = redis.call('HMGET', KEYS[1], 's', 't', 'l', 'e', 'x', 'y', 'w', 'h')
 local state = row[1]
 if not state then return 'absent' end
@@ -55,7 +55,7 @@ end
 local left_steps = row[5]
 if ARGV[2] == 'release' then
   redis.call('HDEL', KEYS[1], 'h', 'r', 'b', 'z')
-  left_steps = finished_steps_alone(tonumber(row[5]))
+  if ARGV[11] ~= '1' then left_steps = finished_steps_alone(tonumber(row[5])) end
 else
   redis.call('HDEL', KEYS[1], 'h')
 end
