@@ -258,6 +258,29 @@ describe("other content and duplicates in flight", () => {
     expect((await ask({ key: "key-2", route })).kind).toBe("pass");
   });
 
+  it("a grant that came too late is given back although the store fails at that: nothing ran, and nobody need decide", async () => {
+    const told = Promise.withResolvers<void>();
+    let failures = 3;
+    const { ask, clock } = bed({ onUnknown: "hold" }, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      return {
+        ...base,
+        async claim(request) {
+          const result = await base.claim(request);
+          if (result.outcome === "granted") await told.promise;
+          return result;
+        },
+        release: (claim) => ((failures -= 1) < 0 ? base.release(claim) : Promise.reject(new Error("away"))),
+      };
+    });
+    const late = ask();
+    await clock.advance(8_000);
+    expect(problemIn(await late)).toMatchObject({ code: "store-unavailable" });
+    told.resolve();
+    await clock.advance(60_000);
+    expect(executionOf(await ask()).context.attempt).toBe(2);
+  });
+
   it("A30 the second question of a 202 profile opens no door either", async () => {
     const route = { dangerouslyRunWithoutStore: true };
     const options = { profile: "polling", statusUrl: (id: string) => `/operations/${id}` } as const;

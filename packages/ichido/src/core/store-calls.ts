@@ -64,6 +64,9 @@ export interface StoreCallsParts {
 }
 
 const never = Number.POSITIVE_INFINITY;
+/** Within about a minute, doubling. */
+const giveBackTriesMax = 9;
+const giveBackPauseMs = 100;
 
 export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   const { store, environment, emit, faults } = parts;
@@ -94,12 +97,17 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     return transaction?.writesAlone === true ? never : parts.timeoutMs;
   }
 
-  function giveBackLate({ identity, owner }: ClaimRequest, result: ClaimResult): void {
+  /** Nothing ran: that must not end as a doubt. The fence makes it safe however late the store takes it. */
+  function giveBackLate(request: ClaimRequest, result: ClaimResult, tries = 1): void {
     if (result.outcome !== "granted") return;
+    const { identity, owner } = request;
     const claim = { identity, owner, fence: result.fence };
     const inDoubt = isInDoubt(result);
     const giveBack = inDoubt ? () => store.suspend(claim) : () => store.release(claim);
-    call(inDoubt ? "suspend" : "release", giveBack).catch(() => undefined);
+    call(inDoubt ? "suspend" : "release", giveBack).catch(() => {
+      if (tries >= giveBackTriesMax) return;
+      environment.after(giveBackPauseMs * 2 ** tries, () => giveBackLate(request, result, tries + 1));
+    });
   }
 
   function around<T>(before: FaultName, after: FaultName, run: () => Promise<T>): Promise<T> {
