@@ -7,15 +7,11 @@
  * (docs/decisions/0013-tricks-that-earn-their-place.md).
  */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { loadavg } from "node:os";
 import { createIchido } from "ichido";
-import type { Store, TransactionHandle } from "ichido";
+import type { Store } from "ichido";
 import { postgresStore } from "ichido/postgres";
-import { sqliteStore } from "ichido/sqlite";
-import { nodeSqliteTransactions, pgTransactions } from "ichido/transactions";
+import { pgTransactions } from "ichido/transactions";
 import type { TransactionRunner } from "ichido/transactions";
 import pg from "pg";
 import { quantile, rate } from "./measure.ts";
@@ -80,62 +76,6 @@ function ordering(
   };
 }
 
-type ClaimRequest = Parameters<Store["claim"]>[0];
-type Granted = Extract<Awaited<ReturnType<Store["claim"]>>, { outcome: "granted" }>;
-
-function granted(fence: number, request: ClaimRequest): Granted {
-  const createdAtMs = Math.floor(fence / 1_000);
-  return {
-    outcome: "granted",
-    fence,
-    attempt: 1,
-    origin: "new",
-    stepsStarted: 0,
-    canonical: request.fingerprint.canonical,
-    createdAtMs,
-    expiresAtMs: createdAtMs + request.retentionMs,
-  };
-}
-
-/** The claim inserts the record, and the completion updates it. */
-function insertFirst(store: Store): Store {
-  return {
-    ...store,
-    claim: async (request, transaction) =>
-      transaction === undefined ? store.claim(request) : granted(await insertInSqlite(request, transaction), request),
-  };
-}
-
-async function insertInSqlite(request: ClaimRequest, handle: TransactionHandle): Promise<number> {
-  const { identity, fingerprint, owner, leaseMs, retentionMs } = request;
-  const nowUs = Date.now() * 1_000;
-  const { rows } = await handle.execute(
-    "INSERT INTO ichido_records (key, scope_hash, tenant, principal, operation, fingerprint_version, fingerprint_raw, " +
-      "fingerprint_canonical, fingerprint_former, state, owner, fence, attempts, lease_us, labels, created_us, " +
-      "updated_us, expires_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, 'processing', ?, " +
-      "max(?, (SELECT floor + 1 FROM ichido_fence WHERE id = 1)), 1, ?, NULL, ?, ?, ?) " +
-      "ON CONFLICT (key, scope_hash) DO NOTHING RETURNING fence",
-    [
-      identity.key,
-      identity.scopeHash,
-      identity.tenant ?? null,
-      identity.principal ?? null,
-      identity.operation,
-      fingerprint.version,
-      fingerprint.raw,
-      fingerprint.canonical,
-      owner,
-      nowUs,
-      nowUs + leaseMs * 1_000,
-      nowUs,
-      nowUs,
-      nowUs + retentionMs * 1_000,
-    ],
-    { frequent: true },
-  );
-  return Number(rows[0]?.["fence"]);
-}
-
 /** A client that takes no batches: every statement by `client.query`, with its values as parameters. */
 class PlainClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
@@ -178,27 +118,8 @@ async function onPostgres(): Promise<void> {
   await admin.end();
 }
 
-async function onSqlite(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "ichido-bench-"));
-  const database = new DatabaseSync(join(folder, "shop.db"));
-  const store = sqliteStore(database);
-  await store.migrate();
-  database.exec("CREATE TABLE orders (id text PRIMARY KEY, amount integer)");
-  const order = database.prepare("INSERT INTO orders (id, amount) VALUES (?, ?)");
-  const insert = (): unknown => order.run(randomUUID(), 1_999);
-  const runner = nodeSqliteTransactions(database);
-  const once = ordering(store, runner, "transaction", insert);
-  const twice = ordering(insertFirst(store), runner, "transaction", insert);
-  for (const callers of [1, crowd]) await compare("single write, SQLite", callers, once.order, twice.order);
-  await Promise.all([once.close(), twice.close()]);
-  await store.close();
-  database.close();
-  rmSync(folder, { recursive: true, force: true });
-}
-
 console.log(`${pairs} pairs of turns of ${turnMs} ms; with the trick / without it`);
 await onPostgres();
-await onSqlite();
 console.log(
   `load average ${loadavg()
     .map((load) => load.toFixed(1))

@@ -14,14 +14,12 @@ const handles = {
   "better-sqlite3": (database: OpenDatabase) => fromBetterSqlite3(database as never),
 } as const satisfies Record<keyof typeof drivers, (database: OpenDatabase) => TransactionHandle>;
 
-/** As transaction mode does it: what was granted unwritten is written whole. */
+/** As transaction mode does it. */
 async function begun(store: SqliteStore, handle: TransactionHandle, asked: ClaimRequest): Promise<CompleteRequest> {
   const granted = await store.claim(asked, handle);
   if (granted.outcome !== "granted") throw new Error(granted.outcome);
-  expect(granted.unwritten).toBe(true);
-  const claimed = { request: asked, createdAtMs: granted.createdAtMs };
   const { identity, owner } = asked;
-  return { identity, owner, fence: granted.fence, response: sampleResponse(), claimed };
+  return { identity, owner, fence: granted.fence, response: sampleResponse() };
 }
 
 describe.each(Object.keys(drivers) as (keyof typeof drivers)[])("sqlite on %s, in the caller's transaction", (name) => {
@@ -45,7 +43,7 @@ describe.each(Object.keys(drivers) as (keyof typeof drivers)[])("sqlite on %s, i
     file.remove();
   });
 
-  it("what is written whole is what a claim and a completion would have left", async () => {
+  it("what a transaction leaves is what a claim and a completion by themselves leave", async () => {
     const labels = { order: "o 1", shop: "北" };
     const twoSteps = await grant(store, request("twice", "a", { labels }));
     await store.complete({ ...twoSteps, response: sampleResponse() });

@@ -113,8 +113,6 @@ export type ClaimResult =
       readonly canonical: Uint8Array;
       readonly createdAtMs: number;
       readonly expiresAtMs: number;
-      /** On a transaction: nothing is written yet. `complete` writes the record whole, from the request in `claimed`. */
-      readonly unwritten?: true | undefined;
     }
   | {
       readonly outcome: "completed";
@@ -157,8 +155,6 @@ export interface CompleteRequest extends Claim {
    * instead of committing.
    */
   readonly endsTransaction?: boolean;
-  /** What was granted as `unwritten` on this transaction: `stale` where somebody else has written a record meanwhile. */
-  readonly claimed?: { readonly request: ClaimRequest; readonly createdAtMs: number } | undefined;
 }
 
 export interface SuspendRequest extends Claim {
@@ -343,9 +339,8 @@ export interface Store {
   readonly callTimeoutMs: number;
 
   /**
-   * On a transaction handle the record stays uncommitted with the caller's writes, or unwritten until it is completed on the
-   * same transaction: a duplicate on another transaction waits for its end, at most `waitMs`. Only where
-   * `capabilities.transactionMode` says so.
+   * On a transaction handle the record stays uncommitted with the caller's writes: a duplicate on another transaction waits
+   * for its end, at most `waitMs`. Only where `capabilities.transactionMode` says so.
    */
   claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   /** All live claims of a process in one call; answers in the order asked. */

@@ -37,14 +37,8 @@ function lost(): FenceLost {
   return new FenceLost("another attempt owns this key");
 }
 
-function completionOf(
-  { identity, owner, fence }: Claim,
-  response: StoredResponse,
-  grant: Grant,
-  request: ClaimRequest,
-): CompleteRequest {
-  const claimed = grant.unwritten === true ? { request, createdAtMs: grant.createdAtMs } : undefined;
-  return { identity, owner, fence, response, endsTransaction: true, claimed };
+function completionOf({ identity, owner, fence }: Claim, response: StoredResponse): CompleteRequest {
+  return { identity, owner, fence, response, endsTransaction: true };
 }
 
 export interface TransactionMode<Native> {
@@ -90,7 +84,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         const grant = await calls.claim(request, handle);
         if (grant.outcome !== "granted") throw lost();
         const claim = { identity: ask.identity, owner, fence: grant.fence };
-        await store(completionOf(claim, answer, grant, request), handle);
+        await store(completionOf(claim, answer), handle);
       }, runOptions);
       return "committed";
     } catch (error) {
@@ -145,7 +139,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
         answer = conclusion.response;
         if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
-        await store(completionOf(opened.claim, answer, grant, request), handle);
+        await store(completionOf(opened.claim, answer), handle);
         if (faults !== undefined) await faults("before-commit");
       }, runOptions);
       if (faults !== undefined) await faults("after-commit");

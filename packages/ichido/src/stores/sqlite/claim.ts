@@ -47,7 +47,7 @@ const lockedRetryMs = 1_000;
 
 /**
  * On the caller's transaction, under the write lock; a transaction that cannot have the lock is told that somebody else is
- * at work. Nobody sees the record before the commit, so a new one is written once, with its answer.
+ * at work. Nobody sees the record before the commit.
  */
 export async function claimWithin(
   session: Session,
@@ -57,10 +57,6 @@ export async function claimWithin(
   refuseOtherDialect(transaction);
   try {
     if (transaction.writesAlone !== true) await transaction.execute(statements.holdFile, [], often);
-    const { rows } = await transaction.execute(statements.claimFree, identityValues(request.identity), often);
-    const [free] = rows;
-    if (free === undefined) throw new TypeError("SQLite did not tell whether there is a record");
-    if (Number(free["taken"]) === 0) return grantedFree(session, request, free);
     const claiming = claimLocked(session, request);
     let next = claiming.next();
     while (next.done !== true) {
@@ -208,12 +204,4 @@ function* take(
     ...identityValues(request.identity),
   );
   return grantOf(next, next.fingerprint.canonical, verdict);
-}
-
-function grantedFree(session: Session, request: ClaimRequest, row: Row): ClaimResult {
-  // The caller's connection may be set to answer with bigints.
-  const nowUs = session.testUs?.() ?? Number(row["now_ms"]) * 1000;
-  const moment: Moment = { nowUs, trusted: false, fenceFloor: Number(row["floor"]) };
-  const birth = born(request, request.fingerprint, 0, moment);
-  return { ...grantOf(birth, request.fingerprint.canonical, "new"), unwritten: true };
 }

@@ -12,9 +12,8 @@ import type {
 import type { TransactionHandle } from "../../core/transaction.ts";
 import { mayLeaveLease, stateAfter } from "../../core/record-machine/owned.ts";
 import { usOf } from "../../core/record-machine/record.ts";
-import { encodeLabels } from "../shared/labels.ts";
 import type { SqliteValue } from "./database.ts";
-import { birthValues, identityValues, integer, orNull, responseValues } from "./row.ts";
+import { identityValues, integer, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
@@ -67,35 +66,10 @@ export async function completeWithin(
   transaction: TransactionHandle,
 ): Promise<Fenced> {
   refuseOtherDialect(transaction);
-  if (request.claimed !== undefined) return completeWhole(session, request, request.claimed, transaction);
   const values = completeValues(request, session.nowUs());
   if ((await transaction.execute(statements.complete, values, often)).affected === 1) return "ok";
   const { rows } = await transaction.execute(statements.held, owned(request));
   return rows[0]?.["state"] === stateAfter.complete ? "ok" : "stale";
-}
-
-async function completeWhole(
-  session: Session,
-  { fence, response }: CompleteRequest,
-  claimed: NonNullable<CompleteRequest["claimed"]>,
-  transaction: TransactionHandle,
-): Promise<Fenced> {
-  const { identity, retentionMs, labels } = claimed.request;
-  const createdUs = claimed.createdAtMs * 1000;
-  const values = [
-    ...birthValues(claimed.request),
-    fence,
-    encodeLabels(labels),
-    createdUs,
-    orNull(session.testUs?.()),
-    createdUs + usOf(retentionMs),
-    ...responseValues(response),
-  ];
-  if ((await transaction.execute(statements.completeWhole, values, often)).affected !== 1) return "stale";
-  for (const [name, value] of Object.entries(labels ?? {})) {
-    await transaction.execute(statements.addLabel, [name, value, ...identityValues(identity)], often);
-  }
-  return "ok";
 }
 
 export const often = { frequent: true };
