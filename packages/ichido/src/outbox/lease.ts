@@ -81,7 +81,7 @@ export class Lease {
   async tend({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
     const { transactions, run, topics } = this.#internals;
     const { name, leaseMs, crashesMax, backoffMs, onEvent } = this.#options;
-    const id = this.#session ?? uuidV7(Date.now());
+    const id = this.#session ?? uuidV7(this.#options.environment.wallMs());
     const request = {
       id,
       name,

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { linesMatching, trackedFiles } from "./tracked.ts";
+
+/** What a simulation could not give: real clocks, timers and chance. */
+const outside = new RegExp(
+  [
+    "\\bDate\\.now\\b",
+    "\\bnew Date\\(\\)",
+    "\\bperformance\\.now\\b",
+    "\\bset(Timeout|Interval|Immediate)\\b",
+    "\\bAbortSignal\\.timeout\\b",
+    "\\bhrtime\\b",
+    "\\bMath\\.random\\b",
+    "\\bgetRandomValues\\(",
+    "import \\{[^}]*\\brandom(Bytes|UUID|Int)\\b",
+  ].join("|"),
+);
+
+const simulated = ["core", "outbox", "inbox", "client"];
+
+/** Who may use them all the same, and why. Whoever stops needing to is taken off. */
+const exceptions: Readonly<Record<string, string>> = {
+  "core/environment.ts": "it is what the others are given",
+  "core/uuid.ts": "browsers too: random bytes from the platform, no decision hangs on them",
+  "client/clock.ts": "it is what the client is given",
+  "client/delivery.ts":
+    "the time-out of one request: a caller's clock may let pauses pass at once, which must not end a request",
+  "client/key-source.ts": "defaults of a key that the caller did not choose",
+  "client/lock-file.ts": "files of other processes: their times are the file system's",
+  "client/node.ts": "the name of a file beside the one that is replaced",
+  "outbox/event-id.ts": "ids of events, made by the thousand",
+  "outbox/outbox.ts": "when an event is due, before the database has seen it",
+  "outbox/sweep.ts": "the time budget of one sweep",
+  "outbox/wake.ts": "connects again to a real server",
+  "outbox/wake-channel.ts": "connects again to a real server",
+  "inbox/consumer.ts": "pauses and signs of life for a broker; takes no environment yet",
+  "inbox/housekeeping.ts": "the time budget of one sweep",
+  "inbox/inbox.ts": "the age of an event by its own time; takes no environment yet",
+  "inbox/run-once.ts": "the time-out of a handler; takes no environment yet",
+  "inbox/starts.ts": "gathers notes for a moment; takes no environment yet",
+  "inbox/webhook-receiver.ts": "the age of a signature by the calendar",
+};
+
+const prefix = "packages/ichido/src/";
+
+test("what is simulated takes clocks, timers and chance from its environment alone", () => {
+  const inSource = trackedFiles()
+    .filter((path) => path.startsWith(prefix) && path.endsWith(".ts") && !path.endsWith(".test.ts"))
+    .filter((path) => simulated.includes(path.slice(prefix.length).split("/")[0] ?? ""));
+  const isExcepted = (path: string): boolean => path.slice(prefix.length) in exceptions;
+  expect(
+    linesMatching(
+      inSource.filter((path) => !isExcepted(path)),
+      outside,
+    ),
+  ).toEqual([]);
+  const needless = inSource.filter((path) => isExcepted(path) && linesMatching([path], outside).length === 0);
+  expect(needless).toEqual([]);
+  const gone = Object.keys(exceptions).filter((path) => !inSource.includes(prefix + path));
+  expect(gone).toEqual([]);
+});
