@@ -17,7 +17,14 @@ export interface Mutant {
   readonly edits: readonly Edit[];
 }
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+export function one(name: string, file: string, find: string, replace: string): Mutant {
+  return { name, edits: [{ file, find, replace }] };
+}
+
+/** Where a file of an edit stands below a root. */
+export const placeOf = (file: string): string => join("packages/ichido/src", file);
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 export class Copy {
   readonly path: string;
@@ -40,7 +47,7 @@ export class Copy {
   edit(edits: readonly Edit[]): () => void {
     const before = new Map<string, string>();
     for (const { file, find, replace } of edits) {
-      const path = join(this.path, "packages/ichido/src", file);
+      const path = join(this.path, placeOf(file));
       const text = readFileSync(path, "utf8");
       if (!before.has(path)) before.set(path, text);
       const parts = text.split(find);

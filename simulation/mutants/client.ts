@@ -1,0 +1,46 @@
+/** The client, undone rule by rule. */
+import { one, type Mutant } from "./mutant.ts";
+
+export const client: readonly Mutant[] = [
+  one(
+    "what is done is forgotten",
+    "client/attempt.ts",
+    'const isKept = outcome === "done" && rememberMs > 0;',
+    "const isKept = false as boolean;",
+  ),
+  one(
+    "a key for every try",
+    "client/client.ts",
+    "headers.set(...parts.headerOf(sending.attempt.key));",
+    "headers.set(...parts.headerOf(`${sending.attempt.key.slice(0, 24)}${Math.floor(Math.random() * 1e12)}`.slice(0, 36)));",
+  ),
+  one(
+    "an unknown outcome ends the attempt",
+    "client/delivery.ts",
+    'if (meaning === "open") return unknown("server");',
+    'if (meaning === "open") {\n        await attempts.settle(attempt);\n        return unknown("server");\n      }',
+  ),
+  one(
+    "a server error is an answer",
+    "client/retry-policy.ts",
+    'if (status < 400) return "done";',
+    'if (status < 400 || status >= 500) return "done";',
+  ),
+  {
+    name: "a stranger's refusal drops the key",
+    edits: [
+      {
+        file: "client/delivery.ts",
+        find: "        !isFinal(meaning) ||\n",
+        replace: "        !isFinal(meaning) ||\n        (answer.status >= 400 && answer.status < 500) ||\n",
+      },
+      { file: "client/delivery.ts", find: "isReplay(answer.headers) ? undefined : sends", replace: "undefined" },
+    ],
+  },
+  one(
+    "a login page is an answer",
+    "client/delivery.ts",
+    "        !isFinal(meaning) ||\n",
+    "        !isFinal(meaning) ||\n        answer.status < 300 ||\n",
+  ),
+];

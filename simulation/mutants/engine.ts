@@ -1,0 +1,296 @@
+/** The policy of a request, undone rule by rule. */
+import { one, type Mutant } from "./mutant.ts";
+
+export const engine: readonly Mutant[] = [
+  one(
+    "release for suspend, when nothing is known",
+    "core/execution.ts",
+    'await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));\n    return sendAsIs;',
+    'await writeDown("release", () => calls.release(claim));\n    void hold;\n    return sendAsIs;',
+  ),
+  one(
+    "a handler starts on a lease that is over",
+    "core/engine.ts",
+    "if (!execution.isTrusted()) {",
+    "if (false as boolean) {",
+  ),
+  one("a lease is trusted for too long", "core/heartbeat.ts", "const trustedShare = 0.8;", "const trustedShare = 1.6;"),
+  one(
+    "a renewal counts from its answer",
+    "core/heartbeat.ts",
+    'if (answers[index] === "ok") claim.confirmedMs = sentMs;',
+    'if (answers[index] === "ok") claim.confirmedMs = environment.monotonicMs();',
+  ),
+  one(
+    "a claim counts from its answer",
+    "core/execution.ts",
+    "    confirmedMs: parts.claimedMs,",
+    "    confirmedMs: parts.startedMs,",
+  ),
+  one(
+    "a stale completion is sent as if stored",
+    "core/execution.ts",
+    'if (result === "stale") return route.enforce ? { kind: "replace", response: await parts.truth() } : sendAsIs;',
+    "",
+  ),
+  one(
+    "an answer that was not stored does not say so",
+    "core/execution.ts",
+    'return result === "failed" && route.enforce ? notStored : sendAsIs;',
+    "return sendAsIs;",
+  ),
+  one(
+    "hold takes over lapsed records",
+    "core/engine.ts",
+    'takeover: route.onUnknown === "hold" ? "none" : "lapsed"',
+    'takeover: "lapsed"',
+  ),
+  one(
+    "not visible yet counts as absent",
+    "core/recovery.ts",
+    'if (answer.verdict === "absent") return { kind: "run" };',
+    'if (answer.verdict !== "found") return { kind: "run" };',
+  ),
+  one(
+    "a verify that fails counts as absent",
+    "core/recovery.ts",
+    'answer = { verdict: "not-visible-yet" };',
+    'answer = { verdict: "absent" };',
+  ),
+  one(
+    "an adopted answer is believed although it was not stored",
+    "core/recovery.ts",
+    '(await execution.adopt(response)) === "ok" ? { kind: "found", response } : { kind: "lost" }',
+    '(await execution.adopt(response), { kind: "found", response })',
+  ),
+  one(
+    "references differ by attempt",
+    "core/execution.ts",
+    "referenceOf(identity, grant.canonical, name);",
+    "referenceOf(identity, grant.canonical, `${name}${grant.attempt}`);",
+  ),
+  one(
+    "a finished step is made again",
+    "core/steps.ts",
+    'if (step?.state === "finished") return',
+    'if (step?.state === ("never" as string)) return',
+  ),
+  one(
+    "a held step is called again",
+    "core/steps.ts",
+    'if (policy === "hold") {',
+    'if (policy === ("never" as string)) {',
+  ),
+  one(
+    "a step's failed verify counts as absent",
+    "core/steps.ts",
+    '({ verdict: "not-visible-yet" }) as const',
+    '({ verdict: "absent" }) as const',
+  ),
+  one(
+    "absent is believed at once",
+    "core/provider-profiles.ts",
+    "request.ageMs < profile.visibleAfterMs",
+    "request.ageMs < 0",
+  ),
+  one(
+    "a stale step goes on",
+    "core/steps.ts",
+    'if (answer === "stale") throw',
+    'if (answer === ("never" as string)) throw',
+  ),
+  one(
+    "steps of former attempts are not read",
+    "core/steps.ts",
+    "if (parts.stepsStarted === 0) return new Map();",
+    "if (parts.stepsStarted >= 0) return new Map();",
+  ),
+  one(
+    "the replay cache does not compare contents",
+    "core/replay-cache.ts",
+    "if (!same) return undefined;",
+    "void same;",
+  ),
+  one(
+    "a waiter takes a grant that is not its own",
+    "core/waiting.ts",
+    'answer === undefined || (answer.outcome === "granted" && !mine)',
+    "answer === undefined",
+  ),
+  one(
+    "a server error is kept",
+    "core/recorder.ts",
+    "return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);",
+    "void profile;\n  return !releasingStatuses.has(status);",
+  ),
+  one(
+    "a refusal of the handler is kept",
+    "core/recorder.ts",
+    "return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);",
+    "return status >= 500 ? profile.keepServerErrors : true;",
+  ),
+  one(
+    "every failure of the store runs the handler",
+    "core/decide.ts",
+    'const unclaimed = error instanceof StoreFailure && error.verb === "claim";',
+    "const unclaimed = true as boolean;",
+  ),
+  one(
+    "closing gives nothing back",
+    "core/engine.ts",
+    "await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));",
+    "void left;",
+  ),
+  one(
+    "a stale transaction commits",
+    "core/commit.ts",
+    'if (result === "stale") throw new FenceLost',
+    'if (result === ("never" as string)) throw new FenceLost',
+  ),
+  one(
+    "the answer is stored beside the transaction",
+    "core/commit.ts",
+    "parts.calls.complete(completion(response), handle)",
+    "(void handle, parts.calls.complete(completion(response)))",
+  ),
+  one(
+    "release for suspend, given back late",
+    "core/store-calls.ts",
+    "const inDoubt = isInDoubt(result);",
+    "const inDoubt = false as boolean;",
+  ),
+  one(
+    "a failed outcome is not tried again",
+    "core/execution.ts",
+    "    late = parts.lateWrites.add({",
+    '    if (operation !== "") return;\n    late = parts.lateWrites.add({',
+  ),
+  one(
+    "verify is not asked",
+    "core/engine.ts",
+    "if (isInDoubt(grant)) {",
+    "if (isInDoubt(grant) && grant.attempt < 0) {",
+  ),
+  one(
+    "verify is asked of vanished owners only once the claim was not sent again",
+    "core/engine.ts",
+    "if (isInDoubt(grant)) {",
+    "if (isInDoubt(grant) && grant.resent !== true) {",
+  ),
+  one(
+    "a step that is not visible yet is called again",
+    "core/steps.ts",
+    'if (verdict.verdict !== "absent") throw',
+    'if (verdict.verdict === ("never" as string)) throw',
+  ),
+  one("a step calls out on a lease that is over", "core/steps.ts", "stopUnlessTrusted(notedMs);", "void notedMs;"),
+  one(
+    "a throw is released under hold and verify",
+    "core/execution.ts",
+    'if (route.onUnknown === "rerun" && steps?.unfinished !== true) return release();',
+    "if (steps?.unfinished !== true) return release();",
+  ),
+  one(
+    "an open step is released",
+    "core/execution.ts",
+    'if (route.onUnknown === "rerun" && steps?.unfinished !== true) return release();',
+    'if (route.onUnknown === "rerun") return release();',
+  ),
+  one(
+    "a lost lease that nobody took is told as final",
+    "core/engine.ts",
+    "return isFinal ? refusals.unknown",
+    "return isFinal || !isUndone ? refusals.unknown",
+  ),
+  one(
+    "closing does not wait for claims under way",
+    "core/engine.ts",
+    "while (executions.size > 0 || background.size > 0) {",
+    "while (executions.size > 0) {",
+  ),
+  one(
+    "a retention may be shorter than a doubt",
+    "core/engine.ts",
+    'doubtStays: route.onUnknown !== "rerun",',
+    "doubtStays: false,",
+  ),
+  one("a commit that cannot be told counts as undone", "core/lost-commit.ts", 'return "open";', 'return "not-landed";'),
+  one(
+    "a landed commit counts as undone",
+    "core/lost-commit.ts",
+    'if (landed !== "busy") return landed;',
+    'if (landed !== "busy") return landed === "committed" ? "not-landed" : landed;',
+  ),
+  one(
+    "release for suspend, given back",
+    "core/execution.ts",
+    "(isInDoubt(grant) ? calls.suspend(claim) : calls.release(claim))",
+    "calls.release(claim)",
+  ),
+  one(
+    "a known duplicate runs without the store",
+    "core/engine.ts",
+    "if (!(error instanceof StoreFailure)) throw error;\n        owner = newOwner();",
+    "throw error;",
+  ),
+  one(
+    "who waits asks on as the owner whose question may still be granted",
+    "core/engine.ts",
+    "        owner = newOwner();\n        return stillProcessing;",
+    "        return stillProcessing;",
+  ),
+  one(
+    "the question about a lost commit is a claim",
+    "core/store-calls.ts",
+    'landed: (request) => call("landed", () => store.landed(request)),',
+    `landed: async (request) => {
+      const record = await store.find(request.identity);
+      if (record === undefined) return "lost";
+      const terms = { leaseMs: 1_000, retentionMs: 60_000, takeover: "lapsed" } as const;
+      const asking: ClaimRequest = { ...request, fingerprint: record.fingerprint, ...terms };
+      const late = (result: ClaimResult): void => giveBackLate(asking, result);
+      const result = await call("claim", () => store.claim(asking), parts.timeoutMs, late);
+      if (result.outcome === "completed") return result.fence === request.fence ? "committed" : "lost";
+      return result.outcome === "granted" && result.fence === request.fence ? "not-landed" : "lost";
+    },`,
+  ),
+  one(
+    "an outcome is given up after one lease of outage",
+    "core/execution.ts",
+    "      write,\n      onEnd() {",
+    `      write: () =>
+        environment.monotonicMs() < live.confirmedMs + route.leaseMs ? write() : Promise.resolve("stale" as const),
+      onEnd() {`,
+  ),
+  one(
+    "a policy holds what its owner has released",
+    "core/engine.ts",
+    'return { ...result, kind: "unknown" };',
+    `if (ask.route.onUnknown === "hold" && result.holdReason === undefined) {
+          const reason = "the owner vanished";
+          const decision = { kind: "hold" } as const;
+          void store
+            .settle({ identity: ask.identity, fence: result.fence, decision, actor: "ichido", reason })
+            .catch(() => undefined);
+        }
+        return { ...result, kind: "unknown" };`,
+  ),
+  one(
+    "a handler goes on after it was handed over",
+    "core/execution.ts",
+    'abortBy(new Error("this attempt was handed over"));',
+    "",
+  ),
+  one(
+    "a lost lease may still be trusted by steps",
+    "core/execution.ts",
+    "return abortedBy === undefined && isTrusted(live, environment.monotonicMs());",
+    "return isTrusted({ ...live, lost: false }, environment.monotonicMs());",
+  ),
+  one(
+    "an outcome of this process does not go first",
+    "core/engine.ts",
+    "if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;",
+    "",
+  ),
+];
