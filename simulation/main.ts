@@ -1,11 +1,12 @@
 /**
  * `npm run simulate -- --seeds N [--from S]` plays N seeds; `--seed X` plays one, tells its history and shrinks it where it
- * goes wrong; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
+ * goes wrong; `--part events` those of outbox, relay and inbox; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
  */
 import { parseArgs } from "node:util";
-import { runHistory, runHistoryByTurns, type History } from "./history.ts";
+import { runEventsHistory, runEventsHistoryByTurns } from "./events/history.ts";
+import { runHistory, runHistoryByTurns } from "./history.ts";
 import { sealGlobals } from "./sealed-globals.ts";
-import { shrink } from "./shrink.ts";
+import { shrink, type Play, type Told } from "./shrink.ts";
 import { nothingOmitted } from "./world.ts";
 
 const { values } = parseArgs({
@@ -13,6 +14,8 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
+    /** `engine` or `events`. */
+    part: { type: "string", default: "engine" },
     all: { type: "boolean", default: false },
     /** Invariants to pass over, separated by commas; for looking behind what is known. */
     ignore: { type: "string", default: "" },
@@ -22,6 +25,20 @@ const { values } = parseArgs({
     whole: { type: "boolean", default: false },
   },
 });
+
+interface Part {
+  readonly play: Play;
+  readonly playByTurns: (seed: number) => Promise<Told>;
+}
+
+const parts: Readonly<Record<string, Part>> = {
+  engine: { play: runHistory, playByTurns: runHistoryByTurns },
+  events: { play: runEventsHistory, playByTurns: runEventsHistoryByTurns },
+};
+const chosen = parts[values.part];
+if (chosen === undefined)
+  throw new RangeError(`--part: expected ${Object.keys(parts).join(" or ")}, got ${values.part}`);
+const { play, playByTurns } = chosen;
 
 const omitted = { ...nothingOmitted, invariants: new Set(values.ignore.split(",")) };
 const clockMs = performance.now.bind(performance);
@@ -42,14 +59,14 @@ function sealed<Value>(work: () => Value): Promise<Value> {
   });
 }
 
-function tell(history: History): void {
+function tell(history: Told): void {
   const { violation } = history;
   if (violation === undefined) return;
   console.log(`seed ${history.seed}: ${violation.invariant}: ${violation.detail}`);
 }
 
 async function one(seed: number): Promise<void> {
-  const history = await sealed(() => runHistory(seed, omitted, true));
+  const history = await sealed(() => play(seed, omitted, true));
   const { violation } = history;
   if (violation === undefined || values.whole) {
     console.log(history.lines.join("\n"));
@@ -57,7 +74,7 @@ async function one(seed: number): Promise<void> {
     console.log(`seed ${seed}: hash ${history.hash}`, JSON.stringify(history.counts));
     return;
   }
-  const smallest = await sealed(() => shrink(history, omitted));
+  const smallest = await sealed(() => shrink(play, history, omitted));
   console.log(JSON.stringify(smallest.history.plan, undefined, 1).replaceAll(/\n\s{4,}/g, " "));
   console.log(smallest.history.lines.join("\n"));
   console.log(
@@ -79,11 +96,11 @@ async function many(from: number, count: number): Promise<void> {
     const size = Math.min(batch, count - done);
     const first = from + done;
     const histories = await sealed(() => {
-      const played: History[] = [];
+      const played: Told[] = [];
       for (let seed = first; seed < first + size; seed += 1) {
-        const history = runHistory(seed, omitted);
+        const history = play(seed, omitted);
         played.push(history);
-        if (values.twice && runHistory(seed, omitted).hash !== history.hash)
+        if (values.twice && play(seed, omitted).hash !== history.hash)
           throw new Error(`seed ${seed} is not deterministic`);
       }
       return played;
@@ -122,9 +139,9 @@ async function many(from: number, count: number): Promise<void> {
 /** Whatever the microtasks of an event are drained by, the history is the same. */
 async function byTurns(from: number, count: number): Promise<void> {
   for (let seed = from; seed < from + count; seed += 1) {
-    const { hash } = await sealed(() => runHistory(seed));
+    const { hash } = await sealed(() => play(seed));
     const unseal = sealGlobals();
-    const slow = await runHistoryByTurns(seed).finally(unseal);
+    const slow = await playByTurns(seed).finally(unseal);
     if (slow.hash !== hash) throw new Error(`seed ${seed}: ${hash} at once, ${slow.hash} by turns`);
   }
   console.log(`${count} seeds from ${from}: the same at once and by turns of the event loop`);

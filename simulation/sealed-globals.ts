@@ -2,7 +2,8 @@
  * While a history runs, the clocks, timers and randomness of the platform are the history's own: code that does not take
  * them from its environment is still deterministic, and nothing real can be waited for by accident.
  */
-import { createHash } from "node:crypto";
+import crypto, { createHash } from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { running } from "./machine.ts";
 
 interface Saved {
@@ -40,6 +41,22 @@ function simulatedTimeout(run: () => void, delayMs = 0): Timed {
   return timed;
 }
 
+function simulatedInterval(run: () => void, delayMs = 0): Timed {
+  const machine = machineNow();
+  let timer = machine.after(delayMs, beat);
+  function beat(): void {
+    timer = machine.after(delayMs, beat);
+    run();
+  }
+  const timed: Timed = { timer: { cancel: () => timer.cancel() }, unref: () => timed, ref: () => timed };
+  return timed;
+}
+
+function simulatedUuid(): string {
+  const hex = Buffer.from(machineNow().random.bytes(16)).toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
 /** Gives back what puts everything as it was. */
 export function sealGlobals(): () => void {
   const saved: Saved[] = [];
@@ -49,7 +66,11 @@ export function sealGlobals(): () => void {
   };
   set(globalThis, "setTimeout", simulatedTimeout);
   set(globalThis, "clearTimeout", (timed: Timed | undefined) => timed?.timer.cancel());
+  set(globalThis, "setInterval", simulatedInterval);
+  set(globalThis, "clearInterval", (timed: Timed | undefined) => timed?.timer.cancel());
   set(globalThis, "crypto", simulatedCrypto);
+  set(crypto, "randomUUID", simulatedUuid);
+  syncBuiltinESMExports();
   set(globalThis, "navigator", { onLine: true });
   set(Date, "now", () => running.machine?.wallMs() ?? 0);
   set(Math, "random", () => machineNow().random.next());
@@ -59,5 +80,6 @@ export function sealGlobals(): () => void {
       if (descriptor === undefined) Reflect.deleteProperty(owner, name);
       else Object.defineProperty(owner, name, descriptor);
     }
+    syncBuiltinESMExports();
   };
 }

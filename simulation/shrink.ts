@@ -1,16 +1,28 @@
 /** Leaves out items of the plan and faults of messages, one at a time, for as long as the same thing goes wrong. */
-import { runHistory, type History } from "./history.ts";
-import type { Omissions } from "./world.ts";
+import type { Omissions, Violation } from "./world.ts";
+
+/** What a history of any part tells of itself. */
+export interface Told {
+  readonly seed: number;
+  readonly plan: { readonly items: readonly object[] };
+  readonly violation: Violation | undefined;
+  readonly hash: string;
+  readonly lines: readonly string[];
+  readonly fates: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export type Play<History extends Told = Told> = (seed: number, omitted?: Omissions, keepsTrace?: boolean) => History;
 
 const runsMax = 2_000;
 
 export interface Shrunk {
-  readonly history: History;
+  readonly history: Told;
   readonly items: number;
   readonly fates: number;
 }
 
-export function shrink(history: History, omitted: Omissions): Shrunk {
+export function shrink(run: Play, history: Told, omitted: Omissions): Shrunk {
   const items = new Set<number>();
   const fates = new Set<string>();
   const wanted = history.violation?.invariant;
@@ -18,7 +30,7 @@ export function shrink(history: History, omitted: Omissions): Shrunk {
   let runs = 0;
   const holds = (): boolean => {
     runs += 1;
-    const next = runHistory(history.seed, { ...omitted, items, fates }, true);
+    const next = run(history.seed, { ...omitted, items, fates }, true);
     if (next.violation?.invariant !== wanted) return false;
     best = next;
     return true;

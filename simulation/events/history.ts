@@ -1,0 +1,216 @@
+/** One seed, one history of events: the plan is played, the faults end, people decide about what is left, and all must be done. */
+import { drive, driveByTurns, type Events } from "../scheduler.ts";
+import { nothingOmitted, type Omissions, type Violation } from "../world.ts";
+import { Broker } from "./broker.ts";
+import { runStatement } from "./database.ts";
+import { createFleet, handlerNames, type Fleet } from "./fleet.ts";
+import { Ledger } from "./ledger.ts";
+import { eventsPlanOf, type EventsItem, type EventsPlan } from "./plan.ts";
+import { createDatabaseServer, type DatabaseServer } from "./server.ts";
+import { EventsWorld } from "./world.ts";
+
+export interface EventsHistory {
+  readonly seed: number;
+  readonly plan: EventsPlan;
+  readonly violation: Violation | undefined;
+  readonly hash: string;
+  readonly lines: readonly string[];
+  readonly fates: readonly string[];
+  readonly counts: EventsWorld["counts"] & { readonly events: number; readonly processes: number };
+}
+
+interface Stage {
+  readonly world: EventsWorld;
+  readonly server: DatabaseServer;
+  readonly ledger: Ledger;
+  readonly broker: Broker;
+  readonly fleet: Fleet;
+}
+
+const eventsMax = 200_000;
+const by = { actor: "a person", reason: "looked at it" };
+
+/** As a person would: looks whether a forgotten one took effect, and otherwise trusts the letter. */
+function decide({ world, ledger, fleet }: Stage, which: number, discards: boolean): void {
+  const { outbox, inbox, machine } = fleet.desk;
+  const own = ledger.letters.filter(({ state }) => state === "dead");
+  const all = own.length + ledger.relayLetters.length;
+  if (all === 0) return;
+  const place = which % all;
+  const letter = own[place];
+  if (letter !== undefined) {
+    const { handler, id, reason } = letter;
+    const isDone = reason === "too-old" && ledger.effectsOf(handler, id) > 0;
+    const drops = discards || isDone;
+    world.note(`a person ${drops ? "discards" : "replays"} ${handler} of ${id}`);
+    machine.deliver("reply", () => {
+      const decision = { handler, id, ...by };
+      const decided = drops ? inbox.dead.discard(decision) : inbox.dead.replay(decision);
+      decided.catch(() => undefined);
+    });
+    return;
+  }
+  const given = ledger.relayLetters[place - own.length];
+  if (given === undefined) return;
+  const { seq, id } = given;
+  world.note(`a person ${discards ? "discards" : "replays"} the relay's ${id}`);
+  machine.deliver("reply", () => {
+    const decided = discards ? outbox.dead.discard({ seq, ...by }) : outbox.dead.replay({ seq, ...by });
+    decided.catch(() => undefined);
+  });
+}
+
+function add({ world, fleet }: Stage, index: number, item: Extract<EventsItem, { kind: "add" }>): void {
+  const { outbox, machine } = fleet.desk;
+  machine.deliver("reply", () => {
+    const ids = Array.from({ length: item.events }, (_, each) => `e${index}.${each}`);
+    const done = outbox.transaction(async (_tx, handle) => {
+      for (const id of ids) {
+        await outbox.add(handle, { id, topic: "order.paid", key: `k${item.key}`, payload: { id } });
+      }
+    });
+    done.catch(() => world.note(`adding ${ids.join(", ")} failed`));
+  });
+}
+
+function play(stage: Stage, item: EventsItem, index: number): void {
+  const { world, server, broker, fleet } = stage;
+  if (!["add", "sweep", "decide"].includes(item.kind)) world.counts.faults += 1;
+  switch (item.kind) {
+    case "add":
+      return add(stage, index, item);
+    case "kill":
+      return fleet.kill(item.place, item.awayMs);
+    case "stop":
+      return fleet.stop(item.place, item.awayMs, item.drainMs);
+    case "freeze": {
+      const machine = fleet.places[item.place]?.machine;
+      if (machine !== undefined) world.freeze(machine, item.forMs, item.first);
+      return;
+    }
+    case "database-away":
+      world.note(`the database is away for ${item.forMs.toFixed(0)} ms`);
+      world.databaseAwayUntilMs = world.nowMs + item.forMs;
+      for (const machine of world.machines) world.struckMs.set(machine, world.databaseAwayUntilMs);
+      return server.closeAll(() => true);
+    case "broker-away":
+      world.note(`the broker is away for ${item.forMs.toFixed(0)} ms`);
+      world.brokerAwayUntilMs = world.nowMs + item.forMs;
+      world.scheduler.after(item.forMs, () => broker.wake());
+      return;
+    case "deliver-again":
+      return broker.again(item.which);
+    case "sweep":
+      fleet.desk.machine.deliver("reply", () => {
+        fleet.desk.inbox.sweep().catch(() => undefined);
+        fleet.desk.outbox.sweep().catch(() => undefined);
+      });
+      return;
+    case "decide":
+      return decide(stage, item.which, item.discards);
+  }
+}
+
+function heal({ world, broker, fleet }: Stage): void {
+  world.note("the faults are over");
+  world.isQuiet = true;
+  world.databaseAwayUntilMs = 0;
+  world.brokerAwayUntilMs = 0;
+  for (const machine of world.machines) machine.wake("reply");
+  fleet.restore();
+  broker.wake();
+}
+
+/** What nobody has brought to its end yet: an effect that is missing, or anything that still waits. */
+function unfinished({
+  world,
+  ledger,
+  broker,
+}: Stage): { readonly invariant: string; readonly detail: string } | undefined {
+  for (const { id } of ledger.events) {
+    for (const handler of handlerNames(world)) {
+      if (ledger.effectsOf(handler, id) === 0 && !ledger.isDiscarded(handler, id))
+        return { invariant: "lost", detail: `${handler} of ${id}` };
+    }
+  }
+  const waiting = Number(runStatement("select count(*) as waiting from ichido_outbox").rows[0]?.["waiting"]);
+  if (waiting > 0) return { invariant: "stuck", detail: `${waiting} events in the outbox` };
+  if (broker.size > 0) return { invariant: "stuck", detail: `${broker.size} messages at the broker` };
+  const [letter] = [...ledger.letters, ...ledger.relayLetters];
+  return letter === undefined ? undefined : { invariant: "stuck", detail: `letter of ${letter.id}: ${letter.reason}` };
+}
+
+const roundMs = 3_000;
+const roundsMax = 30;
+
+function* atRest(stage: Stage): Events<boolean> {
+  const { world, ledger } = stage;
+  const { scheduler } = world;
+  for (let round = 0; round < roundsMax && !scheduler.isStopped; round += 1) {
+    if (!(yield* scheduler.runUntil(scheduler.nowMs + roundMs, eventsMax))) return false;
+    if (unfinished(stage) === undefined) break;
+    const letters = ledger.letters.length + ledger.relayLetters.length;
+    for (let which = 0; which < letters; which += 1) decide(stage, which, false);
+    yield;
+  }
+  if (scheduler.isStopped) return true;
+  const left = unfinished(stage);
+  if (left !== undefined) world.violate(left.invariant, left.detail);
+  const effects = runStatement("select count(*) as effects from effects").rows[0]?.["effects"];
+  if (effects !== world.counts.effects) throw new Error("the ledger and the table of effects differ");
+  return true;
+}
+
+function* played(world: EventsWorld): Events<void> {
+  const { scheduler, plan, omitted } = world;
+  const ledger = new Ledger(world);
+  const server = createDatabaseServer(world, ledger);
+  const broker = new Broker(world);
+  const fleet = createFleet(world, server, broker);
+  const stage: Stage = { world, server, ledger, broker, fleet };
+  yield;
+  plan.items.forEach((item, index) => {
+    if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item, index));
+  });
+  let isWhole = yield* scheduler.runUntil(plan.spanMs, eventsMax);
+  if (isWhole && !scheduler.isStopped) {
+    heal(stage);
+    yield;
+    isWhole = yield* atRest(stage);
+  }
+  if (!isWhole) world.violate("runaway", `more than ${eventsMax} events`);
+}
+
+function historyOf(world: EventsWorld): EventsHistory {
+  const { plan, trace, scheduler } = world;
+  return {
+    seed: plan.seed,
+    plan,
+    violation: world.violations[0],
+    hash: trace.hash,
+    lines: trace.lines,
+    fates: world.fates,
+    counts: { ...world.counts, events: scheduler.events, processes: world.machines.length },
+  };
+}
+
+export function runEventsHistory(seed: number, omitted: Omissions = nothingOmitted, keepsTrace = false): EventsHistory {
+  const world = new EventsWorld(eventsPlanOf(seed), omitted, keepsTrace);
+  const fail = (error: unknown): void =>
+    world.violate("crashed", String(error instanceof Error ? (error.stack ?? error) : error));
+  process.on("unhandledRejection", fail);
+  try {
+    drive(played(world));
+  } catch (error) {
+    fail(error);
+  } finally {
+    process.off("unhandledRejection", fail);
+  }
+  return historyOf(world);
+}
+
+export async function runEventsHistoryByTurns(seed: number): Promise<EventsHistory> {
+  const world = new EventsWorld(eventsPlanOf(seed), nothingOmitted, false);
+  await driveByTurns(played(world));
+  return historyOf(world);
+}

@@ -1,0 +1,145 @@
+/** What was truly committed, and what must be true of it at every moment. */
+import type { Machine } from "../machine.ts";
+import { runStatement } from "./database.ts";
+import type { Statement } from "./server.ts";
+import type { EventsWorld } from "./world.ts";
+
+export interface Added {
+  readonly id: string;
+  readonly key: string;
+  readonly atMs: number;
+}
+
+export interface Letter {
+  readonly handler: string;
+  readonly id: string;
+  readonly reason: string;
+  readonly state: string;
+}
+
+export interface RelayLetter {
+  readonly seq: number;
+  readonly id: string;
+  readonly reason: string;
+}
+
+const addsEvent = /^insert into ichido_outbox \(id,/;
+const takesEffect = /^insert into effects/;
+const decides = /^insert into ichido_(inbox|outbox)_audit/;
+const aboutLetters = /_dead\b/;
+const starts = /^insert into ichido_inbox_starts/;
+/** A process that was cut off takes its starts back within a few seconds of its return. */
+const cutOffMs = 8_000;
+
+const nameOf = (handler: string, id: string): string => `${handler} of ${id}`;
+
+export class Ledger {
+  readonly events: Added[] = [];
+  readonly #world: EventsWorld;
+  readonly #effects = new Map<string, number>();
+  /** Handlers' letters, and events that the relay gave up, whatever became of them later. */
+  readonly #everDead = new Set<string>();
+  readonly #passed = new Set<string>();
+  readonly #discarded = new Set<string>();
+  readonly #tokens = new Map<string, { readonly machine: Machine; readonly name: string }>();
+  letters: readonly Letter[] = [];
+  relayLetters: readonly RelayLetter[] = [];
+
+  constructor(world: EventsWorld) {
+    this.#world = world;
+  }
+
+  effectsOf(handler: string, id: string): number {
+    return this.#effects.get(nameOf(handler, id)) ?? 0;
+  }
+
+  isDiscarded(handler: string, id: string): boolean {
+    return this.#discarded.has(nameOf(handler, id)) || this.#discarded.has(id);
+  }
+
+  committed(machine: Machine, wrote: readonly Statement[]): void {
+    let isAboutLetters = false;
+    for (const { sql, values } of wrote) {
+      if (addsEvent.test(sql)) this.#added(String(values[0]), String(values[2]));
+      else if (takesEffect.test(sql)) this.#tookEffect(machine, String(values[0]), String(values[1]));
+      else if (starts.test(sql)) {
+        const [handler, id, token] = values.map(String);
+        this.#tokens.set(token ?? "", { machine, name: nameOf(handler ?? "", id ?? "") });
+      } else if (decides.test(sql)) this.#decided(sql, values.map(String));
+      else if (aboutLetters.test(sql)) isAboutLetters = true;
+    }
+    if (isAboutLetters) this.#readLetters(machine);
+  }
+
+  #added(id: string, key: string): void {
+    this.events.push({ id, key, atMs: this.#world.nowMs });
+    this.#world.note(`added ${id} of key ${key}`);
+  }
+
+  #decided(sql: string, values: readonly string[]): void {
+    if (!values.includes("discard")) return;
+    if (sql.includes("inbox")) this.#discarded.add(nameOf(values[1] ?? "", values[2] ?? ""));
+    else {
+      this.#discarded.add(values[0] ?? "");
+      this.#passed.add(values[0] ?? "");
+    }
+  }
+
+  #tookEffect(machine: Machine, handler: string, id: string): void {
+    const name = nameOf(handler, id);
+    const count = (this.#effects.get(name) ?? 0) + 1;
+    this.#effects.set(name, count);
+    this.#world.counts.effects += 1;
+    this.#world.note(`EFFECT ${name} by ${machine.name}`);
+    if (count > 1) this.#world.violate("effect-twice", name);
+    if (this.#discarded.has(name)) this.#world.violate("discarded-ran", name);
+    this.#judgeOrder(handler, id);
+  }
+
+  /** Nothing of its key stands before it that has not had its turn. */
+  #judgeOrder(handler: string, id: string): void {
+    const event = this.events.find((each) => each.id === id);
+    if (this.#everDead.has(nameOf(handler, id)) || this.#passed.has(id)) return;
+    for (const earlier of this.events) {
+      if (earlier.id === id) return;
+      if (earlier.key !== event?.key || this.effectsOf(handler, earlier.id) > 0) continue;
+      if (this.#everDead.has(nameOf(handler, earlier.id)) || this.#passed.has(earlier.id)) continue;
+      this.#world.violate("order", `${nameOf(handler, id)} before ${earlier.id}, key ${earlier.key}`);
+      return;
+    }
+  }
+
+  #readLetters(by: Machine): void {
+    const before = this.letters;
+    this.letters = runStatement("select handler, id, reason, state from ichido_inbox_dead order by place")
+      .rows as unknown as Letter[];
+    for (const letter of this.letters) {
+      const { handler, id, reason, state } = letter;
+      const name = nameOf(handler, id);
+      const former = before.find((each) => each.handler === handler && each.id === id);
+      if (former?.state === state && former.reason === reason) continue;
+      this.#world.note(`letter ${name}: ${reason}, ${state}, by ${by.name}`);
+      this.#everDead.add(name);
+      if (former === undefined) this.#world.counts.letters += 1;
+      if (reason === "crashed" && state === "dead") this.#judgeCrashed(name);
+    }
+    this.relayLetters = runStatement("select seq, id, reason from ichido_outbox_dead order by seq")
+      .rows as unknown as RelayLetter[];
+    for (const { id, reason } of this.relayLetters) {
+      if (this.#world.plan.onDead === "skip" && !this.#passed.has(id)) {
+        this.#world.note(`relay's letter ${id}: ${reason}, by ${by.name}`);
+        this.#passed.add(id);
+      }
+    }
+  }
+
+  /** Somebody who started it has died, or may well seem to have. */
+  #judgeCrashed(name: string): void {
+    const { nowMs, struckMs } = this.#world;
+    const started = [...this.#tokens.values()].filter((each) => each.name === name).map(({ machine }) => machine);
+    const isExcused = started.some(
+      (machine) => !machine.isAlive || nowMs - (struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < cutOffMs,
+    );
+    if (!isExcused) this.#world.violate("crashed-without-death", name);
+  }
+}

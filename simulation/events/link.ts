@@ -1,0 +1,94 @@
+/** The near end: transactions of one process on the database far away, whose messages may be lost either way. */
+import {
+  CommitFailed,
+  type TransactionResult,
+  type TransactionRunner,
+} from "../../packages/ichido/src/core/transaction.ts";
+import { handleOf, whileOpen } from "../../packages/ichido/src/transactions/handle.ts";
+import type { Machine } from "../machine.ts";
+import type { Connection, DatabaseServer, Message } from "./server.ts";
+import type { EventsWorld } from "./world.ts";
+
+interface Wire {
+  readonly connection: Connection;
+  /** The near end has given it up. */
+  isLost: boolean;
+}
+
+function lost(): Error {
+  return new Error("the connection was lost");
+}
+
+export function linkDatabase(
+  world: EventsWorld,
+  server: DatabaseServer,
+  machine: Machine,
+): TransactionRunner<undefined> {
+  const { scheduler, plan } = world;
+
+  function call(wire: Wire, message: Message): Promise<TransactionResult> {
+    if (wire.isLost) return Promise.reject(lost());
+    const fate = world.fateOf(machine, "to the database");
+    const { connection } = wire;
+    return new Promise((resolve, reject) => {
+      const give = (run: () => void, delayMs: number): void => {
+        scheduler.after(delayMs, () =>
+          machine.deliver("reply", () => {
+            timer.cancel();
+            run();
+          }),
+        );
+      };
+      const lose = (): void => {
+        wire.isLost = true;
+        reject(lost());
+      };
+      // Whatever is still on its way arrives before the end of the connection does.
+      const timer = machine.after(plan.callMs, () => {
+        lose();
+        scheduler.after(Math.max(fate.thereMs, fate.seenMs), () => server.close(connection));
+      });
+      const broken = (): void => {
+        scheduler.after(fate.seenMs, () => server.close(connection));
+        if (fate.tells) give(lose, fate.backMs);
+      };
+      if (world.databaseAwayUntilMs > world.nowMs) return give(lose, fate.backMs);
+      if (fate.lost === "before") return broken();
+      scheduler.after(fate.thereMs, () => {
+        if (world.databaseAwayUntilMs > world.nowMs) return give(lose, fate.backMs);
+        server.handle(connection, message, (answer) => {
+          if (fate.dies) return world.kill(machine);
+          if (fate.lost === "after") return broken();
+          give(() => ("result" in answer ? resolve(answer.result) : reject(answer.error)), fate.backMs);
+        });
+      });
+    });
+  }
+
+  return {
+    dialect: "sqlite",
+    async run(fn) {
+      const wire: Wire = { connection: server.connect(machine), isLost: false };
+      await call(wire, { verb: "begin" });
+      const handle = handleOf({
+        dialect: "sqlite",
+        writesAlone: true,
+        inside: () => true,
+        execute: (sql, values) => call(wire, { verb: "execute", sql, values }),
+      });
+      let value: Awaited<ReturnType<typeof fn>>;
+      try {
+        value = await whileOpen(handle, (open) => fn(undefined, open));
+      } catch (error) {
+        await call(wire, { verb: "rollback" }).catch(() => undefined);
+        throw error;
+      }
+      try {
+        await call(wire, { verb: "commit" });
+      } catch (cause) {
+        throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause });
+      }
+      return value;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * The far end of the way to the database: connections, and one write lock that they wait for. A connection that is gone
+ * takes its transaction with it, as soon as the database sees that it is gone.
+ */
+import type { TransactionResult } from "../../packages/ichido/src/core/transaction.ts";
+import type { Machine } from "../machine.ts";
+import { emptyDatabase, runStatement } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+import type { EventsWorld } from "./world.ts";
+
+export type Message =
+  | { readonly verb: "begin" | "commit" | "rollback" }
+  | { readonly verb: "execute"; readonly sql: string; readonly values: readonly unknown[] };
+
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+export type Answer = { readonly result: TransactionResult } | { readonly error: Error };
+
+export interface Connection {
+  readonly machine: Machine;
+  isOver: boolean;
+  /** What its transaction has written. */
+  readonly wrote: Statement[];
+}
+
+export interface DatabaseServer {
+  connect(machine: Machine): Connection;
+  /** Answers at once, or for `begin` when the lock is free or was waited for too long. */
+  handle(connection: Connection, message: Message, answer: (answer: Answer) => void): void;
+  /** The connection is gone. */
+  close(connection: Connection): void;
+  closeAll(of: (connection: Connection) => boolean): void;
+}
+
+const busyMs = 1_500;
+/** A transaction that says nothing for so long is ended. */
+const idleMs = 5_000;
+const nothing: TransactionResult = { rows: [], affected: 0 };
+const reads = /^\s*select/i;
+
+/** As SQLite says it. */
+function locked(): Error {
+  return Object.assign(new Error("database is locked"), { errcode: 5 });
+}
+
+export function createDatabaseServer(world: EventsWorld, ledger: Ledger): DatabaseServer {
+  emptyDatabase(() => world.databaseNowMs());
+  const { scheduler } = world;
+  const connections = new Set<Connection>();
+  let holder: Connection | undefined;
+  let heardMs = 0;
+  const waiting: { readonly connection: Connection; readonly answer: (answer: Answer) => void }[] = [];
+
+  function grant(): void {
+    const next = waiting.shift();
+    if (next === undefined) return;
+    hold(next.connection);
+    next.answer({ result: nothing });
+  }
+
+  function hold(connection: Connection): void {
+    holder = connection;
+    connection.wrote.length = 0;
+    runStatement("begin immediate");
+    heard(connection);
+  }
+
+  function heard(connection: Connection): void {
+    heardMs = world.nowMs;
+    const at = heardMs;
+    scheduler.after(idleMs, () => {
+      if (holder === connection && heardMs === at) close(connection);
+    });
+  }
+
+  function end(word: "commit" | "rollback"): void {
+    const connection = holder;
+    if (connection === undefined) return;
+    runStatement(word);
+    holder = undefined;
+    if (word === "commit") {
+      world.counts.commits += 1;
+      ledger.committed(connection.machine, connection.wrote);
+    }
+    grant();
+  }
+
+  function close(connection: Connection): void {
+    if (connection.isOver) return;
+    connection.isOver = true;
+    connections.delete(connection);
+    const place = waiting.findIndex((each) => each.connection === connection);
+    if (place >= 0) waiting.splice(place, 1);
+    if (holder === connection) end("rollback");
+  }
+
+  function begin(connection: Connection, answer: (answer: Answer) => void): void {
+    if (holder === undefined) {
+      hold(connection);
+      return answer({ result: nothing });
+    }
+    const place = { connection, answer };
+    waiting.push(place);
+    scheduler.after(busyMs, () => {
+      const index = waiting.indexOf(place);
+      if (index < 0) return;
+      waiting.splice(index, 1);
+      answer({ error: locked() });
+    });
+  }
+
+  return {
+    connect(machine) {
+      const connection: Connection = { machine, isOver: false, wrote: [] };
+      connections.add(connection);
+      return connection;
+    },
+    handle(connection, message, answer) {
+      world.counts.databaseCalls += 1;
+      if (connection.isOver) return answer({ error: new Error("the connection is closed") });
+      if (message.verb === "begin") return begin(connection, answer);
+      if (holder !== connection) return answer({ error: new Error("no transaction is open") });
+      if (message.verb !== "execute") {
+        end(message.verb);
+        return answer({ result: nothing });
+      }
+      heard(connection);
+      const { sql, values } = message;
+      try {
+        const result = runStatement(sql, values);
+        if (!reads.test(sql)) connection.wrote.push({ sql, values });
+        answer({ result });
+      } catch (error) {
+        answer({ error: error as Error });
+      }
+    },
+    close,
+    closeAll(of) {
+      for (const connection of connections) if (of(connection)) close(connection);
+    },
+  };
+}
