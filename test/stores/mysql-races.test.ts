@@ -12,6 +12,7 @@ import { granted, request } from "./mysql-life.ts";
 const takes = "attempts = attempts + 1";
 const looks = "step_starts, doubt_stays, hold_reason";
 const restarts = "life = greatest";
+const notes = "doubt_stays = 1, sweep_us = null";
 
 describeWith("mariadb", "mysql store when somebody else is faster", (url) => {
   let database: FreshDatabase;
@@ -75,6 +76,27 @@ describeWith("mariadb", "mysql store when somebody else is faster", (url) => {
       const result = await store.claim(request("key", "b"));
       expect(result.outcome).toBe(outcome);
       if (result.outcome === "granted") expect([result.origin, result.attempt]).toEqual(["failed", 2]);
+    }
+  });
+
+  test("S11 a doubt that is over, or met by another, before it is noted is judged anew", async () => {
+    const met = { takeover: "none", doubtStays: true } as const;
+    const ends: readonly [string, (claim: Awaited<ReturnType<typeof lapsed>>) => Promise<unknown>][] = [
+      ["completed", (claim) => plain.complete({ ...claim, response: sampleResponse() })],
+      ["granted", (claim) => plain.release(claim)],
+      ["processing", (claim) => plain.renew([{ ...claim, leaseMs: 30_000 }])],
+      ["unknown", () => plain.claim(request("key", "c", met))],
+    ];
+    for (const [outcome, end] of ends) {
+      await emptyTables(client);
+      const claim = await lapsed();
+      const store = interrupted(notes, () => end(claim));
+      expect((await store.claim(request("key", "b", met))).outcome).toBe(outcome);
+      const [row] = await client.rows("select sweep_us is null as stays from ichido_records");
+      expect([outcome, Number(row?.["stays"])]).toEqual([
+        outcome,
+        Number(outcome === "unknown" || outcome === "granted"),
+      ]);
     }
   });
 

@@ -273,13 +273,17 @@ begin
         when takeovers[i] = 'none' then 'unknown'
         else 'lapsed'
       end;
-      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      exit when taken in ('mismatch', 'completed', 'processing')
+        or (taken = 'unknown' and (r.doubt_stays or not stays[i]));
       if not locked then
         locked := true;
         continue;
       end if;
 
-      if taken = 'resend' then
+      if taken = 'unknown' then
+        -- Whoever is told of a doubt that must outlive its retention relies on that, whatever the policy of its owner was.
+        update ichido_records s set doubt_stays = true where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      elsif taken = 'resend' then
         update ichido_records s
           set lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
           where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;

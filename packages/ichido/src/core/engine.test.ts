@@ -675,6 +675,15 @@ describe("a vanished owner", () => {
     expect(problemIn(await ask())).toMatchObject({ code: "outcome-unknown" });
   });
 
+  it("a doubt left under rerun never ends by retention once a deploy to hold has told a caller of it", async () => {
+    const { ask, clock, ichido } = await vanished({ onUnknown: "rerun", retentionMs: 4_000, executionMs: 1_500 });
+    const deployed = { route: { onUnknown: "hold" } } as const;
+    expect(problemIn(await ask(deployed))).toMatchObject({ code: "outcome-unknown", retryable: false });
+    await clock.advance(20_000);
+    await ichido.sweep();
+    expect(problemIn(await ask(deployed))).toMatchObject({ code: "outcome-unknown" });
+  });
+
   it("under rerun the record of a vanished owner still expires", async () => {
     const { clock, ichido, store } = await vanished({ onUnknown: "rerun", retentionMs: 4_000, executionMs: 1_500 });
     await clock.advance(20_000);

@@ -31,8 +31,8 @@
  *                        fingerprint: an expired identity runs as new.
  *  S10 Guarded expiry.   Nothing expires while the ticks of the store's clock are uneven (see `tick`).
  *  S11 Never under way.  A record with a living owner, a started step, an interim answer or a hold never expires and is
- *                        never swept; nor is one in `processing` of which any claim has said that a doubt about it must
- *                        outlive its retention (`doubtStays`).
+ *                        never swept; nor is one in `processing` of which a claim has said that a doubt about it must
+ *                        outlive its retention (`doubtStays`), whether that claim was granted or answered `unknown`.
  *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, never locks others out for long.
  *                        One sweeper at a time, over all processes: a second one gives up at once and says `busy`.
  *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any
@@ -88,7 +88,8 @@ export interface ClaimRequest {
   readonly takeover: Takeover;
   /**
    * Should its owner vanish, the record waits for whoever finds out what happened, however long that takes: it does not
-   * expire while `processing`. Noted at first sight and by every later owner; nobody takes it back.
+   * expire while `processing`. Noted at first sight, by every later owner and by every claim that is answered `unknown`, which
+   * changes nothing else; nobody takes it back.
    */
   readonly doubtStays?: boolean;
   /** Inside a transaction: how long the claim may wait for another one's uncommitted record. Then `processing`. */

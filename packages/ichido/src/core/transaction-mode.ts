@@ -127,6 +127,8 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         const grant = await calls.claim(request, handle);
         if (grant.outcome !== "granted") {
           refusal = parts.rulingOf(ask, grant);
+          // The claim may have noted that the doubt outlives retention, and the caller is to rely on that.
+          if (grant.outcome === "unknown") return;
           throw new RolledBack("there is nothing to commit");
         }
         const opened = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });

@@ -19,7 +19,7 @@ export type ClaimVerdict =
 
 export type Refusal = Extract<ClaimVerdict, "mismatch" | "completed" | "processing" | "unknown">;
 
-/** Nothing changes, now or by anything the claimant could do. */
+/** The claimant gets nothing. Nothing changes but what `noted` says. */
 export function isRefusal(verdict: ClaimVerdict): verdict is Refusal {
   return verdict === "mismatch" || verdict === "completed" || verdict === "processing" || verdict === "unknown";
 }
@@ -104,6 +104,16 @@ export function held<R extends HeldRecord>(
     attempts: record.attempts + 1,
     doubtStays: record.doubtStays || terms.doubtStays === true,
   };
+}
+
+/**
+ * The record after a refusal, the very same one where nothing changes. Whoever is told of a doubt under a policy by which it
+ * must outlive retention relies on that, and no owner may ever come to say so: the record may have been made under another
+ * policy.
+ */
+export function noted<R extends HeldRecord>(record: R, terms: Pick<ClaimTerms, "doubtStays">, verdict: Refusal): R {
+  if (verdict !== "unknown" || record.doubtStays || terms.doubtStays !== true) return record;
+  return { ...record, doubtStays: true };
 }
 
 /** `record` is as the claim left it, `canonical` its hash as bytes. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { limits } from "../defaults.ts";
 import type { OwnerToken, StoredResponse } from "../record.ts";
 import { leaseAbsurdUs, nobody } from "./bounds.ts";
-import { judgeClaim, refusalOf, type ClaimVerdict } from "./claim.ts";
+import { judgeClaim, noted, refusalOf, type ClaimVerdict } from "./claim.ts";
 import { complete, finishStep, landedOf, mayLeaveLease, release, renew, startStep, suspend } from "./owned.ts";
 import { nextFence, originOf, type WholeRecord } from "./record.ts";
 import { settle } from "./settle.ts";
@@ -123,6 +123,27 @@ describe("judgeClaim", () => {
   it("tells a replay no more than nothing left of an answer that the guard keeps", () => {
     const record: WholeRecord = { ...live, ...old, state: "completed", response: answer };
     expect(refusalOf(record, "completed", nowUs + 9_000)).toMatchObject({ expiresInMs: 0, response: answer });
+  });
+});
+
+describe("noted", () => {
+  const wish = { doubtStays: true };
+
+  it("S11 a claim that is told of a doubt notes that it must outlive its retention, and nothing else", () => {
+    for (const record of [lapsed, { ...lapsed, ...interim }, { ...lapsed, leaseUs: 0 }]) {
+      expect(noted(record, wish, "unknown")).toEqual({ ...record, doubtStays: true });
+    }
+  });
+
+  it("S11 any other refusal, and one without that wish, leaves the very same record", () => {
+    const marked = { ...lapsed, doubtStays: true };
+    expect(noted(marked, wish, "unknown")).toBe(marked);
+    for (const terms of [{}, { doubtStays: false }]) {
+      expect(noted(lapsed, terms, "unknown")).toBe(lapsed);
+      expect(noted(marked, terms, "unknown")).toBe(marked);
+    }
+    for (const verdict of ["mismatch", "completed", "processing"] as const)
+      expect(noted(live, wish, verdict)).toBe(live);
   });
 });
 

@@ -1,6 +1,6 @@
 /** A claim on the row that is there, or on none: the machine decides, bytes are copied on their way out. */
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import { born, grantOf, held, isRefusal, judgeClaim, refusalOf } from "../../core/record-machine/claim.ts";
+import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
 import type { Moment } from "../../core/record-machine/record.ts";
 import { bytesOf, copyOut, fingerprintRowOf, rowOf, type Row } from "./row.ts";
 
@@ -17,7 +17,7 @@ export function claim(before: Row | undefined, request: ClaimRequest, moment: Mo
     const birth = born(request, asked, before?.fence ?? 0, moment);
     row = rowOf(birth, request.identity, asked, request.labels);
   } else if (isRefusal(verdict)) {
-    return { row: before, result: copied(refusalOf(before, verdict, moment.nowUs)) };
+    return { row: noted(before, request, verdict), result: copied(refusalOf(before, verdict, moment.nowUs)) };
   } else {
     row = held(before, request, verdict, moment);
   }

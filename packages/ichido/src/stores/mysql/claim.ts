@@ -1,8 +1,8 @@
 /**
  * The claim. A new record takes one round trip: the insert decides, and the fence comes back as its insertId. Whoever
- * meets a record reads it (a second round trip, and the last one for replays and refusals), judges it by the rules that
- * all stores share, and takes it, if it may, by a statement that names the fence it saw: of any number that saw the same
- * record, one succeeds and the others look again.
+ * meets a record reads it (a second round trip, and the last one for replays and refusals, but for the first that is told of
+ * a doubt and notes that it stays), judges it by the rules that all stores share, and takes it, if it may, by a statement
+ * that names the fence it saw: of any number that saw the same record, one succeeds and the others look again.
  *
  * Deciding a takeover inside the insert itself would save that claim a round trip and cost every claim a statement
  * several times as long to parse. Claims are not grouped: a multi-row insert has one insertId and cannot tell each claim
@@ -10,7 +10,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import { born, grantOf, held, isRefusal, judgeClaim, refusalOf } from "../../core/record-machine/claim.ts";
+import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
 import type { ClaimVerdict, Refusal } from "../../core/record-machine/claim.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
 import { integerOf } from "./client.ts";
@@ -49,7 +49,7 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
     const trusted = isExpired(seen, seen.nowUs) && (await readClock(run, dialect)).trusted;
     const verdict = judgeClaim(seen, request, request.fingerprint, { nowUs: seen.nowUs, trusted });
     const result = isRefusal(verdict)
-      ? refusalOf(seen, verdict, seen.nowUs)
+      ? await refused(run, dialect, request, seen, verdict)
       : await hold(run, dialect, request, seen, verdict);
     if (result !== undefined) return result;
   }
@@ -57,6 +57,22 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
     "store-unavailable",
     `the record changed hands ${roundsMax} times while it was being claimed; try again`,
   );
+}
+
+/** Notes what the refusal leaves behind, if anything; nothing when the record moved meanwhile. */
+async function refused(
+  run: Run,
+  dialect: Dialect,
+  request: ClaimRequest,
+  seen: Seen,
+  verdict: Refusal,
+): Promise<ClaimResult | undefined> {
+  if (noted(seen, request, verdict) !== seen) {
+    const note = dialect.statement("claimNote");
+    const bound = note.bind({ ...identityValues(request.identity), fence: seen.fence });
+    if ((await run(note.sql, bound)).insertId === 0) return undefined;
+  }
+  return refusalOf(seen, verdict, seen.nowUs);
 }
 
 /** Makes a record that was judged to be free, or one's own, one's own; nothing when it moved meanwhile. */

@@ -11,6 +11,7 @@ import {
   held,
   isRefusal,
   judgeClaim,
+  noted,
   refusalOf,
   type ClaimVerdict,
   type Refusal,
@@ -100,7 +101,8 @@ function* answerOf(session: Session, request: ClaimRequest): Claiming<ClaimResul
   // Whether a record past its retention is gone depends on the tick row too: two reads are one state only under the lock.
   if (isExpired(record, nowUs)) return undefined;
   const verdict = judgeClaim(record, request, request.fingerprint, { nowUs, trusted: false });
-  return isRefusal(verdict) ? refusalOf(record, verdict, nowUs) : undefined;
+  if (!isRefusal(verdict) || noted(record, request, verdict) !== record) return undefined;
+  return refusalOf(record, verdict, nowUs);
 }
 
 function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimResult> {
@@ -116,7 +118,11 @@ function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimRe
   const trusted = isExpired(record, at.nowUs) && isTrusted(tickOf(yield* ask(statements.clock)), at.nowUs);
   const moment: Moment = { ...at, trusted };
   const verdict = judgeClaim(record, request, fingerprint, moment);
-  if (isRefusal(verdict)) return refusalOf(record, verdict, at.nowUs);
+  if (isRefusal(verdict)) {
+    if (noted(record, request, verdict) !== record)
+      yield* tell(statements.claimNote, ...identityValues(request.identity));
+    return refusalOf(record, verdict, at.nowUs);
+  }
   if (verdict === "new") return yield* restart(request, born(request, fingerprint, record.fence, moment));
   return yield* take(request, record, verdict, moment);
 }

@@ -116,6 +116,52 @@ export const sweepCases: readonly StoreCase[] = [
     },
   })),
   {
+    id: "S11-doubt-met",
+    title:
+      "S11 a doubt met by a claim that wants it to outlive its retention does, and nothing else of the record changes",
+    async run(rig) {
+      const asked = { takeover: "none", retentionMs: retentionMsShort } as const;
+      const wishes = { wished: { ...asked, doubtStays: true }, not: asked };
+      for (const [name, wish] of Object.entries(wishes)) {
+        await rig.lapsed(sampleIdentity(`lapsed-${name}`), "a", { retentionMs: retentionMsShort });
+        const ended = await rig.grant(sampleIdentity(`ended-${name}`), "a", { retentionMs: retentionMsShort });
+        assert.equal(await rig.store.suspend(ended.claim), "ok");
+        for (const identity of [sampleIdentity(`lapsed-${name}`), sampleIdentity(`ended-${name}`)]) {
+          const before = await rig.snapshot(identity);
+          for (const owner of ["b", "c"]) assert.equal((await rig.claim(identity, owner, wish)).outcome, "unknown");
+          assertSame(await rig.snapshot(identity), before);
+        }
+      }
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      for (const kind of ["lapsed", "ended"]) {
+        assert.equal(await rig.store.find(sampleIdentity(`${kind}-not`)), undefined, kind);
+        await rig.store.tick({ intervalMs: tickMs });
+        const next = await rig.claim(sampleIdentity(`${kind}-wished`), "d", { takeover: "none" });
+        assert.equal(next.outcome, "unknown", kind);
+      }
+    },
+  },
+  {
+    id: "S11-doubt-met-over",
+    title: "S11 a doubt that was kept for whoever met it goes once its owner brings the answer or gives it back",
+    async run(rig) {
+      const ends: readonly ((claim: Claim) => Promise<unknown>)[] = [
+        (claim) => rig.store.complete({ ...claim, response: sampleResponse() }),
+        (claim) => rig.store.release(claim),
+      ];
+      for (const [index, end] of ends.entries()) {
+        const identity = sampleIdentity(`key-${index}`);
+        const { claim } = await rig.lapsed(identity, "a", { retentionMs: retentionMsShort });
+        assert.equal((await rig.claim(identity, "b", { takeover: "none", doubtStays: true })).outcome, "unknown");
+        assert.equal(await end(claim), "ok");
+      }
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      for (const index of ends.keys()) assert.equal(await rig.store.find(sampleIdentity(`key-${index}`)), undefined);
+    },
+  },
+  {
     id: "S11-doubt-over",
     title: "S11 a doubt that outlived its retention goes once it is completed, released or settled",
     async run(rig) {

@@ -7,8 +7,9 @@ alter table {prefix}records add column doubt_stays boolean not null default true
 
 -- As `claim` in `0002_create_functions.sql`, which stays for processes that still run an earlier release, but for this:
 -- a claim that is sent again is told how its owner first came by the record; nobody takes a record on hold, and `open` takes
--- one with an interim answer; a doubt that stays outlives retention; a lease is absurd only beyond twice the longest one;
--- an expired identity that is used again says whose it is now. Guarantees S1 to S4, S6, S8 to S11.
+-- one with an interim answer; a doubt that stays outlives retention, also where a claim that was refused says so; a lease is
+-- absurd only beyond twice the longest one; an expired identity that is used again says whose it is now. Guarantees S1 to S4,
+-- S6, S8 to S11.
 create function {prefix}claim_2(
   keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[],
   versions integer[], raws bytea[], canonicals bytea[], formers bytea[],
@@ -94,13 +95,17 @@ begin
         when takeovers[i] = 'none' then 'unknown'
         else 'lapsed'
       end;
-      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      exit when taken in ('mismatch', 'completed', 'processing')
+        or (taken = 'unknown' and (r.doubt_stays or not stays[i]));
       if not locked then
         locked := true;
         continue;
       end if;
 
-      if taken = 'resend' then
+      if taken = 'unknown' then
+        -- Whoever is told of a doubt that must outlive its retention relies on that, whatever the policy of its owner was.
+        update {prefix}records s set doubt_stays = true where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      elsif taken = 'resend' then
         update {prefix}records s
           set lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
           where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;

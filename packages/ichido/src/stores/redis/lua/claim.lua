@@ -94,4 +94,9 @@ if row[3] == owner and (live or not doubtful) then return grant() end
 if live then return { 'processing ' .. whole(leaseEnd - now) .. ' ' .. row[5] } end
 if doubtful and not row[10] and takeover == 'open' then return grant('suspended') end
 if not doubtful and takeover ~= 'none' then return grant('lapsed') end
+-- Whoever is told of a doubt that must outlive its retention relies on that, whatever the policy of its owner was.
+if ARGV[14] == '1' and not stays then
+  redis.call('HSET', KEYS[1], 'd', '1')
+  redis.call('PERSIST', KEYS[1])
+end
 return { 'unknown ' .. fence .. ' ' .. row[5], row[11], row[12], row[10] }
