@@ -318,7 +318,7 @@ begin
     canonical := r.fingerprint_canonical;
     created_ms := floor(extract(epoch from r.created_at) * 1000);
     expires_ms := floor(extract(epoch from r.expires_at) * 1000);
-    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    expires_in_ms := floor(extract(epoch from r.expires_at - moment) * 1000);
     lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
     held_reason := r.hold_reason;
     kind := r.response_kind;
@@ -455,10 +455,10 @@ begin
     return 'absent';
   end if;
   moment := clock_timestamp();
-  if r.fence <> of_fence then
-    return 'stale';
-  elsif r.state = 'completed' then
+  if r.state = 'completed' then
     return 'completed';
+  elsif r.fence <> of_fence then
+    return 'stale';
   elsif unless_held and r.hold_reason is not null then
     return 'stale';
   elsif r.lease_until > moment and r.lease_until <= moment + interval '120 s' then
@@ -480,7 +480,7 @@ begin
     end if;
     update ichido_records s
       set state = case decision when 'adopt' then 'completed' else 'failed' end,
-        owner = gen_random_uuid(), fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
+        owner = '00000000000000000000000000000000', fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
         lease_until = null, hold_reason = null, steps_started = r.steps_started,
         response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
         updated_at = moment

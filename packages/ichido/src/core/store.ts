@@ -3,7 +3,7 @@
  *
  * A store keeps one record per identity and answers a handful of verbs, each of them one atomic step on one record.
  * Everything that makes an operation take effect once rests on the guarantees below; the suite in `ichido/testing`
- * proves them title by title on every store, against the real server.
+ * proves them title by title on every store, against the real server. The rules behind them stand in `record-machine`.
  *
  *  S1  One winner.       Among any number of concurrent claims of a free identity, in any number of processes, exactly
  *                        one is granted.
@@ -19,7 +19,8 @@
  *                        taken by nobody: a hold ends by a person's settlement, or by the answer of an owner that was
  *                        thought dead; not by its release.
  *  S5  Fence.            renew, complete, release, suspend, startStep and finishStep take effect only for the owner and
- *                        fence that hold the record now; anyone else gets `stale` and changes nothing.
+ *                        fence that hold the record now; anyone else gets `stale` and changes nothing. A release that is
+ *                        sent again is `ok` and changes nothing, while nobody took the record.
  *  S6  Growing fences.   Fences of one identity strictly grow over distinct owners, also across expiry, deletion and a
  *                        store clock that stepped back by less than the record's age.
  *  S7  Completed stays.  A completed record keeps its response, byte for byte, until it expires or is swept. Completing

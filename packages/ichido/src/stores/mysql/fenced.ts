@@ -10,11 +10,12 @@ import type {
   SuspendRequest,
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
+import { usOf } from "../../core/record-machine/record.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import { claimOf } from "./rows.ts";
 import type { Run } from "./session.ts";
 import type { ClaimValues } from "./values.ts";
-import { binaryValue, claimValues, longText, microseconds, responseValues, stepName } from "./values.ts";
+import { binaryValue, claimValues, longText, responseValues, stepName } from "./values.ts";
 
 /** Claims in one statement of `renew`: what the optimizer still looks up one by one without a second thought. */
 const renewMax = 200;
@@ -39,7 +40,7 @@ async function renewSome(
 ): Promise<void> {
   const values = claims.map(claimValues);
   const rows = values.flatMap(({ key, scopeHash, owner, fence }): Value[] => [key, scopeHash, owner, fence]);
-  const { affected } = await run(dialect.renew(claims.length), [microseconds(leaseMs), ...rows]);
+  const { affected } = await run(dialect.renew(claims.length), [usOf(leaseMs), ...rows]);
   // Whether it counts matched or changed rows, there can be as many as were asked for only if each was renewed.
   if (affected === claims.length) for (const each of values) held.add(idOf(each));
   else for (const row of (await run(dialect.held(claims.length), rows)).rows) held.add(idOf(claimOf(row)));
@@ -96,7 +97,7 @@ export async function suspend(run: Run, dialect: Dialect, request: SuspendReques
 }
 
 export async function startStep(run: Run, dialect: Dialect, request: StepRequest): Promise<Fenced> {
-  const values = { ...claimValues(request), name: stepName(request.name), leaseUs: microseconds(request.leaseMs) };
+  const values = { ...claimValues(request), name: stepName(request.name), leaseUs: usOf(request.leaseMs) };
   const propose = dialect.statement("proposeStep");
   await run(propose.sql, propose.bind(values));
   const start = dialect.statement("startStep");
@@ -108,9 +109,12 @@ export async function finishStep(run: Run, dialect: Dialect, request: FinishStep
   const values = {
     ...claimValues(request),
     name: stepName(request.name),
-    leaseUs: microseconds(request.leaseMs),
+    leaseUs: usOf(request.leaseMs),
     result: binaryValue(request.result),
   };
+  if (fenced(await run(statement.sql, statement.bind(values))) === "ok") return "ok";
+  // Never started, or somebody else's: a start tells, and counts as made now.
+  if ((await startStep(run, dialect, request)) === "stale") return "stale";
   return fenced(await run(statement.sql, statement.bind(values)));
 }
 

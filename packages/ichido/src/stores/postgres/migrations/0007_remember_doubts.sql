@@ -140,7 +140,7 @@ begin
     canonical := r.fingerprint_canonical;
     created_ms := floor(extract(epoch from r.created_at) * 1000);
     expires_ms := floor(extract(epoch from r.expires_at) * 1000);
-    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    expires_in_ms := floor(extract(epoch from r.expires_at - moment) * 1000);
     lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
     held_reason := r.hold_reason;
     kind := r.response_kind;

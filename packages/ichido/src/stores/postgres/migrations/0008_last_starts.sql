@@ -55,9 +55,9 @@ $step_2$;
 
 -- A decision on a record in doubt, with its audit row. A function, because each of its statements sees what was committed
 -- while it waited for the record's row: a step that the former owner finished just then stays, one that it started goes.
--- Adopt and release bring a new owner and a greater fence: whoever held the record can no longer complete it, nor mistake the
--- adopted answer for its own. Hold leaves both. After a person's release, steps without a result did not
--- happen; a policy speaks of the operation as a whole, and leaves them to their own `onUnknown`.
+-- Adopt and release bring nobody's owner and a greater fence: whoever held the record can no longer complete it, nor mistake the
+-- adopted answer for its own. Hold leaves both. After a person's release, steps without a result did not happen; a policy
+-- speaks of the operation as a whole, and leaves them to their own `onUnknown`.
 -- Returns the verdict. Guarantees S15, S16.
 create function {prefix}settle(
   of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text,
@@ -72,10 +72,10 @@ begin
     return 'absent';
   end if;
   moment := clock_timestamp();
-  if r.fence <> of_fence then
-    return 'stale';
-  elsif r.state = 'completed' then
+  if r.state = 'completed' then
     return 'completed';
+  elsif r.fence <> of_fence then
+    return 'stale';
   elsif unless_held and r.hold_reason is not null then
     return 'stale';
   elsif r.lease_until > moment and r.lease_until <= moment + interval '{leaseAbsurdSeconds} s' then
@@ -97,7 +97,7 @@ begin
     end if;
     update {prefix}records s
       set state = case decision when 'adopt' then 'completed' else 'failed' end,
-        owner = gen_random_uuid(), fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
+        owner = '{nobody}', fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
         lease_until = null, hold_reason = null, steps_started = r.steps_started,
         response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
         updated_at = moment

@@ -1,13 +1,14 @@
 -- A page of records in the order of the primary key, without bodies.
 -- Parameters: tenant, principal, operation, key, state, label as a JSON object, key and scope hash of the former page's
 -- last record, how many. Null asks for nothing.
--- Rows: whether this server is a standby, then the columns of a record (`record-row.ts`).
+-- Rows: whether this server is a standby, then the columns of a record (`row.ts`).
 select
   pg_is_in_recovery(),
   r.key, r.scope_hash, r.tenant, r.principal, r.operation,
   r.fingerprint_version, r.fingerprint_raw, r.fingerprint_canonical, r.fingerprint_former,
   r.state, replace(r.owner::text, '-', ''), r.fence, r.attempts,
-  ceil(extract(epoch from r.lease_until - clock_timestamp()) * 1000)::bigint,
+  case when r.lease_until <= clock_timestamp() + interval '{leaseAbsurdSeconds} s'
+    then ceil(extract(epoch from r.lease_until - clock_timestamp()) * 1000)::bigint end,
   case when r.steps_started = 0 then 0 else (
     select count(*) from {prefix}steps s where s.key = r.key and s.scope_hash = r.scope_hash and s.life = r.life
   ) end,
