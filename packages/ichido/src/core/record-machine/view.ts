@@ -1,8 +1,8 @@
 /** What can be read off a record at a given moment. */
 import type { Identity } from "../record.ts";
-import type { ListQuery, Step, StoreStats } from "../store.ts";
+import type { ListQuery, Step, StoredRecord, StoreStats } from "../store.ts";
 import { leaseAbsurdUs } from "./bounds.ts";
-import { toMs, type Standing, type StepRow } from "./record.ts";
+import { toMs, type HeldRecord, type Standing, type StepRow } from "./record.ts";
 
 type Lease = Pick<Standing, "state" | "leaseUs">;
 
@@ -89,6 +89,33 @@ export function createTally(): Tally {
       if (isExpired(record, nowUs)) sweepLagUs = Math.max(sweepLagUs, nowUs - record.expiresUs);
     },
     sum: () => ({ ...count, sweepLagMs: toMs(sweepLagUs), oldestUnknownMs: toMs(oldestUnknownUs) }),
+  };
+}
+
+/** What was written down at first sight. */
+export type Sight = Pick<StoredRecord, "identity" | "fingerprint" | "labels">;
+
+type Shown = Omit<HeldRecord, "fingerprint" | "origin" | "doubtStays">;
+
+/** A record as the contract shows it: of answers, only the one that means something in its state. */
+export function recordView({ identity, fingerprint, labels }: Sight, record: Shown, nowUs: number): StoredRecord {
+  const { state, owner, fence, attempts, stepsStarted, interim, holdReason, response } = record;
+  return {
+    identity,
+    fingerprint,
+    state,
+    owner,
+    fence,
+    attempts,
+    ...(state === "processing" && { leaseLeftMs: leaseLeftMs(record, nowUs) }),
+    stepsStarted,
+    ...(state === "processing" && interim !== undefined && { interim }),
+    ...(holdReason !== undefined && { holdReason }),
+    ...(state === "completed" && response !== undefined && { response }),
+    labels,
+    createdAtMs: toMs(record.createdUs),
+    updatedAtMs: toMs(record.updatedUs),
+    expiresAtMs: toMs(record.expiresUs),
   };
 }
 

@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
 import type { StoredRecord } from "../../core/store.ts";
-import { toMs, type HeldRecord, type WholeRecord } from "../../core/record-machine/record.ts";
-import { leaseLeftMs } from "../../core/record-machine/view.ts";
+import type { HeldRecord, WholeRecord } from "../../core/record-machine/record.ts";
+import { recordView } from "../../core/record-machine/view.ts";
 
 /**
  * Hashes are kept as text of one character a byte: a fifth of the memory of a byte array, compared by `===` and ordered
@@ -55,24 +55,10 @@ function fingerprintOf({ version, raw, canonical, former }: FingerprintRow): Fin
 
 export function toRecord(row: Row, nowUs: number, bodies: "with bodies" | "without bodies"): StoredRecord {
   const give = bodies === "with bodies" ? copyOut : withoutBody;
-  const { key, tenant, principal, operation } = row;
-  return {
-    identity: { key, scopeHash: bytesOf(row.scopeHash), tenant, principal, operation },
-    fingerprint: fingerprintOf(row.fingerprint),
-    state: row.state,
-    owner: row.owner,
-    fence: row.fence,
-    attempts: row.attempts,
-    ...(row.state === "processing" ? { leaseLeftMs: leaseLeftMs(row, nowUs) } : {}),
-    stepsStarted: row.stepsStarted,
-    ...(row.interim === undefined ? {} : { interim: give(row.interim) }),
-    ...(row.holdReason === undefined ? {} : { holdReason: row.holdReason }),
-    ...(row.response === undefined ? {} : { response: give(row.response) }),
-    labels: row.labels,
-    createdAtMs: toMs(row.createdUs),
-    updatedAtMs: toMs(row.updatedUs),
-    expiresAtMs: toMs(row.expiresUs),
-  };
+  const { key, tenant, principal, operation, labels } = row;
+  const identity = { key, scopeHash: bytesOf(row.scopeHash), tenant, principal, operation };
+  const given = { ...row, interim: row.interim && give(row.interim), response: row.response && give(row.response) };
+  return recordView({ identity, fingerprint: fingerprintOf(row.fingerprint), labels }, given, nowUs);
 }
 
 /*

@@ -12,6 +12,7 @@ import { IchidoError } from "../../core/errors.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
 import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
 import type { ClaimVerdict, Refusal } from "../../core/record-machine/claim.ts";
+import { usOf } from "../../core/record-machine/record.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, Values } from "./dialect.ts";
@@ -20,15 +21,7 @@ import { addLabels, forgetLabels } from "./labels.ts";
 import { seenOf } from "./rows.ts";
 import type { Seen } from "./rows.ts";
 import type { Run } from "./session.ts";
-import {
-  fingerprintValues,
-  identityValues,
-  labelValue,
-  microseconds,
-  ownerValue,
-  scopeValues,
-  text,
-} from "./values.ts";
+import { fingerprintValues, identityValues, labelValue, ownerValue, scopeValues, text } from "./values.ts";
 
 /** The record may move between the look and the hold on it, and then the claim begins anew; no more often than this. */
 const roundsMax = 32;
@@ -132,8 +125,8 @@ function valuesOf(request: ClaimRequest): Values {
     ...scopeValues(request.identity),
     ...fingerprintValues(request.fingerprint),
     owner: ownerValue(request.owner),
-    leaseUs: microseconds(request.leaseMs),
-    retentionUs: microseconds(request.retentionMs),
+    leaseUs: usOf(request.leaseMs),
+    retentionUs: usOf(request.retentionMs),
     labels: labelValue(request.labels),
     doubtStays: request.doubtStays === true ? 1 : 0,
   };

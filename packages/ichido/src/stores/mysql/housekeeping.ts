@@ -1,5 +1,6 @@
 /** Ticks that make expiry trustworthy, and sweeps that reclaim space in small bites. */
 import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
+import { usOf } from "../../core/record-machine/record.ts";
 import { isTrusted } from "../../core/record-machine/ticks.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
@@ -7,7 +8,7 @@ import type { Dialect, Value } from "./dialect.ts";
 import { binaryOf, labelledOf, tickOf } from "./rows.ts";
 import { forgetLabels } from "./labels.ts";
 import type { Run } from "./session.ts";
-import { binaryValue, microseconds, text } from "./values.ts";
+import { binaryValue, text } from "./values.ts";
 
 /** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
 const sweepMax = 100;
@@ -24,7 +25,7 @@ export async function readClock(
 
 export async function tick(run: Run, dialect: Dialect, request: TickRequest): Promise<TickResult> {
   const statement = dialect.statement("tick");
-  await run(statement.sql, statement.bind({ intervalUs: microseconds(request.intervalMs) }));
+  await run(statement.sql, statement.bind({ intervalUs: usOf(request.intervalMs) }));
   return { trusted: (await readClock(run, dialect)).trusted };
 }
 
@@ -65,7 +66,7 @@ async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise
     if (rows.length < limit) return { deleted, more: false, guarded: false };
     // By the store's clock, as everything here; one that jumps ends a sweep early, and the next one begins with the guard.
     const now = await readClock(run, dialect);
-    if (!now.trusted || now.nowUs - start.nowUs >= microseconds(request.budgetMs)) break;
+    if (!now.trusted || now.nowUs - start.nowUs >= usOf(request.budgetMs)) break;
   }
   return { deleted, more: true, guarded: false };
 }

@@ -3,10 +3,10 @@ import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../
 import type { Step, StoredRecord } from "../../core/store.ts";
 import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import type { Holding } from "../../core/record-machine/owned.ts";
-import { originOf, toMs } from "../../core/record-machine/record.ts";
+import { originOf } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
 import type { TickRow } from "../../core/record-machine/ticks.ts";
-import { leaseLeftMs, stepView } from "../../core/record-machine/view.ts";
+import { recordView, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import { integerOf } from "./client.ts";
@@ -42,27 +42,33 @@ export interface Seen extends HeldRecord {
 }
 
 export function seenOf(row: Row): Seen {
-  const nowUs = integerOf(row["now_us"]);
+  return {
+    ...shownOf(row),
+    fingerprint: printsOf(row),
+    stepsStarted: integerOf(row["step_starts"]),
+    doubtStays: integerOf(row["doubt_stays"]) !== 0,
+    origin: originOf(stringOf(row["origin"])),
+    nowUs: integerOf(row["now_us"]),
+    labels: decodeLabels(optional(row["labels"]) ?? null),
+  };
+}
+
+/** What `look`, `find` and listings read alike. */
+function shownOf(row: Row) {
   const answer = responseOf(row);
   const state = stateOf(row);
   return {
     state,
     owner: stringOf(row["owner"]) as OwnerToken,
-    fingerprint: printsOf(row),
-    leaseUs: leaseOf(row, nowUs),
-    expiresUs: integerOf(row["expires_us"]),
-    stepsStarted: integerOf(row["step_starts"]),
+    fence: integerOf(row["fence"]),
+    attempts: integerOf(row["attempts"]),
+    leaseUs: leaseOf(row, integerOf(row["now_us"])),
     interim: state === "processing" ? answer : undefined,
     response: state === "completed" ? answer : undefined,
     holdReason: optional(row["hold_reason"]),
-    doubtStays: integerOf(row["doubt_stays"]) !== 0,
-    origin: originOf(stringOf(row["origin"])),
-    fence: integerOf(row["fence"]),
-    attempts: integerOf(row["attempts"]),
     createdUs: integerOf(row["created_us"]),
     updatedUs: integerOf(row["updated_us"]),
-    nowUs,
-    labels: decodeLabels(optional(row["labels"]) ?? null),
+    expiresUs: integerOf(row["expires_us"]),
   };
 }
 
@@ -112,27 +118,10 @@ function responseOf(row: Row): StoredResponse | undefined {
 }
 
 export function recordOf(row: Row): StoredRecord {
-  const state = stateOf(row);
-  const response = responseOf(row);
-  const holdReason = optional(row["hold_reason"]);
-  const nowUs = integerOf(row["now_us"]);
-  return {
-    identity: identityOfRow(row),
-    fingerprint: { version: integerOf(row["fingerprint_version"]), ...printsOf(row) },
-    state,
-    owner: stringOf(row["owner"]) as OwnerToken,
-    fence: integerOf(row["fence"]),
-    attempts: integerOf(row["attempts"]),
-    ...(state === "processing" ? { leaseLeftMs: leaseLeftMs({ state, leaseUs: leaseOf(row, nowUs) }, nowUs) } : {}),
-    stepsStarted: integerOf(row["steps_started"]),
-    ...(state === "processing" && response !== undefined ? { interim: response } : {}),
-    ...(holdReason === undefined ? {} : { holdReason }),
-    ...(state === "completed" && response !== undefined ? { response } : {}),
-    labels: decodeLabels(optional(row["labels"]) ?? null),
-    createdAtMs: toMs(integerOf(row["created_us"])),
-    updatedAtMs: toMs(integerOf(row["updated_us"])),
-    expiresAtMs: toMs(integerOf(row["expires_us"])),
-  };
+  const fingerprint = { version: integerOf(row["fingerprint_version"]), ...printsOf(row) };
+  const labels = decodeLabels(optional(row["labels"]) ?? null);
+  const shown = { ...shownOf(row), stepsStarted: integerOf(row["steps_started"]) };
+  return recordView({ identity: identityOfRow(row), fingerprint, labels }, shown, integerOf(row["now_us"]));
 }
 
 function identityOfRow(row: Row): Identity {

@@ -39,10 +39,6 @@ function smallInteger(what: string, value: number): number {
   throw new IchidoError("option-invalid", `${what}: expected an integer from 0 to ${integerMax}, got ${value}`);
 }
 
-export function microseconds(ms: number): number {
-  return Math.round(ms * 1_000);
-}
-
 export function identityValues(
   identity: Pick<Identity, "key" | "scopeHash">,
 ): Values & { readonly key: Buffer; readonly scopeHash: Buffer } {

@@ -1,11 +1,10 @@
 /** Listing and counting, each by a walk over all records: for people and dashboards, not for requests. */
 import type { Environment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
-import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
+import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import type { Position } from "../shared/cursor.ts";
-import { createTally, matches } from "../../core/record-machine/view.ts";
-import { recordOf } from "./row.ts";
+import { createTally, matches, recordView } from "../../core/record-machine/view.ts";
 import type { Row } from "./row.ts";
 import { start } from "./walk.ts";
 import type { Page, Place } from "./walk.ts";
@@ -40,20 +39,20 @@ export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
     throw new IchidoError("option-invalid", `limit: expected an integer from 1 to ${listLimitMax}, got ${limit}`);
   }
   const after = query.cursor === undefined ? undefined : sortable(decodeCursor(query.cursor));
-  const found = new Map<string, { readonly row: Row; readonly place: Sortable }>();
+  const found = new Map<string, { readonly record: StoredRecord; readonly place: Sortable }>();
   const least = () => [...found].toSorted(([, one], [, other]) => compare(one.place, other.place)).slice(0, limit + 1);
   await forEachRow(walk, (name, row, nowUs) => {
     if (!matches(row.identity, row.labels, row, query, nowUs)) return;
     const place = sortable(row.identity);
     if (after !== undefined && compare(place, after) <= 0) return;
-    found.set(name, { row, place });
+    found.set(name, { record: recordView(row, row, nowUs), place });
     if (found.size < 4 * (limit + 1)) return;
     const kept = least();
     found.clear();
     for (const [each, value] of kept) found.set(each, value);
   });
-  const kept = least().map(([, { row }]) => row);
-  const records = kept.slice(0, limit).map(recordOf);
+  const kept = least().map(([, { record }]) => record);
+  const records = kept.slice(0, limit);
   const last = records.at(-1);
   return { records, ...(kept.length > limit && last !== undefined ? { cursor: encodeCursor(last.identity) } : {}) };
 }

@@ -9,9 +9,11 @@
  *   y audit rows; A<place> one of them   w somebody waits for the end
  */
 import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { AuditEntry, ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
+import type { AuditEntry, ClaimRequest, Step } from "../../core/store.ts";
 import { toMs } from "../../core/record-machine/record.ts";
-import { leaseLeftMs, stepView } from "../../core/record-machine/view.ts";
+import type { HeldRecord } from "../../core/record-machine/record.ts";
+import type { Sight } from "../../core/record-machine/view.ts";
+import { stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
 
@@ -22,7 +24,7 @@ const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "com
 const hashBytes = 32;
 
 /** Labels as pairs: one may be called `__proto__`. */
-type Sight = [
+type SightText = [
   key: string,
   scopeHash: string,
   tenant: string | null,
@@ -33,7 +35,7 @@ type Sight = [
 ];
 
 export function encodeSight({ identity, fingerprint, labels }: ClaimRequest): string {
-  const sight: Sight = [
+  const sight: SightText = [
     identity.key,
     bufferOf(identity.scopeHash).toString("base64url"),
     identity.tenant ?? null,
@@ -61,51 +63,37 @@ export function decodeResponse(head: unknown, body: unknown): StoredResponse {
   };
 }
 
-/** A record of the contract, and what the rules of a record want to know beside it. */
-export interface Row extends StoredRecord {
-  readonly createdUs: number;
-  readonly expiresUs: number;
-  readonly leaseUs: number;
+/** As the rules of a record take it, without what only claims ask for. */
+export interface Row extends Omit<HeldRecord, "fingerprint" | "origin">, Sight {
   readonly bodyBytes: number;
-  readonly doubtStays: boolean;
 }
 
 /** `values` are those of `fields`, and the body where it was asked for. Nothing when there is no such record. */
-export function rowOf(values: readonly unknown[], nowUs: number): Row | undefined {
+export function rowOf(values: readonly unknown[]): Row | undefined {
   const [s, o, t, n, l, c, u, e, f, i, r, h, x, z, d] = values;
   const state = states[optionalTextOf(s) ?? ""];
   if (state === undefined) return undefined;
   const sight = decodeSight(i);
-  const leaseUs = numberOf(l);
   const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
-  const holdReason = optionalTextOf(h);
   return {
     identity: sight.identity,
     fingerprint: fingerprintOf(f, sight.version),
+    labels: sight.labels,
     state,
     owner: textOf(o) as OwnerToken,
     fence: numberOf(t),
     attempts: numberOf(n),
-    ...(state === "processing" ? { leaseLeftMs: leaseLeftMs({ state, leaseUs }, nowUs) } : {}),
+    leaseUs: numberOf(l),
     stepsStarted: numberOf(x),
-    ...(state === "processing" && answer !== undefined ? { interim: answer } : {}),
-    ...(holdReason === undefined ? {} : { holdReason }),
-    ...(state === "completed" && answer !== undefined ? { response: answer } : {}),
-    labels: sight.labels,
-    createdAtMs: toMs(numberOf(c)),
-    updatedAtMs: toMs(numberOf(u)),
-    expiresAtMs: toMs(numberOf(e)),
+    interim: state === "processing" ? answer : undefined,
+    response: state === "completed" ? answer : undefined,
+    holdReason: optionalTextOf(h),
     createdUs: numberOf(c),
+    updatedUs: numberOf(u),
     expiresUs: numberOf(e),
-    leaseUs,
     bodyBytes: z === null || z === undefined ? 0 : numberOf(z),
     doubtStays: optionalTextOf(d) === "1",
   };
-}
-
-export function recordOf(row: Row): StoredRecord {
-  const { createdUs: _c, expiresUs: _e, leaseUs: _l, bodyBytes: _b, doubtStays: _d, ...record } = row;
-  return record;
 }
 
 function decodeSight(value: unknown): {
@@ -113,7 +101,7 @@ function decodeSight(value: unknown): {
   version: number;
   labels: Readonly<Record<string, string>>;
 } {
-  const [key, scopeHash, tenant, principal, operation, version, labels] = JSON.parse(textOf(value)) as Sight;
+  const [key, scopeHash, tenant, principal, operation, version, labels] = JSON.parse(textOf(value)) as SightText;
   return {
     identity: {
       key: key as Key,

@@ -31,6 +31,7 @@ import type { Identity } from "../../core/record.ts";
 import { isInDoubt } from "../../core/doubt.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { landedOf } from "../../core/record-machine/owned.ts";
+import { recordView } from "../../core/record-machine/view.ts";
 import { claim, grantIn, microseconds } from "./claim.ts";
 import type { Decode, Grant } from "./claim.ts";
 import { kindOf } from "./client.ts";
@@ -45,7 +46,7 @@ import type { RedisStoreOptions } from "./options.ts";
 import { runReplicated, tooFewReplicas } from "./replicas.ts";
 import type { Replication } from "./replicas.ts";
 import { bufferOf, listOf, numberOf, textOf } from "./reply.ts";
-import { auditOf, encodeAudit, encodeHead, fields, recordOf, rowOf, stepsOf } from "./row.ts";
+import { auditOf, encodeAudit, encodeHead, fields, rowOf, stepsOf } from "./row.ts";
 import { createScripts } from "./scripts.ts";
 import type { Verb } from "./scripts.ts";
 import { aloneBy, createSweep } from "./sweep.ts";
@@ -160,8 +161,8 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
 
   async function find(identity: Identity): Promise<StoredRecord | undefined> {
     const [now, values] = listOf(await scripts.run("find", names.record(identity), [...fields, "b"]));
-    const row = rowOf(listOf(values), numberOf(now));
-    return row === undefined ? undefined : recordOf(row);
+    const row = rowOf(listOf(values));
+    return row === undefined ? undefined : recordView(row, row, numberOf(now));
   }
 
   return {

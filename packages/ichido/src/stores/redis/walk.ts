@@ -38,7 +38,6 @@ export async function readPage(link: Link, names: Names, place: Place): Promise<
   const rows = await readRows(
     link,
     listOf(found).map((name) => names.fromScan(textOf(name))),
-    nowUs,
   );
   return { rows, nowUs, next: nextPlace(servers, place, textOf(cursor)) };
 }
@@ -48,10 +47,10 @@ function nextPlace(servers: readonly ServerLink[], place: Place, cursor: string)
   return place.server + 1 < servers.length ? { server: place.server + 1, cursor: "0" } : undefined;
 }
 
-async function readRows(link: Link, found: readonly string[], nowUs: number): Promise<Page["rows"]> {
+async function readRows(link: Link, found: readonly string[]): Promise<Page["rows"]> {
   const replies = await Promise.all(found.map((name) => link.sendTo(name, ["hmget", name, ...fields])));
   return found.flatMap((name, index) => {
-    const row = rowOf(listOf(replies[index]), nowUs);
+    const row = rowOf(listOf(replies[index]));
     return row === undefined ? [] : [{ name, row }];
   });
 }

@@ -1,8 +1,8 @@
 /** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
-import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
-import { leaseLeftMs, stepView } from "../../core/record-machine/view.ts";
+import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
+import { recordView, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import type { Row, SqliteValue } from "./database.ts";
@@ -94,63 +94,49 @@ export interface Held extends HeldRecord {
 
 /** A row of `look`, as the rules of a record take it. */
 export function heldOf(row: Row): Held {
+  return {
+    ...shownOf(row),
+    origin: originOf(text(row, "origin")),
+    doubtStays: integer(row, "doubt_stays") !== 0,
+    fingerprint: printsOf(row),
+  };
+}
+
+/** What `look`, `find` and listings read alike. */
+function shownOf(row: Row) {
   const state = stateOf(row);
-  const former = bytesOrNull(row, "fingerprint_former");
   return {
     state,
     owner: text(row, "owner") as OwnerToken,
-    origin: originOf(text(row, "origin")),
     fence: integer(row, "fence"),
     attempts: integer(row, "attempts"),
-    fingerprint: {
-      raw: bytes(row, "fingerprint_raw"),
-      canonical: bytes(row, "fingerprint_canonical"),
-      ...(former !== null && { former }),
-    },
     leaseUs: integer(row, "lease_us"),
     interim: row["interim_status"] === null ? undefined : responseOf(row, "interim"),
     holdReason: textOrNull(row, "hold_reason") ?? undefined,
     response: state === "completed" ? responseOf(row, "response") : undefined,
     stepsStarted: integer(row, "steps_count"),
-    doubtStays: integer(row, "doubt_stays") !== 0,
     createdUs: integer(row, "created_us"),
     updatedUs: integer(row, "updated_us"),
     expiresUs: integer(row, "expires_us"),
   };
 }
 
-export function recordOf(row: Row, nowUs: number): StoredRecord {
-  const state = stateOf(row);
-  const holdReason = textOrNull(row, "hold_reason");
+function printsOf(row: Row): Held["fingerprint"] {
   const former = bytesOrNull(row, "fingerprint_former");
-  return {
-    identity: {
-      key: text(row, "key") as Key,
-      scopeHash: bytes(row, "scope_hash"),
-      tenant: textOrNull(row, "tenant") ?? undefined,
-      principal: textOrNull(row, "principal") ?? undefined,
-      operation: text(row, "operation"),
-    },
-    fingerprint: {
-      version: integer(row, "fingerprint_version"),
-      raw: bytes(row, "fingerprint_raw"),
-      canonical: bytes(row, "fingerprint_canonical"),
-      ...(former !== null && { former }),
-    },
-    state,
-    owner: text(row, "owner") as OwnerToken,
-    fence: integer(row, "fence"),
-    attempts: integer(row, "attempts"),
-    ...(state === "processing" && { leaseLeftMs: leaseLeftMs({ state, leaseUs: integer(row, "lease_us") }, nowUs) }),
-    stepsStarted: integer(row, "steps_count"),
-    ...(row["interim_status"] !== null && { interim: responseOf(row, "interim") }),
-    ...(holdReason !== null && { holdReason }),
-    ...(state === "completed" && { response: responseOf(row, "response") }),
-    labels: decodeLabels(textOrNull(row, "labels")),
-    createdAtMs: toMs(integer(row, "created_us")),
-    updatedAtMs: toMs(integer(row, "updated_us")),
-    expiresAtMs: toMs(integer(row, "expires_us")),
+  const prints = { raw: bytes(row, "fingerprint_raw"), canonical: bytes(row, "fingerprint_canonical") };
+  return former === null ? prints : { ...prints, former };
+}
+
+export function recordOf(row: Row, nowUs: number): StoredRecord {
+  const identity = {
+    key: text(row, "key") as Key,
+    scopeHash: bytes(row, "scope_hash"),
+    tenant: textOrNull(row, "tenant") ?? undefined,
+    principal: textOrNull(row, "principal") ?? undefined,
+    operation: text(row, "operation"),
   };
+  const fingerprint = { version: integer(row, "fingerprint_version"), ...printsOf(row) };
+  return recordView({ identity, fingerprint, labels: decodeLabels(textOrNull(row, "labels")) }, shownOf(row), nowUs);
 }
 
 export function stepOf(row: Row, nowUs: number): Step {
