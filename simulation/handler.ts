@@ -56,6 +56,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     endedMs: undefined,
     kept: undefined,
     isOpen: false,
+    called: new Set(),
   };
   world.runs.push(run);
   world.counts.handlers += 1;
@@ -115,6 +116,10 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
         const options = stepOptions(action, context.reference(action.name));
         try {
           return await context.step(action.name, options, (step) => {
+            run.called.add(action.name);
+            if (seen.refusedSteps.has(`${run.fence} ${action.name}`)) {
+              world.violate("step-after-refusal", `${seen.id}: ${machine.name} calls ${action.name} all the same`);
+            }
             if (!isOwner() && !world.plan.leaps) {
               world.violate(
                 "step-on-lost-lease",

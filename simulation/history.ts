@@ -2,6 +2,7 @@
 import { settle } from "../packages/ichido/src/core/settlement.ts";
 import { isFinal, problemIn } from "./answers.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
+import { person } from "./judgement.ts";
 import { running, type Machine } from "./machine.ts";
 import { operate, rightDecision } from "./operator.ts";
 import { planOf, type Item, type Plan } from "./plan.ts";
@@ -10,7 +11,7 @@ import { drive, driveByTurns, type Events } from "./scheduler.ts";
 import { createShopper, uuidOf, type Shopper } from "./shopper.ts";
 import type { WebRequest, WebResponse } from "./service.ts";
 import { linkStore } from "./store-link.ts";
-import { createStoreServer, person, type StoreServer } from "./store-server.ts";
+import { createStoreServer, type StoreServer } from "./store-server.ts";
 import { send } from "./web.ts";
 import { isSealed, nothingOmitted, World, type Omissions, type Seen, type Violation } from "./world.ts";
 

@@ -3,9 +3,9 @@ import { settle } from "../packages/ichido/src/core/settlement.ts";
 import type { Settlement } from "../packages/ichido/src/core/settlement.ts";
 import type { Store, StoredRecord } from "../packages/ichido/src/core/store.ts";
 import { bodyOf } from "./handler.ts";
+import { person } from "./judgement.ts";
 import type { Machine } from "./machine.ts";
 import type { Provider } from "./provider.ts";
-import { person } from "./store-server.ts";
 import { idOf, type World } from "./world.ts";
 
 /** What somebody who can see everything would decide; undefined: it cannot be told yet. */

@@ -228,7 +228,7 @@ function routeOf(random: Random, number: number, leaseMs: number, isShort: boole
 export function planOf(seed: number): Plan {
   const random = createRandom(seed, 11);
   const weather = weatherOf(random);
-  const leaseMs = random.chance(0.06) ? 60_000 : Math.ceil(random.between(300, 3_000));
+  const leaseMs = random.chance(0.1) ? 60_000 : Math.ceil(random.between(300, 3_000));
   const spanMs = leaseMs * random.between(8, 20);
   const isShort = random.chance(0.2);
   const routes = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, number) =>
@@ -239,16 +239,17 @@ export function planOf(seed: number): Plan {
   const at = (): number => random.between(0, spanMs);
   const keys = random.int(1, 3);
   const asks = random.int(3, 10);
-  for (let each = 0; each < asks; each += 1) {
+  const ask = (atMs: number): void => {
     items.push({
       kind: "ask",
-      atMs: at(),
+      atMs,
       route: random.int(0, routes.length - 1),
       key: random.int(0, keys - 1),
       principal: random.chance(0.1) ? 1 : 0,
       content: random.chance(0.08) ? 1 : 0,
     });
-  }
+  };
+  for (let each = 0; each < asks; each += 1) ask(at());
   const persons: PersonPlan[] = [];
   const pressable = routes.flatMap((route, index) => (route.via === "http" && !isShort ? [index] : []));
   if (pressable.length > 0 && random.chance(0.6)) {
@@ -284,11 +285,19 @@ export function planOf(seed: number): Plan {
     });
   }
   const leaps = random.chance(0.12);
-  if (leaps) items.push({ kind: "jump", atMs: at(), byMs: random.between(0.5, 30) * leaseMs * random.pick([1, -1]) });
-  else if (random.chance(0.25)) items.push({ kind: "jump", atMs: at(), byMs: -random.between(1, 30_000) });
+  const jump = (byMs: number): void => {
+    const atMs = at();
+    items.push({ kind: "jump", atMs, byMs });
+    // A clock that jumps while nobody is at work changes little.
+    ask(atMs - leaseMs * random.between(0, 0.5));
+    for (let each = random.int(1, 3); each > 0; each -= 1) ask(atMs + leaseMs * random.between(0, 0.5));
+  };
+  if (leaps) jump(random.between(0.5, 30) * leaseMs * random.pick([1, -1]));
+  else if (random.chance(0.25)) jump(-random.between(1, 30_000));
   for (let each = some(3); each > 0; each -= 1) {
     const wish = random.chance(0.5) ? "hold" : "settle";
-    items.push({ kind: "operator", atMs: at(), thinksMs: random.between(0, leaseMs), wish });
+    const thinksMs = leaseMs * random.between(0, random.chance(0.3) ? 5 : 1);
+    items.push({ kind: "operator", atMs: at(), thinksMs, wish });
   }
   if (random.chance(0.2)) items.push({ kind: "blind", atMs: at(), forMs: random.between(0.5, 1.5) * spanMs });
   items.sort((one, other) => one.atMs - other.atMs);

@@ -6,6 +6,8 @@ import type { NeutralRequest, NeutralResponse } from "../packages/ichido/src/cor
 import type { OnUnknown, ResolvedRoute, RouteOptions, VerifyAnswer } from "../packages/ichido/src/core/options.ts";
 import { createReconciler, type Reconciler } from "../packages/ichido/src/core/reconciler.ts";
 import type { HeaderLine, Identity } from "../packages/ichido/src/core/record.ts";
+import type { LandedRequest, StepRequest } from "../packages/ichido/src/core/store.ts";
+import { CommitFailed } from "../packages/ichido/src/core/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import type { Machine } from "./machine.ts";
 import type { RoutePlan } from "./plan.ts";
@@ -55,6 +57,8 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   /** Requests whose claim the store has answered. */
   const heard = new Set<string>();
   const plainClaim = store.claim.bind(store);
+  const plainStart = store.startStep.bind(store);
+  const plainLanded = store.landed.bind(store);
   const listening = Object.assign(store, {
     async claim(...args: Parameters<typeof plainClaim>) {
       const sentMs = machine.monotonicMs();
@@ -62,6 +66,19 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       const asks = args[0].labels?.["ask"];
       // What comes later than that the engine has given up.
       if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
+      return result;
+    },
+    async startStep(request: StepRequest) {
+      const result = await plainStart(request);
+      const name = `${request.fence} ${request.name}`;
+      const { refusedSteps } = world.seenOf(request.identity);
+      if (result === "stale") refusedSteps.add(name);
+      else refusedSteps.delete(name);
+      return result;
+    },
+    async landed(request: LandedRequest) {
+      const result = await plainLanded(request);
+      if (result === "not-landed") world.seenOf(request.identity).notLanded.add(request.fence);
       return result;
     },
   });
@@ -200,6 +217,9 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       } catch (error) {
         const settled = await execution.settle({ kind: "threw", error });
         if (settled.kind === "replace") return web(settled.response, "layer");
+        if (error instanceof CommitFailed && !seen.notLanded.has(execution.context.fence)) {
+          world.violate("commit-denied", `${seen.id}: told that it failed, and the commit may have landed`);
+        }
         return { ...failure, headers: [], by: "unprotected" };
       }
     };

@@ -44,6 +44,12 @@ export interface Seen {
   releasedByPerson: boolean;
   /** When the record last stopped being sealed (on hold or with an interim answer). */
   sealedUntilMs: number;
+  /** By the store's clock, from what the owner was granted: the record's own word is not taken for it. */
+  leaseUntilMs: number | undefined;
+  /** Steps, by fence and name, whose start was refused and told so. */
+  readonly refusedSteps: Set<string>;
+  /** Fences whose commit did not land, as the store has told. */
+  readonly notLanded: Set<number>;
   owners: Map<string, Machine>;
 }
 
@@ -73,6 +79,8 @@ export interface Run {
   kept: string | undefined;
   /** A step stopped it: the record is left open, or on hold. */
   isOpen: boolean;
+  /** Steps that called out. */
+  readonly called: Set<string>;
 }
 
 export class World {
@@ -221,6 +229,9 @@ export class World {
         heldByPerson: false,
         releasedByPerson: false,
         sealedUntilMs: -1,
+        leaseUntilMs: undefined,
+        refusedSteps: new Set(),
+        notLanded: new Set(),
         owners: new Map(),
       };
       this.seen.set(id, seen);

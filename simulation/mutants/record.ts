@@ -101,12 +101,6 @@ const owners: readonly Mutant[] = [
     "record?.owner === proof.owner",
   ),
   one(
-    "owner not compared",
-    owned,
-    "record?.owner === proof.owner && record.fence === proof.fence",
-    "record?.fence === proof.fence",
-  ),
-  one(
     "neither owner nor fence compared",
     owned,
     "record?.owner === proof.owner && record.fence === proof.fence",

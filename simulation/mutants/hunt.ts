@@ -1,0 +1,76 @@
+/** Plays seeds on the source with one rule undone, until an invariant is seen to break. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { Copy, type Edit, type Mutant } from "./mutant.ts";
+
+export interface Hunt {
+  readonly mutant: Mutant;
+  /** Absent: not found. */
+  readonly found: { readonly seed: number; readonly invariant: string; readonly detail: string } | undefined;
+  /** Seeds that were played up to the one that shows it, or all. */
+  readonly seeds: number;
+  readonly trouble: string;
+}
+
+export interface HuntOptions {
+  readonly seeds: number;
+  readonly from?: number;
+  /** Processes side by side. */
+  readonly workers?: number;
+  /** Edits that are made first. */
+  readonly base?: readonly Edit[];
+  /** Invariants to pass over, separated by commas. */
+  readonly ignore?: string;
+  readonly onHunt?: (hunt: Hunt) => void;
+}
+
+function play(path: string, args: readonly string[]): Promise<{ readonly out: string; readonly err: string }> {
+  return new Promise((resolve, reject) => {
+    const flags = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
+    const child = spawn(process.execPath, [...flags, join(path, "simulation/main.ts"), "--quiet", ...args], {
+      cwd: path,
+    });
+    let out = "";
+    let err = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+    child.on("error", reject).on("close", () => resolve({ out, err }));
+  });
+}
+
+async function huntOne(copy: Copy, mutant: Mutant, options: HuntOptions): Promise<Hunt> {
+  const { seeds, from = 1, ignore = "" } = options;
+  const undo = copy.edit(mutant.edits);
+  try {
+    const range = ["--seeds", String(seeds), "--from", String(from)];
+    const { out, err } = await play(copy.path, [...range, "--ignore", ignore]);
+    const match = /^seed (\d+): (\S+): (.*)$/m.exec(out);
+    if (match === null) return { mutant, found: undefined, seeds, trouble: err.slice(0, 500) };
+    const seed = Number(match[1]);
+    const found = { seed, invariant: match[2] ?? "", detail: match[3] ?? "" };
+    return { mutant, found, seeds: seed - from + 1, trouble: "" };
+  } finally {
+    undo();
+  }
+}
+
+/** In the order of the list, whichever ends first. */
+export async function hunt(mutants: readonly Mutant[], options: HuntOptions): Promise<readonly Hunt[]> {
+  const hunts = new Map<Mutant, Hunt>();
+  const left = [...mutants];
+  const work = async (): Promise<void> => {
+    const copy = new Copy();
+    try {
+      copy.edit(options.base ?? []);
+      for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
+        const hunted = await huntOne(copy, mutant, options);
+        hunts.set(mutant, hunted);
+        options.onHunt?.(hunted);
+      }
+    } finally {
+      copy.remove();
+    }
+  };
+  await Promise.all(Array.from({ length: options.workers ?? 2 }, work));
+  return mutants.flatMap((mutant) => hunts.get(mutant) ?? []);
+}
