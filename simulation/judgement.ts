@@ -172,7 +172,7 @@ function judgeSettle(world: World, { seen, before, after, result, from }: Change
   seen.heldByPerson = request.decision.kind === "hold" && (isPerson || seen.heldByPerson);
   seen.releasedByPerson = isPerson && request.decision.kind === "release";
   if (request.decision.kind === "release") seen.origin = "person";
-  if (request.decision.kind !== "hold" && (after.fence <= before.fence || after.owner === before.owner)) {
+  if (request.decision.kind !== "hold" && after.fence <= before.fence) {
     world.violate("settle-void", `${seen.id}: after ${request.decision.kind} its owner could still write`);
   }
   const wanted = { adopt: "completed", release: "failed", hold: "processing" }[request.decision.kind];
