@@ -284,30 +284,37 @@ function suite(make: () => Promise<Bench>): void {
     expect(most).toBeLessThanOrEqual(Math.max(connections, 2));
   });
 
-  test("S11 a caller who is told of a doubt that lease mode left under rerun can rely on it past the retention", async () => {
-    const failing = shop.ask("doubt", () => Promise.reject(new Error("nothing done")), { mode: "lease" });
-    expect((await failing).status).toBe(500);
-    const [record] = (await side.store.list({ key: "doubt", limit: 1 })).records;
-    if (record === undefined) throw new Error("a failed attempt leaves a record");
-    // Its next owner vanishes, under `rerun`.
-    const { identity, fingerprint } = record;
-    const owner = "0123456789abcdef0123456789abcdef" as OwnerToken;
-    const times = { leaseMs: 30_000, retentionMs: 86_400_000 };
-    const grant = await side.store.claim({ identity, fingerprint, owner, ...times, takeover: "none" });
-    if (grant.outcome !== "granted") throw new Error(grant.outcome);
-    expect(await side.store.suspend({ identity, owner, fence: grant.fence })).toBe("ok");
+  test.each([
+    ["hold", "hold"],
+    ["verify", { verify: () => ({ verdict: "not-visible-yet" as const }) }],
+  ] as const)(
+    "S11 under %s a doubt that lease mode left under rerun outlives its retention once a caller was told of it",
+    async (name, onUnknown) => {
+      const key = `doubt-${name}`;
+      const failing = shop.ask(key, () => Promise.reject(new Error("nothing done")), { mode: "lease" });
+      expect((await failing).status).toBe(500);
+      const [record] = (await side.store.list({ key, limit: 1 })).records;
+      if (record === undefined) throw new Error("a failed attempt leaves a record");
+      // Its next owner vanishes, under `rerun`.
+      const { identity, fingerprint } = record;
+      const owner = "0123456789abcdef0123456789abcdef" as OwnerToken;
+      const times = { leaseMs: 30_000, retentionMs: 86_400_000 };
+      const grant = await side.store.claim({ identity, fingerprint, owner, ...times, takeover: "none" });
+      if (grant.outcome !== "granted") throw new Error(grant.outcome);
+      expect(await side.store.suspend({ identity, owner, fence: grant.fence })).toBe("ok");
 
-    const stays = (): Promise<boolean> =>
-      side.runner.run(async (_tx, handle) => {
-        const { rows } = await handle.execute("SELECT doubt_stays FROM ichido_records WHERE key = 'doubt'", []);
-        return Boolean(rows[0]?.["doubt_stays"]);
-      });
-    expect(await stays()).toBe(false);
-    const told = await shop.ask("doubt", writing("doubt"), { ...mode, onUnknown: "hold" });
-    expect(told.code).toBe("outcome-unknown");
-    expect(await stays()).toBe(true);
-    expect(await bench.effects("doubt")).toEqual([]);
-  });
+      const stays = (): Promise<boolean> =>
+        side.runner.run(async (_tx, handle) => {
+          const { rows } = await handle.execute(`SELECT doubt_stays FROM ichido_records WHERE key = '${key}'`, []);
+          return Boolean(rows[0]?.["doubt_stays"]);
+        });
+      expect(await stays()).toBe(false);
+      const told = await shop.ask(key, writing(key), { ...mode, onUnknown });
+      expect(told.code).toBe("outcome-unknown");
+      expect(await stays()).toBe(true);
+      expect(await bench.effects(key)).toEqual([]);
+    },
+  );
 
   test("T2 steps and open outcomes are refused: nothing of the attempt is visible before its commit", async () => {
     const answer = await shop.ask(

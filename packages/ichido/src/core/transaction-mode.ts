@@ -104,6 +104,15 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     return recover({ ...parts, execution, identity, onUnknown: route.onUnknown });
   }
 
+  /** A takeover that was undone took back what it had noted: that the doubt outlives retention, which callers rely on. */
+  async function noteApart(ask: Ask<Native>, refusal: Ruling): Promise<Ruling> {
+    const owner = parts.newOwner();
+    const met = await calls.claim({ ...parts.requestFor(ask, owner), takeover: "none" });
+    // The doubt is over: the record was free, and nothing runs for this caller.
+    if (met.outcome === "granted") await calls.release({ identity: ask.identity, owner, fence: met.fence });
+    return refusal;
+  }
+
   function open(ask: Ask<Native>, id: string): Promise<Ruling> {
     const ruled = Promise.withResolvers<Ruling>();
     const request = parts.requestFor(ask, parts.newOwner(), waitMsOf(ask));
@@ -149,8 +158,9 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
       attempt?.finish("committed");
     } catch (error) {
       // Not before the end: a transaction that is shared may show what is not committed yet.
-      if (refusal !== undefined && error instanceof RolledBack) ruled.resolve(refusal);
-      else if (attempt?.execution.started !== true) ruled.reject(error as Error);
+      if (refusal !== undefined && error instanceof RolledBack) {
+        ruled.resolve(refusal.kind === "not-visible-yet" ? noteApart(ask, refusal) : refusal);
+      } else if (attempt?.execution.started !== true) ruled.reject(error as Error);
       if (attempt !== undefined) await ended(ask, attempt, error, answer);
     } finally {
       turn.over = true;
