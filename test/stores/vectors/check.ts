@@ -1,0 +1,159 @@
+/** Arranges records in a store, asks what the vectors ask, and tells every difference from what the machine says. */
+import { isDeepStrictEqual } from "node:util";
+import type { Fingerprint, Identity, Store, StoredRecord, StoredResponse } from "ichido";
+import { mayLeaveLease } from "../../../packages/ichido/src/core/record-machine/owned.ts";
+import type { HeldRecord, WholeRecord } from "../../../packages/ichido/src/core/record-machine/record.ts";
+import type { TickRow } from "../../../packages/ichido/src/core/record-machine/ticks.ts";
+import { isNeeded, recordView, stepView } from "../../../packages/ichido/src/core/record-machine/view.ts";
+import { nowUs, type Vector } from "./cases.ts";
+
+/** A record as it lies in a store, whatever its columns are called. */
+export interface Lying extends Omit<HeldRecord, "stepsStarted"> {
+  readonly hasSteps: boolean;
+  /** Whether the store has noted that time alone may remove it; only where it keeps such a note. */
+  readonly mayGo?: boolean;
+}
+
+export interface Placed {
+  readonly identity: Identity;
+  readonly record: WholeRecord;
+}
+
+/** A store whose clock stands at `nowUs`, with a way around its verbs. */
+export interface Bed {
+  /** Empties the store, lays records into it, and gives a store that has seen nothing of it before. */
+  arrange(placed: readonly Placed[], tick: TickRow | undefined): Promise<Store>;
+  /** Everything that lies in the store, by key. */
+  lying(): Promise<ReadonlyMap<string, Lying>>;
+  /** Where the store looks before it sweeps, and decides anew for each record: that decision, for all of them. */
+  sweepEach?(placed: readonly Placed[], tick: TickRow | undefined): Promise<void>;
+  close(): Promise<void>;
+}
+
+const arrangedAtOnce = 4_000;
+const askedAtOnce = 400;
+
+export async function differences(
+  bed: Bed,
+  vectors: readonly Vector[],
+  tick: TickRow | undefined,
+  enough = 20,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let start = 0; start < vectors.length && found.length < enough; start += arrangedAtOnce) {
+    const some = vectors.slice(start, start + arrangedAtOnce);
+    const placed = some.flatMap(({ identity, before }) => (before === undefined ? [] : [{ identity, record: before }]));
+    const store = await bed.arrange(placed, tick);
+    found.push(...(await differencesIn(bed, store, some)));
+  }
+  return found.slice(0, enough);
+}
+
+async function differencesIn(bed: Bed, store: Store, vectors: readonly Vector[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  const tell = (vector: Vector, what: string, got: unknown, wanted: unknown): void => {
+    const [one, other] = unlike(plain(got), plain(wanted));
+    found.push(`${vector.title}: ${what} ${shown(one)}, not ${shown(other)}`);
+  };
+  for (let start = 0; start < vectors.length; start += askedAtOnce) {
+    const some = vectors.slice(start, start + askedAtOnce);
+    const results = await Promise.all(some.map((vector) => vector.apply(store)));
+    for (const [index, vector] of some.entries()) {
+      const got = results[index];
+      if (!isDeepStrictEqual(plain(got), plain(vector.result))) tell(vector, "answered", got, vector.result);
+    }
+    const histories = await Promise.all(some.map((vector) => historyOf(store, vector)));
+    for (const [index, vector] of some.entries()) {
+      const wanted = plain(wantedHistory(vector));
+      if (!isDeepStrictEqual(plain(histories[index]), wanted)) tell(vector, "has", histories[index], wanted);
+    }
+  }
+  const [lying, listed] = [await bed.lying(), await listedOf(store)];
+  for (const vector of vectors) {
+    const { key } = vector.identity;
+    const allowed = allowedAfter(vector);
+    const got = plain(lying.get(key));
+    const fitting = allowed.find((after) => isDeepStrictEqual(got, plain(lyingOf(after, lying.get(key)))));
+    if (got !== undefined && fitting === undefined) {
+      tell(vector, "left", got, lyingOf(allowed[0], lying.get(key)));
+    } else if ((got === undefined) !== (vector.after === undefined)) {
+      tell(vector, "left", got, lyingOf(vector.after, undefined));
+    } else {
+      const view = plain(viewOf(vector.identity, fitting));
+      if (!isDeepStrictEqual(plain(listed.get(key)), view)) tell(vector, "lists", listed.get(key), view);
+    }
+  }
+  return found;
+}
+
+/** A step may leave the lease to the heartbeat, and then the record is not written at all. */
+function allowedAfter({ verb, before, after, result }: Vector): readonly (WholeRecord | undefined)[] {
+  if (before === undefined || after === undefined || result !== "ok") return [after];
+  if (verb !== "startStep" && verb !== "finishStep") return [after];
+  if (!mayLeaveLease(before, 45_000, nowUs)) return [after];
+  return [after, { ...after, leaseUs: before.leaseUs, updatedUs: before.updatedUs }];
+}
+
+async function historyOf(store: Store, { verb, identity, before, after }: Vector): Promise<unknown> {
+  const withSteps = (before?.stepsStarted ?? 0) + (after?.stepsStarted ?? 0) > 0 && verb !== "claim";
+  const steps = withSteps ? await store.steps(identity) : [];
+  return { steps, audit: verb === "settle" ? await store.audit(identity) : [] };
+}
+
+function wantedHistory({ verb, after }: Vector): unknown {
+  const steps = verb === "claim" ? [] : (after?.steps ?? []);
+  return { steps: steps.map((step) => stepView(step, nowUs)), audit: verb === "settle" ? (after?.audit ?? []) : [] };
+}
+
+function lyingOf(record: WholeRecord | undefined, got: Lying | undefined): Lying | undefined {
+  if (record === undefined) return undefined;
+  const { stepsStarted, steps: _steps, audit: _audit, ...kept } = record;
+  const note = got?.mayGo === undefined ? {} : { mayGo: !isNeeded(record) };
+  // What is left of a lease or of an answer once it means nothing is a store's own affair.
+  return { ...kept, leaseUs: kept.state === "processing" ? kept.leaseUs : 0, hasSteps: stepsStarted > 0, ...note };
+}
+
+async function listedOf(store: Store): Promise<ReadonlyMap<string, StoredRecord>> {
+  const found = new Map<string, StoredRecord>();
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ limit: 1_000, ...(cursor !== undefined && { cursor }) });
+    for (const record of page.records) found.set(record.identity.key, record);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return found;
+}
+
+function viewOf(identity: Identity, record: WholeRecord | undefined): unknown {
+  if (record === undefined) return undefined;
+  const withoutBody = (answer: StoredResponse | undefined): StoredResponse | undefined =>
+    answer === undefined ? undefined : { ...answer, body: new Uint8Array() };
+  const { interim, response, createdUs } = record;
+  const shown = { ...record, interim: withoutBody(interim), response: withoutBody(response) };
+  // Laid into the store by version 1, claimed as new by version 2.
+  const fingerprint = { version: createdUs === nowUs ? 2 : 1, ...record.fingerprint } as Fingerprint;
+  return recordView({ identity, fingerprint, labels: {} }, shown, nowUs);
+}
+
+/** Bytes as text, and nothing that is undefined: two drivers' ways to say the same. */
+export function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(members.map(([name, each]) => [name, plain(each)]));
+}
+
+/** Of two objects, the members that differ. */
+function unlike(one: unknown, other: unknown): readonly [unknown, unknown] {
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return [one, other];
+  const [left, right] = [new Map(Object.entries(one)), new Map(Object.entries(other))];
+  const names = [...new Set([...left.keys(), ...right.keys()])];
+  const differing = names.filter((name) => !isDeepStrictEqual(left.get(name), right.get(name)));
+  const some = (from: Map<string, unknown>) => Object.fromEntries(differing.map((name) => [name, from.get(name)]));
+  return [some(left), some(right)];
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(plain(value)) ?? "nothing";
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../support/services.ts";
+import { findMutants, runVectors, type Mutant } from "./run.ts";
+import { postgresServer, type PostgresServer } from "./postgres-bed.ts";
+
+const mutants: readonly Mutant[] = [
+  { title: "a lease that ends now is live", from: "r.lease_until > moment and", to: "r.lease_until >= moment and" },
+  { title: "the bound of a lease is absurd", from: "r.lease_until <= moment +", to: "r.lease_until < moment +" },
+  { title: "retention ends a moment later", from: "r.expires_at <= moment then", to: "r.expires_at < moment then" },
+  { title: "a doubt does not stay", from: "r.doubt_stays or doubtful or live", to: "doubtful or live" },
+  {
+    title: "a living owner's record expires",
+    from: "r.doubt_stays or doubtful or live",
+    to: "r.doubt_stays or doubtful",
+  },
+  { title: "a started step expires", from: "(r.steps_started = 0\n", to: "(true\n" },
+  {
+    title: "the hash of a newer version is not known",
+    from: "or coalesce(r.fingerprint_former = canonicals[i], false)",
+    to: "",
+  },
+  { title: "an owner gets back what it left in doubt", from: "and (live or not doubtful) then", to: "then" },
+  { title: "a hold is taken", from: "when r.hold_reason is not null then 'unknown'", to: "" },
+  { title: "an interim answer is taken by any takeover", from: "takeovers[i] = 'open'", to: "takeovers[i] <> 'none'" },
+  { title: "a lapsed record is taken by none", from: "when takeovers[i] = 'none' then 'unknown'", to: "" },
+  { title: "a takeover keeps a fence that is ahead", from: "greatest(r.fence + 1,", to: "greatest(r.fence," },
+  { title: "a takeover forgets that a doubt stays", from: "r.doubt_stays or stays[i]", to: "stays[i]" },
+  { title: "a resent claim is told another origin", from: "held_origin := r.origin", to: "held_origin := taken" },
+  {
+    title: "ticks may stop for longer",
+    from: "and t.interval_ms * interval '3 ms'",
+    to: "and t.interval_ms * interval '4 ms'",
+    by: "uneven ticks",
+  },
+  {
+    title: "a completion needs no fence",
+    from: "and r.owner = owners[i] and r.fence = fences[i]\n",
+    to: "and r.owner = owners[i]\n",
+    by: "owners",
+  },
+  {
+    title: "a step revives an ended lease",
+    from: "case when r.lease_until is not null then clock_timestamp()",
+    to: "case when true then clock_timestamp()",
+    by: "owners",
+  },
+  {
+    title: "a finished step is started again",
+    from: "  where s.finished_at is null;\n  return true;",
+    to: "  ;\n  return true;",
+    by: "owners",
+  },
+  { title: "a policy settles a hold", from: "unless_held and r.hold_reason is not null", to: "false", by: "owners" },
+  {
+    title: "a settlement looks at no fence",
+    from: "elsif r.fence <> of_fence then",
+    to: "elsif false then",
+    by: "owners",
+  },
+  {
+    title: "a release forgets finished steps",
+    from: "and s.life = r.life and s.finished_at is null;",
+    to: "and s.life = r.life;",
+    by: "owners",
+  },
+];
+
+describeWith("postgres", "PostgreSQL by the record machine", (url) => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await postgresServer(url);
+  });
+  afterAll(() => server.close());
+
+  runVectors({ test, expect }, () => server.bed("vectors_"));
+  findMutants({ test, expect }, mutants, (edit) => server.bed("mutant_", edit));
+});

@@ -1,0 +1,149 @@
+/** Redis with a clock that stands, and records laid into its hashes. */
+import { createHash } from "node:crypto";
+import { Redis } from "ioredis";
+import type { OwnerToken } from "ichido";
+import { redisStore, type RedisClient } from "ichido/redis";
+import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
+import { isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
+import { namesFor } from "../../../packages/ichido/src/stores/redis/names.ts";
+import { decodeResponse, encodeHead, encodeSight } from "../../../packages/ichido/src/stores/redis/row.ts";
+import { statements } from "../../../packages/ichido/src/stores/redis/statements.generated.ts";
+import { removeKeys } from "../redis-clients.ts";
+import { nowUs } from "./cases.ts";
+import type { Bed, Lying, Placed } from "./check.ts";
+
+const dayMs = "86400000";
+const states = { processing: "p", completed: "c", failed: "f" } as const;
+const time = [String(nowUs / 1e6), "0"] as const;
+
+/** Scripts are edited as told, and always see the same time. */
+export async function redisBed(url: string, family: string, edit = (lua: string): string => lua): Promise<Bed> {
+  const redis = new Redis(url);
+  redis.on("error", () => undefined);
+  const digests = new Map<string, string>();
+  for (const text of Object.values(statements)) {
+    const standing = edit(text).replaceAll("redis.call('TIME')", `{ '${time[0]}', '${time[1]}' }`);
+    const loaded = (await redis.call("script", ["load", standing])) as string;
+    digests.set(createHash("sha1").update(text).digest("hex"), loaded);
+  }
+  const client: RedisClient = {
+    options: {},
+    call: (command, args) => redis.call(command, args),
+    duplicate: () => redis.duplicate(),
+    async callBuffer(command, [script = "", ...args]) {
+      if (command === "time") return [...time];
+      return redis.callBuffer(command, [command === "evalsha" ? (digests.get(String(script)) ?? "") : script, ...args]);
+    },
+  };
+  const admin = { client, send: (command: string, ...args: (string | Buffer)[]) => redis.call(command, args) };
+  const empty = (): Promise<void> => removeKeys({ ...admin, end: async () => undefined }, family);
+  let lives = 0;
+  let prefix = family;
+  return {
+    async arrange(placed, tick) {
+      await empty();
+      lives += 1;
+      prefix = `${family}${lives}:`;
+      const names = namesFor(prefix, "");
+      const pipeline = redis.pipeline();
+      for (const each of placed) {
+        const name = names.record(each.identity);
+        pipeline.hset(name, ...fieldsOf(each));
+        if (!isNeeded(each.record)) pipeline.pexpire(name, dayMs);
+      }
+      if (tick !== undefined) {
+        const { lastUs, intervalUs, steadySinceUs } = tick;
+        pipeline.hset(names.clock, "last", lastUs, "interval", intervalUs, "steady", steadySinceUs);
+      }
+      await pipeline.exec();
+      return redisStore(client, { prefix, callTimeoutMs: 30_000 });
+    },
+    async lying() {
+      const found = new Map<string, Lying>();
+      const names: string[] = [];
+      for await (const page of redis.scanStream({ match: `${prefix}{*`, count: 5_000 })) {
+        names.push(...(page as string[]).filter((name) => name.length === prefix.length + 45));
+      }
+      const pipeline = redis.pipeline();
+      for (const name of names) pipeline.hgetallBuffer(name).pttl(name);
+      const replies = ((await pipeline.exec()) ?? []).map(([, reply]) => reply);
+      for (const index of names.keys()) {
+        const fields = replies[2 * index] as Record<string, Buffer>;
+        found.set(keyOf(fields), lyingOf(fields, Number(replies[2 * index + 1])));
+      }
+      return found;
+    },
+    async sweepEach(placed, tick) {
+      if (tick === undefined) return;
+      const digest = createHash("sha1").update(statements.sweep).digest("hex");
+      const known = [tick.lastUs, tick.intervalUs, tick.steadySinceUs].map(String);
+      const names = namesFor(prefix, "");
+      await Promise.all(
+        placed.map(({ identity }) => client.callBuffer("evalsha", [digest, "1", names.record(identity), ...known])),
+      );
+    },
+    async close() {
+      await empty();
+      redis.disconnect();
+    },
+  };
+}
+
+function fieldsOf({ identity, record }: Placed): (string | Buffer)[] {
+  const { raw, canonical, former } = record.fingerprint;
+  const print = Buffer.concat([raw, canonical, ...(former === undefined ? [] : [former])] as Uint8Array[]);
+  const sight = encodeSight({ identity, fingerprint: { version: 1 } } as never);
+  const fields: (string | Buffer)[] = ["s", states[record.state], "o", record.owner, "t", String(record.fence)];
+  fields.push("n", String(record.attempts), "l", String(record.leaseUs), "c", String(record.createdUs));
+  fields.push("u", String(record.updatedUs), "e", String(record.expiresUs), "x", String(record.stepsStarted));
+  fields.push("f", print, "i", sight, "a", record.origin);
+  if (record.doubtStays) fields.push("d", "1");
+  if (record.holdReason !== undefined) fields.push("h", record.holdReason);
+  const answer = record.response ?? record.interim;
+  if (answer !== undefined) {
+    fields.push("r", encodeHead(answer), "b", Buffer.from(answer.body), "z", String(answer.body.length));
+  }
+  for (const [index, step] of record.steps.entries()) {
+    const place = String(index + 1);
+    fields.push(`N${step.name}`, place, `S${place}`, `${step.attempt} ${step.startedUs} ${step.name}`);
+    fields.push(`L${place}`, String(step.lastStartedUs));
+    if (step.finishedUs !== undefined) fields.push(`F${place}`, String(step.finishedUs));
+    if (step.result !== undefined) fields.push(`R${place}`, Buffer.from(step.result));
+  }
+  return fields;
+}
+
+function keyOf(fields: Readonly<Record<string, Buffer>>): string {
+  const [key] = JSON.parse(String(fields["i"])) as [string];
+  return key;
+}
+
+function lyingOf(fields: Readonly<Record<string, Buffer>>, leftMs: number): Lying {
+  const text = (name: string): string => String(fields[name]);
+  const state = text("s") === "p" ? "processing" : text("s") === "c" ? "completed" : "failed";
+  const answer = fields["r"] === undefined ? undefined : decodeResponse(fields["r"], fields["b"]);
+  const print = fields["f"] ?? Buffer.alloc(0);
+  return {
+    state,
+    owner: text("o") as OwnerToken,
+    // A new record says nothing of how its owner came by it.
+    origin: originOf(fields["a"] === undefined ? "new" : text("a")),
+    fence: Number(text("t")),
+    attempts: Number(text("n")),
+    doubtStays: fields["d"] !== undefined,
+    leaseUs: state === "processing" ? Number(text("l")) : 0,
+    hasSteps: Number(text("x")) > 0,
+    holdReason: fields["h"] === undefined ? undefined : text("h"),
+    interim: state === "processing" ? answer : undefined,
+    response: state === "completed" ? answer : undefined,
+    createdUs: Number(text("c")),
+    updatedUs: Number(text("u")),
+    expiresUs: Number(text("e")),
+    fingerprint: {
+      raw: print.subarray(0, 32),
+      canonical: print.subarray(32, 64),
+      former: print.length > 64 ? print.subarray(64) : undefined,
+    },
+    mayGo: leftMs >= 0,
+  };
+}
