@@ -7,7 +7,6 @@ import { sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
 import { isIchidoError } from "../../core/errors.ts";
 import { queryOf } from "../../drivers/mysql-query.ts";
-import { poolStarved, starvedMs } from "../shared/pool-starved.ts";
 import { isPool, promiseSide, resultOf } from "./client.ts";
 import type { MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";
@@ -29,10 +28,10 @@ export type Run = (sql: string, values: readonly Value[], timeoutMs?: number) =>
 
 export interface Session {
   run: Run;
-  /** As `run`; told of once where it has to wait for a connection of the pool. */
-  renew: Run;
   /** For the look at the server itself, which needs no such look before it. */
   probe: Run;
+  /** As `run` and `probe`, but never waiting behind the program's own transactions. */
+  readonly renewals: Pick<Session, "run" | "probe">;
   /** Several statements on one connection. On a bare connection they run on that one. */
   onOneConnection<T>(work: (run: Run) => Promise<T>, whenLost?: "again when lost"): Promise<T>;
 }
@@ -40,29 +39,33 @@ export interface Session {
 export interface SessionParts {
   readonly timeoutMs: number;
   /** Behind a new connection there may be another server: asked before anything is sent to it again. */
-  readonly beforeResend: () => Promise<void>;
+  readonly beforeResend: (probe: Run) => Promise<void>;
+  /** Gives a statement to a connection, once. */
+  readonly renewOnce: SendOnce;
+}
+
+export type SendOnce = (sql: string, values: readonly Value[], limitMs: number) => Promise<Result>;
+
+export async function sendOn(
+  connection: MysqlConnection,
+  sql: string,
+  values: readonly Value[],
+  limitMs: number,
+): Promise<Result> {
+  return resultOf(await withDeadline(systemEnvironment, limitMs, () => connection.query(queryOf(sql), [...values])));
+}
+
+export function sendBy(client: MysqlPool | MysqlConnection): SendOnce {
+  return (sql, values, limitMs) =>
+    isPool(client)
+      ? withPooled(client, limitMs, (connection, leftMs) => sendOn(connection, sql, values, leftMs))
+      : sendOn(client, sql, values, limitMs);
 }
 
 export function createSession(given: MysqlClient, parts: SessionParts): Session {
   const client = promiseSide(given);
 
-  async function send(
-    connection: MysqlConnection,
-    sql: string,
-    values: readonly Value[],
-    limitMs: number,
-  ): Promise<Result> {
-    return resultOf(await withDeadline(systemEnvironment, limitMs, () => connection.query(queryOf(sql), [...values])));
-  }
-
-  const onceBy =
-    (onStarved?: () => void) =>
-    (sql: string, values: readonly Value[], limitMs: number): Promise<Result> =>
-      isPool(client)
-        ? withPooled(client, limitMs, (connection, leftMs) => send(connection, sql, values, leftMs), onStarved)
-        : send(client, sql, values, limitMs);
-  const once = onceBy();
-  const onceRenewing = onceBy(poolStarved("mysql"));
+  const once = sendBy(client);
 
   /** Without `beforeResend` nothing is sent again on another connection. */
   async function persist(attempt: () => Promise<Result>, beforeResend?: () => Promise<void>): Promise<Result> {
@@ -86,7 +89,7 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
   }
 
   /** The limit is that of all its repetitions together. */
-  function sending(beforeResend: () => Promise<void>, by = once): Run {
+  function sending(by: SendOnce, beforeResend: () => Promise<void>): Run {
     return (sql, values, limitMs = parts.timeoutMs) => {
       const left = countdown(limitMs);
       return persist(
@@ -96,15 +99,20 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
     };
   }
 
+  function way(by: SendOnce): Pick<Session, "run" | "probe"> {
+    const probe = sending(by, async () => undefined);
+    return { run: sending(by, () => parts.beforeResend(probe)), probe };
+  }
+
+  const usual = way(once);
   return {
-    run: sending(parts.beforeResend),
-    renew: sending(parts.beforeResend, onceRenewing),
-    probe: sending(async () => undefined),
+    ...usual,
+    renewals: way(parts.renewOnce),
     async onOneConnection(work, whenLost) {
       const on =
         (connection: MysqlConnection): Run =>
         (sql, values, limitMs = parts.timeoutMs) =>
-          persist(() => send(connection, sql, values, limitMs));
+          persist(() => sendOn(connection, sql, values, limitMs));
       if (!isPool(client)) return work(on(client));
       for (let tries = 1; ; tries += 1) {
         try {
@@ -112,7 +120,7 @@ export function createSession(given: MysqlClient, parts: SessionParts): Session 
         } catch (error) {
           const lost = isLost(error) || (isIchidoError(error) && isLost(error.cause));
           if (whenLost === undefined || !lost || tries >= connectionsMax) throw failureOf(error);
-          await parts.beforeResend();
+          await parts.beforeResend(usual.probe);
         }
       }
     },
@@ -127,15 +135,19 @@ async function withPooled<T>(
   pool: MysqlPool,
   limitMs: number,
   work: (connection: MysqlPoolConnection, leftMs: number) => Promise<T>,
-  onStarved?: () => void,
 ): Promise<T> {
   const left = countdown(limitMs);
-  const look = onStarved && setTimeout(onStarved, starvedMs);
-  const lent = withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
-  const connection = await lent.finally(() => clearTimeout(look));
+  const connection = await withDeadline(systemEnvironment, limitMs, () => pool.getConnection(), giveBack);
+  return withLent(connection, (lent) => work(lent, left()));
+}
+
+export async function withLent<T>(
+  connection: MysqlPoolConnection,
+  work: (connection: MysqlPoolConnection) => Promise<T>,
+): Promise<T> {
   let answer: T;
   try {
-    answer = await work(connection, left());
+    answer = await work(connection);
   } catch (error) {
     if (isBroken(error)) connection.destroy();
     else giveBack(connection);
@@ -145,7 +157,7 @@ async function withPooled<T>(
   return answer;
 }
 
-function giveBack(connection: MysqlPoolConnection): void {
+export function giveBack(connection: MysqlPoolConnection): void {
   const released = connection.release();
   if (released instanceof Promise) released.catch(() => undefined);
 }

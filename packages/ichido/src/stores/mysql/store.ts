@@ -37,6 +37,7 @@ import { migrate, plan } from "./migrate.ts";
 import type { PlannedMigration } from "./migrate.ts";
 import { validateOptions } from "./options.ts";
 import type { MysqlStoreOptions } from "./options.ts";
+import { createRenewals } from "./renewals.ts";
 import { recordOf, stepOf } from "./rows.ts";
 import { assertFits, lookAtServer } from "./server.ts";
 import { countdown, createSession } from "./session.ts";
@@ -69,7 +70,12 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
   let isReady = false;
   let packetBytesMax = Number.POSITIVE_INFINITY;
   let sweeping = false;
-  const session = createSession(pool, { timeoutMs: settings.callTimeoutMs, beforeResend: ping });
+  const renewals = createRenewals(pool, look);
+  const session = createSession(pool, {
+    timeoutMs: settings.callTimeoutMs,
+    beforeResend: look,
+    renewOnce: renewals.once,
+  });
 
   /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
   async function ready(): Promise<void> {
@@ -96,11 +102,15 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     };
 
   /** For one call: all its statements share its time. */
-  function call(timeoutMs: number = settings.callTimeoutMs, send: Run = session.run): Run {
+  function call(
+    timeoutMs: number = settings.callTimeoutMs,
+    send: Run = session.run,
+    makeReady: () => Promise<void> = ready,
+  ): Run {
     const left = countdown(timeoutMs);
     return async (sql, values) => {
       if (!isReady) {
-        await withDeadline(systemEnvironment, left(), ready).catch((error: unknown) => {
+        await withDeadline(systemEnvironment, left(), makeReady).catch((error: unknown) => {
           // The next call must not wait for a look that nobody answers.
           lookAgain();
           throw failureOf(error);
@@ -116,9 +126,16 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     };
   }
 
-  async function ping(): Promise<void> {
-    ({ packetBytesMax } = await lookAtServer(session.probe, dialect));
+  async function look(probe: Run): Promise<void> {
+    ({ packetBytesMax } = await lookAtServer(probe, dialect));
   }
+
+  async function ping(): Promise<void> {
+    await look(session.probe);
+  }
+
+  /** A claim that got no connection makes the next call look again: renewals must not wait for that look. */
+  const renewing = (): Run => call(settings.callTimeoutMs, session.renewals.run, () => look(session.renewals.probe));
 
   return {
     name: "mysql",
@@ -131,7 +148,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
         "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
       );
     },
-    renew: (requests) => renew(call(settings.callTimeoutMs, session.renew), dialect, requests),
+    renew: (requests) => renew(renewing(), dialect, requests),
     complete: (request, transaction) => complete(call(), dialect, request, transaction),
     landed: (request) => landed(call(), dialect, request),
     release: (held) => release(call(), dialect, held),
@@ -168,7 +185,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     tick: (request) => tick(call(), dialect, request),
     ping,
     watch: (identity, timeoutMs) => watch((sql, values) => call()(sql, values), dialect, identity, timeoutMs),
-    close: async () => undefined,
+    close: () => renewals.close(),
     migrate: () => migrate(session, dialect),
     plan: () => plan(session, dialect),
   };

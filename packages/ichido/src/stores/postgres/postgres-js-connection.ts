@@ -3,17 +3,27 @@ import type { PostgresJsQuery, PostgresJsSql } from "./client.ts";
 import { isRows } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { DeadlineError } from "./failures.ts";
-import { starvedMs } from "../shared/pool-starved.ts";
+
+/** The driver had no connection for a statement in time, and has not sent it. */
+export class NoConnection extends Error {
+  override readonly name = "NoConnection";
+}
+
+/** What to do with a statement that has waited for a connection for so long: go on waiting, or give up. */
+export interface Patience {
+  readonly waitMs: number;
+  onStarved(): "wait" | "leave";
+}
 
 /**
  * The driver asks the server for the types of an unnamed statement before it binds it: two messages to and fro in one
  * transaction. With `prepare` it does so once per connection.
  */
-export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean, onStarved?: () => void): Connection {
+export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean, patience?: Patience): Connection {
   return {
     async run(statement, values, timeoutMs) {
       const query = sql.unsafe(statement.text, [...values] as never[], { prepare });
-      const rows = await within(query, query.values(), timeoutMs, onStarved);
+      const rows = await within(query, query.values(), timeoutMs, patience);
       return isRows(rows) ? [...rows] : [];
     },
     async script(text, timeoutMs) {
@@ -32,10 +42,17 @@ function within(
   query: PostgresJsQuery,
   pending: PromiseLike<unknown>,
   timeoutMs: number,
-  onStarved?: () => void,
+  patience?: Patience,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const look = onStarved && setTimeout(() => void (isQueued(query) && onStarved()), starvedMs);
+    const look =
+      patience &&
+      setTimeout(() => {
+        if (!isQueued(query) || patience.onStarved() === "wait") return;
+        clearTimeout(timer);
+        reject(new NoConnection("every connection is in use"));
+        query.cancel();
+      }, patience.waitMs);
     const timer = setTimeout(() => {
       reject(new DeadlineError(`no answer within ${timeoutMs} ms`));
       // No claim may run for a caller that has left. One already sent is left alone, as cancelling it needs another

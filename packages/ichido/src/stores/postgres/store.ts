@@ -296,7 +296,8 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     watch: (identity, timeoutMs) => watcher.watch(identity, timeoutMs),
     async close() {
       watcher.close();
-      await Promise.all([listener?.close(), renewals.close()]);
+      await listener?.close();
+      await renewals.close();
     },
 
     ...createMigrator(connection, options),

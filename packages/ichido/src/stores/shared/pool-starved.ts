@@ -14,3 +14,9 @@ export function poolStarved(store: string): () => void {
 
 /** A renewal that has waited this long for a connection is told of. */
 export const starvedMs = 500;
+
+/**
+ * A renewal that has waited this long goes over a connection of the store's own. Short beside a third of any usual lease,
+ * which is all the time that a renewal has; being wrong costs one connection.
+ */
+export const patienceMs = 50;
