@@ -92,11 +92,13 @@ export function held<R extends HeldRecord>(
   verdict: Exclude<ClaimVerdict, Refusal | "new">,
   moment: Moment,
 ): R {
-  const lease = { leaseUs: moment.nowUs + usOf(terms.leaseMs), updatedUs: moment.nowUs };
-  if (verdict === "resend") return { ...record, ...lease };
+  const { nowUs } = moment;
+  const leaseUs = nowUs + usOf(terms.leaseMs);
+  if (verdict === "resend") return { ...record, leaseUs, updatedUs: nowUs };
   return {
     ...record,
-    ...lease,
+    leaseUs,
+    updatedUs: nowUs,
     state: "processing",
     owner: terms.owner,
     origin: verdict,
@@ -144,9 +146,15 @@ export function refusalOf(record: HeldRecord, verdict: Refusal, nowUs: number): 
       return { outcome: "processing", leaseLeftMs: leaseLeftMs(record, nowUs), attempts };
     case "completed": {
       if (response === undefined) throw new TypeError("a completed record has no answer");
-      const times = { createdAtMs: toMs(createdUs), expiresAtMs: toMs(expiresUs) };
-      const expiresInMs = Math.max(0, toMs(expiresUs - nowUs));
-      return { outcome: "completed", response, fence, attempts, ...times, expiresInMs };
+      return {
+        outcome: "completed",
+        response,
+        fence,
+        attempts,
+        createdAtMs: toMs(createdUs),
+        expiresAtMs: toMs(expiresUs),
+        expiresInMs: Math.max(0, toMs(expiresUs - nowUs)),
+      };
     }
     case "unknown": {
       const doubt = { ...(interim !== undefined && { interim }), ...(holdReason !== undefined && { holdReason }) };

@@ -138,8 +138,15 @@ export function mayLeaveLease(
 }
 
 export function answered<R extends HeldRecord>(record: R, response: StoredResponse, nowUs: number): R {
-  const settled = { interim: undefined, holdReason: undefined, leaseUs: 0, response };
-  return { ...record, ...settled, state: "completed", updatedUs: nowUs };
+  return {
+    ...record,
+    state: "completed",
+    leaseUs: 0,
+    interim: undefined,
+    holdReason: undefined,
+    response,
+    updatedUs: nowUs,
+  };
 }
 
 export function failed<R extends HeldRecord>(record: R, nowUs: number): R {

@@ -31,8 +31,19 @@ export function rowOf(
   fingerprint: FingerprintRow,
   labels: Readonly<Record<string, string>> | undefined,
 ): Row {
-  const whose = { key, scopeHash: textOf(scopeHash), tenant, principal, operation };
-  return { ...birth, ...whose, fingerprint, labels: Object.freeze({ ...labels }), steps: [], audit: [] };
+  // Copied first and whole: what is spread after something else is copied member by member.
+  return {
+    ...birth,
+    fingerprint,
+    key,
+    scopeHash: textOf(scopeHash),
+    tenant,
+    principal,
+    operation,
+    labels: Object.freeze({ ...labels }),
+    steps: [],
+    audit: [],
+  };
 }
 
 export function textOf(hash: Uint8Array): HashText {
