@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { catalogue, defaults, type IchidoErrorCode } from "ichido";
 
@@ -35,6 +35,23 @@ describe("docs/reference says what the code says", () => {
     expect([...documented.keys()].toSorted()).toEqual(Object.keys(defaults).toSorted());
     for (const [name, value] of Object.entries(defaults)) {
       expect(documented.get(name)?.[0]?.replaceAll("`", "")).toBe(String(value));
+    }
+  });
+
+  it("regressions.md names a test for every behaviour, and each one named is there", () => {
+    const isThere = (path: string): boolean =>
+      ["", "test/", "packages/ichido/src/"].some((room) =>
+        existsSync(new URL(`../../${room}${path}`, import.meta.url)),
+      );
+    const mended = page("regressions.md")
+      .split("\n")
+      .filter((line) => line.startsWith("| ") && !line.startsWith("| What could happen"));
+    expect(mended.length).toBeGreaterThan(50);
+    for (const line of mended) {
+      const cell = line.split(" | ").at(-1) ?? "";
+      const paths = cell.match(/[\w./-]+\.ts\b/g) ?? [];
+      expect(paths.length > 0 || /store-?suite/i.test(cell), line).toBe(true);
+      for (const path of paths) expect(isThere(path), `${path} in: ${line}`).toBe(true);
     }
   });
 
