@@ -211,7 +211,7 @@ describeWith("redis", "redis store and the server it is given", () => {
       );
     }
     const pipelining = new Redis({ lazyConnect: true, enableAutoPipelining: true });
-    expect(() => redisStore(pipelining)).toThrow(/^enableAutoPipelining/);
+    expect(() => redisStore(pipelining)).toThrow(/^option enableAutoPipelining/);
     pipelining.disconnect();
     client.disconnect();
   });

@@ -87,7 +87,7 @@ export function kindOf(client: RedisClient): ClientKind {
   }
   throw new IchidoError(
     "option-invalid",
-    "client: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)",
+    "option client: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)",
   );
 }
 
@@ -95,7 +95,7 @@ export function kindOf(client: RedisClient): ClientKind {
 function pipelining(): IchidoError {
   return new IchidoError(
     "option-invalid",
-    "enableAutoPipelining: expected a client of ioredis without it, got true; give ichido a client of its own. What is sent in one " +
+    "option enableAutoPipelining: expected a client of ioredis without it, got true; give ichido a client of its own. What is sent in one " +
       "turn leaves in one piece without it",
   );
 }
