@@ -22,6 +22,7 @@ import {
   held,
   isRefusal,
   judgeClaim,
+  noted,
   refusalOf,
 } from "../../../packages/ichido/src/core/record-machine/claim.ts";
 import * as owned from "../../../packages/ichido/src/core/record-machine/owned.ts";
@@ -227,7 +228,9 @@ function claimed(record: WholeRecord | undefined, request: ClaimRequest, trusted
     after = { ...born(request, asked, record?.fence ?? 0, moment), steps: [], audit: [] };
     return { after, result: grantOf(after, fingerprint.canonical, "new") };
   }
-  if (isRefusal(verdict)) return { after: record, result: refusalOf(record, verdict, nowUs) };
+  if (isRefusal(verdict)) {
+    return { after: noted(record, request, verdict), result: refusalOf(record, verdict, nowUs) };
+  }
   after = held(record, request, verdict, moment);
   const result: ClaimResult = grantOf(after, stored.canonical, verdict);
   return { after, result };

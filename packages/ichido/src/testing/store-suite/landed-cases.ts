@@ -96,7 +96,7 @@ export const landedCases: readonly StoreCase[] = [
     },
   },
   {
-    id: "S19-within",
+    id: "S19-uncommitted",
     title: "S19 the same where the record is claimed on that transaction, and nothing of it is to be seen",
     needs: "transactions",
     async run(rig) {
