@@ -24,14 +24,18 @@ setInterval(() => {
 }, 5).unref();
 /** Held when an upload has arrived and its handler has not read a byte: the worst moment for whoever keeps it in memory. */
 let held = 0;
-app.get("/memory", async (_req, res) => {
-  // What a finished request leaves is let go over a few turns of the event loop.
+/** What a finished request leaves is let go over a few turns of the event loop. */
+async function inUse(): Promise<number> {
   for (let turn = 0; turn < 5; turn += 1) {
     await new Promise((resolve) => setTimeout(resolve, 20));
     globalThis.gc?.();
   }
   const { heapUsed, external } = process.memoryUsage();
-  res.json({ used: heapUsed + external, peak, held });
+  return heapUsed + external;
+}
+app.get("/memory", async (_req, res) => {
+  const used = await inUse();
+  res.json({ used, peak, held });
   [peak, held] = [0, 0];
 });
 const requestBytesMax = 32 * mebibyte;
@@ -57,9 +61,7 @@ app.post("/multipart", idempotency(ichido, { operation: "multipart" }), async (r
 });
 
 async function received(body: AsyncIterable<Uint8Array>): Promise<{ bytes: number; sha256: string }> {
-  globalThis.gc?.();
-  const { heapUsed, external } = process.memoryUsage();
-  held = Math.max(held, heapUsed + external);
+  held = Math.max(held, await inUse());
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of body) {

@@ -18,7 +18,7 @@ const tables = {
 };
 
 const rowsOf = async (side: Side, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-  (await side.runner.run((_tx, handle) => handle.execute(sql, []))).rows;
+  (await side.runner.run((_tx, handle) => handle.execute(sql, []), { unwatched: true })).rows;
 
 export async function createLedger(side: Side): Promise<void> {
   await rowsOf(side, tables[side.runner.dialect]);
