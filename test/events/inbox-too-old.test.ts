@@ -127,6 +127,17 @@ forEachDatabase("an inbox that forgets", (open) => {
     expect(await some.dead.get({ handler: "once", id })).toMatchObject({ reason: "too-old" });
   });
 
+  test("an event that may be forgotten is too old, also when processes died with it", async () => {
+    const long = inboxOn(open().side().runner);
+    const bed = await consuming(long, [writes("died")], { replayMs: 600_000, crashesMax: 2 });
+    const one = old();
+    for (const _death of [1, 2]) await partsOf(inbox as Inbox<never>).starts.begin(one, "died");
+    await bed.deliver(one, 4);
+    // Who reads `crashed` takes it that it never ended, and may replay it without a look.
+    expect(await long.dead.get({ handler: "died", id: one.id })).toMatchObject({ reason: "too-old" });
+    expect(await effectsOf(one.id)).toEqual([]);
+  });
+
   test("a replayed letter of a run handler that was started and did not end is put back once its record may be gone", async () => {
     const leased = leasedInboxOn(open().side(), "rerun", { retentionMs });
     let runs = 0;

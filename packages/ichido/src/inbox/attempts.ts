@@ -137,6 +137,8 @@ export async function settleMessage<Tx>(
     const crashes = await parts.starts.crashes(begun.start);
     if (crashes < crashesMax) return undefined;
     if (isForgotten) return bury(startedBefore);
+    // It may have been processed and forgotten: that it never ended would be more than is known.
+    if (!decided && parts.isTooOld(message)) return bury(tooOld);
     const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
     return bury({ reason: "crashed", error });
   }
