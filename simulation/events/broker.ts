@@ -19,6 +19,8 @@ interface Entry {
 interface Taking {
   readonly machine: Machine;
   readonly taker: Taker;
+  /** Of each partition what it was handed last: one after the other. */
+  readonly last: Map<Entry[], Promise<void>>;
   isOver: boolean;
 }
 
@@ -104,7 +106,7 @@ export class Broker {
       redeliveryMsMax: plan.redeliveryMsMax,
       ...(plan.ackWaitMs === undefined ? {} : { ackWaitMs: plan.ackWaitMs }),
       start: async (taker) => {
-        taking = { machine, taker, isOver: false };
+        taking = { machine, taker, last: new Map(), isOver: false };
         this.#takings.push(taking);
         this.#pump();
       },
@@ -208,7 +210,11 @@ export class Broker {
     scheduler.after(0.5, () => {
       machine.deliver("reply", () => {
         world.note(`${machine.name} is handed ${message.id}, delivery ${deliveries}`);
-        taking.taker.take(delivery).catch(() => undefined);
+        const before = taking.last.get(entries) ?? Promise.resolve();
+        taking.last.set(
+          entries,
+          before.then(() => taking.taker.take(delivery)),
+        );
       });
     });
   }

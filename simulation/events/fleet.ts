@@ -23,6 +23,7 @@ export interface Fleet {
   /** A person's own process. */
   readonly desk: { readonly machine: Machine; readonly outbox: Outbox; readonly inbox: Inbox };
   kill(place: number, awayMs: number): void;
+  killConsumers(awayMs: number): void;
   stop(place: number, awayMs: number, drainMs: number): void;
   /** Everybody is there. */
   restore(): void;
@@ -159,7 +160,12 @@ export function createFleet(world: EventsWorld, server: DatabaseServer, broker: 
       const place = places[index];
       if (place?.machine === undefined) return;
       world.kill(place.machine);
-      place.returnsMs = world.nowMs + awayMs;
+      if (place.machine === undefined) away(place, awayMs);
+    },
+    killConsumers(awayMs) {
+      places.forEach(({ role }, index) => {
+        if (role === "consumer") this.kill(index, awayMs);
+      });
     },
     stop(index, awayMs, drainMs) {
       const place = places[index];

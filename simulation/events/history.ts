@@ -41,7 +41,8 @@ function decide({ world, ledger, fleet }: Stage, which: number, discards: boolea
   if (letter !== undefined) {
     const { handler, id, reason } = letter;
     const isDone = reason === "too-old" && ledger.effectsOf(handler, id) > 0;
-    const drops = discards || isDone;
+    // What was let go before, and came again after it was forgotten, is let go again.
+    const drops = discards || isDone || ledger.isDiscarded(handler, id);
     world.note(`a person ${drops ? "discards" : "replays"} ${handler} of ${id}`);
     machine.deliver("reply", () => {
       const decision = { handler, id, ...by };
@@ -75,7 +76,7 @@ function add({ world, fleet }: Stage, index: number, item: Extract<EventsItem, {
 
 function play(stage: Stage, item: EventsItem, index: number): void {
   const { world, server, broker, fleet } = stage;
-  if (!["add", "sweep", "decide"].includes(item.kind)) world.counts.faults += 1;
+  if (!["add", "decide", "strike"].includes(item.kind)) world.counts.faults += 1;
   switch (item.kind) {
     case "add":
       return add(stage, index, item);
@@ -100,15 +101,39 @@ function play(stage: Stage, item: EventsItem, index: number): void {
       return;
     case "deliver-again":
       return broker.again(item.which);
-    case "sweep":
-      fleet.desk.machine.deliver("reply", () => {
-        fleet.desk.inbox.sweep().catch(() => undefined);
-        fleet.desk.outbox.sweep().catch(() => undefined);
-      });
+    case "strike":
       return;
     case "decide":
       return decide(stage, item.which, item.discards);
   }
+}
+
+/** Faults that wait for a commit instead of for a time. */
+function strikeAtEffects({ world, fleet }: Stage): void {
+  let effect = 0;
+  world.tookEffect = (machine) => {
+    const now = effect;
+    effect += 1;
+    world.plan.items.forEach((item, index) => {
+      if (item.kind !== "strike" || item.effect !== now || world.omitted.items.has(index)) return;
+      world.counts.faults += 1;
+      const place = fleet.places.findIndex((each) => each.machine === machine);
+      fleet.kill(place, item.awayMs);
+      if (item.all) fleet.killConsumers(item.awayMs);
+    });
+  };
+}
+
+function sweepNowAndThen(stage: Stage): void {
+  const { world, fleet } = stage;
+  const { sweepEveryMs } = world.plan;
+  if (sweepEveryMs === undefined) return;
+  world.scheduler.after(sweepEveryMs, () => {
+    fleet.desk.machine.deliver("reply", () => {
+      fleet.desk.inbox.sweep().catch(() => undefined);
+    });
+    sweepNowAndThen(stage);
+  });
 }
 
 function heal({ world, broker, fleet }: Stage): void {
@@ -169,6 +194,8 @@ function* played(world: EventsWorld): Events<void> {
   const fleet = createFleet(world, server, broker);
   const stage: Stage = { world, server, ledger, broker, fleet };
   yield;
+  strikeAtEffects(stage);
+  sweepNowAndThen(stage);
   plan.items.forEach((item, index) => {
     if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item, index));
   });

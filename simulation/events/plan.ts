@@ -23,7 +23,8 @@ export type EventsItem = { readonly atMs: number } & (
   | { readonly kind: "database-away"; readonly forMs: number }
   | { readonly kind: "broker-away"; readonly forMs: number }
   | { readonly kind: "deliver-again"; readonly which: number }
-  | { readonly kind: "sweep" }
+  /** Right after this effect was committed: whoever did it dies, alone or with all consumers. */
+  | { readonly kind: "strike"; readonly effect: number; readonly all: boolean; readonly awayMs: number }
   | { readonly kind: "decide"; readonly which: number; readonly discards: boolean }
 );
 
@@ -47,6 +48,9 @@ export interface EventsPlan {
   readonly inPlaceMs: number;
   readonly waitMs: number;
   readonly callMs: number;
+  /** How long the database's lock is waited for. */
+  readonly busyMs: number;
+  readonly sweepEveryMs: number | undefined;
   readonly replayMs: number;
   readonly backoffMs: number;
   readonly handlerMsMax: number;
@@ -64,7 +68,7 @@ function share(random: Random, most: number): number {
   return most * (random.chance(0.25) ? 1 : random.between(0, 0.35));
 }
 
-function itemOf(random: Random, kind: Kind, atMs: number, places: number): EventsItem {
+function itemOf(random: Random, kind: Kind, atMs: number, places: number, retentionMs: number): EventsItem {
   const place = random.int(0, places - 1);
   const shortMs = random.between(50, 1_500);
   const longMs = random.between(500, 12_000);
@@ -83,8 +87,10 @@ function itemOf(random: Random, kind: Kind, atMs: number, places: number): Event
       return { kind, atMs, forMs };
     case "deliver-again":
       return { kind, atMs, which: random.int(0, 99) };
-    case "sweep":
-      return { kind, atMs };
+    case "strike": {
+      const awayMs = random.chance(0.5) ? shortMs : retentionMs * random.between(0.8, 1.5);
+      return { kind, atMs, effect: random.int(0, 9), all: random.chance(0.6), awayMs: Math.min(20_000, awayMs) };
+    }
     case "decide":
       return { kind, atMs, which: random.int(0, 99), discards: random.chance(0.25) };
   }
@@ -95,7 +101,9 @@ export function eventsPlanOf(seed: number): EventsPlan {
   const relays = random.chance(0.5) ? 1 : 2;
   const consumers = random.int(1, 3);
   const spanMs = random.between(6_000, 25_000);
-  const retentionMs = random.int(8_000, random.chance(0.5) ? 15_000 : 60_000);
+  const retentionMs = random.chance(0.6) ? random.int(5_000, 10_000) : random.int(10_000, 60_000);
+  // What a call and two clocks may add up to stays below the tenth of the retention that rows are kept longer.
+  const callMs = random.int(100, Math.min(2_500, Math.floor(retentionMs * 0.035)));
   const times: Readonly<Record<Kind, number>> = {
     add: random.int(2, 7),
     kill: random.chance(0.5) ? 0 : random.int(1, 5),
@@ -104,14 +112,14 @@ export function eventsPlanOf(seed: number): EventsPlan {
     "database-away": random.chance(0.6) ? 0 : random.int(1, 3),
     "broker-away": random.chance(0.7) ? 0 : random.int(1, 2),
     "deliver-again": random.chance(0.5) ? 0 : random.int(1, 6),
-    sweep: random.chance(0.3) ? 0 : random.int(1, 5),
-    decide: random.int(0, 5),
+    strike: random.chance(0.5) ? 0 : random.int(1, 2),
+    decide: random.chance(0.3) ? 0 : random.int(2, 8),
   };
   const items: EventsItem[] = [];
   for (const [kind, count] of Object.entries(times)) {
     for (let each = 0; each < count; each += 1) {
       const atMs = kind === "add" ? random.between(100, spanMs * 0.6) : random.between(300, spanMs);
-      items.push(itemOf(random, kind as Kind, atMs, relays + consumers));
+      items.push(itemOf(random, kind as Kind, atMs, relays + consumers, retentionMs));
     }
   }
   return {
@@ -133,17 +141,19 @@ export function eventsPlanOf(seed: number): EventsPlan {
     crashesMax: random.int(1, 3),
     inPlaceMs: random.int(300, 4_000),
     waitMs: random.int(300, 2_000),
-    callMs: random.int(300, 2_500),
-    replayMs: random.int(300, 1_500),
+    callMs,
+    busyMs: random.int(50, callMs),
+    sweepEveryMs: random.chance(0.3) ? undefined : random.int(400, 3_000),
+    replayMs: random.int(400, 2_500),
     backoffMs: random.int(20, 200),
     handlerMsMax: random.chance(0.5) ? 2 : random.between(2, 3_000),
-    skewMs: random.chance(0.5) ? 0 : Math.floor(retentionMs * 0.03),
+    skewMs: random.chance(0.5) ? 0 : Math.floor(retentionMs * 0.02),
     faults: {
       before: share(random, 0.06),
       after: share(random, 0.06),
       slowThere: share(random, 0.04),
       slowBack: share(random, 0.04),
-      dies: share(random, 0.03),
+      dies: share(random, 0.04),
       refuses: share(random, 0.4),
       later: share(random, 0.2),
       fails: share(random, 0.8),

@@ -35,7 +35,6 @@ export interface DatabaseServer {
   closeAll(of: (connection: Connection) => boolean): void;
 }
 
-const busyMs = 1_500;
 /** A transaction that says nothing for so long is ended. */
 const idleMs = 5_000;
 const nothing: TransactionResult = { rows: [], affected: 0 };
@@ -104,7 +103,7 @@ export function createDatabaseServer(world: EventsWorld, ledger: Ledger): Databa
     }
     const place = { connection, answer };
     waiting.push(place);
-    scheduler.after(busyMs, () => {
+    scheduler.after(world.plan.busyMs, () => {
       const index = waiting.indexOf(place);
       if (index < 0) return;
       waiting.splice(index, 1);

@@ -36,6 +36,8 @@ export class EventsWorld {
   readonly mortals = new Set<Machine>();
   /** When something last struck the messages of a process. */
   readonly struckMs = new Map<Machine, number>();
+  /** Called when an effect has just been committed, and nobody has heard of it yet. */
+  tookEffect: (machine: Machine) => void = () => undefined;
   onKilled: (machine: Machine) => void = () => undefined;
 
   constructor(plan: EventsPlan, omitted: Omissions, keepsTrace: boolean) {
@@ -110,7 +112,7 @@ export class EventsWorld {
       seenMs: random.chance(0.5) ? 0 : random.between(0, 3_000),
     };
     const draw = random.next();
-    const slowMs = random.between(20, 4_000);
+    const slowMs = random.between(20, this.plan.callMs * 2);
     const { before, after, slowThere, slowBack, dies } = faults;
     const bounds = [before, after, slowThere, slowBack, this.mortals.has(machine) ? dies : 0];
     const kinds = ["before", "after", "slow there", "slow back", "dies"] as const;
@@ -120,7 +122,8 @@ export class EventsWorld {
       return draw < sum;
     });
     if (kind === undefined || !this.strikes(`${machine.name} ${what} ${machine.sent} ${kind}`)) return plain;
-    this.struckMs.set(machine, Math.max(this.struckMs.get(machine) ?? 0, this.nowMs + slowMs));
+    const untilMs = this.nowMs + (kind.startsWith("slow") ? slowMs : 0);
+    this.struckMs.set(machine, Math.max(this.struckMs.get(machine) ?? 0, untilMs));
     if (kind === "slow there") return { ...plain, thereMs: slowMs };
     if (kind === "slow back") return { ...plain, backMs: slowMs };
     if (kind === "dies") return { ...plain, dies: true };
