@@ -161,6 +161,26 @@ forEachDatabase("an inbox that forgets", (open) => {
     expect(runs).toBe(1);
   });
 
+  test("a replayed letter of a run handler that ended does not run again when its record is forgotten before the letter is gone", async () => {
+    const leased = leasedInboxOn(open().side(), "rerun", { retentionMs });
+    let runs = 0;
+    const run = (): void => void (runs += 1);
+    const bed = await consuming(leased, [{ name: "refund", topics: ["*"], run }], short);
+    const one = old();
+    await bed.deliver(one);
+    await bed.consumer.stop();
+    const decision = { handler: "refund", id: one.id, actor: "ann", reason: "it never ran" };
+    expect(await leased.dead.replay(decision)).toBe("ok");
+    // What a consumer does that cannot take the letter away then, or is not the only one that looks.
+    expect(await leased.run(one, "refund", run, { evenIfOld: true })).toEqual({ outcome: "processed" });
+    expect(runs).toBe(1);
+    await forget();
+    const next = await consuming(leased, [{ name: "refund", topics: ["*"], run }], short);
+    await next.consumer.replay();
+    expect(runs).toBe(1);
+    expect(await leased.dead.get(decision)).toBeUndefined();
+  });
+
   test("the time of a delayed event is that from which on it may be delivered", async () => {
     const { runner } = open().side();
     const outbox = createOutbox({

@@ -20,7 +20,7 @@ import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
 import { putAsideLeased, runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
-import { keyOf, lookUp, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
+import { keyOf, lookUp, noteProcessed, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createStarts, type Starts } from "./starts.ts";
 import { createStatements } from "./statement.ts";
@@ -168,7 +168,8 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const options = { ...leased, retentionMs: keepMs };
       const refusal = !evenIfOld && isTooOld(message) ? tooOld : undefined;
       const look = () => lookUp(once, key);
-      return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal });
+      const note = evenIfOld ? () => noteProcessed(once, key) : undefined;
+      return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal, note });
     },
     sweep: (bounds) => sweepInbox(transactions, statements, keepMs, bounds),
     stats: () => statsOf(transactions, statements),

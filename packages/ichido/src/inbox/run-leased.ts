@@ -98,12 +98,14 @@ export interface LeasedWork {
   readonly look: () => Promise<Pick<InboxResult, "outcome"> | undefined>;
   /** What to answer instead of running what is not known. */
   readonly refusal: InboxResult | undefined;
+  /** Notes in the inbox's own table that it has run. There where the record may be forgotten soon, for it counts from first sight. */
+  readonly note: (() => Promise<unknown>) | undefined;
 }
 
 export async function runLeased(
   ichido: Pick<Ichido, "run"> | undefined,
   leased: LeasedMessage,
-  { fn, delivery, look, refusal }: LeasedWork,
+  { fn, delivery, look, refusal, note }: LeasedWork,
 ): Promise<InboxResult> {
   const result = await underLease(ichido, leased, async (context) => {
     const found = await look().catch((error: unknown) => {
@@ -113,6 +115,8 @@ export async function runLeased(
     if (found !== undefined) return { outcome: found.outcome };
     if (refusal !== undefined) return refusal;
     await fn(context, delivery);
+    // It has run, whether that can be noted or not: the record is still to say so.
+    await note?.().catch(() => undefined);
     return undefined;
   });
   if (result.outcome !== "busy") return result;

@@ -108,6 +108,11 @@ async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: In
   return (await findOutcome(parts, handle, key))?.outcome ?? "again";
 }
 
+/** Of a message that was processed elsewhere. One that is there already stays as it is. */
+export function noteProcessed<Tx>(parts: OnceParts<Tx>, key: InboxKey): Promise<unknown> {
+  return parts.transactions.run((_tx, handle) => take(parts, handle, key));
+}
+
 /** A handler's error on a connection that is gone says nothing about the message. */
 async function isLost(handle: TransactionHandle): Promise<boolean> {
   if (handle.dialect === "sqlite") return false;
