@@ -10,13 +10,9 @@ export default defineConfig({
     hookTimeout: 120_000,
     // One try, everywhere: a test that fails now and then may be an effect that happens twice now and then.
     retry: 0,
-    // postgres.js 3.4 writes to a socket that is gone when a link breaks with bytes in its queue, in a callback of its own;
-    // tests that break links meet it now and then. Nothing of ours is on that stack.
-    onUnhandledError: ({ stack = "" }) =>
-      !/reading 'write'/.test(stack) || !/nextWrite .*\/postgres\/src\/connection\.js/.test(stack),
     pool: "forks",
-    // Most tests wait for a server or a process: three files at a time even on a small machine.
-    maxWorkers: Math.max(3, availableParallelism()),
+    // Most tests wait for a server or a process: four files at a time even on a small machine.
+    maxWorkers: Math.max(4, availableParallelism()),
     globalSetup: ["test/global-setup.ts"],
     setupFiles: ["test/support/worker.ts"],
     // The state machine: a branch that no test takes is a promise that nobody checks.

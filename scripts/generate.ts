@@ -3,7 +3,12 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { leaseAbsurdUs, nobody, tickGapIntervals } from "../packages/ichido/src/core/record-machine/bounds.ts";
+import {
+  leaseAbsurdUs,
+  nobody,
+  spentRetentions,
+  tickGapIntervals,
+} from "../packages/ichido/src/core/record-machine/bounds.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const source = join(root, "packages", "ichido", "src");
@@ -29,6 +34,7 @@ const rooms = [
 const bounds: Readonly<Record<string, string>> = {
   leaseAbsurdUs: String(leaseAbsurdUs),
   leaseAbsurdSeconds: String(leaseAbsurdUs / 1_000_000),
+  spentRetentions: String(spentRetentions),
   tickGapIntervals: String(tickGapIntervals),
   nobody,
 };
@@ -36,7 +42,7 @@ const bounds: Readonly<Record<string, string>> = {
 /** Other names in braces are the stores' own, and are written out by them. */
 function textOf(path: string): string {
   const text = readFileSync(path, "utf8").replaceAll(/\{(\w+)\}/g, (whole, name: string) => bounds[name] ?? whole);
-  const [unknown] = /\{(?:lease|tick)\w*\}/.exec(text) ?? [];
+  const [unknown] = /\{(?:lease|spent|tick)\w*\}/.exec(text) ?? [];
   if (unknown !== undefined) throw new Error(`${path}: there is no bound called ${unknown}`);
   return text;
 }

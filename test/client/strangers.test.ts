@@ -203,7 +203,7 @@ describe("the service's own answer is believed", () => {
     expect(await told(({ url }) => url.includes("/payments/"))).toMatchObject({ kind: "done", tries: 1 });
     all.always.length = 0;
     expect(await told(({ headers }) => headers.has("x-request-id"))).toMatchObject({ kind: "done", replayed: true });
-    expect(() => all.make({ isAnswer: true as never })).toThrow("isAnswer must be a function");
+    expect(() => all.make({ isAnswer: true as never })).toThrow("option isAnswer: expected a function");
   });
 
   it("a service without markers says with isAnswer that a refusal after a lost answer is its own", async () => {

@@ -20,6 +20,7 @@ import {
   type HarnessOptions,
   type RunningApp,
 } from "ichido/testing";
+import { allLayers, layerInFront } from "./layers.ts";
 
 type Express = typeof express;
 type Way = (response: express.Response, answer: HarnessAnswer) => void | Promise<void>;
@@ -124,6 +125,7 @@ async function answerOrPass(
 
 function application(framework: Express, harness: Harness<express.Request>): express.Express {
   const app = framework();
+  app.use((request, response, next) => layerInFront(harness, request, response, next));
   const { origins, allow, expose } = harness.cors;
   app.use(cors({ origin: [...origins], allowedHeaders: allow, exposedHeaders: expose }));
   app.use((request, response, next) => {
@@ -161,12 +163,13 @@ export async function startExpress(framework: Express, options: HarnessOptions):
   };
 }
 
-export function expressSubject(name: string): Pick<AdapterSubject, "start" | "ways" | "parsedBodies"> {
+export function expressSubject(name: string): Pick<AdapterSubject, "start" | "ways" | "layers" | "parsedBodies"> {
   const framework = frameworks[name];
   if (framework === undefined) throw new Error(`there is no framework ${name}`);
   return {
     start: (options) => startExpress(framework, options),
     ways: Object.keys(ways).filter((way) => way !== "send" && way !== "provided"),
+    layers: allLayers,
     parsedBodies: true,
   };
 }

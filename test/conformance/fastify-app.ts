@@ -12,6 +12,7 @@ import {
   type RunningApp,
 } from "ichido/testing";
 import { corsLines, listening, pieces } from "./answers.ts";
+import { allLayers, fastifyLayer } from "./layers.ts";
 
 type Way = (reply: FastifyReply, answer: HarnessAnswer) => unknown;
 
@@ -50,6 +51,7 @@ export async function startFastify(
     // The options of an HTTP/2 server make other types of everything; what is tried here is the same.
     ...(server.http2 === true ? (server as object) : { forceCloseConnections: true }),
   });
+  await fastifyLayer(harness, app);
   app.addHook("preParsing", async (request, _reply, payload) => {
     if (request.headers["content-encoding"] !== "gzip") return payload;
     const inflated: Readable & { receivedEncodedLength?: number } = payload.pipe(createGunzip());
@@ -101,8 +103,9 @@ export async function startFastify(
   return { ...running, close: () => app.close() };
 }
 
-export const fastifySubject: Pick<AdapterSubject, "start" | "ways" | "skip"> = {
+export const fastifySubject: Pick<AdapterSubject, "start" | "ways" | "layers" | "skip"> = {
   start: (options) => startFastify(options),
+  layers: allLayers,
   skip: { "M-01 QUERY": "Fastify itself refuses QUERY without a content type" },
   ways: Object.keys(ways).filter((way) => way !== "send" && way !== "provided"),
 };

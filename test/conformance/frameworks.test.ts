@@ -7,13 +7,14 @@ import { koaSubject } from "./koa-app.ts";
 import { fetchSubject, nodeSubject } from "./node-app.ts";
 import { storeParts } from "./stores.ts";
 
-const subjects: Readonly<Record<string, Pick<AdapterSubject, "start" | "ways" | "parsedBodies" | "skip">>> = {
-  fastify: fastifySubject,
-  koa: koaSubject,
-  node: nodeSubject,
-  hono: honoSubject,
-  fetch: fetchSubject,
-};
+const subjects: Readonly<Record<string, Pick<AdapterSubject, "start" | "ways" | "layers" | "parsedBodies" | "skip">>> =
+  {
+    fastify: fastifySubject,
+    koa: koaSubject,
+    node: nodeSubject,
+    hono: honoSubject,
+    fetch: fetchSubject,
+  };
 
 /** The usual run tries each framework once and the two kinds of capture on both stores; `npm run test:full` all pairs. */
 const full = process.env["ICHIDO_FULL"] === "1";

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { compress } from "hono/compress";
 import { cors } from "hono/cors";
 import { idempotency, type IdempotencyVariables } from "ichido/hono";
 import {
@@ -14,6 +15,7 @@ import {
   type RunningApp,
 } from "ichido/testing";
 import { listening, parseJson, pieces } from "./answers.ts";
+import { allLayers, changedResponse } from "./layers.ts";
 
 type Env = { Variables: IdempotencyVariables };
 type Ctx = Context<Env>;
@@ -62,6 +64,13 @@ export function webWays(): readonly string[] {
 export async function startHono(options: HarnessOptions): Promise<RunningApp> {
   const harness = createHarness<Ctx>(options, (c) => c.req.header("authorization"));
   const app = new Hono<Env>();
+  if (harness.layer === "compression") app.use(compress({ threshold: 0 }));
+  else if (harness.layer !== undefined) {
+    app.use(async (c, next) => {
+      await next();
+      c.res = await changedResponse(harness, c.res);
+    });
+  }
   const { origins, allow, expose } = harness.cors;
   app.use(cors({ origin: [...origins], allowHeaders: allow.split(", "), exposeHeaders: expose.split(", ") }));
   app.use(async (c, next) => {
@@ -118,8 +127,9 @@ function never(): Response {
 
 export const joinedLines = "`Headers` joins repeated lines before an adapter can see them";
 
-export const honoSubject: Pick<AdapterSubject, "start" | "ways" | "skip"> = {
+export const honoSubject: Pick<AdapterSubject, "start" | "ways" | "layers" | "skip"> = {
   start: startHono,
+  layers: allLayers,
   ways: webWays(),
   skip: { A22: joinedLines },
 };

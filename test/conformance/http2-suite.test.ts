@@ -10,14 +10,15 @@ import { koaSubject, startKoa } from "./koa-app.ts";
 import { nodeSubject, startNode } from "./node-app.ts";
 import { storeParts } from "./stores.ts";
 
-const subjects: Readonly<Record<string, Pick<AdapterSubject, "start" | "ways" | "parsedBodies" | "skip">>> = {
-  node: {
-    ...nodeSubject,
-    start: async (options) => overHttp2(await startNode(options, http2Server as never)),
-  },
-  koa: { ...koaSubject, start: async (options) => overHttp2(await startKoa(options, http2Server as never)) },
-  fastify: { ...fastifySubject, start: async (options) => overHttp2(await startFastify(options, { http2: true })) },
-};
+const subjects: Readonly<Record<string, Pick<AdapterSubject, "start" | "ways" | "layers" | "parsedBodies" | "skip">>> =
+  {
+    node: {
+      ...nodeSubject,
+      start: async (options) => overHttp2(await startNode(options, http2Server as never)),
+    },
+    koa: { ...koaSubject, start: async (options) => overHttp2(await startKoa(options, http2Server as never)) },
+    fastify: { ...fastifySubject, start: async (options) => overHttp2(await startFastify(options, { http2: true })) },
+  };
 
 const concurrently = (title: string, body: () => Promise<void>): void => it.concurrent(title, body, 120_000);
 

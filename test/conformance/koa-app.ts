@@ -1,18 +1,23 @@
 /** The harness's application in Koa. */
 import { Readable } from "node:stream";
 import Koa from "koa";
+import compress from "koa-compress";
 import { captureBody, idempotency } from "ichido/koa";
 import {
   createHarness,
   routePrefix,
+  signatureOf,
   type AdapterSubject,
+  type Harness,
   type HarnessAnswer,
   type HarnessOptions,
+  type Layer,
   type RunningApp,
 } from "ichido/testing";
 import { createServer } from "node:http";
 import { createGunzip } from "node:zlib";
 import { collect, corsLines, listening, parseJson, pieces } from "./answers.ts";
+import { allLayers, changeInEnd, isJson } from "./layers.ts";
 
 type Ctx = Koa.Context & { request: { body?: unknown } };
 type Way = (ctx: Ctx, answer: HarnessAnswer) => unknown;
@@ -42,10 +47,31 @@ const ways: Readonly<Record<string, Way>> = {
   provided: () => undefined,
 };
 
+const layers: Readonly<Record<Layer, (harness: Harness<Ctx>) => Koa.Middleware>> = {
+  compression: () => compress({ threshold: 0, br: false, zstd: false } as object),
+  envelope: () => async (ctx, next) => {
+    await next();
+    const { body } = ctx as { readonly body: unknown };
+    if (!isJson(ctx.response.get("content-type"))) return;
+    const isBytes = typeof body === "string" || Buffer.isBuffer(body);
+    ctx.body = { data: isBytes ? (JSON.parse(body.toString()) as unknown) : body };
+  },
+  /** Both ways of theirs: on Node's response, and after `next()`. */
+  signature: (harness) => async (ctx, next) => {
+    changeInEnd(ctx.res, (content) => {
+      ctx.res.setHeader("X-Signature", signatureOf(content));
+      return content;
+    });
+    await next();
+    ctx.set("X-Served", harness.serial());
+  },
+};
+
 export async function startKoa(options: HarnessOptions, serverOf = createServer): Promise<RunningApp> {
   const harness = createHarness<Ctx>(options, (ctx) => ctx.get("authorization") || undefined);
   const app = new Koa();
   app.silent = true;
+  if (harness.layer !== undefined) app.use(layers[harness.layer](harness));
   app.use(async (ctx, next) => {
     const { preflight, lines } = corsLines(harness, { method: ctx.method, origin: ctx.get("origin") || undefined });
     for (const [name, value] of lines) ctx.set(name, value);
@@ -110,8 +136,9 @@ export async function startKoa(options: HarnessOptions, serverOf = createServer)
   );
 }
 
-export const koaSubject: Pick<AdapterSubject, "start" | "ways" | "parsedBodies"> = {
+export const koaSubject: Pick<AdapterSubject, "start" | "ways" | "layers" | "parsedBodies"> = {
   start: (options) => startKoa(options),
+  layers: allLayers,
   ways: Object.keys(ways).filter((way) => way !== "send" && way !== "provided"),
   parsedBodies: true,
 };

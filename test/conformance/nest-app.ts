@@ -20,6 +20,7 @@ import {
 } from "ichido/testing";
 import { of } from "rxjs";
 import { corsLines, pieces } from "./answers.ts";
+import { allLayers, fastifyLayer, layerInFront } from "./layers.ts";
 
 export type Platform = "express" | "fastify";
 
@@ -130,6 +131,9 @@ async function createExpress(harness: Harness<AnyRequest>): Promise<NestExpressA
   const app = await NestFactory.create<NestExpressApplication>(moduleOf(harness), new ExpressAdapter(), {
     logger: false,
   });
+  app.use((request: IncomingMessage, response: ServerResponse, next: () => void) =>
+    layerInFront(harness, request, response, next),
+  );
   app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
     if (!outerLayers(harness, request, response)) next();
   });
@@ -146,6 +150,7 @@ async function createFastify(harness: Harness<AnyRequest>): Promise<NestFastifyA
   });
   const app = await NestFactory.create<NestFastifyApplication>(moduleOf(harness), adapter, { logger: false });
   const fastify = adapter.getInstance();
+  await fastifyLayer(harness, fastify as never);
   fastify.addHook("preParsing", async (request, _reply, payload) => {
     if (request.headers["content-encoding"] !== "gzip") return payload;
     const inflated: Readable & { receivedEncodedLength?: number } = payload.pipe(createGunzip());
@@ -184,13 +189,14 @@ export async function startNest(platform: Platform, options: HarnessOptions): Pr
   };
 }
 
-type NestSubject = Pick<AdapterSubject, "start" | "ways" | "parsedBodies" | "skip">;
+type NestSubject = Pick<AdapterSubject, "start" | "ways" | "layers" | "parsedBodies" | "skip">;
 
 export function nestSubject(platform: Platform): NestSubject {
   const skip = { "M-01 QUERY": "Fastify itself refuses QUERY without a content type" };
   return {
     start: (options) => startNest(platform, options),
     ways: Object.keys(ways).filter((way) => way !== "send" && way !== "provided"),
+    layers: allLayers,
     parsedBodies: true,
     ...(platform === "fastify" && { skip }),
   };

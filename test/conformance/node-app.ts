@@ -14,6 +14,7 @@ import {
 } from "ichido/testing";
 import { corsLines, listening, parseJson, pieces } from "./answers.ts";
 import { joinedLines, streamOf } from "./hono-app.ts";
+import { allLayers, changedResponse, layerInFront } from "./layers.ts";
 
 type NodeWay = (response: ServerResponse, answer: HarnessAnswer) => unknown;
 
@@ -75,6 +76,9 @@ export async function startNode(options: HarnessOptions, serverOf = createServer
     ]),
   );
   const server = serverOf((request, response) => {
+    layerInFront(harness, request, response, () => serve(request, response));
+  });
+  function serve(request: IncomingMessage, response: ServerResponse): void {
     const { preflight, lines } = corsLines(harness, {
       method: request.method ?? "GET",
       origin: request.headers.origin,
@@ -87,7 +91,7 @@ export async function startNode(options: HarnessOptions, serverOf = createServer
     if (status !== 200 || route === undefined) return void response.writeHead(status === 200 ? 404 : status).end();
     // What a handler throws is answered by the adapter and thrown on; a program would log it.
     return void route(request, response).catch(() => undefined);
-  });
+  }
   return listening(server, harness);
 }
 
@@ -137,7 +141,9 @@ export async function startFetch(options: HarnessOptions): Promise<RunningApp> {
   const listener = getRequestListener(async (request) => {
     const origin = request.headers.get("origin") ?? undefined;
     const { preflight, lines } = corsLines(harness, { method: request.method, origin });
-    const response = preflight ? new Response(null, { status: 204 }) : await serve(request);
+    const response = preflight
+      ? new Response(null, { status: 204 })
+      : await changedResponse(harness, await serve(request));
     for (const [name, value] of lines) response.headers.set(name, value);
     response.headers.set("X-Request-Serial", harness.serial());
     return response;
@@ -157,8 +163,11 @@ function fetchAnswer({ status, body, events, way, json }: HarnessAnswer, headers
   return new Response(empty ? null : new Uint8Array(body), { status, headers });
 }
 
-export const nodeSubject: Pick<AdapterSubject, "start" | "ways"> & { readonly skip: Record<string, string> } = {
+export const nodeSubject: Pick<AdapterSubject, "start" | "ways" | "layers"> & {
+  readonly skip: Record<string, string>;
+} = {
   start: (options) => startNode(options),
+  layers: allLayers,
   ways: Object.keys(nodeWays).filter((way) => way !== "send" && way !== "provided"),
   skip: {
     "E-01": "node:http has no parser in front of the handler that could refuse a body",
@@ -168,8 +177,9 @@ export const nodeSubject: Pick<AdapterSubject, "start" | "ways"> & { readonly sk
 
 const outside = "what a handler throws becomes an answer outside of the wrapper, which cannot see it";
 
-export const fetchSubject: Pick<AdapterSubject, "start" | "ways" | "skip"> = {
+export const fetchSubject: Pick<AdapterSubject, "start" | "ways" | "layers" | "skip"> = {
   start: startFetch,
+  layers: ["signature", "envelope"],
   ways: ["json", "stream", "void", "events"],
   skip: { A22: joinedLines, "E-03 stripe": outside, "A16 thrown status": outside },
 };

@@ -84,9 +84,11 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
       await child.exited;
     }
     const { records } = await side.store.list({ key, limit: 1 });
+    // Word of its death may come after the answers of those who went on.
+    const exit = point === undefined ? child.exit : await child.exited;
     return {
       name: `${scenario} ${point ?? pause ?? "undisturbed"}`,
-      crashed: child.exit?.signal === "SIGKILL",
+      crashed: exit?.signal === "SIGKILL",
       charges: provider.ledger().filter((entry) => entry.amount === amount).length,
       orders: (await bench.effects(key)).length,
       answer,

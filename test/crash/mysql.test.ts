@@ -195,7 +195,7 @@ describeWith("mariadb", "a bad network to MariaDB", (url) => {
       test("S2 the reply to a claim is lost: the same owner decides, and is granted what it already had", async () => {
         const side = store();
         await side.ping();
-        const cut = proxy.cut({ direction: "to-server", pattern: "insert into ichido_records", place: "after" });
+        const cut = proxy.cut({ direction: "to-server", pattern: "insert into ichido_records (", place: "after" });
         const claim = await granted(side, request("key", "a"));
         expect(cut.count).toBe(1);
         expect([claim.origin, claim.resent, claim.attempt]).toEqual(["new", true, 1]);
@@ -206,7 +206,7 @@ describeWith("mariadb", "a bad network to MariaDB", (url) => {
       test("S1 a claim that never arrived is new when it is sent again", async () => {
         const side = store();
         await side.ping();
-        const cut = proxy.cut({ direction: "to-server", pattern: "insert into ichido_records", place: "before" });
+        const cut = proxy.cut({ direction: "to-server", pattern: "insert into ichido_records (", place: "before" });
         expect((await granted(side, request("key", "a"))).origin).toBe("new");
         expect(cut.count).toBe(1);
       });

@@ -159,7 +159,7 @@ function suite(make: () => Promise<Bench>): void {
   test("guards: an object in place of a value is refused before it is bound", async () => {
     const content = { amount: { id: 1 } as unknown as number };
     const create = within((handle) => createByClientId(handle, { table: "payments", id: "obj", content }));
-    await expect(create).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(create).rejects.toMatchObject({ code: "usage-invalid" });
   });
 
   test("guards: the retry of a conditional write that succeeded replays, a late one gets 412 and is not kept", async () => {

@@ -80,7 +80,7 @@ function suite(make: () => Promise<Bench>, wraps: Readonly<Record<string, Wrap>>
     test("R7 a handle outside a transaction is refused before it writes", async () => {
       if (wrapped.outside === undefined) return;
       const handle = await wrapped.outside();
-      await expect(add(handle, "outside")).rejects.toMatchObject({ code: "option-invalid" });
+      await expect(add(handle, "outside")).rejects.toMatchObject({ code: "usage-invalid" });
       expect(await count("outside")).toBe(0);
     });
 
@@ -131,7 +131,9 @@ function suite(make: () => Promise<Bench>, wraps: Readonly<Record<string, Wrap>>
 }
 
 test("R7 fromDrizzle refuses the database in place of its transaction", () => {
-  expect(() => fromDrizzle({ execute: async () => [] } as never, drizzleSql, "postgres")).toThrow(TypeError);
+  expect(() => fromDrizzle({ execute: async () => [] } as never, drizzleSql, "postgres")).toThrow(
+    expect.objectContaining({ code: "usage-invalid" }) as Error,
+  );
 });
 
 describeWith("postgres", "handles on PostgreSQL", () => suite(postgresBench, onPostgres, true));

@@ -3,10 +3,12 @@
  * body that catches such an error and goes on must not be taken for one that took effect.
  */
 import { createInbox } from "ichido/inbox";
-import { fromMysql2 } from "ichido/transactions";
+import { fromMysql2, kyselyTransactions } from "ichido/transactions";
+import { Kysely, MysqlDialect, sql } from "kysely";
+import { createPool } from "mysql2";
 import { createConnection } from "mysql2/promise";
 import type { Connection } from "mysql2/promise";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { message } from "../events/inbox-messages.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
 import { caller } from "./callers.ts";
@@ -75,6 +77,23 @@ describeWith("mariadb", "transactions that the server has undone", () => {
     await expect(add()).rejects.toThrow(/not inside a transaction/);
     await connection.end();
     expect(await bench.effects("by a handle of the user's own")).toEqual([]);
+  });
+
+  test("R7 a connection serves on by itself where the server refused to watch its transaction", async () => {
+    const pool = createPool({ uri: bench.url, connectionLimit: 1 });
+    // Refused by the server itself, as a statement is that is killed.
+    pool.on("connection", (connection) => {
+      const query = connection.query.bind(connection) as (sql: unknown, ...rest: unknown[]) => unknown;
+      const refused = "SIGNAL SQLSTATE '70100' SET MESSAGE_TEXT = 'Query execution was interrupted'";
+      connection.query = ((sql: unknown, ...rest: unknown[]) =>
+        query(sql === "SAVEPOINT ichido_whole" ? refused : sql, ...rest)) as never;
+    });
+    const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) });
+    onTestFinished(() => db.destroy());
+    const runner = kyselyTransactions(db, "mysql");
+    await expect(runner.run(async () => expect.unreachable())).rejects.toThrow(/interrupted/);
+    await sql.raw("INSERT INTO effects (name) VALUES ('after a refused watch')").execute(db);
+    expect(await bench.effects("after a refused watch")).toHaveLength(1);
   });
 
   describe.each(Object.keys(onMariadb))("%s", (library) => {

@@ -1,6 +1,7 @@
 /** Transaction mode never ends under a running body, and a body past its time takes its connection with it. */
-import type { Context, Execution, IchidoOptions } from "ichido";
+import type { Context, Execution, IchidoOptions, RouteOptions } from "ichido";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { FaultPoint } from "ichido/testing";
 import { eventually } from "../support/eventually.ts";
 import { describeWith } from "../support/services.ts";
 import { caller } from "./callers.ts";
@@ -23,8 +24,12 @@ const writing =
     return { status: 201 };
   };
 
-async function executionOf(shop: Caller, key: string): Promise<Execution> {
-  const decision = await shop.decide(key, mode);
+async function executionOf(
+  shop: Caller,
+  key: string,
+  route: Partial<RouteOptions<unknown>> = mode,
+): Promise<Execution> {
+  const decision = await shop.decide(key, route);
   if (decision.kind !== "execute") throw new Error(`expected to run, got ${decision.kind}`);
   return decision.execution;
 }
@@ -43,6 +48,8 @@ function halfway(context: Context, name: string): { begun: Promise<void>; goOn: 
   body.catch(() => undefined);
   return { begun: begun.promise, goOn: () => gate.resolve(), body };
 }
+
+const declined = { kind: "answered", response: { status: 402, headers: [], body: encoder.encode("{}") } } as const;
 
 interface Subject {
   readonly name: string;
@@ -101,7 +108,10 @@ function suite({ make, open, destroys }: Subject): void {
       response: { status, headers: [], body: encoder.encode("{}") },
     });
     expect(settled.kind).toBe(kind);
-    if (settled.kind === "replace") expect(settled.response.status).toBe(503);
+    if (settled.kind === "replace") {
+      const problem: unknown = JSON.parse(new TextDecoder().decode(settled.response.body));
+      expect(problem).toMatchObject({ status: 503, code: "idempotency-in-flight", retryable: true });
+    }
     half.goOn();
     await expect(half.body).rejects.toThrow(/answered/);
     await eventually(async () => expect((await shop.ichido.health()).running).toBe(0));
@@ -112,8 +122,54 @@ function suite({ make, open, destroys }: Subject): void {
     expect(await bench.effects(`${key} second`)).toHaveLength(1);
   });
 
-  test("past executionMs nothing of the body stays, nothing lands elsewhere, and its caller is told 503", async () => {
-    await withShop({ executionMs: 300 }, async (other) => {
+  test("in lease mode an answer while the body runs is kept, and nothing of the body", async () => {
+    const execution = await executionOf(shop, "answered", {});
+    const half = halfway(execution.context, "answered");
+    await half.begun;
+    const settling = execution.settle(declined);
+    half.goOn();
+    await expect(half.body).rejects.toThrow(/answered/);
+    expect(await settling).toEqual({ kind: "send", addHeaders: [] });
+    expect(await shop.ask("answered", writing("answered"))).toMatchObject({ status: 402, replayed: true });
+    expect(await bench.effects("answered first")).toEqual([]);
+    expect(await bench.effects("answered second")).toEqual([]);
+  });
+
+  test("in lease mode an answer that comes while the commit is under way waits for it, and gives way", async () => {
+    const stored = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const faults: FaultPoint = async (name) => {
+      if (name !== "before-commit") return;
+      stored.resolve();
+      await gate.promise;
+    };
+    await withShop({ faults }, async (other) => {
+      const execution = await executionOf(other, "committing", {});
+      const half = halfway(execution.context, "committing");
+      half.goOn();
+      await stored.promise;
+      const settling = execution.settle(declined);
+      gate.resolve();
+      await half.body;
+      expect(await settling).toMatchObject({ kind: "replace", response: { status: 201 } });
+      expect(await other.ask("committing", writing("committing"))).toMatchObject({ status: 201, replayed: true });
+      expect(await bench.effects("committing second")).toHaveLength(1);
+    });
+  });
+
+  test("ctx.complete is refused once the attempt is answered: its transaction must not commit", async () => {
+    const execution = await executionOf(shop, "too-late", {});
+    await execution.settle(declined);
+    const committing = side.runner.run(async (_tx, handle) => {
+      await addEffect(handle, "too-late");
+      await execution.context.complete(handle, { status: 201 });
+    });
+    await expect(committing).rejects.toThrow(/answered/);
+    expect(await bench.effects("too-late")).toEqual([]);
+  });
+
+  test("past transactionMs nothing of the body stays, nothing lands elsewhere, and its caller is told 503", async () => {
+    await withShop({ transactionMs: 300 }, async (other) => {
       const execution = await executionOf(other, "overdue");
       const half = halfway(execution.context, "overdue");
       await half.begun;
@@ -214,7 +270,7 @@ describe("a running body on the one connection of SQLite", () => {
     const side = bench.side();
     const shop = caller(
       { ...side, store: { ...side.store, callTimeoutMs: 100 } },
-      { executionMs: 200, storeTimeoutMs: 300 },
+      { transactionMs: 200, storeTimeoutMs: 300 },
     );
     const execution = await executionOf(shop, "stuck");
     const half = halfway(execution.context, "stuck");
@@ -231,11 +287,31 @@ describe("a running body on the one connection of SQLite", () => {
   });
 });
 
-describeWith("postgres", "a body that is stuck in a query", () => {
-  test("loses its connection at executionMs: its caller is answered, and the pool serves on", async () => {
+describeWith("postgres", "a body that failed", () => {
+  test("can write nothing more by its handle, not even before ROLLBACK is answered", async () => {
     const bench = await postgresBench();
     const side = bench.side();
-    const shop = caller(side, { executionMs: 300 });
+    const late = Promise.withResolvers<unknown>();
+    late.promise.catch(() => undefined);
+    const failing = side.runner.run(async (_tx, handle) => {
+      await addEffect(handle, "first");
+      // After this turn of the event loop, in which ROLLBACK is sent, and before the next one, which may hear its answer.
+      setImmediate(() => late.resolve(addEffect(handle, "late")));
+      throw new Error("the body failed");
+    });
+    await expect(failing).rejects.toThrow("the body failed");
+    await expect(late.promise).rejects.toThrow("not inside a transaction");
+    expect(await bench.effects()).toEqual([]);
+    await side.close();
+    await bench.close();
+  });
+});
+
+describeWith("postgres", "a body that is stuck in a query", () => {
+  test("loses its connection at transactionMs: its caller is answered, and the pool serves on", async () => {
+    const bench = await postgresBench();
+    const side = bench.side();
+    const shop = caller(side, { transactionMs: 300 });
     const blocker = bench.side();
     const held = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
@@ -264,7 +340,7 @@ describeWith("postgres", "a body that is stuck in a query", () => {
   test("in lease mode likewise", async () => {
     const bench = await postgresBench();
     const side = bench.side();
-    const shop = caller(side, { executionMs: 300 });
+    const shop = caller(side, { transactionMs: 300 });
     const execution = await shop.decide("leased").then((decision) => {
       if (decision.kind !== "execute") throw new Error(decision.kind);
       return decision.execution;

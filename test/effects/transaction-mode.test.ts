@@ -205,7 +205,7 @@ function suite(make: () => Promise<Bench>): void {
     const handler: Handler = async (context) => {
       await writeAndThrow(context, key);
       await expect(context.transaction(async () => ({ status: 201 }))).rejects.toMatchObject({
-        code: "option-invalid",
+        code: "usage-invalid",
       });
       return { status, body: { status } };
     };
@@ -320,8 +320,8 @@ function suite(make: () => Promise<Bench>): void {
     const answer = await shop.ask(
       "steps",
       async (context) => {
-        await expect(context.step("bank.charge", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
-        await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "option-invalid" });
+        await expect(context.step("bank.charge", () => 1)).rejects.toMatchObject({ code: "usage-invalid" });
+        await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "usage-invalid" });
         return { status: 200 };
       },
       mode,

@@ -95,7 +95,7 @@ forEachDatabase("starts of messages", (open) => {
     await bed.deliver(one, 3);
     expect(await inbox.dead.get({ handler: "buried", id: one.id })).toMatchObject({ state: "dead", reason: "crashed" });
     const late = leasedInbox();
-    expect(await late.run(one, "buried", () => expect.unreachable())).toEqual({ outcome: "duplicate" });
+    expect(await late.run(one, "buried", () => expect.unreachable())).toEqual({ outcome: "duplicate", dead: true });
     expect(work.runs()).toBe(0);
     // Nor is its key taken by that: replayed, it runs.
     expect(await inbox.dead.replay({ handler: "buried", id: one.id, actor: "ann", reason: "mended" })).toBe("ok");

@@ -1,6 +1,8 @@
 /** What the inbox may have forgotten is never run by itself: the sweep, old events and replayed letters. */
+import { createIchido } from "ichido";
 import type { ConsumerHandler, EventMessage, Inbox } from "ichido/inbox";
 import { inProcess } from "ichido/in-process";
+import { memoryStore } from "ichido/memory";
 import { createOutbox, createRelay } from "ichido/outbox";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { partsOf } from "../../packages/ichido/src/inbox/inbox.ts";
@@ -178,6 +180,101 @@ forEachDatabase("an inbox that forgets", (open) => {
     const next = await consuming(leased, [{ name: "refund", topics: ["*"], run }], short);
     await next.consumer.replay();
     expect(runs).toBe(1);
+    expect(await leased.dead.get(decision)).toBeUndefined();
+  });
+
+  test("a replayed letter of a run handler whose end could not be noted is put back when its record is forgotten", async () => {
+    const side = open().side();
+    let isAway = false;
+    const runner: typeof side.runner = {
+      ...side.runner,
+      run: (fn, options) =>
+        side.runner.run((tx, handle) => {
+          const execute: typeof handle.execute = async (sql, values, how) => {
+            if (isAway && /(insert into|delete from|select) \S*inbox(_dead|_take)?\b/i.test(sql))
+              throw new Error("the connection was lost");
+            return handle.execute(sql, values, how);
+          };
+          return fn(tx, { ...handle, execute });
+        }, options),
+    };
+    const leased = leasedInboxOn({ ...side, runner }, "rerun", { retentionMs });
+    let runs = 0;
+    const run = (): void => void (runs += 1);
+    const bed = await consuming(leased, [{ name: "unnoted", topics: ["*"], run }], short);
+    const one = old();
+    await bed.deliver(one);
+    const decision = { handler: "unnoted", id: one.id, actor: "ann", reason: "it never ran" };
+    const desk = inboxOn(side.runner);
+    expect(await desk.dead.replay(decision)).toBe("ok");
+    isAway = true;
+    await expect(bed.consumer.replay()).rejects.toThrow("the connection was lost");
+    expect(runs).toBe(1);
+    await bed.consumer.stop();
+    isAway = false;
+    await forget();
+    const next = await consuming(leased, [{ name: "unnoted", topics: ["*"], run }], short);
+    await next.consumer.replay();
+    expect(runs).toBe(1);
+    expect(await desk.dead.get(decision)).toMatchObject({ state: "dead", reason: "too-old" });
+  });
+
+  test("a replayed letter of a run handler that proves to have run is a duplicate, also for whoever meets it without its record", async () => {
+    const side = open().side();
+    let isVisible = false;
+    const verify = () =>
+      isVisible
+        ? ({ verdict: "found", response: { status: 200, body: null } } as const)
+        : ({ verdict: "absent" } as const);
+    const options = { dangerouslyShareKeys: true, sweepMs: "off", onEvent: () => {} } as const;
+    const ichido = createIchido({ store: side.store, onUnknown: { verify }, ...options });
+    const run = (): never => {
+      throw new Error("no answer");
+    };
+    const asking = inboxOn(side.runner, { ichido });
+    const bed = await consuming(asking, [{ name: "ship", topics: ["*"], run }], { ...short, redeliveryMsMax: dayMs });
+    const one = message();
+    await bed.deliver(one);
+    const decision = { handler: "ship", id: one.id, actor: "ann", reason: "mended" };
+    expect(await asking.dead.replay(decision)).toBe("ok");
+    // Another process ran it and did not hear whether it took effect.
+    await expect(asking.run(one, "ship", run)).rejects.toThrow("no answer");
+    isVisible = true;
+    await eventually(async () => {
+      await bed.consumer.replay();
+      expect(await asking.dead.get(decision)).toBeUndefined();
+    });
+    // A third one has the letter in its hands, and by now the record is forgotten.
+    const late = inboxOn(side.runner, {
+      ichido: createIchido({ store: memoryStore(), onUnknown: "rerun", ...options }),
+    });
+    expect(await late.run(one, "ship", () => expect.unreachable(), { evenIfOld: true })).toEqual({
+      outcome: "duplicate",
+    });
+  });
+
+  test("a letter of a run handler whose message was delivered again and ran is a duplicate, also once its record is forgotten", async () => {
+    const side = open().side();
+    const leased = leasedInboxOn(side, "rerun");
+    let runs = 0;
+    const run = (): void => {
+      runs += 1;
+      if (runs === 1) throw new Error("broken");
+    };
+    const handlers = [{ name: "pack", topics: ["*"], run }];
+    const bed = await consuming(leased, handlers, { ...short, redeliveryMsMax: dayMs });
+    const one = message();
+    await bed.deliver(one);
+    await bed.consumer.stop();
+    const decision = { handler: "pack", id: one.id, actor: "ann", reason: "mended" };
+    expect(await leased.dead.replay(decision)).toBe("ok");
+    // Another handler of the same message had no outcome yet: the broker delivers it again, before anybody looks at letters.
+    expect(await leased.run(one, "pack", run)).toEqual({ outcome: "processed" });
+    const options = { dangerouslyShareKeys: true, onUnknown: "rerun", sweepMs: "off", onEvent: () => {} } as const;
+    const late = inboxOn(side.runner, { ichido: createIchido({ store: memoryStore(), ...options }) });
+    const next = await consuming(late, handlers, { ...short, redeliveryMsMax: dayMs });
+    await next.consumer.replay();
+    expect(runs).toBe(2);
     expect(await leased.dead.get(decision)).toBeUndefined();
   });
 

@@ -3,12 +3,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createIchido } from "ichido";
 import { createWebhookReceiver, type Inbox, type WebhookEvent, type WebhookReceiverOptions } from "ichido/inbox";
+import { createRelay } from "ichido/outbox";
+import { webhookPublisher } from "ichido/webhook";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { readSecret, sign } from "../../packages/ichido/src/brokers/standard-webhooks.ts";
 import { addEffect } from "../effects/sides.ts";
+import { eventually } from "../support/eventually.ts";
 import { uniqueName } from "../support/services.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
 import { inboxOn, migrated } from "./inbox-messages.ts";
+import { openOutbox } from "./outbox-bed.ts";
 
 const secret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`;
 const former = `whsec_${Buffer.from("fedcba9876543210fedcba9876543210").toString("base64")}`;
@@ -65,7 +69,7 @@ forEachDatabase("the webhook receiver", (open) => {
     const one = sent();
     expect((await post(one)).status).toBe(204);
     expect((await post(sent({ id: one.id, by: former }))).status).toBe(204);
-    expect((await post(sent({ id: one.id, body: '{"a":2}' }))).status).toBe(409);
+    expect((await post(sent({ id: one.id, body: '{"a":2}' }))).status).toBe(422);
     expect(await effectsOf(one.id)).toEqual([`webhook ${one.id}`]);
     expect(events.map(({ type }) => type)).toEqual(["processed", "duplicate", "conflict"]);
   });
@@ -164,6 +168,26 @@ forEachDatabase("the webhook receiver", (open) => {
     expect(await effectsOf(one.id)).toHaveLength(1);
   });
 
+  test("a relay that sends other content under a known id is refused for good: a dead letter, not a retry without end", async () => {
+    const { receiver, events } = receiving();
+    const server = createServer((request, response) => void receiver.node(request, response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { id, ...first } = sent();
+    expect((await fetch(endpoint, { method: "POST", ...first })).status).toBe(204);
+    const outbox = await openOutbox(open(), { topics: { "order.*": { to: "web", attemptsMax: 2 } } });
+    await outbox.transaction((_tx, handle) => outbox.add(handle, { id, topic: "order.paid", payload: { a: 2 } }));
+    const routes = { web: webhookPublisher({ endpoint, secret }) };
+    const relay = createRelay(outbox, { routes, backoffMs: [1, 1], pauseMs: [1, 1] });
+    await eventually(async () => {
+      await relay.tick();
+      expect((await outbox.dead.list()).letters).toMatchObject([{ message: { id }, reason: "rejected" }]);
+    });
+    await relay.stop();
+    expect(events.map(({ type }) => type)).toEqual(["processed", "conflict", "conflict"]);
+  });
+
   test("a body that somebody has read is an error that says where to mount", async () => {
     const { receiver } = receiving();
     const request = new Request("http://shop.test/hooks", { method: "POST", ...sent() });
@@ -177,7 +201,7 @@ forEachDatabase("the webhook receiver", (open) => {
     [{ name: "" }, /handler: expected/],
     [{ topic: "a b" }, /topic must be/],
     [{ bodyBytesMax: 0 }, /bodyBytesMax: expected/],
-    [{ run: () => {} }, /once or as run/],
+    [{ run: () => {} }, /once: expected a function here or as run, and not both/],
   ])("the options %j are refused", (options, text) => {
     expect(() => receiving(options as Partial<WebhookReceiverOptions<unknown>>)).toThrow(text);
   });

@@ -122,8 +122,9 @@ describeWith("nats", "NATS settings and refusals", (url) => {
 
   test("missing or changed consumers are named, and nothing starts", async () => {
     const stream = freshName();
-    const options = { connection, stream, subjectPrefix: stream, durable: "shop", partitions: 8 };
-    await ensureNatsStream(options);
+    const layout = { connection, stream, subjectPrefix: stream, partitions: 8 };
+    const options = { ...layout, durable: "shop" };
+    await ensureNatsStream(layout);
     await expect(natsSubscription(options).start(ignore)).rejects.toThrow(/shop-0, shop-1.*ensureNatsConsumers/);
     await ensureNatsConsumers(options);
     const other = { ...options, ackWaitMs: 5_000 };
@@ -133,8 +134,9 @@ describeWith("nats", "NATS settings and refusals", (url) => {
 
   test("only wanted topics are handed out, also of several patterns", async () => {
     const stream = freshName();
-    const options = { connection, stream, subjectPrefix: stream, durable: "shop" };
-    await ensureNatsStream(options);
+    const layout = { connection, stream, subjectPrefix: stream };
+    const options = { ...layout, durable: "shop" };
+    await ensureNatsStream(layout);
     const publisher = natsPublisher({ connection, headers, stream, subjectPrefix: stream });
     for (const topic of ["order.paid", "stock.low", "stock.low.now", "mail.sent", "order.paid.twice"])
       expect(await publisher.publish(eventOf({ topic, key: "a" }))).toEqual({ outcome: "sent" });
@@ -201,9 +203,9 @@ describeWith("nats", "NATS settings and refusals", (url) => {
     await publisher.close();
     expect(connection.isClosed()).toBe(false);
     expect((await publisher.publish(eventOf())).outcome).toBe("unavailable");
-    const base = { connection, headers, stream, subjectPrefix: stream };
-    expect(() => natsPublisher({ ...base, partitions: 0 })).toThrow(/option partitions: .* got 0/);
-    expect(() => natsPublisher({ ...base, subjectPrefix: "a.>" })).toThrow(/option subjectPrefix/);
+    const base = { connection, stream, subjectPrefix: stream };
+    expect(() => natsPublisher({ ...base, headers, partitions: 0 })).toThrow(/option partitions: .* got 0/);
+    expect(() => natsPublisher({ ...base, headers, subjectPrefix: "a.>" })).toThrow(/option subjectPrefix/);
     expect(() => natsSubscription({ ...base, durable: "a b" })).toThrow(/option durable/);
     expect(() => natsSubscription({ ...base, durable: "a", topics: ["order.>"] })).toThrow(/option topics/);
   });

@@ -107,6 +107,42 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
     await publisher.close();
   });
 
+  test("of two events with one id and different topics the one without a queue is rejected, whichever is confirmed first", async () => {
+    const name = freshName();
+    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none", topics: ["order.paid"] });
+    const paid = eventOf({ topic: "order.paid" });
+    const nowhere = { ...paid, topic: "order.packed" };
+    for (const last of [paid, nowhere]) {
+      const publisher = rabbitPublisher({ exchange: name, connect: () => confirmingLast(last.topic) });
+      const results = await Promise.all([publisher.publish(paid), publisher.publish(nowhere)]);
+      expect(results.map(({ outcome }) => outcome)).toEqual(["sent", "rejected"]);
+      await publisher.close();
+    }
+  });
+
+  /** What came back does so before its confirm; confirms of different events come in any order, here those of a topic last. */
+  async function confirmingLast(topic: string): Promise<ChannelModel> {
+    const connection = await link();
+    const create = connection.createConfirmChannel.bind(connection);
+    connection.createConfirmChannel = async () => {
+      const channel = await create();
+      const publish = channel.publish.bind(channel);
+      const other = Promise.withResolvers<void>();
+      const own = Promise.withResolvers<void>();
+      channel.publish = (exchange, routingKey, content, options, confirmed) =>
+        publish(exchange, routingKey, content, options, (...answer) => {
+          const isLast = routingKey.endsWith(topic);
+          (isLast ? own : other).resolve();
+          // Both have been answered by the server, and so whatever came back has.
+          void Promise.all([own.promise, other.promise]).then(() =>
+            isLast ? setImmediate(() => confirmed?.(...answer)) : confirmed?.(...answer),
+          );
+        });
+      return channel;
+    };
+    return connection;
+  }
+
   test("a full queue is unavailable, and takes the same event once there is room", async () => {
     const name = freshName();
     await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none", lengthMax: 1 });

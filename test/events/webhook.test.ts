@@ -280,11 +280,15 @@ describe("webhook options", () => {
     ["no address", { endpoint: "example" }, /absolute https address/],
     ["another protocol", { endpoint: "ftp://example.test/" }, /absolute https address/],
     ["a password in the address", { endpoint: "https://a:b@example.test/" }, /headers\.authorization/],
-    ["neither endpoint nor endpoints", {}, /either endpoint or endpoints/],
-    ["both", { endpoint: "https://a.test/", endpoints: { "*": "https://a.test/" } }, /either endpoint or endpoints/],
+    ["neither endpoint nor endpoints", {}, /endpoint: expected an address here or in endpoints, and not both/],
+    [
+      "both",
+      { endpoint: "https://a.test/", endpoints: { "*": "https://a.test/" } },
+      /endpoint: expected an address here or in endpoints, and not both/,
+    ],
     ["a strange topic", { endpoints: { "a*": "https://a.test/" } }, /endpoints: expected topics/],
     ["a weak secret", { endpoint: "https://a.test/", secret: "short" }, /whsec_/],
-    ["no secret", { endpoint: "https://a.test/", secret: [] }, /has no secret/],
+    ["no secret", { endpoint: "https://a.test/", secret: [] }, /secret: expected a secret here/],
     ["a timeout of nothing", { endpoint: "https://a.test/", timeoutMs: 0 }, /timeoutMs: expected an integer from 10/],
   ])("refuse %s", (_, options, message) => {
     expect(() => webhookPublisher({ secret, ...options })).toThrow(message);

@@ -28,17 +28,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "client/key-source.ts": "defaults of a key that the caller did not choose",
   "client/lock-file.ts": "files of other processes: their times are the file system's",
   "client/node.ts": "the name of a file beside the one that is replaced",
-  "outbox/event-id.ts": "ids of events, made by the thousand",
-  "outbox/outbox.ts": "when an event is due, before the database has seen it",
-  "outbox/sweep.ts": "the time budget of one sweep",
-  "outbox/wake.ts": "connects again to a real server",
-  "outbox/wake-channel.ts": "connects again to a real server",
-  "inbox/consumer.ts": "pauses and signs of life for a broker; takes no environment yet",
-  "inbox/housekeeping.ts": "the time budget of one sweep",
-  "inbox/inbox.ts": "the age of an event by its own time; takes no environment yet",
-  "inbox/run-once.ts": "the time-out of a handler; takes no environment yet",
-  "inbox/starts.ts": "gathers notes for a moment; takes no environment yet",
-  "inbox/webhook-receiver.ts": "the age of a signature by the calendar",
+  "outbox/wake-channel.ts": "connects again to a real PostgreSQL, whose driver has timers of its own",
 };
 
 const prefix = "packages/ichido/src/";

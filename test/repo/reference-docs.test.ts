@@ -12,7 +12,7 @@ function rows(markdown: string): Map<string, string[]> {
       .split("|")
       .slice(1, -1)
       .map((cell) => cell.trim());
-    const name = /^`([^`]+)`$/.exec(cells[0] ?? "")?.[1];
+    const name = /^(?:<a id="[^"]+"><\/a>)?`([^`]+)`$/.exec(cells[0] ?? "")?.[1];
     if (name !== undefined) found.set(name, cells.slice(1));
   }
   return found;
@@ -23,6 +23,7 @@ describe("docs/reference says what the code says", () => {
     const documented = rows(page("errors.md"));
     expect([...documented.keys()].toSorted()).toEqual(Object.keys(catalogue).toSorted());
     for (const [code, [status = "", retryable = ""]] of documented) {
+      expect(page("errors.md"), "where a problem's type may lead").toContain(`<a id="${code}"></a>\`${code}\``);
       const entry = catalogue[code as IchidoErrorCode];
       expect(status.startsWith(String(entry.status)), `${code}: ${status}`).toBe(true);
       expect(retryable.startsWith(entry.retryable ? "yes" : "no"), `${code}: ${retryable}`).toBe(true);
@@ -50,9 +51,36 @@ describe("docs/reference says what the code says", () => {
     for (const line of mended) {
       const cell = line.split(" | ").at(-1) ?? "";
       const paths = cell.match(/[\w./-]+\.ts\b/g) ?? [];
-      expect(paths.length > 0 || /store-?suite/i.test(cell), line).toBe(true);
+      expect(paths.length > 0 || /(store|adapter)-?suite/i.test(cell), line).toBe(true);
       for (const path of paths) expect(isThere(path), `${path} in: ${line}`).toBe(true);
     }
+  });
+
+  it("drivers.md names the versions that the tests run with, and tests that are there", () => {
+    const text = page("drivers.md");
+    const { devDependencies } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+      devDependencies: Record<string, string>;
+    };
+    const names: Record<string, string> = { drizzle: "drizzle-orm" };
+    const table =
+      text
+        .split("Servers:")[0]
+        ?.split("\n")
+        .filter((line) => line.startsWith("| ")) ?? [];
+    const tested = table.slice(1).flatMap((line) => {
+      const [packages = "", versions = ""] = line.split("|").slice(1, 3);
+      const stated = versions.split(",").map((version) => version.trim());
+      return packages
+        .split(",")
+        .map((name, place) => [name.replaceAll(/`|\(.*\)/g, "").trim(), stated[place]] as const);
+    });
+    expect(tested.length).toBeGreaterThan(10);
+    for (const [name, version] of tested.filter(([each]) => each !== "node:sqlite")) {
+      const found = devDependencies[names[name.toLowerCase()] ?? name.toLowerCase()];
+      expect(found?.split(".").slice(0, 2).join("."), name).toBe(version);
+    }
+    for (const [path] of text.matchAll(/test\/[\w./-]+\.ts/g))
+      expect(existsSync(new URL(`../../${path}`, import.meta.url)), path).toBe(true);
   });
 
   it("errors in the layer's range have distinct codes that are also problem types", () => {

@@ -201,15 +201,19 @@ describe("memory store leases", () => {
 
 describe("memory store options", () => {
   const wrong: readonly (readonly [string, unknown, RegExp])[] = [
-    ["recordsMax", 0, /recordsMax must be a whole number of at least 1, got 0/],
-    ["recordsMax", 1.5, /recordsMax .* got 1.5/],
-    ["recordsMax", "9", /recordsMax .* got "9"/],
-    ["bytesMax", -1, /bytesMax must be a whole number of at least 1, got -1/],
-    ["bytesMax", Number.NaN, /bytesMax .* got NaN/],
-    ["nowMs", 5, /nowMs must be a function .* got 5/],
-    ["environment", {}, /environment must be an object with an `after` function/],
-    ["environment", null, /environment must be an object .* got null/],
-    ["maxRecords", 5, /maxRecords must be one of recordsMax, bytesMax, nowMs, environment, got "maxRecords"/],
+    ["recordsMax", 0, /option recordsMax: expected an integer from 1 to \d+, got 0/],
+    ["recordsMax", 1.5, /recordsMax: .* got 1.5/],
+    ["recordsMax", "9", /recordsMax: .* got "9"/],
+    ["bytesMax", -1, /option bytesMax: expected an integer from 1 to \d+, got -1/],
+    ["bytesMax", Number.NaN, /bytesMax: .* got NaN/],
+    ["nowMs", 5, /option nowMs: expected a function .* got 5/],
+    ["environment", {}, /option environment: expected an object with an `after` function/],
+    ["environment", null, /option environment: expected an object .* got null/],
+    [
+      "maxRecords",
+      5,
+      /option maxRecords: memoryStore has no such option; it has recordsMax, bytesMax, nowMs, environment/,
+    ],
   ];
   for (const [name, value, message] of wrong) {
     it(`refuses ${name}: ${String(value)}, naming option, expectation and value`, () => {
@@ -264,7 +268,10 @@ describe("memory store in one process of several", () => {
     import cluster from "node:cluster";
     import { memoryStore } from "ichido/memory";
     if (process.argv[1] === "cluster" && cluster.isPrimary) cluster.fork();
-    else { memoryStore(); memoryStore(); if (cluster.isWorker) process.disconnect(); }
+    else {
+      for (const store of [memoryStore(), memoryStore()]) await store.tick({ intervalMs: 1_000 });
+      if (cluster.isWorker) process.disconnect();
+    }
   `;
   async function warnings(env: NodeJS.ProcessEnv, ...args: string[]): Promise<number> {
     const flags = ["--conditions=ichido-source", "--input-type=module", "--eval", program];

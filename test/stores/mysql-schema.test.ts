@@ -3,6 +3,7 @@ import { mysqlStore } from "ichido/mysql";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
+import { uniqueName } from "../support/unique-name.ts";
 import { openClient } from "./mysql-clients.ts";
 import type { Client } from "./mysql-clients.ts";
 import { liveOneLife, request } from "./mysql-life.ts";
@@ -103,6 +104,43 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
     expect((await store.claim(request("key", "a"))).outcome).toBe("granted");
     await client.rows("alter table ichido_records drop column step_starts");
     await expect(store.release({ ...request("key", "a"), fence: 1 })).rejects.toMatchObject(missing);
+  });
+
+  test("S18 ping refuses tables without the columns of the newest migration", async () => {
+    const store = mysqlStore(client.pool);
+    await store.migrate();
+    await client.rows("alter table ichido_records drop column released_fence");
+    await expect(store.ping()).rejects.toMatchObject({ code: "schema-missing" });
+  });
+
+  test.each(["insert", "update", "delete"])("S18 ping names the right to %s that the account lacks", async (right) => {
+    await mysqlStore(client.pool).migrate();
+    const [row] = await client.rows("select substring_index(user(), '@', -1) as host");
+    const name = uniqueName("reader");
+    const account = `'${name}'@'${String(row?.["host"])}'`;
+    const others = ["insert", "update", "delete"].filter((each) => each !== right).join(", ");
+    const url = new URL(database.url);
+    await client.rows(`create user ${account} identified by 'secret'`);
+    await client.rows(`grant select, ${others} on \`${url.pathname.slice(1)}\`.* to ${account}`);
+    url.username = name;
+    const theirs = openClient("mysql2", url.href, { mysql2: { password: "secret" } });
+    try {
+      await expect(mysqlStore(theirs.pool).ping()).rejects.toMatchObject({
+        code: "access-denied",
+        message: expect.stringMatching(/grant/) as string,
+      });
+    } finally {
+      await theirs.end();
+      await client.rows(`drop user ${account}`);
+    }
+  });
+
+  test("a database that does not exist is called that", async () => {
+    const nowhere = openClient("mysql2", database.url.replace(/\/[^/]*$/, "/ichido_nowhere"));
+    await expect(mysqlStore(nowhere.pool).ping()).rejects.toMatchObject({
+      message: expect.stringMatching(/database does not exist/) as string,
+    });
+    await nowhere.end();
   });
 
   test("an altered migration in the ledger is refused, a newer one is not", async () => {

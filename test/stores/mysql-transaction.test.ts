@@ -119,9 +119,9 @@ for (const driver of drivers)
       const handle = await connection.begin();
       const foreign = { ...handle, dialect: "postgres" as const };
       const completing = store.complete({ ...claim, response: sampleResponse() }, foreign);
-      await expect(completing).rejects.toMatchObject({ code: "option-invalid" });
+      await expect(completing).rejects.toMatchObject({ code: "usage-invalid" });
       await expect(store.claim(request("b", "b"), handle)).rejects.toMatchObject({
-        code: "option-invalid",
+        code: "usage-invalid",
       });
     });
   });

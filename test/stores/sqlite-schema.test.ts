@@ -81,7 +81,7 @@ describe("sqlite: schema", () => {
 
     file = temporaryFile();
     database = new DatabaseSync(file.path);
-    expect(await sqliteStore(database).migrate()).toBe(3);
+    expect(await sqliteStore(database).migrate()).toBe(4);
     expect(schema()).toBe(planned);
   });
 
@@ -143,7 +143,7 @@ describe("sqlite: plans", () => {
         .all()
         .map((row) => String(row["detail"]));
       expect(plan.filter((line) => line.startsWith("SCAN") && !scansAllowed.test(line))).toEqual([]);
-      if (name.startsWith("list") || name === "sweepPick") {
+      if (name.startsWith("list") || name.startsWith("sweepPick")) {
         expect(plan.filter((line) => line.includes("TEMP B-TREE"))).toEqual([]);
       }
     });
@@ -153,6 +153,7 @@ describe("sqlite: plans", () => {
     await sqliteStore(database).migrate();
     const plan = (sql: string) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all());
     expect(plan(statements.sweepPick)).toContain("ichido_records_expires");
+    expect(plan(statements.sweepPickSpent)).toContain("ichido_records_spent");
     expect(plan(statements.listOpen)).toContain("ichido_records_open");
     expect(plan(statements.listOpenBoundary)).toContain("COVERING INDEX ichido_records_open");
   });

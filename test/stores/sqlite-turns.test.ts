@@ -313,7 +313,7 @@ describe("sqlite: the user's own transaction", () => {
     const execute = vi.fn();
     await expect(
       store.complete({ ...claim, response: sampleResponse() }, { dialect: "postgres", execute }),
-    ).rejects.toMatchObject({ code: "option-invalid" });
+    ).rejects.toMatchObject({ code: "usage-invalid" });
     expect(execute).not.toHaveBeenCalled();
   });
 });

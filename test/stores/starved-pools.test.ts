@@ -298,6 +298,15 @@ describe.each(drivers)("mysql on %s: renewals never wait behind the business", (
     });
   });
 
+  it("many stores over one pool leave it one listener at most", async () => {
+    await withStarved(async (_, __, { pool, free }) => {
+      for (let each = 0; each < 20; each += 1) mysqlStore(pool, { tablePrefix: `t${each}_` });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(warned).not.toContain("MaxListenersExceededWarning");
+      free();
+    });
+  });
+
   it("of another make: the pool is waited for, and that is told once", async () => {
     await withStarved(async (_, claim, { pool, free }) => {
       const store = mysqlStore({ getConnection: () => pool.getConnection() });
@@ -346,7 +355,7 @@ describe("as many transactions as the pool has connections, each longer than a l
 
   it.each(Object.entries(openers))("on %s none is taken over and each runs once", async (_, { url, open }) => {
     const database = await freshDatabase(url);
-    const [first, second] = [open(database.url, ours), open(database.url, 5)];
+    const [first, second] = [open(database.url, ours + 1), open(database.url, 5)];
     await (second.store as PostgresStore | MysqlStore).migrate();
     const events: IchidoEvent[] = [];
     const [one, other] = [first, second].map(({ store, transactions }) =>
@@ -370,12 +379,19 @@ describe("as many transactions as the pool has connections, each longer than a l
           return { status: 201, body: { key } };
         });
       });
+    // The one that those of ichido's leave free.
+    const begun = Promise.withResolvers<void>();
+    const beside = first.transactions.run(async () => {
+      begun.resolve();
+      await gate.promise;
+    });
     try {
       const answers: Promise<unknown>[] = [];
       for (const key of keys) {
         answers.push(ask(one, key));
         await until(`the body of ${key}`, () => runs.includes(key));
       }
+      await begun.promise;
       // Asked all along, until the first leases, had nobody renewed them, would be over twice.
       const endMs = performance.now() + 2 * leaseMs;
       const refusals = new Set<unknown>();
@@ -397,6 +413,7 @@ describe("as many transactions as the pool has connections, each longer than a l
       expect(warned).not.toContain("pool-starved");
     } finally {
       gate.resolve();
+      await beside;
       await Promise.all([one.close(), other.close()]);
       await Promise.all([first.store.close(), second.store.close()]);
       await Promise.all([first.end(), second.end()]);

@@ -3,7 +3,7 @@ export { createIchido, type Ichido } from "./core/create-ichido.ts";
 export type { Context } from "./core/context.ts";
 export type { Decision, Execution, HandlerOutcome, Settled } from "./core/decision.ts";
 export { defaults, limits } from "./core/defaults.ts";
-export type { Health } from "./core/engine.ts";
+export type { Health } from "./core/health.ts";
 export { systemEnvironment, type Environment, type Timer } from "./core/environment.ts";
 export {
   catalogue,
@@ -40,6 +40,7 @@ export type {
   OwnerToken,
   RecordState,
   Scope,
+  ScopeLike,
   StoredResponse,
 } from "./core/record.ts";
 export { providerProfiles, stepOptionsFor, type ProviderProfile } from "./core/provider-profiles.ts";

@@ -108,3 +108,5 @@ CREATE INDEX ichido_records_expires ON ichido_records (expires_us)
     OR (steps_started = 0 AND interim_status IS NULL AND hold_reason IS NULL AND (state = 'failed' OR doubt_stays = 0));
 
 CREATE INDEX ichido_records_open ON ichido_records (state, key, scope_hash) WHERE state <> 'completed';
+
+CREATE INDEX ichido_records_spent ON ichido_records (expires_us) WHERE state = 'failed' AND steps_started > 0;

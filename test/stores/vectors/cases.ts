@@ -78,6 +78,15 @@ const stepSets: Readonly<Record<string, readonly StepRow[]>> = {
   both: [finished, started],
 };
 
+const createdUs = nowUs - 900 * secondUs;
+/** Long past: eight retentions ago, to the microsecond. */
+const expiresUs = {
+  before: nowUs + 1,
+  past: nowUs,
+  "nearly long past": createdUs + 112_500_001,
+  "long past": createdUs + 112_500_000,
+} as const;
+
 export interface Arranged {
   readonly title: string;
   readonly record: WholeRecord | undefined;
@@ -86,7 +95,10 @@ export interface Arranged {
 const both = [false, true] as const;
 
 /** Every record that verbs can leave behind, and some that only a clock or another program can. */
-export function arrangements(expiries: readonly ("before" | "past")[], steps: readonly string[]): readonly Arranged[] {
+export function arrangements(
+  expiries: readonly (keyof typeof expiresUs)[],
+  steps: readonly string[],
+): readonly Arranged[] {
   const found: Arranged[] = [{ title: "absent", record: undefined }];
   let index = 0;
   const add = (title: string, parts: Partial<WholeRecord>): void => {
@@ -98,7 +110,7 @@ export function arrangements(expiries: readonly ("before" | "past")[], steps: re
             title: `${title}, ${expiry} expiry, steps ${step}${doubtStays ? ", doubt stays" : ""}`,
             record: {
               ...base(spread(index), spread(index + 5_000)),
-              expiresUs: expiry === "past" ? nowUs : nowUs + 1,
+              expiresUs: expiresUs[expiry],
               doubtStays,
               steps: stepSets[step] ?? [],
               stepsStarted: stepSets[step]?.length ?? 0,
@@ -142,7 +154,7 @@ function base(ahead: boolean, former: boolean): WholeRecord {
     leaseUs: nowUs,
     stepsStarted: 0,
     doubtStays: false,
-    createdUs: nowUs - 900 * secondUs,
+    createdUs,
     updatedUs: nowUs - 800 * secondUs,
     expiresUs: nowUs + 1,
     steps: [],

@@ -2,7 +2,7 @@ import mysql2 from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mysqlStore } from "ichido/mysql";
 import { leaseAbsurdUs } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
-import { isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
+import { dueUs, isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
 import { lockWaitUs } from "../../../packages/ichido/src/stores/mysql/dialect.ts";
 import { encodeHeaders } from "../../../packages/ichido/src/stores/shared/header-lines.ts";
 import { describeWith, freshDatabase, type FreshDatabase } from "../../support/services.ts";
@@ -46,7 +46,7 @@ function valuesOf({ identity, record }: Placed): unknown[] {
     record.createdUs,
     record.updatedUs,
     record.expiresUs,
-    isNeeded(record) ? null : record.expiresUs,
+    isNeeded(record) ? (dueUs(record) ?? null) : record.expiresUs,
     answer?.kind ?? null,
     answer?.status ?? null,
     answer === undefined ? null : Buffer.from(encodeHeaders(answer.headers)),

@@ -36,6 +36,12 @@ const mutants: readonly Mutant[] = [
   { title: "a sweep asks for no even ticks", from: "now - steady < gap", to: "false", by: "views" },
   { title: "a sweep removes a doubt that stays", from: " or row[7] == '1')", to: ")", by: "views" },
   {
+    title: "a sweep removes a step without a result",
+    from: "if redis.call('HEXISTS', KEYS[1], 'F' .. at) == 0 then",
+    to: "if false then",
+    by: "views",
+  },
+  {
     title: "a completion needs no fence",
     from: "or row[3] ~= ARGV[2] or row[1] == 'f'",
     to: "or row[1] == 'f'",

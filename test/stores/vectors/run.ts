@@ -1,7 +1,13 @@
 /** The vectors as tests of one store. */
 import type { expect as Expect, test as Test } from "vitest";
+import type { WholeRecord } from "../../../packages/ichido/src/core/record-machine/record.ts";
 import { isTrusted, nextTick, type TickRow } from "../../../packages/ichido/src/core/record-machine/ticks.ts";
-import { createTally, isExpired, isUnknown } from "../../../packages/ichido/src/core/record-machine/view.ts";
+import {
+  createTally,
+  isExpired,
+  isForsaken,
+  isUnknown,
+} from "../../../packages/ichido/src/core/record-machine/view.ts";
 import { arrangements, claimVectors, nowUs, ownerVectors, type Vector } from "./cases.ts";
 import { differences, type Bed } from "./check.ts";
 
@@ -124,7 +130,7 @@ export function findMutants(
 /** Every record at once: by state, in sums, and what a sweep takes, by a clock that is trusted and by those that are not. */
 export async function viewDifferences(bed: Bed): Promise<readonly string[]> {
   const found: string[] = [];
-  const whole = ownerVectors(arrangements(["before", "past"], fourSteps)).filter(
+  const whole = ownerVectors(arrangements(["before", "past", "nearly long past", "long past"], fourSteps)).filter(
     ({ verb, title }) => verb === "release" && title.includes("by another"),
   );
   const placed = whole.flatMap(({ identity, before }) => (before === undefined ? [] : [{ identity, record: before }]));
@@ -158,7 +164,9 @@ export async function viewDifferences(bed: Bed): Promise<readonly string[]> {
     const wanted = isTrusted(nextTick(tick, nowUs, minuteUs), nowUs);
     if (trusted !== wanted) found.push(`a tick after ${what}: trusted is ${trusted}, not ${wanted}`);
   }
-  const going = placed.filter(({ record }) => isExpired(record, nowUs));
+  const isSpent = (record: WholeRecord): boolean =>
+    isForsaken(record, nowUs) && record.steps.every((step) => step.finishedUs !== undefined);
+  const going = placed.filter(({ record }) => isExpired(record, nowUs) || isSpent(record));
   for (const [what, tick] of [...Object.entries(uneven), ["trusted", trustedTick] as const]) {
     const sweeper = await bed.arrange(placed, tick);
     for (let more = true; more;) ({ more } = await sweeper.sweep({ limit: 1_000, budgetMs: 10_000 }));

@@ -1,9 +1,10 @@
 /** Express 4 and 5. `captureBody()` before the body parser, `idempotency(ichido, options)` before the handler. */
+import { knownOptions } from "../core/option-checks.ts";
 import type { ServerResponse } from "node:http";
 import type { Context } from "../core/context.ts";
-import type { Decider, RouteOptions } from "../core/options.ts";
-import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
-import { createNodeGuard, type WireOptions } from "../http/node-guard.ts";
+import type { AnswerLike, Decider, RouteOptions } from "../core/options.ts";
+import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
 import { captureBytes } from "../http/request-bytes.ts";
 
@@ -25,11 +26,31 @@ export type { BodyOptions, WireOptions };
 
 /** Notes the bytes of the request as they pass to the body parser, so that requests are compared by what was sent. */
 export function captureBody(options: BodyOptions = {}): ExpressMiddleware {
-  const limits = bodyLimitsOf(options);
+  const limits = captureLimitsOf(options);
   return (request, _response, next) => {
     captureBytes(request, limits);
     next();
   };
+}
+
+type JsonResponse = ServerResponse & { json?(value: unknown): unknown; send?(body: unknown): unknown };
+
+/** As if the handler had sent it, so that settings such as `json replacer` hold. Text and bytes pass no serialiser. */
+function presentJson(response: JsonResponse, { status, headers = {}, body }: AnswerLike): boolean {
+  const isJson = body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array);
+  if (!isJson || response.json === undefined || response.headersSent) return false;
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const send = response.send?.bind(response);
+  if (send !== undefined && Object.keys(headers).some((name) => name.toLowerCase() === "content-type")) {
+    // Of text, Express would add a charset to the type that the handler named.
+    response.send = (text) => {
+      response.send = send;
+      return send(typeof text === "string" ? Buffer.from(text) : text);
+    };
+  }
+  response.json(body);
+  return true;
 }
 
 /** Protects what comes after it; the handler finds `req.idempotency`. */
@@ -38,6 +59,7 @@ export function idempotency<Request extends ExpressRequest>(
   options: RouteOptions<Request>,
   wire: WireOptions = {},
 ): ExpressMiddleware {
+  knownOptions("idempotency", wire, wireNames);
   const { guard } = createNodeGuard(ichido, options, wire);
 
   async function serve(request: ExpressRequest, response: ServerResponse, next: ExpressNext): Promise<void> {
@@ -47,8 +69,9 @@ export function idempotency<Request extends ExpressRequest>(
         request,
         response,
         native: request as Request,
-        prepare: ({ context }) => {
-          request.idempotency = context;
+        prepare: (execution) => {
+          request.idempotency = execution.context;
+          execution.present = (answer) => presentJson(response as JsonResponse, answer);
         },
       });
       runs = verdict === "run";

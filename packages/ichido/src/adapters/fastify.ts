@@ -2,15 +2,23 @@
  * Fastify 5, as a plugin: `await app.register(idempotency, { ichido })`, then `config: { idempotency: { operation } }` on
  * a route. It protects the routes of the scope it is registered in, and of scopes below it.
  */
-import type { ServerResponse } from "node:http";
+import { nearestOf } from "../core/nearest-name.ts";
+import { engineOption, knownOptions } from "../core/option-checks.ts";
 import type { Context } from "../core/context.ts";
 import { IchidoError } from "../core/errors.ts";
-import type { NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
 import { bodyLimitsOf } from "../http/body-limits.ts";
-import { createNodeGuard, type NodeGuard, type WireOptions } from "../http/node-guard.ts";
+import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
 import { captureBytes } from "../http/request-bytes.ts";
+import {
+  addSendHook,
+  noteHooksLines,
+  presentOnReply,
+  replyExchange,
+  type ReplyLike,
+  type SendHook,
+} from "./fastify-reply.ts";
 
 /** What the plugin needs of Fastify. */
 export interface FastifyRequestLike {
@@ -20,20 +28,20 @@ export interface FastifyRequestLike {
   idempotency?: Context | null;
 }
 
-export interface FastifyReplyLike {
-  readonly raw: ServerResponse;
-  readonly sent: boolean;
-  code(status: number): unknown;
-  header(name: string, value: string | string[]): unknown;
-  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
-  send(payload?: unknown): unknown;
-  hijack(): unknown;
+export type FastifyReplyLike = ReplyLike;
+
+export interface FastifyRouteLike {
+  readonly url: string;
+  readonly method: string | string[];
+  readonly config?: unknown;
 }
 
 export interface FastifyInstanceLike {
   decorateRequest(name: string, value: null): unknown;
   hasRequestDecorator(name: string): boolean;
-  addHook(name: "onRoute", hook: (route: { readonly url: string; readonly config?: unknown }) => void): unknown;
+  after(done: () => void): unknown;
+  addHook(name: "onSend", hook: SendHook): unknown;
+  addHook(name: "onRoute", hook: (route: FastifyRouteLike) => void): unknown;
   addHook(
     name: "preParsing" | "preHandler",
     hook: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>,
@@ -48,38 +56,42 @@ function routeOptionsOf<Request>(config: unknown): RouteOptions<Request> | undef
   return (config as { idempotency?: RouteOptions<Request> } | undefined)?.idempotency;
 }
 
-/** Through Fastify's own reply, so that hooks of outer plugins (CORS, compression) see it like any answer. */
-function send(reply: FastifyReplyLike, answer: NeutralResponse): void {
-  const grouped = new Map<string, string[]>();
-  for (const [name, value] of answer.headers) grouped.set(name, [...(grouped.get(name) ?? []), value]);
-  for (const [name, values] of grouped) reply.header(name, values.length === 1 ? (values[0] ?? "") : values);
-  reply.code(answer.status);
-  reply.send(
-    answer.body.length === 0 ? undefined : Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length),
-  );
+/** A route whose options stand under a misspelt name would not be protected. */
+function checkConfig(config: unknown): void {
+  for (const [name, value] of Object.entries(Object(config) as object)) {
+    const isOptions = typeof value === "object" && value !== null && name !== "idempotency";
+    if (!isOptions || nearestOf(name, ["idempotency"]) === undefined) continue;
+    const what = `option ${name}: the config of a route has no such option; did you mean idempotency?`;
+    throw new IchidoError("option-invalid", what);
+  }
 }
 
 async function plugin<Request extends FastifyRequestLike>(
   app: FastifyInstanceLike,
   options: FastifyIdempotencyOptions<Request>,
 ): Promise<void> {
-  if (typeof options.ichido?.decide !== "function") {
-    throw new IchidoError("option-invalid", "option ichido: register the plugin with { ichido: createIchido(…) }");
-  }
+  // `register` puts its own beside the plugin's.
+  const names = { ...wireNames, ichido: true, prefix: true, logLevel: true, logSerializers: true } as const;
+  knownOptions("the plugin", options, names);
+  engineOption(options.ichido);
   const limits = bodyLimitsOf(options);
   const guards = new WeakMap<object, NodeGuard<Request>>();
 
-  function guardOf(config: unknown): NodeGuard<Request> | undefined {
+  function guardOf(config: unknown, mountedFor?: readonly string[]): NodeGuard<Request> | undefined {
     const route = routeOptionsOf<Request>(config);
     if (route === undefined) return undefined;
-    const guard = guards.get(route) ?? createNodeGuard(options.ichido, route, options);
+    const guard = guards.get(route) ?? createNodeGuard(options.ichido, route, options, mountedFor);
     guards.set(route, guard);
     return guard;
   }
 
   if (!app.hasRequestDecorator("idempotency")) app.decorateRequest("idempotency", null);
+  addSendHook(app);
   // A bad option stops the start, not the first request.
-  app.addHook("onRoute", ({ config }) => void guardOf(config));
+  app.addHook("onRoute", ({ config, method }) => {
+    checkConfig(config);
+    guardOf(config, [method].flat());
+  });
   app.addHook("preParsing", async (request) => {
     if (guardOf(request.routeOptions.config) !== undefined) captureBytes(request.raw, limits);
   });
@@ -91,14 +103,11 @@ async function plugin<Request extends FastifyRequestLike>(
       request: request.raw,
       response: reply.raw,
       native: request as Request,
-      answer: (response) => send(reply, response),
+      ...replyExchange(reply),
       prepare: (execution) => {
         request.idempotency = execution.context;
-        // What outer hooks have set must count as theirs, so that a replay carries their present values.
-        for (const [name, value] of Object.entries(reply.getHeaders())) {
-          if (value !== undefined) reply.raw.setHeader(name, value);
-        }
-        void execution.provided.then(() => reply.hijack());
+        execution.present = (answer) => presentOnReply(reply, answer);
+        noteHooksLines(reply);
       },
     });
     if (verdict === "run") return undefined;

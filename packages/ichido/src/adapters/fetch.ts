@@ -1,9 +1,10 @@
 /** Any `(Request) => Response` handler: Next.js route handlers, Bun, Deno, Workers; and server actions. */
+import { engineOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
 import type { Context } from "../core/context.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { NeutralRequest } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { bodyLimitsOf, bodyNames, type BodyOptions } from "../http/body-limits.ts";
 import { withKeyField } from "../http/form-key.ts";
 import { checkMountedOnce, forgetClaim, noteClaim } from "../http/mounts.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
@@ -40,10 +41,12 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   handler: FetchHandler<Rest>,
   wire: FetchOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
+  engineOption(ichido);
+  knownOptions("idempotent", wire, { ...bodyNames, keyField: true });
   const route = ichido.route(options);
   const limits = bodyLimitsOf(wire);
   const { keyField } = wire;
-  if (keyField === "") throw new IchidoError("option-invalid", 'option keyField: expected the name of a field, got ""');
+  if (keyField === "") throw optionInvalid("keyField", "the name of a field", keyField);
 
   async function neutral(request: Request): Promise<NeutralRequest<Request>> {
     const plain = neutralWebRequest({ request, native: request, limits, keyField });
@@ -53,7 +56,7 @@ export function idempotent<Rest extends readonly unknown[] = []>(
 
   function answerOf(response: Response | undefined): Response {
     if (response instanceof Response) return response;
-    throw new IchidoError("option-invalid", `${route.operation}: the handler returned nothing; return a Response`);
+    throw new IchidoError("usage-invalid", `${route.operation}: the handler returned nothing; return a Response`);
   }
 
   return async (request, ...rest) => {

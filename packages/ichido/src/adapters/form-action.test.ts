@@ -97,7 +97,7 @@ describe("idempotentAction", () => {
       await expect(action(unsound)).rejects.toMatchObject({ code: "idempotency-key-invalid" });
     }
     await expect(action({ error: "state" } as never)).rejects.toMatchObject({
-      code: "option-invalid",
+      code: "usage-invalid",
       message: expect.stringContaining("useActionState") as string,
     });
     expect(ran).toEqual([]);

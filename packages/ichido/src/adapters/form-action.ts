@@ -1,15 +1,16 @@
 /** Server actions (Next.js and other React servers): functions that get a form and return a value. */
+import { functionOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
 import { createHash } from "node:crypto";
 import type { Context } from "../core/context.ts";
 import type { Ichido } from "../core/create-ichido.ts";
 import { IchidoError } from "../core/errors.ts";
-import type { Scope } from "../core/record.ts";
+import type { ScopeLike } from "../core/record.ts";
 import type { RunRequest } from "../core/run.ts";
 import { keyFieldDefault } from "../http/form-key.ts";
 
 export interface ActionOptions extends Omit<RunRequest, "scope" | "key" | "input" | "labels"> {
   /** Whose key it is: from the session, never from the form. */
-  readonly scope: (form: FormData) => Scope | Promise<Scope>;
+  readonly scope: (form: FormData) => ScopeLike | Promise<ScopeLike>;
   /** The hidden field with the key. Default `idempotencyKey`, as `IdempotencyField` of `ichido/react` renders it. */
   readonly keyField?: string;
 }
@@ -62,18 +63,25 @@ export function idempotentAction<Value>(
   options: ActionOptions,
   action: FormAction<Value>,
 ): (form: FormData) => Promise<Value> {
+  knownOptions("idempotentAction", options, {
+    operation: true,
+    scope: true,
+    keyField: true,
+    onUnknown: true,
+    leaseMs: true,
+    retentionMs: true,
+    inFlight: true,
+  });
   const { scope, keyField = keyFieldDefault, ...request } = options;
   const { operation } = request;
-  if (typeof scope !== "function") {
-    throw new IchidoError("option-invalid", `option scope: expected a function of the form, got ${typeof scope}`);
-  }
-  if (keyField === "") throw new IchidoError("option-invalid", 'option keyField: expected the name of a field, got ""');
+  functionOption("scope", scope, "a function of the form");
+  if (keyField === "") throw optionInvalid("keyField", "the name of a field", keyField);
   // A bad option stops the start, not the first submission.
   ichido.route(request);
   return async (form) => {
     if (!(form instanceof FormData)) {
       throw new IchidoError(
-        "option-invalid",
+        "usage-invalid",
         `${operation}: expected the form's FormData; with useActionState pass the second argument on`,
       );
     }

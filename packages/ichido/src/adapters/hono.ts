@@ -1,7 +1,8 @@
 /** Hono 4: `app.post("/payments", idempotency(ichido, options), handler)`; the handler finds `c.var.idempotency`. */
+import { engineOption, knownOptions } from "../core/option-checks.ts";
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { bodyLimitsOf, bodyNames, type BodyOptions } from "../http/body-limits.ts";
 import { checkMountedOnce, forgetClaim, noteClaim } from "../http/mounts.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
@@ -27,6 +28,8 @@ export function idempotency<Ctx extends HonoContext>(
   options: RouteOptions<Ctx>,
   wire: BodyOptions = {},
 ): HonoMiddleware<Ctx> {
+  engineOption(ichido);
+  knownOptions("idempotency", wire, bodyNames);
   const route = ichido.route(options);
   const limits = bodyLimitsOf(wire);
   return async (c, next) => {

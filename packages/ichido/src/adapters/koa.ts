@@ -1,11 +1,19 @@
 /** Koa 3. `captureBody()` before the body parser, `idempotency(ichido, options)` before the handler. */
+import { knownOptions } from "../core/option-checks.ts";
 import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import type { Context } from "../core/context.ts";
+import type { NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { bodyLimitsOf, type BodyOptions } from "../http/body-limits.ts";
-import { createNodeGuard, type WireOptions } from "../http/node-guard.ts";
+import { headerOf } from "../core/recorder.ts";
+import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
+import { contentOf, payloadOf, type Content } from "../http/handed-answer.ts";
+import { replaceHeaders } from "../http/header-lines.ts";
+import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
+import type { Capture } from "../http/node-response.ts";
 import { captureBytes } from "../http/request-bytes.ts";
+import { sendableOf } from "../http/send.ts";
 
 /** What the middleware needs of Koa's context. */
 export interface KoaContext {
@@ -14,6 +22,60 @@ export interface KoaContext {
   readonly request: object;
   respond?: boolean | undefined;
   readonly state: object;
+  status: number;
+  body?: unknown;
+  set(name: string, value: string | string[]): unknown;
+  remove(name: string): unknown;
+}
+
+/** A Koa answer that is there, as the value that Koa would make bytes of; undefined where Koa has to find one. */
+function contentOfBody({ status, body, response }: KoaContext & { readonly response?: object }): Content | undefined {
+  if (status === 204 || status === 205 || status === 304) return contentOf(undefined);
+  if (body === undefined) return undefined;
+  if (body === null) {
+    const { _explicitNullBody: isEmpty } = response as { readonly _explicitNullBody?: boolean };
+    return isEmpty === true ? contentOf(null) : undefined;
+  }
+  // Koa has taken status and lines from it already.
+  if (body instanceof Response) return contentOf(body.body);
+  return contentOf(body) ?? Buffer.from(JSON.stringify(body));
+}
+
+function valueOf(answer: NeutralResponse): unknown {
+  const payload = payloadOf(answer);
+  const isJson = /json\b/i.test(headerOf(answer.headers, "content-type") ?? "");
+  if (!isJson || typeof payload !== "string") return payload;
+  try {
+    // Layers in front get the value, as they got it the first time, where it comes to the same bytes.
+    const value = JSON.parse(payload) as unknown;
+    return typeof value === "object" && value !== null && JSON.stringify(value) === payload ? value : payload;
+  } catch {
+    return payload;
+  }
+}
+
+/** As if the handler had answered it, so that layers in front see it like any answer. */
+function answerOn(ctx: KoaContext, answer: NeutralResponse): void {
+  // Somebody has answered already, such as a timeout of an outer layer.
+  if (ctx.res.headersSent || ctx.res.writableEnded) return;
+  const { status, headers } = sendableOf(answer);
+  replaceHeaders(ctx.res, headers);
+  ctx.status = status;
+  ctx.body = valueOf(sendableOf(answer));
+  if (headerOf(headers, "content-type") === undefined) ctx.remove("content-type");
+  ctx.status = status;
+}
+
+async function recordAnswer(ctx: KoaContext, capture: Capture): Promise<void> {
+  if (ctx.respond === false || ctx.res.headersSent) return;
+  const content = contentOfBody(ctx);
+  if (content === undefined) return;
+  const { status } = ctx;
+  const taken = await capture.hand({ status, headers: capture.linesOf(ctx.res), content });
+  if (taken === undefined) return;
+  if (taken.kind === "replace") return answerOn(ctx, taken.response);
+  for (const [name, value] of taken.addHeaders) ctx.set(name, value);
+  if (content instanceof Readable) ctx.body = taken.content;
 }
 
 /** For `new Koa<IdempotencyState>()`. Present in the handler of a request that is protected. */
@@ -26,7 +88,7 @@ export type KoaMiddleware<Ctx> = (ctx: Ctx, next: KoaNext) => Promise<void>;
 
 /** Notes the bytes of the request as they pass to the body parser, so that requests are compared by what was sent. */
 export function captureBody(options: BodyOptions = {}): KoaMiddleware<Pick<KoaContext, "req">> {
-  const limits = bodyLimitsOf(options);
+  const limits = captureLimitsOf(options);
   return async (ctx, next) => {
     captureBytes(ctx.req, limits);
     await next();
@@ -39,22 +101,46 @@ export function idempotency<Ctx extends KoaContext>(
   options: RouteOptions<Ctx>,
   wire: WireOptions = {},
 ): KoaMiddleware<Ctx> {
+  knownOptions("idempotency", wire, wireNames);
   const { guard } = createNodeGuard(ichido, options, wire);
   return async (ctx, next) => {
     const { body } = ctx.request as { readonly body?: unknown };
     if (body !== undefined) ctx.req.body ??= body;
+    let captured: Capture | undefined;
+    let isAnswered = false;
+    let provided: NeutralResponse | undefined;
     const verdict = await guard({
       request: ctx.req,
       response: ctx.res,
       native: ctx,
-      prepare: (execution) => {
-        (ctx.state as IdempotencyState).idempotency = execution.context;
-        void execution.provided.then(() => {
-          ctx.respond = false;
-        });
+      answer(answer) {
+        isAnswered = true;
+        answerOn(ctx, answer);
+      },
+      prepare: ({ context }) => {
+        (ctx.state as IdempotencyState).idempotency = context;
+      },
+      captured: (capture) => {
+        captured = capture;
+      },
+      provide: (answer) => {
+        provided = answer;
+        return "taken";
       },
     });
-    if (verdict === "run") await next();
-    else ctx.respond = false;
+    // A dead connection, or somebody else's answer: there is nothing for Koa to say.
+    if (verdict === "answered" && !isAnswered) ctx.respond = false;
+    if (verdict === "answered") return;
+    try {
+      await next();
+    } catch (error) {
+      // An answer that the context made outlives the error that follows.
+      if (provided === undefined) throw error;
+    }
+    if (captured === undefined) return;
+    if (provided === undefined) return recordAnswer(ctx, captured);
+    captured.open();
+    ctx.respond = true;
+    answerOn(ctx, provided);
   };
 }

@@ -1,9 +1,10 @@
 /** Plain `node:http`: `createServer(idempotent(ichido, options, handler))`. */
+import { knownOptions } from "../core/option-checks.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
-import { createNodeGuard, type WireOptions } from "../http/node-guard.ts";
+import { createNodeGuard, type WireOptions, wireNames } from "../http/node-guard.ts";
 import { sendAnswer } from "../http/send.ts";
 
 export type NodeHandler<Request = IncomingMessage, Response = ServerResponse> = (
@@ -28,6 +29,7 @@ export function idempotent<
   handler: NodeHandler<Request, Response>,
   wire: WireOptions = {},
 ): (request: Request, response: Response) => Promise<void> {
+  knownOptions("idempotent", wire, wireNames);
   const { guard } = createNodeGuard(ichido, options, wire);
   return async (given, answered) => {
     // Node's compatibility layer gives both the members that are used here.

@@ -4,7 +4,7 @@
  */
 import { systemEnvironment, type Environment, type Timer } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid, integerOption, knownOptions } from "../core/option-checks.ts";
 import type { Delivery, Published, Publisher, Subscription, Taker } from "./broker.ts";
 import type { EventMessage } from "./message.ts";
 import { copyIdOf } from "./print.ts";
@@ -39,8 +39,9 @@ interface Running {
 }
 
 export function inProcess(options: InProcessOptions = {}): InProcessBroker {
-  const timeoutMs = integer("inProcess.timeoutMs", options.timeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
-  const redeliveryMsMax = integer(
+  knownOptions("inProcess", options, { timeoutMs: true, redeliveryMsMax: true, environment: true });
+  const timeoutMs = integerOption("inProcess.timeoutMs", options.timeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
+  const redeliveryMsMax = integerOption(
     "inProcess.redeliveryMsMax",
     options.redeliveryMsMax ?? 7 * dayMs,
     timeoutMs,
@@ -102,7 +103,7 @@ class Outlet implements Subscription {
 
   async start(taker: Taker): Promise<void> {
     if (this.#taker !== undefined)
-      throw new IchidoError("option-invalid", `in-process subscription ${this.name} is started already; stop it first`);
+      throw new IchidoError("usage-invalid", `in-process subscription ${this.name} is started already; stop it first`);
     this.#taker = taker;
   }
 
@@ -168,9 +169,4 @@ class Outlet implements Subscription {
 
 function unavailable(what: string): Error {
   return new Error(`in-process broker: ${what}`);
-}
-
-function integer(option: string, value: unknown, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
 }

@@ -8,7 +8,7 @@
  */
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { withDeadline } from "../core/deadline.ts";
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid, functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";
@@ -19,8 +19,6 @@ import { NatsLink, type NatsConnection, type NatsHeaders, type NatsSource } from
 import { checkStream, subjectOf } from "./nats-stream.ts";
 import {
   dottedOption,
-  functionOption,
-  integerOption,
   nameOption,
   partitionsDefault,
   partitionsMax,
@@ -47,7 +45,19 @@ export interface NatsPublisherOptions {
 const headerBytesBase = 12;
 const headerBytesEach = 3;
 
+const optionNames: OptionNames<NatsPublisherOptions> = {
+  connection: true,
+  headers: true,
+  stream: true,
+  subjectPrefix: true,
+  partitions: true,
+  timeoutMs: true,
+  apiPrefix: true,
+  environment: true,
+};
+
 export function natsPublisher(options: NatsPublisherOptions): Publisher {
+  knownOptions("natsPublisher", options, optionNames);
   if (options.connection === undefined) throw optionInvalid("connection", "a NATS connection", undefined);
   functionOption("headers", options.headers, "the function headers of the NATS client");
   const stream = nameOption("stream", options.stream);

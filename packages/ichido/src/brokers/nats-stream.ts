@@ -5,6 +5,7 @@
  * Subjects are `<prefix>.<partition>.<topic>`: a number for events with a key, `u` for those without. Publisher and
  * subscription must agree on the number of partitions, so the stream itself says it, in its description.
  */
+import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import { systemEnvironment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { EventMessage } from "./message.ts";
@@ -29,7 +30,6 @@ import {
 import {
   dayMs,
   dottedOption,
-  integerOption,
   keepMsDefault,
   keepMsMax,
   nameOption,
@@ -115,8 +115,20 @@ function unsafe(stream: string, what: string): IchidoError {
   return new IchidoError("option-invalid", `NATS stream ${stream} ${what}`);
 }
 
+const optionNames: OptionNames<NatsStreamOptions> = {
+  connection: true,
+  stream: true,
+  subjectPrefix: true,
+  partitions: true,
+  maxAgeMs: true,
+  duplicateWindowMs: true,
+  replicas: true,
+  apiPrefix: true,
+};
+
 /** Creates the stream, or checks the one that is there. */
 export async function ensureNatsStream(options: NatsStreamOptions): Promise<void> {
+  knownOptions("ensureNatsStream", options, optionNames);
   const stream = nameOption("stream", options.stream);
   const subjectPrefix = dottedOption("subjectPrefix", options.subjectPrefix);
   const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);

@@ -1,3 +1,4 @@
+import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { apiPrefixDefault } from "./nats-api.ts";
 import type { NatsSource } from "./nats-connection.ts";
@@ -5,7 +6,6 @@ import {
   concurrencyDefault,
   concurrencyMax,
   dottedOption,
-  integerOption,
   keepMsDefault,
   keepMsMax,
   nameOption,
@@ -69,7 +69,24 @@ const ackWaitMsDefault = 30_000;
 const ackWaitMsMin = 1_000;
 const ackWaitMsMax = 3_600_000;
 
+const optionNames: OptionNames<NatsSubscriptionOptions> = {
+  connection: true,
+  stream: true,
+  durable: true,
+  subjectPrefix: true,
+  partitions: true,
+  order: true,
+  ackWaitMs: true,
+  topics: true,
+  concurrency: true,
+  redeliveryMsMax: true,
+  apiPrefix: true,
+  inboxPrefix: true,
+  environment: true,
+};
+
 export function resolveSubscription(options: NatsSubscriptionOptions): ResolvedSubscription {
+  knownOptions("a NATS subscription", options, optionNames);
   const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
   const durable = nameOption("durable", options.durable);
   const subjectPrefix = dottedOption("subjectPrefix", options.subjectPrefix);

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
 import { IchidoError, isIchidoError } from "../core/errors.ts";
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid } from "../core/option-checks.ts";
 import type { Subscription, Taker } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { NatsLink, type NatsConnection, type NatsSource } from "./nats-connection.ts";
@@ -22,8 +22,9 @@ const drainMsDefault = 10_000;
 const farewellMs = 2_000;
 
 export function natsSubscription(options: NatsSubscriptionOptions): Subscription {
+  const resolved = resolveSubscription(options);
   if (options.connection === undefined) throw optionInvalid("connection", "a NATS connection", undefined);
-  return new PullSubscription(resolveSubscription(options), options.connection);
+  return new PullSubscription(resolved, options.connection);
 }
 
 class PullSubscription implements Subscription {
@@ -44,7 +45,7 @@ class PullSubscription implements Subscription {
 
   async start(taker: Taker): Promise<void> {
     if (this.#link !== undefined)
-      throw new IchidoError("option-invalid", "this NATS subscription is started already; stop it first");
+      throw new IchidoError("usage-invalid", "this NATS subscription is started already; stop it first");
     const { environment } = this.#options;
     const disturbed = (error: Error): void => taker.disturbed?.(error);
     let running = false;

@@ -1,5 +1,5 @@
 /** What the options of brokers have in common; errors name the option, what was expected and what was given. */
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid, oneOfOption } from "../core/option-checks.ts";
 
 export const partitionsDefault = 8;
 export const partitionsMax = 256;
@@ -11,11 +11,6 @@ export const dayMs = 86_400_000;
 /** How long a broker keeps an event that nobody takes, and so the longest time after which it may come again. */
 export const keepMsDefault = 7 * dayMs;
 export const keepMsMax = 3_650 * dayMs;
-
-export function integerOption(option: string, value: unknown, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
-}
 
 const nameForm = /^[A-Za-z0-9_-]{1,200}$/;
 const dottedForm = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
@@ -32,10 +27,5 @@ export function dottedOption(option: string, value: unknown): string {
 }
 
 export function orderOption(option: string, value: unknown): "key" | "none" {
-  if (value === "key" || value === "none") return value;
-  throw optionInvalid(option, '"key" or "none"', value);
-}
-
-export function functionOption(option: string, value: unknown, expected: string): void {
-  if (typeof value !== "function") throw optionInvalid(option, expected, value);
+  return oneOfOption(option, value, ["key", "none"]);
 }

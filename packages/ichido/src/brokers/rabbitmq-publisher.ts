@@ -5,6 +5,7 @@
  * A negative confirm is `unavailable`: a queue is full, or failed; the same event may pass later. So is a channel that the
  * server closes, because it does not say on account of which event; what would make it do so is checked here beforehand.
  */
+import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { Backoff } from "./backoff.ts";
@@ -12,15 +13,7 @@ import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";
-import {
-  dottedOption,
-  functionOption,
-  integerOption,
-  partitionsDefault,
-  partitionsMax,
-  timeoutMsDefault,
-  timeoutMsMax,
-} from "./option-checks.ts";
+import { dottedOption, partitionsDefault, partitionsMax, timeoutMsDefault, timeoutMsMax } from "./option-checks.ts";
 import { RabbitSession, type AmqpConfirmChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
 import { routingKeyOf } from "./rabbitmq-topology.ts";
 
@@ -54,7 +47,17 @@ interface Line {
   confirms: number;
 }
 
+const optionNames: OptionNames<RabbitPublisherOptions> = {
+  connect: true,
+  exchange: true,
+  partitions: true,
+  timeoutMs: true,
+  messageBytesMax: true,
+  environment: true,
+};
+
 export function rabbitPublisher(options: RabbitPublisherOptions): Publisher {
+  knownOptions("rabbitPublisher", options, optionNames);
   return new ConfirmedPublisher(options);
 }
 

@@ -4,6 +4,7 @@
  *
  * `stop` does not cancel its consumers first: the next one would become active beside deliveries that are still at work here.
  */
+import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError, isIchidoError } from "../core/errors.ts";
@@ -14,8 +15,6 @@ import {
   concurrencyDefault,
   concurrencyMax,
   dottedOption,
-  functionOption,
-  integerOption,
   keepMsDefault,
   keepMsMax,
   orderOption,
@@ -47,7 +46,19 @@ const prefetchMax = 1_000;
 const drainMsDefault = 10_000;
 const notFound = 404;
 
+const optionNames: OptionNames<RabbitSubscriptionOptions> = {
+  connect: true,
+  queue: true,
+  partitions: true,
+  order: true,
+  concurrency: true,
+  prefetch: true,
+  redeliveryMsMax: true,
+  environment: true,
+};
+
 export function rabbitSubscription(options: RabbitSubscriptionOptions): Subscription {
+  knownOptions("rabbitSubscription", options, optionNames);
   return new QueueSubscription(options);
 }
 
@@ -78,7 +89,7 @@ class QueueSubscription implements Subscription {
 
   async start(taker: Taker): Promise<void> {
     if (this.#lanes !== undefined)
-      throw new IchidoError("option-invalid", "this RabbitMQ subscription is started already; stop it first");
+      throw new IchidoError("usage-invalid", "this RabbitMQ subscription is started already; stop it first");
     const lanes = this.#queues.map(
       ({ name, ordered }) =>
         new RabbitLane({

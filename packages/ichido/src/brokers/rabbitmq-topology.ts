@@ -6,12 +6,10 @@
  */
 import { systemEnvironment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid, functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import type { EventMessage } from "./message.ts";
 import {
   dottedOption,
-  functionOption,
-  integerOption,
   keepMsDefault,
   keepMsMax,
   orderOption,
@@ -68,7 +66,19 @@ function bindingOf(pattern: string): string {
   return pattern.endsWith("*") ? `${pattern}.#` : pattern;
 }
 
+const optionNames: OptionNames<RabbitTopologyOptions> = {
+  connect: true,
+  exchange: true,
+  queue: true,
+  partitions: true,
+  order: true,
+  topics: true,
+  messageTtlMs: true,
+  lengthMax: true,
+};
+
 export async function ensureRabbitTopology(options: RabbitTopologyOptions): Promise<void> {
+  knownOptions("ensureRabbitTopology", options, optionNames);
   functionOption("connect", options.connect, "a function that makes an AMQP connection");
   const exchange = dottedOption("exchange", options.exchange);
   const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);

@@ -1,5 +1,5 @@
 /** Which topics a subscription wants: exact ones, or all that begin alike, written as the routes of an outbox are (`order.*`, `*`). */
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid } from "../core/option-checks.ts";
 
 const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
 const patternsMax = 100;

@@ -1,7 +1,7 @@
 /** Options of the webhook publisher, checked once. Addresses and secrets never appear in a message. */
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
-import { optionInvalid } from "../core/validate-options.ts";
+import { optionInvalid, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import { readSecret } from "./standard-webhooks.ts";
 
 export interface WebhookEndpoint {
@@ -66,9 +66,27 @@ const endpointsMax = 1_000;
 const patternForm = /^(?:\*|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?:\.\*)?)$/;
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
+const optionNames: OptionNames<WebhookPublisherOptions> = {
+  endpoint: true,
+  endpoints: true,
+  secret: true,
+  name: true,
+  timeoutMs: true,
+  concurrency: true,
+  circuit: true,
+  retryAfterMsMax: true,
+  responseBytesMax: true,
+  userAgent: true,
+  fetch: true,
+  allowHttp: true,
+  environment: true,
+};
+
 export function resolveWebhook(options: WebhookPublisherOptions): ResolvedWebhook {
+  knownOptions("webhookPublisher", options, optionNames);
+  if (options.circuit !== undefined) knownOptions("circuit", options.circuit, { openAfter: true, probeMs: true });
   if ((options.endpoint === undefined) === (options.endpoints === undefined))
-    throw new IchidoError("option-invalid", "webhookPublisher: give either endpoint or endpoints");
+    throw optionInvalid("endpoint", "an address here or in endpoints, and not both", options.endpoint);
   const given = options.endpoints ?? { "*": options.endpoint ?? "" };
   const patterns = Object.keys(given);
   if (patterns.length === 0 || patterns.length > endpointsMax)
@@ -76,12 +94,12 @@ export function resolveWebhook(options: WebhookPublisherOptions): ResolvedWebhoo
   return {
     endpoints: Object.entries(given).map(([pattern, endpoint]) => endpointOf(pattern, endpoint, options)),
     name: options.name ?? "webhook",
-    timeoutMs: integer("timeoutMs", options.timeoutMs ?? 10_000, 10, 300_000),
-    concurrency: integer("concurrency", options.concurrency ?? 16, 1, 1_000),
-    openAfter: integer("circuit.openAfter", options.circuit?.openAfter ?? 5, 1, 1_000),
-    probeMs: integer("circuit.probeMs", options.circuit?.probeMs ?? 2_000, 10, hourMs),
-    retryAfterMsMax: integer("retryAfterMsMax", options.retryAfterMsMax ?? hourMs, 0, 24 * hourMs),
-    responseBytesMax: integer("responseBytesMax", options.responseBytesMax ?? 65_536, 0, 16_777_216),
+    timeoutMs: integerOption("timeoutMs", options.timeoutMs ?? 10_000, 10, 300_000),
+    concurrency: integerOption("concurrency", options.concurrency ?? 16, 1, 1_000),
+    openAfter: integerOption("circuit.openAfter", options.circuit?.openAfter ?? 5, 1, 1_000),
+    probeMs: integerOption("circuit.probeMs", options.circuit?.probeMs ?? 2_000, 10, hourMs),
+    retryAfterMsMax: integerOption("retryAfterMsMax", options.retryAfterMsMax ?? hourMs, 0, 24 * hourMs),
+    responseBytesMax: integerOption("responseBytesMax", options.responseBytesMax ?? 65_536, 0, 16_777_216),
     userAgent: options.userAgent ?? "ichido-webhook/1",
     fetch: options.fetch ?? globalThis.fetch,
     environment: options.environment ?? systemEnvironment,
@@ -97,9 +115,9 @@ function endpointOf(
     throw optionInvalid("endpoints", 'topics such as "order.paid", "order.*" or "*"', pattern);
   const endpoint = typeof given === "string" ? { url: given } : given;
   const where = `endpoints["${pattern}"]`;
+  knownOptions<WebhookEndpoint>(where, endpoint, { url: true, secret: true, headers: true });
   const url = URL.canParse(endpoint.url) ? new URL(endpoint.url) : undefined;
-  const refuse = (why: string): IchidoError =>
-    new IchidoError("option-invalid", `webhookPublisher: ${where}.url ${why}`);
+  const refuse = (why: string): IchidoError => new IchidoError("option-invalid", `option ${where}.url: it ${why}`);
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:"))
     throw refuse("must be an absolute https address");
   if (url.protocol === "http:" && !allowHttp && !loopback.test(url.hostname))
@@ -110,10 +128,7 @@ function endpointOf(
     throw refuse("must not hold a name or password; use headers.authorization");
   const secrets = [endpoint.secret ?? shared ?? []].flat();
   if (secrets.length === 0)
-    throw new IchidoError(
-      "option-invalid",
-      `webhookPublisher: ${where} has no secret; give secret, or one for the endpoint`,
-    );
+    throw optionInvalid(`${where}.secret`, "a secret here, or one for all as secret", undefined);
   return {
     pattern,
     url: url.href,
@@ -127,11 +142,6 @@ function headersFor(where: string, headers: Readonly<Record<string, string>>): R
   try {
     return Object.fromEntries(new Headers(headers));
   } catch {
-    throw new IchidoError("option-invalid", `webhookPublisher: ${where}.headers holds what no header can be`);
+    throw optionInvalid(`${where}.headers`, "what headers can be", headers);
   }
-}
-
-function integer(option: string, value: unknown, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
 }

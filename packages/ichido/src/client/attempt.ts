@@ -1,4 +1,5 @@
 /** An attempt: one intent, one key, bound to one payload, kept until its outcome is known, and for a while after. */
+import { expectNames } from "./client-options.ts";
 import { ClientError } from "./errors.ts";
 import { readJson } from "./json-text.ts";
 import { checkKey } from "./key-form.ts";
@@ -92,6 +93,7 @@ export function createAttempts(parts: {
   /** How long what is done is remembered. Default a day; at most a hundred at a time. */
   readonly rememberMs?: number | undefined;
 }): Attempts {
+  expectNames("createAttempts", parts, "storage keys nowMs warn rememberMs");
   const { storage, nowMs, rememberMs = rememberMsDefault } = parts;
   const keys = parts.keys ?? (() => uuidV7(nowMs()));
 
@@ -117,7 +119,7 @@ export function createAttempts(parts: {
   return {
     async create(name, payload) {
       if (typeof name !== "string" || name === "") {
-        throw new ClientError("option-invalid", "an attempt needs a name");
+        throw new ClientError("option-invalid", "option name: expected the name of the intent, got none");
       }
       const hash = await payloadHash(payload);
       return guarded(name, async () => {

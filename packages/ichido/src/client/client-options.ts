@@ -1,4 +1,5 @@
 /** Options, checked once, with errors that name the option, what was expected and what was given. */
+import { nearestOf } from "../core/nearest-name.ts";
 import { ClientError } from "./errors.ts";
 import { retryDefaults, type RetryOptions } from "./retry-policy.ts";
 
@@ -11,7 +12,18 @@ function shown(value: unknown): string {
 }
 
 export function expectOption(holds: boolean, name: string, expected: string, value: unknown): void {
-  if (!holds) throw new ClientError("option-invalid", `${name} must be ${expected}; it is ${shown(value)}`);
+  if (!holds) throw new ClientError("option-invalid", `option ${name}: expected ${expected}, got ${shown(value)}`);
+}
+
+/** A misspelt option would be an option that is not set, in silence. `names` is separated by blanks. */
+export function expectNames(where: string, options: object, names: string): void {
+  const known = names.split(" ");
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    const nearest = nearestOf(name, known);
+    const advice = nearest === undefined ? `it has ${known.join(", ")}` : `did you mean ${nearest}?`;
+    throw new ClientError("option-invalid", `option ${name}: ${where} has no such option; ${advice}`);
+  }
 }
 
 export function expectFunction(name: string, value: unknown): void {
@@ -26,9 +38,9 @@ export function expectWhole(name: string, value: unknown, min: number): void {
 /** Given members over the defaults; absent ones may also be `undefined`. */
 export function resolveRetry(...given: readonly (RetryOptions | undefined)[]): Required<RetryOptions> {
   const resolved: Record<string, unknown> = { ...retryDefaults };
+  for (const options of given) expectNames("retry", options ?? {}, Object.keys(retryDefaults).join(" "));
   for (const [name, value] of given.flatMap((options) => Object.entries(options ?? {}) as [string, unknown][])) {
     if (value === undefined) continue;
-    expectOption(name in retryDefaults, "retry", `made of ${Object.keys(retryDefaults).join(", ")}`, name);
     expectWhole(`retry.${name}`, value, /^(tries|deadline|timeout)/.test(name) ? 1 : 0);
     resolved[name] = value;
   }

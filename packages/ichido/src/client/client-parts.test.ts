@@ -178,12 +178,12 @@ describe("the form of keys", () => {
 
 describe("options", () => {
   it.each([
-    [{ tries: 0 }, "retry.tries must be a whole number from 1 to 2147483647; it is 0"],
+    [{ tries: 0 }, "option retry.tries: expected a whole number from 1 to 2147483647, got 0"],
     [{ tries: 1.5 }, "retry.tries"],
-    [{ deadlineMs: "30s" }, 'retry.deadlineMs must be a whole number from 1 to 2147483647; it is "30s"'],
+    [{ deadlineMs: "30s" }, 'option retry.deadlineMs: expected a whole number from 1 to 2147483647, got "30s"'],
     [{ timeoutMs: Number.NaN }, "retry.timeoutMs"],
     [{ pauseMs: -1 }, "retry.pauseMs"],
-    [{ attempts: 4 }, 'it is "attempts"'],
+    [{ attempts: 4 }, "option attempts: retry has no such option; it has tries, deadlineMs"],
   ])("retry %o is refused by name", (retry, message) => {
     const make = (): unknown => createClient({ retry: retry as never });
     expect(make).toThrow(
@@ -193,7 +193,7 @@ describe("options", () => {
 
   it.each([
     [{ baseUrl: "" }, "baseUrl"],
-    [{ fetch: "x" }, "fetch must be a function"],
+    [{ fetch: "x" }, "option fetch: expected a function"],
     [{ retentionMs: 0 }, "retentionMs"],
     [{ storage: { getItem: () => null } }, "storage.setItem"],
   ])("%o is refused by name", (options, message) => {
@@ -237,7 +237,7 @@ describe("keys for other services", () => {
       header: "X-Key",
     });
     expect(headers).toEqual({ "X-Key": "caller-key" });
-    expect(() => downstreamHeaders(ctx, "x", { to: "/entries", trustDomain })).toThrow("to must be an http");
+    expect(() => downstreamHeaders(ctx, "x", { to: "/entries", trustDomain })).toThrow("option to: expected an http");
   });
 });
 

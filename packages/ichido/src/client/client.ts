@@ -1,6 +1,14 @@
 /** The client: attempts, and their delivery to one server. */
 import { createAttempts, type Attempt, type Attempts } from "./attempt.ts";
-import { expectFunction, expectOption, expectWhole, msMax, resolveRetry, urlOf } from "./client-options.ts";
+import {
+  expectFunction,
+  expectNames,
+  expectOption,
+  expectWhole,
+  msMax,
+  resolveRetry,
+  urlOf,
+} from "./client-options.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { ask, deliver, type Delivery, type DeliveryParts } from "./delivery.ts";
 import { ClientError } from "./errors.ts";
@@ -74,7 +82,10 @@ const dayMs = 86_400_000;
 const policyTimeoutMs = 5_000;
 const withoutKey = ["GET", "HEAD", "OPTIONS", "TRACE"];
 
+const optionNames = "baseUrl fetch retry storage keys headers settings retentionMs rememberMs isAnswer onWarning clock";
+
 function checkOptions(options: ClientOptions): void {
+  expectNames("the client", options, optionNames);
   const { baseUrl = "/", storage, retentionMs = dayMs, rememberMs = dayMs } = options;
   expectOption(typeof baseUrl === "string" && baseUrl !== "", "baseUrl", "an address", baseUrl);
   expectWhole("retentionMs", Math.min(retentionMs, msMax), 1);
@@ -160,6 +171,7 @@ export function createClient(options: ClientOptions = {}): Client {
   }
 
   async function send(method: string, path: string, sending: SendOptions): Promise<Result> {
+    expectNames("send", sending, "attempt json body headers settings signal retry onRetry");
     const { attempt, json, body, signal, onRetry } = sending;
     if (typeof attempt?.key !== "string") {
       throw new ClientError("attempt-missing", "pass { attempt: await createAttempt(…) }");

@@ -6,6 +6,7 @@
  * owner that count the same principals. Elsewhere it would let a stranger replay or block the caller's request, and two
  * calls of one handler would share one key.
  */
+import { expectNames } from "./client-options.ts";
 import { ClientError } from "./errors.ts";
 import { headerText } from "./key-form.ts";
 
@@ -30,7 +31,7 @@ function originOf(address: string | URL, option: string): string {
   if (origin === "null") {
     throw new ClientError(
       "option-invalid",
-      `${option} must be an http or https address; it is ${JSON.stringify(text)}`,
+      `option ${option}: expected an http or https address, got ${JSON.stringify(text)}`,
     );
   }
   return origin;
@@ -42,6 +43,7 @@ export function downstreamHeaders(
   name: string,
   options: DownstreamOptions = {},
 ): Record<string, string> {
+  expectNames("downstreamHeaders", options, "to trustDomain header");
   const { to, trustDomain = [], header = "Idempotency-Key" } = options;
   const trusted = trustDomain.map((origin) => originOf(origin, "trustDomain"));
   const forwards = to !== undefined && trusted.includes(originOf(to, "to"));

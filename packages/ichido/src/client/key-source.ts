@@ -9,6 +9,7 @@
  *
  * Never put an e-mail address, a name or a card number into a key: keys are stored, logged and compared in clear by others.
  */
+import { expectNames } from "./client-options.ts";
 import { ClientError } from "./errors.ts";
 
 import { uuidV7 as uuidV7At } from "../core/uuid.ts";
@@ -77,6 +78,7 @@ export async function compositeKey(parts: {
   readonly atMs?: number;
   readonly random?: string;
 }): Promise<string> {
+  expectNames("compositeKey", parts, "principal atMs random");
   const { principal, atMs = Date.now(), random = hex(crypto.getRandomValues(new Uint8Array(8))) } = parts;
   const who = (await sha256(principal))?.slice(0, 16) ?? weakHash(principal);
   return `${who}-${atMs.toString(36)}-${random}`;

@@ -1,4 +1,5 @@
 /** `ichido/client/node`: attempts that outlive the process, in a file. */
+import { expectNames } from "./client-options.ts";
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -31,8 +32,9 @@ async function flushFolder(folder: string): Promise<void> {
  */
 export function fileStorage(path: string, options: FileStorageOptions = {}): AttemptStorage {
   if (typeof path !== "string" || path === "") {
-    throw new ClientError("option-invalid", `fileStorage needs the path of a file; it is ${JSON.stringify(path)}`);
+    throw new ClientError("option-invalid", `option path: expected the path of a file, got ${JSON.stringify(path)}`);
   }
+  expectNames("fileStorage", options, "lockWaitMs");
   const file = resolve(path);
   const lockWaitMs = options.lockWaitMs ?? 10_000;
   let turn: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,5 @@
 /** Runs the cases one after the other and says of each what became of it. */
+import { knownOptions } from "../core/option-checks.ts";
 import { conformCases, unobservable } from "./cases/index.ts";
 import type { ConformCase, Level } from "./case.ts";
 import type { Description } from "./description.ts";
@@ -72,6 +73,7 @@ function isChosen(id: string, only: readonly string[] | undefined): boolean {
 }
 
 export async function conform(description: Description, options: ConformOptions = {}): Promise<ConformReport> {
+  knownOptions("conform", options, { only: true, requestsMax: true, totalMs: true, onResult: true });
   const session = new Session(description, { ...conformDefaults, ...options });
   const results: CaseResult[] = [];
   const note = (result: CaseResult): void => {

@@ -13,17 +13,29 @@ function contentOf(body: unknown): { readonly bytes: Uint8Array; readonly conten
   return { bytes: encoder.encode(JSON.stringify(body)), contentType: "application/json; charset=utf-8" };
 }
 
-export function answerOf(answer: AnswerLike): NeutralResponse {
-  if (!Number.isInteger(answer.status) || answer.status < 200 || answer.status > 599) {
+export function checkAnswer(answer: AnswerLike): void {
+  if (typeof answer !== "object" || answer === null) {
     throw new IchidoError(
-      "option-invalid",
-      `an answer needs a final HTTP status from 200 to 599, got ${String(answer.status)}`,
+      "usage-invalid",
+      `an answer is { status, headers, body }, got ${String(answer)}; return it from the function of ctx.transaction`,
     );
   }
+  const { status } = answer;
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return;
+  throw new IchidoError("usage-invalid", `an answer needs a final HTTP status from 200 to 599, got ${String(status)}`);
+}
+
+export function linesOf(answer: AnswerLike): HeaderLine[] {
   const headers: HeaderLine[] = [];
   for (const [name, value] of Object.entries(answer.headers ?? {})) {
     for (const line of typeof value === "string" ? [value] : value) headers.push([name.toLowerCase(), line]);
   }
+  return headers;
+}
+
+export function answerOf(answer: AnswerLike): NeutralResponse {
+  checkAnswer(answer);
+  const headers = linesOf(answer);
   const { bytes, contentType } = contentOf(answer.body);
   if (contentType !== undefined && !headers.some(([name]) => name === "content-type")) {
     headers.push(["content-type", contentType]);

@@ -153,7 +153,7 @@ describe("ctx.transaction", () => {
       await clock.advance(10_000);
       await expect(pending).rejects.toThrow("connection lost");
       expect((await first.provided).headers).toContainEqual(["idempotency-replayed", "true"]);
-      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
     },
   );
 
@@ -249,13 +249,13 @@ describe("ctx.transaction", () => {
     const { ask } = transactional();
     const first = executionOf(await ask());
     await first.context.transaction(() => made);
-    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
     const bare = executionOf(await bed().ask());
-    await expect(bare.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(bare.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
     const own = executionOf(await ask({ key: "key-2" }));
     const { runner } = joined({});
     await expect(own.context.transaction(runner, () => ({ status: 99 }))).rejects.toMatchObject({
-      code: "option-invalid",
+      code: "usage-invalid",
     });
   });
 

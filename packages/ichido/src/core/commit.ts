@@ -4,6 +4,7 @@ import { DeadlineExceeded } from "./deadline.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Environment } from "./environment.ts";
 import { IchidoError } from "./errors.ts";
+import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
@@ -12,6 +13,7 @@ import { recordedOf, tombstoneOf } from "./recorder.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, CompleteRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
+import { overdue } from "./overdue.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
 type Body = (tx: unknown, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
@@ -27,6 +29,8 @@ export interface Commit {
   complete(handle: TransactionHandle, answer: AnswerLike): Promise<void>;
   /** The answer lies on a transaction that the handler commits itself. */
   readonly pending: boolean;
+  /** The answer lies on a transaction of `ctx.transaction`: resolves when its outcome is told. */
+  readonly underWay: Promise<void> | undefined;
   /** Asks the record what became of that transaction; undefined: it was rolled back. */
   resolve(): Promise<Provided | undefined>;
 }
@@ -36,18 +40,24 @@ export function createCommit(parts: {
   readonly calls: Pick<StoreCalls, "complete" | "landed">;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly environment: Environment;
+  readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
   readonly bodyBytesMax: number;
   readonly storeTimeoutMs: number;
   /** Bounds a body. */
   readonly executions: Deadlines;
+  readonly executionMs: number;
+  /** The attempt was answered by other means. */
+  readonly isSettled: () => boolean;
   readonly truth: () => Promise<NeutralResponse>;
   readonly provide: (made: Provided) => void;
+  readonly render: (answer: AnswerLike) => Promise<NeutralResponse>;
 }): Commit {
   const { claim, faults, storeTimeoutMs } = parts;
-  const runOptions = { callMs: storeTimeoutMs, idleMs: parts.executions.timeoutMs };
+  const runOptions = { callMs: storeTimeoutMs, idleMs: parts.executionMs, leavesOne: true };
   let used = false;
-  let pending: NeutralResponse | undefined;
+  let pending: { readonly response: NeutralResponse; readonly stored: Promise<void> } | undefined;
+  let underWay: Promise<void> | undefined;
   function completion(response: NeutralResponse): CompleteRequest {
     const stored = response.body.length > parts.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
     return { ...claim, response: stored };
@@ -68,15 +78,30 @@ export function createCommit(parts: {
     try {
       return await parts.executions.bound(running);
     } catch (error) {
-      if (error instanceof DeadlineExceeded) handle.giveUp?.();
+      if (error instanceof DeadlineExceeded) {
+        parts.emit(overdue(claim.identity.operation, parts.executions.timeoutMs));
+        handle.giveUp?.();
+      }
       return running;
     }
+  }
+
+  /**
+   * A store cannot tell two answers of one owner apart: the second would be taken for the first, sent again. So there is only
+   * one, and writes must not commit beside an answer that does not speak of them.
+   */
+  function requireUnsettled(): void {
+    if (!parts.isSettled()) return;
+    throw new IchidoError(
+      "transaction-aborted",
+      "this attempt was answered while its transaction ran: nothing of that is kept",
+    );
   }
 
   function once(): void {
     if (used) {
       throw new IchidoError(
-        "option-invalid",
+        "usage-invalid",
         "this attempt has already stored its answer in a transaction; there can be only one",
       );
     }
@@ -99,17 +124,22 @@ export function createCommit(parts: {
       ];
       if (runner === undefined) {
         throw new IchidoError(
-          "option-invalid",
+          "usage-invalid",
           "ctx.transaction needs a runner: set the engine's option transactions, for example pgTransactions(pool)",
         );
       }
       once();
       let answer: AnswerLike | undefined;
       let response: NeutralResponse | undefined;
+      const ended = Promise.withResolvers<void>();
       try {
         await runner.run(async (tx, handle) => {
-          const made = await inTime(async () => fn(tx, handle), handle);
-          const serialised = answerOf(made);
+          const [made, serialised] = await inTime(async () => {
+            const returned = await fn(tx, handle);
+            return [returned, await parts.render(returned)] as const;
+          }, handle);
+          requireUnsettled();
+          underWay = ended.promise;
           answer = made;
           response = serialised;
           await storeOn(handle, serialised);
@@ -127,23 +157,34 @@ export function createCommit(parts: {
         parts.provide(made);
         if (made.kind !== "own") throw error;
         return answer as AnswerLike;
+      } finally {
+        underWay = undefined;
+        ended.resolve();
       }
       parts.provide({ kind: "own", response: response as unknown as NeutralResponse });
       return answer as unknown as AnswerLike;
     },
     async complete(handle, answer) {
+      requireUnsettled();
       once();
       const response = answerOf(answer);
-      pending = response;
-      await storeOn(handle, response);
+      const stored = storeOn(handle, response);
+      pending = { response, stored };
+      await stored;
     },
     get pending() {
       return pending !== undefined;
     },
+    get underWay() {
+      return underWay;
+    },
     async resolve() {
-      const response = pending;
+      const made = pending;
       pending = undefined;
-      return response === undefined ? undefined : resolved(response);
+      if (made === undefined) return undefined;
+      // Before it is answered, the record's row is not locked, and the question would come too early.
+      await made.stored.catch(() => undefined);
+      return resolved(made.response);
     },
   };
 }

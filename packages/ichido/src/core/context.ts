@@ -34,9 +34,10 @@ export interface Context {
   step<Value>(this: void, name: string, fn: StepFunction<Value>): Promise<Value>;
   step<Value>(this: void, name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
   /**
-   * Commits business writes and the answer together, fenced: `fn` gets the transaction and returns the answer, which is
-   * stored in that commit and sent verbatim afterwards. Writing another answer is an error. Without a runner the
-   * engine's `transactions` option is used.
+   * Commits business writes and the answer together, fenced: `fn` gets the transaction and returns the answer. Its body
+   * passes the framework's serialisers (Nest's interceptors, Fastify's schemas, Express's JSON settings) as any answer
+   * does, is stored in that commit and sent afterwards. Writing another answer is an error. Without a runner the engine's
+   * `transactions` option is used.
    */
   transaction<Tx>(
     this: void,
@@ -48,7 +49,7 @@ export interface Context {
     fn: (tx: Tx, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
   ): Promise<AnswerLike>;
   /**
-   * Stores the answer on a transaction that you commit yourself, as its last statement. Throws when the fence was lost:
+   * Stores the answer, as it is, on a transaction that you commit yourself, as its last statement. Throws when the fence was lost:
    * roll back then. After your commit, whatever the handler answers, the stored answer is sent; after a rollback the
    * attempt counts as not having happened.
    */

@@ -1,10 +1,12 @@
 import type { Context } from "./context.ts";
-import { createEngine, type Health } from "./engine.ts";
+import { createEngine } from "./engine.ts";
 import type { IchidoEvent, IchidoListener } from "./events.ts";
+import type { Health } from "./health.ts";
 import type { Decider, IchidoOptions } from "./options.ts";
+import { warnUser } from "./runtime.ts";
 import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
 import { parseOperationId } from "./scope.ts";
-import type { Scope } from "./record.ts";
+import type { ScopeLike } from "./record.ts";
 import type { Store, StoredRecord, SweepResult } from "./store.ts";
 import { resolveEngine } from "./validate-options.ts";
 
@@ -20,7 +22,12 @@ export interface Ichido<Native = unknown> extends Decider<Native> {
   /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
   run<Value>(request: RunRequest, fn: (context: Context) => Value | Promise<Value>): Promise<RunResult<Value>>;
   /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
-  findOperation(operationId: string, scope: Scope): Promise<StoredRecord | undefined>;
+  findOperation(operationId: string, scope: ScopeLike): Promise<StoredRecord | undefined>;
+  /**
+   * Checks what a claim needs (schema and its version, rights, the server's settings), then starts ticks and sweeps. Rejects
+   * with the cause and what to do about it. Without it the first request does the same, and a failure is a warning.
+   */
+  start(): Promise<void>;
   /** Removes what has expired; also runs by itself every `sweepMs`. For cron: `sweepMs: "off"` and call this. */
   sweep(): Promise<SweepResult>;
   health(): Promise<Health>;
@@ -32,7 +39,11 @@ export interface Ichido<Native = unknown> extends Decider<Native> {
 
 /** A broken listener must not decide whether a payment is recorded, nor end the process. */
 function listenerFailed(error: unknown): void {
-  process.emitWarning(`an ichido listener failed: ${String(error)}`, { type: "IchidoWarning" });
+  warnUser(`an ichido listener failed: ${String(error)}`);
+}
+
+function isPart(stored: string | undefined, given: string | number | bigint | undefined): boolean {
+  return stored === (given === undefined ? undefined : String(given));
 }
 
 export function createIchido<Native = unknown>(options: IchidoOptions<Native>): Ichido<Native> {
@@ -42,8 +53,7 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
 
   function emit(event: IchidoEvent): void {
     // Listeners added later count and log; only `onEvent` takes the warnings over.
-    if (event.type === "warning" && settings.onEvent === undefined)
-      process.emitWarning(event.message, { code: event.code, type: "IchidoWarning" });
+    if (event.type === "warning" && settings.onEvent === undefined) warnUser(event.message, event.code);
     for (const listener of listeners) {
       try {
         const result: unknown = listener(event);
@@ -65,17 +75,18 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
       sharedKeys: settings.scope === undefined,
     },
     decide: (request, route) => engine.decide(request, route),
-    route: (routeOptions) => engine.route(routeOptions),
+    route: (routeOptions, mountedFor) => engine.route(routeOptions, mountedFor),
     run: (request, fn) => run(parts, request, fn),
-    async findOperation(operationId, scope) {
+    async findOperation(operationId, { tenant, principal }) {
       const parsed = parseOperationId(operationId);
       if (parsed === undefined) return undefined;
       const record = await store.find({ ...parsed, tenant: undefined, principal: undefined, operation: "" });
       const { identity } = record ?? {};
-      return identity !== undefined && identity.tenant === scope.tenant && identity.principal === scope.principal
+      return identity !== undefined && isPart(identity.tenant, tenant) && isPart(identity.principal, principal)
         ? record
         : undefined;
     },
+    start: () => engine.start(),
     sweep: () => engine.sweep(),
     health: () => engine.health(),
     close: () => engine.close(),

@@ -5,14 +5,15 @@ import type { Environment } from "./environment.ts";
 import { isIchidoError, RequestBodyError } from "./errors.ts";
 import type { IchidoEvent, IchidoListener, RequestOutcome } from "./events.ts";
 import { fingerprintOf } from "./fingerprint.ts";
+import type { IdleMounts } from "./idle-mounts.ts";
 import { parseKey } from "./key.ts";
 import { judgeKey } from "./key-policy.ts";
 import type { NeutralRequest, NeutralResponse } from "./message.ts";
 import type { Labels, ResolvedRoute } from "./options.ts";
-import type { Key, Scope, StoredResponse } from "./record.ts";
+import type { Key, ScopeLike, StoredResponse } from "./record.ts";
 import type { Refusals } from "./refusals.ts";
 import type { Ask, Ruling } from "./ruling.ts";
-import { checkScope, identityOf, keyHashOf, sharedScope } from "./scope.ts";
+import { identityOf, keyHashOf, scopeFor, sharedScope } from "./scope.ts";
 import { StoreFailure } from "./store-calls.ts";
 
 function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome {
@@ -37,11 +38,12 @@ export interface DecideParts<Native> {
   readonly emit: IchidoListener;
   readonly refusals: Refusals;
   /** Absent: keys are shared by all callers. */
-  readonly scope: ((request: Native) => Scope) | undefined;
+  readonly scope: ((request: Native) => ScopeLike) | undefined;
   readonly rule: (ask: Ask<Native>) => Promise<Ruling>;
   readonly answerFor: (ask: Ask<Native>, stored: StoredResponse) => NeutralResponse;
   readonly unavailable: (error: unknown) => NeutralResponse;
   readonly isClosing: () => boolean;
+  readonly idleMounts: IdleMounts;
 }
 
 export function createDecide<Native>(
@@ -71,7 +73,11 @@ export function createDecide<Native>(
   }
 
   async function decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision> {
-    if (!route.methods.has(request.method)) return { kind: "pass" };
+    if (!route.methods.has(request.method)) {
+      parts.idleMounts.passed(route, request.method);
+      return { kind: "pass" };
+    }
+    parts.idleMounts.guarded(route);
     const startedMs = environment.monotonicMs();
 
     /** In observe mode a refusal is counted and the request runs. */
@@ -126,7 +132,8 @@ export function createDecide<Native>(
       }
       if (route.enforce) throw error;
       const code = isIchidoError(error) ? error.code : "observe-failed";
-      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed`, error });
+      const why = isIchidoError(error) ? `: ${error.message}` : "";
+      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed${why}`, error });
       return { kind: "pass" };
     }
 
@@ -152,7 +159,7 @@ export function createDecide<Native>(
     key: Key,
     startedMs: number,
   ): Promise<Ask<Native>> {
-    const scope = parts.scope === undefined ? sharedScope : checkScope(parts.scope(request.native));
+    const scope = parts.scope === undefined ? sharedScope : scopeFor(parts.scope, request.native);
     const labels = labelsOf(request.native, route);
     const body = await request.body();
     const { profile } = route;

@@ -1,6 +1,7 @@
 /** What the engine tells an adapter to do, and what the adapter tells it back. Adapters know nothing else of records. */
 import type { Context } from "./context.ts";
 import type { NeutralResponse } from "./message.ts";
+import type { AnswerLike } from "./options.ts";
 import type { HeaderLine } from "./record.ts";
 
 export type Decision =
@@ -36,6 +37,11 @@ export interface Execution {
    * record is already written. Pending for ever otherwise. `settle` may still be called and then answers `replace`.
    */
   readonly provided: Promise<NeutralResponse>;
+  /**
+   * Set by an adapter whose framework serialises: has the framework answer this, as if the handler had. What it writes is
+   * then settled like any answer. False where it cannot.
+   */
+  present?: ((answer: AnswerLike) => boolean) | undefined;
   /** Exactly once, unless `beginStream` was called. Never rejects. */
   settle(outcome: HandlerOutcome): Promise<Settled>;
   /**

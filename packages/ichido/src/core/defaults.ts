@@ -8,6 +8,7 @@ export const defaults = {
   problemBase: "urn:ichido:problem:",
   storeTimeoutMs: 5_000,
   executionMs: 900_000,
+  transactionMs: 30_000,
   verifyMs: 10_000,
   closeMs: 10_000,
   sweepMs: 3_600_000,
@@ -45,6 +46,8 @@ export const limits = {
   controlMsDefault: 30_000,
   replayCacheRecords: 10_000,
   replayCacheBytes: 64 * 1_048_576,
+  /** A handler that has not answered for so long is told of, or for half of `executionMs` where that is less. */
+  handlerSilentMs: 60_000,
   sweepBatch: 1_000,
   sweepBudgetMs: 250,
 } as const;

@@ -40,6 +40,7 @@ describe("a first request and its retries", () => {
       ["location", "/p/1"],
       ["link", "a"],
       ["link", "b"],
+      ["cache-control", "no-store"],
       ["idempotency-replayed", "true"],
     ]);
     expect(outcomes()).toEqual(["executed", "replayed"]);
@@ -931,6 +932,31 @@ describe("a store that fails", () => {
     expect(events).toContainEqual(expect.objectContaining({ code: "answer-too-large" }));
   });
 
+  it.each(["ietf", "polling"] as const)(
+    "A27 an interim answer that the store can never take leaves the outcome open all the same, profile %s",
+    async (profile) => {
+      const base = (clock: FakeClock): Store => {
+        const store = memoryStore({ nowMs: clock.nowMs });
+        const suspend: Store["suspend"] = async (request) => {
+          if ((request.interim?.body.length ?? 0) > 4)
+            throw new IchidoError("value-not-serialisable", "too large for this server");
+          return store.suspend(request);
+        };
+        return { ...store, suspend };
+      };
+      const { ask, events, clock } = bed({ profile, leaseMs: 1_000, statusUrl: (id) => `/operations/${id}` }, base);
+      await executionOf(await ask()).context.unknown({ status: 202, body: { state: "open" } });
+      await clock.advance(5_000);
+      const again = responseOf(await ask());
+      expect([again.status, textOf(again)]).toEqual(
+        profile === "ietf"
+          ? [409, expect.stringContaining("outcome-unknown")]
+          : [202, expect.stringContaining('"state":"unknown"')],
+      );
+      expect(events).toContainEqual(expect.objectContaining({ code: "answer-too-large" }));
+    },
+  );
+
   it("a release that fails is tried again", async () => {
     const { ask, store, clock } = bed();
     const first = executionOf(await ask());
@@ -1004,6 +1030,7 @@ describe("expiry", () => {
 
   it("warns once about a retention below a day, and covers routes with shorter ones by closer ticks", async () => {
     const { ichido, events, store, clock } = bed();
+    await ichido.start();
     expect(events.filter((event) => event.type === "warning")).toHaveLength(0);
     ichido.route({ operation: "a", retentionMs: 1_000 });
     ichido.route({ operation: "b", retentionMs: 2_000 });
@@ -1014,10 +1041,14 @@ describe("expiry", () => {
   });
 
   it("ticks again soon after a tick failed, and health tells whether the clock is trusted", async () => {
-    const { ichido, store, clock, events } = bed();
+    const { ichido, store, clock, events, serve } = bed();
     store.break("tick", "fail");
+    await serve();
     await clock.advance(61_000);
-    expect(events).toContainEqual(expect.objectContaining({ code: "tick-failed" }));
+    const told = events.filter((event) => event.type === "warning");
+    expect(told).toEqual([
+      expect.objectContaining({ code: "store-failed", message: expect.stringContaining("tick") as string }),
+    ]);
     expect((await ichido.health()).clockTrusted).toBe(false);
     store.mend();
     await clock.advance(10 * 60_000);
@@ -1033,12 +1064,16 @@ describe("expiry", () => {
   });
 
   it("a failing sweep is reported and tried again; off means off", async () => {
-    const { clock, events, store } = bed({ sweepMs: 10_000 });
+    const { clock, events, store, ichido } = bed({ sweepMs: 10_000 });
     store.break("sweep", "fail", 1);
+    await ichido.start();
     await clock.advance(25_000);
-    expect(events).toContainEqual(expect.objectContaining({ code: "sweep-failed" }));
+    expect(events).toContainEqual(
+      expect.objectContaining({ code: "store-failed", message: expect.stringContaining("sweep") as string }),
+    );
     expect(events.some((event) => event.type === "sweep")).toBe(true);
     const off = bed({ sweepMs: "off" });
+    await off.ichido.start();
     await off.clock.advance(10 * 3_600_000);
     expect(off.store.calls).not.toContain("sweep");
   });

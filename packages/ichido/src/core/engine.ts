@@ -5,43 +5,39 @@ import { sleep, withDeadline } from "./deadline.ts";
 import { Deadlines } from "./deadlines.ts";
 import { limits } from "./defaults.ts";
 import { isInDoubt } from "./doubt.ts";
+import { catalogue, IchidoError } from "./errors.ts";
 import type { IchidoEvent } from "./events.ts";
 import { createExecution, type Grant, type LiveExecution } from "./execution.ts";
+import { healthOf, type Health } from "./health.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createHousekeeping } from "./housekeeping.ts";
+import { createIdleMounts } from "./idle-mounts.ts";
 import { createLateWrites } from "./late-writes.ts";
+import { createLife } from "./life.ts";
 import type { NeutralRequest, NeutralResponse } from "./message.ts";
-import type { ResolvedRoute, RouteOptions } from "./options.ts";
+import { optionInvalid } from "./option-checks.ts";
+import type { Decider, ResolvedRoute } from "./options.ts";
 import { createOwners } from "./owner.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
 import { recover } from "./recovery.ts";
-import { replayOf } from "./recorder.ts";
+import { isFinalStatus, replayOf } from "./recorder.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import { createRefusals } from "./refusals.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
+import { createSilentHandlers } from "./silent-handlers.ts";
 import type { ClaimRequest, ClaimResult, SweepResult } from "./store.ts";
-import { createStoreCalls, failureDetail, StoreFailure } from "./store-calls.ts";
+import { codeOf, createStoreCalls, failureDetail, StoreFailure } from "./store-calls.ts";
 import { createTransactionMode } from "./transaction-mode.ts";
-import { checked, optionInvalid, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
+import { checked, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
 import { createWaiting, stillProcessing } from "./waiting.ts";
-
-export interface Health {
-  readonly ok: boolean;
-  readonly store: { readonly name: string; readonly reachable: boolean; readonly promise: string };
-  /** Attempts that run in this process now. */
-  readonly running: number;
-  readonly waiting: number;
-  /** False while the store's clock is watched after a jump or a long pause: nothing expires meanwhile. */
-  readonly clockTrusted: boolean;
-  readonly closing: boolean;
-}
 
 export interface Engine<Native> {
   decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision>;
   rule(ask: Ask<Native>): Promise<Ruling>;
-  route(options: RouteOptions<Native>): ResolvedRoute<Native>;
+  route: Decider<Native>["route"];
   readonly closing: boolean;
+  start(): Promise<void>;
   sweep(): Promise<SweepResult>;
   health(): Promise<Health>;
   close(): Promise<void>;
@@ -67,23 +63,33 @@ export function createEngine<Native>(
     sweepMs: settings.sweepMs,
     retentionMs: engineRoute.retentionMs,
   });
+  const life = createLife({ calls, housekeeping, emit });
+  const silentHandlers = createSilentHandlers({
+    environment,
+    emit,
+    executionMs: settings.executionMs,
+    afterMs: Math.min(limits.handlerSilentMs, settings.executionMs / 2),
+  });
+  const idleMounts = createIdleMounts(emit);
   const cache =
     settings.replayCache === undefined ? undefined : createReplayCache({ environment, ...settings.replayCache });
   const newOwner = createOwners(environment);
   const executions = new Map<string, LiveExecution>();
-  const bodies = new Deadlines(environment, settings.executionMs);
+  const bodies = new Deadlines(environment, settings.transactionMs);
   const background = new Set<Promise<void>>();
   let closing = false;
   /** Closing waits no longer: nothing more is claimed. */
   let closed = false;
   let warnedRetention = false;
+  /** Refusals that no call of the store has told of, each once. */
+  const told = new Set<string>();
 
   function noteRetention(retentionMs: number): void {
     housekeeping.cover(retentionMs);
     if (warnedRetention || retentionMs >= limits.retentionMsAdvised) return;
     warnedRetention = true;
     const message = `retentionMs ${retentionMs} is below 24 hours: a retry that comes later than that runs again`;
-    emit({ type: "warning", code: "short-retention", message });
+    life.warn("short-retention", message);
   }
   noteRetention(engineRoute.retentionMs);
 
@@ -126,6 +132,7 @@ export function createEngine<Native>(
   }
 
   function answerFor(ask: Ask<Native>, stored: StoredResponse): NeutralResponse {
+    if (!isFinalStatus(stored.status)) return refusals.unsendable(stored);
     return stored.kind === "tombstone" ? refusals.notStored(stored) : replayOf(stored, ask.route.profile);
   }
 
@@ -171,6 +178,7 @@ export function createEngine<Native>(
           : refusals.unknown(ask.route, ask.identity, { holdReason }),
       storeTimeoutMs: settings.storeTimeoutMs,
       executions: bodies,
+      executionMs: settings.executionMs,
       onKept: (stored) => {
         // Counted from before the claim was sent, so that the entry never outlives its record.
         const ageMs = environment.monotonicMs() - ask.startedMs;
@@ -226,13 +234,18 @@ export function createEngine<Native>(
   }
 
   function rule(ask: Ask<Native>): Promise<Ruling> {
+    life.begin();
     const cached = cache?.get(localIdOf(ask.identity), ask.fingerprint);
     if (cached !== undefined) return Promise.resolve({ kind: "replay", stored: cached, waited: false });
     const ruling =
       ask.route.mode === "transaction" && transactionMode !== undefined ? transactionMode.rule(ask) : ruleByLease(ask);
     // A claim under way may be granted: closing waits until it is given back.
-    track(ruling.then(ignore, ignore));
+    track(ruling.then((ruled) => watchHandler(ask, ruled), ignore));
     return ruling;
+  }
+
+  function watchHandler({ route }: Ask<Native>, ruling: Ruling): void {
+    if (ruling.kind === "execute") silentHandlers.watch(ruling.execution, route);
   }
 
   async function ruleByLease(ask: Ask<Native>): Promise<Ruling> {
@@ -301,7 +314,15 @@ export function createEngine<Native>(
   }
 
   function unavailable(error: unknown): NeutralResponse {
-    return refusals.refuse("store-unavailable", { detail: failureDetail(error), retryAfter: 1 });
+    const code = codeOf(error);
+    if (code !== "store-unavailable" && !(error instanceof StoreFailure) && !told.has(code)) {
+      told.add(code);
+      emit({ type: "warning", code, message: error instanceof Error ? error.message : String(error), error });
+    }
+    return refusals.refuse(code, {
+      detail: failureDetail(error),
+      ...(catalogue[code].retryable ? { retryAfter: 1 } : {}),
+    });
   }
 
   const transactionMode =
@@ -314,12 +335,14 @@ export function createEngine<Native>(
           emit,
           faults,
           executions: bodies,
+          executionMs: settings.executionMs,
           storeTimeoutMs: settings.storeTimeoutMs,
           verifyMs: settings.verifyMs,
           newOwner,
           requestFor,
           truth: (ask) => truthOf(ask, true),
           unavailable: () => unavailable(undefined),
+          leftRunning: () => refusals.leftRunning(),
           rulingOf,
         });
 
@@ -341,6 +364,7 @@ export function createEngine<Native>(
     lateWrites.stop();
     heartbeat.stop();
     housekeeping.stop();
+    silentHandlers.stop();
   }
 
   const decide = createDecide<Native>({
@@ -352,38 +376,37 @@ export function createEngine<Native>(
     answerFor,
     unavailable,
     isClosing: () => closing,
+    idleMounts,
   });
 
   return {
     decide,
     rule,
-    route(options) {
+    route(options, mountedFor) {
       const route = resolveRoute(settings.shared, options);
       checkMode(route.mode);
       noteRetention(route.retentionMs);
+      if (mountedFor !== undefined) idleMounts.mounted(route, mountedFor);
       return route;
     },
     get closing() {
       return closing;
     },
+    start() {
+      if (closing) return Promise.reject(new IchidoError("engine-closed", "start: this engine was closed"));
+      return life.start();
+    },
     sweep() {
       cache?.clear();
       return housekeeping.sweep();
     },
-    async health() {
-      const reachable = await calls.ping().then(
-        () => true,
-        () => false,
-      );
-      return {
-        ok: reachable && !closing,
-        store: { name: store.name, reachable, promise: store.capabilities.promise },
+    health: () =>
+      healthOf(store, calls, () => ({
         running: executions.size + (transactionMode?.running ?? 0),
         waiting: waiting.size,
         clockTrusted: housekeeping.clockTrusted,
         closing,
-      };
-    },
+      })),
     close() {
       closeCall ??= closeOnce();
       return closeCall;

@@ -8,13 +8,13 @@ export interface Timer {
 }
 
 /**
- * Everything the engine takes from the outside world besides the store: a monotonic clock, a wall clock for logs only,
- * randomness and timers. Injected, so that a simulation can run the same code deterministically.
+ * Everything the engine, outbox and inbox take from the outside world besides their database: a monotonic clock, a wall
+ * clock for dates only, randomness and timers. Injected, so that a simulation can run the same code deterministically.
  */
 export interface Environment {
   /** Monotonic milliseconds; only differences mean anything. */
   monotonicMs(): number;
-  /** Wall clock, for events and logs; never for a decision. */
+  /** Wall clock, for dates: when something happened, and how old an event says it is. Never for a lease or a wait. */
   wallMs(): number;
   randomBytes(length: number): Uint8Array;
   /** Timers never keep the process alive by themselves unless `hold` is set. */
@@ -27,10 +27,12 @@ export const systemEnvironment: Environment = {
   randomBytes: (length) => new Uint8Array(randomBytes(length)),
   after: (delayMs, run, options) => {
     const timer = setTimeout(run, delayMs);
-    if (options?.hold !== true) timer.unref();
+    // Outside Node a timer may be a number, which keeps nothing alive.
+    const { ref, unref } = timer as Partial<typeof timer>;
+    if (options?.hold !== true) unref?.call(timer);
     return {
       cancel: () => clearTimeout(timer),
-      hold: (on) => void (on ? timer.ref() : timer.unref()),
+      hold: (on) => void (on ? ref : unref)?.call(timer),
     };
   },
 };

@@ -39,6 +39,7 @@ export const catalogue = {
   "request-too-large": { status: 413, retryable: false, title: "The request body is too large" },
   "request-unreadable": { status: 400, retryable: false, title: "The request body cannot be read" },
   "option-invalid": { status: 500, retryable: false, title: "An option of ichido is not valid" },
+  "usage-invalid": { status: 500, retryable: false, title: "ichido was called in a way that cannot work" },
   "scope-missing": { status: 500, retryable: false, title: "The scope function did not say whose key it is" },
   "body-unavailable": { status: 500, retryable: false, title: "The request body is not available to ichido" },
   "value-not-serialisable": {
@@ -47,14 +48,25 @@ export const catalogue = {
     title: "A value cannot be stored and given back unchanged",
   },
   "message-invalid": { status: 500, retryable: false, title: "An event cannot be added or read as it is" },
+  "fence-lost": { status: 409, retryable: true, title: "Another attempt owns this idempotency key" },
+  "transaction-aborted": { status: 500, retryable: false, title: "The transaction was undone" },
+  "commit-failed": { status: 503, retryable: true, title: "Whether the transaction was committed is not known" },
   "schema-missing": { status: 500, retryable: false, title: "The tables of ichido are missing or outdated" },
+  "access-denied": { status: 500, retryable: false, title: "The database account lacks a right that ichido needs" },
+  "runtime-unsupported": { status: 500, retryable: false, title: "This version of Node.js is too old for ichido" },
+  "internal-error": { status: 500, retryable: false, title: "ichido met an error of its own" },
   "engine-closed": { status: 503, retryable: true, title: "This process is shutting down" },
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
 export type IchidoErrorCode = keyof typeof catalogue;
 
+/** Of the registry, so that two copies of ichido in one program know each other's errors. */
+const brand: unique symbol = Symbol.for("ichido.error") as never;
+
 export class IchidoError extends Error {
   override readonly name: string = "IchidoError";
+  /** What `isIchidoError` looks at. */
+  readonly [brand] = true;
   readonly code: IchidoErrorCode;
   readonly status: number;
   readonly retryable: boolean;
@@ -72,7 +84,18 @@ export class IchidoError extends Error {
 }
 
 export function isIchidoError(value: unknown): value is IchidoError {
-  return value instanceof IchidoError;
+  return typeof value === "object" && value !== null && brand in value;
+}
+
+/** A mistake in a program, ours most likely. What a network throws as a TypeError (`fetch`) has a cause. */
+export function isDefect(error: unknown): error is Error {
+  const isOfLanguage = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  return isOfLanguage && error.cause === undefined;
+}
+
+/** Of a store: nothing that waiting would mend. */
+export function defect(where: string, error: Error): IchidoError {
+  return new IchidoError("internal-error", `${where}: ${error.name}: ${error.message}`, { cause: error });
 }
 
 /** The request cannot be fingerprinted: nothing was claimed. */

@@ -14,6 +14,7 @@ import type { NeutralResponse } from "./message.ts";
 import type { ResolvedRoute, StepOptions } from "./options.ts";
 import type { StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
+import { createRendering } from "./rendering.ts";
 import { referenceOf } from "./reference.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
 import { createSteps, FenceLost, OutcomeOpen, type Steps } from "./steps.ts";
@@ -43,6 +44,7 @@ export interface ExecutionParts {
   readonly openAnswer: (holdReason: string | undefined) => NeutralResponse;
   readonly storeTimeoutMs: number;
   readonly executions: Deadlines;
+  readonly executionMs: number;
   /** The answer is in the store. */
   readonly onKept: (stored: StoredResponse) => void;
   /** Takes what the store could not. */
@@ -96,7 +98,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     lost: false,
     lose(reason) {
       emit({ type: "lease-lost", operation, keyHash: keyHashOf(identity), reason });
-      abortBy(new Error(`the lease of this attempt was lost (${reason})`));
+      abortBy(new FenceLost(`the lease of this attempt was lost (${reason})`));
       if (reason !== "execution-limit") return;
       end(undefined);
       letGo();
@@ -148,7 +150,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
 
   /** The key is given away: the handler must start nothing more in its name. */
   function stop(): void {
-    abortBy(new Error("this attempt was handed over"));
+    abortBy(new FenceLost("this attempt was handed over"));
   }
 
   /** The context made the answer; whatever the handler writes is not sent. */
@@ -156,6 +158,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     execution.answer ??= made;
     const { response } = execution.answer;
     provided.resolve(response);
+    rendering.end(() => ({ kind: "replace", response }));
     end(response.status);
   }
 
@@ -195,29 +198,37 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     }
   }
 
-  /** An answer that the store can never take (too large for it) is remembered as done, instead of being tried for ever. */
-  async function complete(response: StoredResponse): Promise<Fenced> {
-    try {
-      return await calls.complete({ ...claim, response });
-    } catch (error) {
-      if (!isUnstorable(error) || response.kind === "tombstone") throw error;
-      emit({
-        type: "warning",
-        code: "answer-too-large",
-        message: `${operation}: the store cannot take an answer of this size`,
-      });
-      return calls.complete({ ...claim, response: tombstoneOf(response) });
+  /**
+   * An answer without its body is worth more than none: it says that the operation was done, or is open. So the body goes
+   * where the store can never take it (too large for it), and where there is no room to wait with it.
+   */
+  function writeAnswer(
+    verb: string,
+    response: StoredResponse,
+    write: (kept: StoredResponse) => Promise<Fenced>,
+  ): Promise<Fenced | "failed"> {
+    let kept = response;
+    function dropBody(code: string, why: string): void {
+      kept = tombstoneOf(response);
+      emit({ type: "warning", code, message: `${operation}: ${why}; the answer is kept without its body` });
     }
+    async function writeKept(): Promise<Fenced> {
+      try {
+        return await write(kept);
+      } catch (error) {
+        if (!isUnstorable(error) || kept.kind === "tombstone") throw error;
+        dropBody("answer-too-large", "the store cannot take an answer of this size");
+        return write(kept);
+      }
+    }
+    return writeDown(verb, writeKept, {
+      bytes: response.body.length,
+      dropBody: () => dropBody("late-body-dropped", "too many bytes wait for the store"),
+    });
   }
 
   async function keep(response: StoredResponse): Promise<Settled> {
-    let kept = response;
-    const result = await writeDown("complete", () => complete(kept), {
-      bytes: response.body.length,
-      dropBody() {
-        kept = tombstoneOf(response);
-      },
-    });
+    const result = await writeAnswer("complete", response, (kept) => calls.complete({ ...claim, response: kept }));
     // In observe mode a caller gets what its own handler answered, whatever became of the record.
     if (result === "stale") return route.enforce ? { kind: "replace", response: await parts.truth() } : sendAsIs;
     if (result === "ok") parts.onKept(response);
@@ -241,6 +252,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   }
 
   async function conclude(outcome: HandlerOutcome): Promise<Settled> {
+    await commit?.underWay;
     if (commit?.pending === true) {
       const made = await commit.resolve();
       if (made !== undefined) provide(made);
@@ -278,7 +290,22 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   /** `notedMs`: a step was noted by a call sent then, which leaves at least half of the lease (see `startStep`). */
   function isLeaseTrusted(notedMs?: number): boolean {
     if (notedMs !== undefined) live.confirmedMs = Math.max(live.confirmedMs, notedMs - route.leaseMs / 2);
-    return abortedBy === undefined && isTrusted(live, environment.monotonicMs());
+    // Left open, or another's: the record is up to the reconciler and to people, whatever this handler still does.
+    const isOver = execution.answer !== undefined && execution.answer.kind !== "own";
+    return abortedBy === undefined && !isOver && isTrusted(live, environment.monotonicMs());
+  }
+
+  const rendering = createRendering(() => execution);
+
+  /** The framework has answered already, and nothing of that answer is true. */
+  function undone(): void {
+    if (execution.answer !== undefined) return;
+    rendering.end(() =>
+      settled(undefined, async () => {
+        await leaveOpen("the transaction was not committed");
+        return { kind: "replace", response: await parts.truth() };
+      }),
+    );
   }
 
   const reference = (name: string): string => referenceOf(identity, grant.canonical, name);
@@ -304,7 +331,9 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   }
 
   function commitOf(): Commit {
-    commit ??= createCommit({ ...parts, bodyBytesMax: route.bodyBytesMax, provide });
+    const isSettled = (): boolean => settling !== undefined;
+    const { render } = rendering;
+    commit ??= createCommit({ ...parts, bodyBytesMax: route.bodyBytesMax, isSettled, provide, render });
     return commit;
   }
 
@@ -336,15 +365,23 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
         const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
         return stoppable(() => stepsOf().step(name, options as StepOptions<Value>, fn as () => Value));
       },
-      transaction: (...rest: readonly unknown[]) => stoppable(() => commitOf().transaction(rest)),
+      transaction: async (...rest: readonly unknown[]) => {
+        try {
+          return await stoppable(() => commitOf().transaction(rest));
+        } catch (error) {
+          undone();
+          throw error;
+        }
+      },
       complete: (handle, made) => stoppable(() => commitOf().complete(handle, made)),
       release() {
         releasing = true;
       },
       async unknown(interim) {
         const response = answerOf(interim);
-        const request = { ...claim, interim: recordedOf(response) };
-        const result = await writeDown("suspend", () => calls.suspend(request), { bytes: response.body.length });
+        const result = await writeAnswer("suspend", recordedOf(response), (interim) =>
+          calls.suspend({ ...claim, interim }),
+        );
         if (result === "stale") provide({ kind: "lost", response: await parts.truth() });
         else provide({ kind: "open", response });
       },
@@ -360,9 +397,11 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     provided: provided.promise,
     answer: undefined,
     settle: (outcome) =>
+      rendering.take(outcome) ??
       settled(outcome.kind === "answered" ? outcome.response.status : undefined, () => conclude(outcome)),
     beginStream: (head) =>
-      settled(head.status, () => {
+      settled(head.status, async () => {
+        await commit?.underWay;
         const verdict = releasing ? "release" : verdictOn(head, route.keep);
         if (verdict === "keep" && execution.answer === undefined && commit?.pending !== true)
           return keep(tombstoneOf(head));

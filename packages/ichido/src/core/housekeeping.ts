@@ -9,7 +9,11 @@ import type { StoreCalls } from "./store-calls.ts";
 const retryTickMs = 1_000;
 const sweepBatchesMax = 1_000;
 
+function ignore(): void {}
+
 export interface Housekeeping {
+  /** Ticks; from the first time on ticks and sweeps go on by themselves, also where it rejects. */
+  begin(): Promise<void>;
   /** A route with a shorter retention needs ticks that are closer together. */
   cover(retentionMs: number): void;
   sweep(): Promise<SweepResult>;
@@ -29,6 +33,7 @@ export function createHousekeeping(parts: {
   let tickTimer: Timer | undefined;
   let sweepTimer: Timer | undefined;
   let ticking = false;
+  let begun = false;
   let clockTrusted = false;
   let stopped = false;
 
@@ -36,6 +41,7 @@ export function createHousekeeping(parts: {
     return Math.max(1, Math.floor(Math.min(limits.tickMsMax, retentionMs / 4)));
   }
 
+  /** Rejects where the store did not take it: nothing expires until it does. */
   async function tick(): Promise<void> {
     if (ticking || stopped) return;
     ticking = true;
@@ -44,19 +50,18 @@ export function createHousekeeping(parts: {
       clockTrusted = (await calls.tick({ intervalMs })).trusted;
     } catch (error) {
       clockTrusted = false;
-      nextMs = Math.min(intervalMs, retryTickMs);
-      emit({
-        type: "warning",
-        code: "tick-failed",
-        message: "the store did not take a clock tick; nothing expires",
-        error,
-      });
+      nextMs = retryTickMs;
+      throw error;
     } finally {
       ticking = false;
+      tickTimer?.cancel();
+      if (!stopped) tickTimer = environment.after(Math.min(nextMs, intervalMs), tickAgain);
     }
-    if (stopped) return;
-    tickTimer?.cancel();
-    tickTimer = environment.after(Math.min(nextMs, intervalMs), () => void tick());
+  }
+
+  /** The failing call itself was told of. */
+  function tickAgain(): void {
+    tick().catch(ignore);
   }
 
   async function sweep(): Promise<SweepResult> {
@@ -76,23 +81,23 @@ export function createHousekeeping(parts: {
     if (parts.sweepMs === "off" || stopped) return;
     const delayMs = parts.sweepMs * (0.9 + fraction(environment) * 0.2);
     sweepTimer = environment.after(delayMs, () => {
-      sweep()
-        .catch((error: unknown) => {
-          emit({ type: "warning", code: "sweep-failed", message: "a sweep failed and will be tried again", error });
-        })
-        .finally(armSweep);
+      sweep().catch(ignore).finally(armSweep);
     });
   }
 
-  void tick();
-  armSweep();
   return {
+    begin() {
+      if (!begun) armSweep();
+      begun = true;
+      return tick();
+    },
     cover(retentionMs) {
       const needed = intervalFor(retentionMs);
       if (needed >= intervalMs) return;
       intervalMs = needed;
+      if (!begun) return;
       tickTimer?.cancel();
-      void tick();
+      tickAgain();
     },
     sweep,
     get clockTrusted() {

@@ -225,4 +225,22 @@ describe("an outcome that the store could not take", () => {
     expect(problemIn(await all.ask({ key: `key-${count - 1}` }))).toMatchObject({ code: "response-not-stored" });
     expect(headerIn(responseOf(await all.ask({ key: "key-1" })), "idempotency-replayed")).toBe("true");
   });
+
+  it("is bounded: beyond the bytes an interim answer loses its body, which is told, and the outcome stays open", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    const body = new Uint8Array(1_048_576);
+    const count = limits.lateBytesMax / body.length;
+    const [last, ...others] = await Promise.all(
+      Array.from({ length: count + 1 }, async (_, each) => executionOf(await all.ask({ key: `key-${each}` }))),
+    );
+    goAway(all);
+    for (const execution of others) await answer(execution, { body });
+    expect(all.events).not.toContainEqual(expect.objectContaining({ code: "late-body-dropped" }));
+    await last?.context.unknown({ status: 202, body });
+    expect(all.events).toContainEqual(expect.objectContaining({ type: "warning", code: "late-body-dropped" }));
+    await all.clock.advance(5_000);
+    all.store.mend();
+    await all.clock.advance(3_000);
+    expect(problemIn(await all.ask({ key: "key-0" }))).toMatchObject({ code: "outcome-unknown" });
+  });
 });

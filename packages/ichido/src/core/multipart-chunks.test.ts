@@ -32,8 +32,8 @@ function oracle(body: string): MultipartReading {
     const part = match === null ? undefined : rest.slice(0, match.index);
     const split = part === undefined ? undefined : /^(?:([^]*?)\r\n)??\r\n([^]*)$/.exec(part);
     const shown = match === null ? /^(?:([^]*?)\r\n)??\r\n/.exec(rest) : split;
-    const lines = (shown?.[1] ?? "").replace(/\r\n[ \t]+/g, " ").split("\r\n");
-    const names = lines.filter((line) => line !== "").map((line) => /^([^:]*):/.exec(line)?.[1]?.trim());
+    const lines = (shown?.[1] ?? "").split("\r\n");
+    const names = lines.filter((line) => line !== "").map((line) => /^([!#$%&'*+\-.^_`|~\w]*):/.exec(line)?.[1]);
     if (match !== null && split === null) return { kind: "malformed" };
     if (new Set(names).size < names.length || names.some((name) => (name ?? "") === "")) return { kind: "malformed" };
     if (match === null) return { kind: "truncated" };
@@ -140,4 +140,56 @@ describe("createMultipartHash", () => {
       expect(plain.kept).toEqual([]);
     }
   });
+});
+
+/** Bytes that are copied or searched, by the functions of `Buffer` that do it. */
+function bytesHandled(work: () => void): number {
+  const concat = Buffer.concat.bind(Buffer);
+  const prototype = Buffer.prototype as unknown as Record<"indexOf", (...values: unknown[]) => number>;
+  const { indexOf } = prototype;
+  let handled = 0;
+  Buffer.concat = (list, length) => {
+    const made = concat(list, length);
+    handled += made.length;
+    return made;
+  };
+  prototype.indexOf = function (this: Buffer, ...values: unknown[]) {
+    const found = indexOf.apply(this, values);
+    const from = typeof values[1] === "number" ? values[1] : 0;
+    handled += (found < 0 ? this.length : found) - from;
+    return found;
+  };
+  try {
+    work();
+  } finally {
+    Buffer.concat = concat;
+    prototype.indexOf = indexOf;
+  }
+  return handled;
+}
+
+describe("work", () => {
+  const header = (fill: string): string => `--B\r\nX: ${fill.repeat(16_000 / fill.length)}`;
+  const bodies: Readonly<Record<string, string>> = {
+    "a header of nothing but CR": header("\r"),
+    "a header of beginnings of a delimiter": header("\r\n--"),
+    "many parts with long headers": `${header("x")}\r\n\r\ncontent\r\n`.repeat(20),
+    "many small parts": "--B\r\nX: 1\r\n\r\n1\r\n".repeat(900),
+    "a long preamble": "\r\n".repeat(20_000),
+    "long content": `--B\r\nX: 1\r\n\r\n${"\r\n--A".repeat(20_000)}`,
+    padding: `--B\r\nX: 1\r\n\r\n${`\r\n--B${" ".repeat(1_000)}x`.repeat(60)}`,
+  };
+  for (const [name, text] of Object.entries(bodies)) {
+    it(`is linear in the bytes, however small the chunks are: ${name}`, () => {
+      const body = Buffer.from(text, "latin1");
+      for (const size of [1, 2, 3, 17, 256, 1_000, 4_096, 16_383, 16_384, 65_536]) {
+        const handled = bytesHandled(() => {
+          const hash = createMultipartHash(type);
+          for (let start = 0; start < body.length; start += size) hash.update(body.subarray(start, start + size));
+          hash.read();
+        });
+        expect(handled, `in chunks of ${size}`).toBeLessThan(8 * body.length + 4_096);
+      }
+    });
+  }
 });

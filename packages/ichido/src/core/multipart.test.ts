@@ -140,9 +140,28 @@ describe("readMultipart", () => {
     expect(read(`preamble\r\n${named("a", "1")}--B--\r\nepilogue\r\n--B\r\n`)).toBe(plain);
     expect(read(`--BX\r\n${named("a", "1")}--B--`)).toBe(plain);
     expect(read(`--B \t\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--B-- `)).toBe(plain);
-    expect(
-      read(`${part("content-disposition:form-data;\r\n name=a\r\nContent-Length: 1\r\nX-A: b", "1")}--B--\r\n`),
-    ).toBe(plain);
+    expect(read(`${part("content-disposition:form-data; name=a\r\nContent-Length: 1\r\nX-A: b", "1")}--B--\r\n`)).toBe(
+      plain,
+    );
+  });
+
+  it("A28 takes what parsers read in several ways for malformed: folded lines, names that are no token", () => {
+    for (const headers of [
+      "Content-Disposition: form-data;\r\n name=a",
+      " Content-Disposition: form-data; name=a",
+      "\nContent-Disposition: form-data; name=a",
+      "Content-Disposition : form-data; name=a",
+      "X Y: 1",
+    ]) {
+      expect(read(`${part(headers, "1")}--B--`), headers).toBeUndefined();
+    }
+  });
+
+  it("A28 compares the transfer coding of a part, by which some parsers decode it", () => {
+    const coded = (line: string): string | undefined =>
+      read(`${part(`Content-Disposition: form-data; name="a"${line}`, "MQ==")}--B--`);
+    expect(coded("\r\nContent-Transfer-Encoding: base64")).not.toBe(coded(""));
+    expect(coded("\r\nContent-Transfer-Encoding: BASE64")).toBe(coded("\r\nContent-Transfer-Encoding: base64"));
   });
 
   it("A28 compares the media type of a part without its parameters", () => {

@@ -1,7 +1,7 @@
 /**
  * Multipart by its parts (RFC 2046 section 5.1, RFC 7578): clients make a new boundary for every attempt, so the bytes
- * differ where the content does not. Of a part count its disposition, name, file name, media type and content; preamble,
- * epilogue and all other headers do not. Fields of a form are ordered by name, those of the same name as they were sent,
+ * differ where the content does not. Of a part count its disposition, name, file name, media type, transfer coding and
+ * content; preamble, epilogue and all other headers do not. Fields of a form are ordered by name, those of the same name as they were sent,
  * like the pairs of any other form; parts of other multipart types count in the order sent.
  *
  * The body passes through in chunks of any size and is not kept: of every part, its headers and a hash of its content are.
@@ -21,6 +21,11 @@ const boundaryLengthMax = 200;
 const keptBytesMax = 1024;
 /** How much of a whole body is looked at in one go. */
 const pieceBytes = 64 * 1024;
+/**
+ * Smaller chunks are gathered to this much before they are looked at. What is left over from the last look (headers that
+ * have not ended yet) is never much more, so that a byte is looked at twice or so, not once for every chunk behind it.
+ */
+const gatheredBytes = partHeaderBytesMax;
 
 const lineBreak = "\r\n";
 
@@ -73,6 +78,9 @@ export function createMultipartHash(
   // A delimiter at the very beginning has no line break in front of it; this one stands in.
   let rest: Buffer = Buffer.from(lineBreak);
   let isEnded = false;
+  /** Made for the first chunk that is small. */
+  let gathered: Buffer | undefined;
+  let gatheredLength = 0;
 
   function finishPart(): void {
     if (phase.in !== "content") return;
@@ -130,22 +138,49 @@ export function createMultipartHash(
     return true;
   }
 
+  function isOver(): boolean {
+    return phase.in === "epilogue" || phase.in === "malformed";
+  }
+
+  function look(bytes: Uint8Array): void {
+    rest = Buffer.concat([rest, bytes]);
+    advance();
+  }
+
+  function lookAtGathered(): void {
+    const length = gatheredLength;
+    gatheredLength = 0;
+    if (length > 0 && !isOver()) look((gathered as Buffer).subarray(0, length));
+  }
+
+  function gather(chunk: Uint8Array): void {
+    if (gatheredLength + chunk.length > gatheredBytes) lookAtGathered();
+    gathered ??= Buffer.allocUnsafe(gatheredBytes);
+    gathered.set(chunk, gatheredLength);
+    gatheredLength += chunk.length;
+  }
+
   function advance(): void {
     let goesOn = true;
-    while (goesOn && phase.in !== "epilogue" && phase.in !== "malformed") {
+    while (goesOn && !isOver()) {
       goesOn = phase.in === "headers" ? passHeaders() : passDelimiter();
     }
   }
 
   return {
-    kept,
+    get kept() {
+      lookAtGathered();
+      return kept;
+    },
     update(chunk) {
-      if (phase.in === "epilogue" || phase.in === "malformed") return;
-      rest = Buffer.concat([rest, chunk]);
-      advance();
+      if (isOver()) return;
+      if (chunk.length < gatheredBytes) return gather(chunk);
+      lookAtGathered();
+      if (!isOver()) look(chunk);
     },
     read(fields) {
       if (!isEnded) {
+        lookAtGathered();
         isEnded = true;
         advance();
       }
@@ -192,6 +227,8 @@ function readHeaders(text: string): Part | undefined {
   const parameters = parametersOf(disposition);
   if (headers === undefined || parameters === undefined) return undefined;
   const name = parameters.get("name");
+  // Some parsers decode it, so that the same bytes are other content. Most parts have none, and are spelt as ever.
+  const coding = headers.get("content-transfer-encoding");
   return {
     name,
     spell: (contentHash) =>
@@ -202,19 +239,25 @@ function readHeaders(text: string): Part | undefined {
         parameters.get("filename*"),
         parseMediaType(headers.get("content-type")).essence,
         contentHash,
+        ...(coding === undefined ? [] : [coding.toLowerCase()]),
       ]),
   };
 }
 
-/** Undefined when a line is no header, or a header is repeated: parsers differ in what they make of these. */
+/** RFC 9110 section 5.6.2. */
+const tokenForm = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+
+/**
+ * Undefined when a line is no header (one that is folded neither), or a header is repeated: parsers differ in what they
+ * make of these.
+ */
 function headersOf(text: string): ReadonlyMap<string, string> | undefined {
   const headers = new Map<string, string>();
-  const unfolded = text.replace(/\r\n[ \t]+/g, " ");
-  for (const line of unfolded.split(lineBreak)) {
+  for (const line of text.split(lineBreak)) {
     if (line === "") continue;
     const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    if (name === "" || headers.has(name)) return undefined;
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    if (!tokenForm.test(name) || headers.has(name)) return undefined;
     headers.set(name, line.slice(colon + 1).trim());
   }
   return headers;

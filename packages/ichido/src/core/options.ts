@@ -6,7 +6,7 @@ import type { FaultPoint } from "./faults.ts";
 import type { AnswerHead, NeutralRequest } from "./message.ts";
 import type { Problem } from "./problem.ts";
 import type { Profile, ProfileName } from "./profiles.ts";
-import type { Identity, Scope } from "./record.ts";
+import type { Identity, ScopeLike } from "./record.ts";
 import type { Store } from "./store.ts";
 import type { TransactionRunner } from "./transaction.ts";
 
@@ -113,11 +113,13 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
   /** The deadline of every store call, of COMMIT and of ROLLBACK. More than the store's own `callTimeoutMs`. */
   readonly storeTimeoutMs?: number;
-  /**
-   * How long one handler may keep its key; then the heartbeat ends and `onUnknown` takes over. A body of `ctx.transaction`
-   * that still runs loses its connection.
-   */
+  /** How long one handler may keep its key; then the heartbeat ends and `onUnknown` takes over. */
   readonly executionMs?: number;
+  /**
+   * How long a handler in transaction mode, or a body of `ctx.transaction`, may hold its transaction. Then it loses its
+   * connection, and nothing of it is kept.
+   */
+  readonly transactionMs?: number;
   /** How long one `verify` may take before the outcome counts as not visible yet. */
   readonly verifyMs?: number;
   /** How long `close()` lets running handlers finish. */
@@ -136,7 +138,7 @@ export type IchidoOptions<Native> = BaseIchidoOptions<Native> &
   (
     | {
         /** Whose key it is. Must come from the authenticated caller, never from a header the caller chooses. */
-        readonly scope: (request: Native) => Scope;
+        readonly scope: (request: Native) => ScopeLike;
         readonly dangerouslyShareKeys?: false;
       }
     | {
@@ -165,7 +167,8 @@ export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
 /** The engine as adapters see it. */
 export interface Decider<Native> {
   decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision>;
-  route(options: RouteOptions<Native>): ResolvedRoute<Native>;
+  /** `mountedFor`: the methods of the framework's own route, where it tells. */
+  route(options: RouteOptions<Native>, mountedFor?: readonly string[]): ResolvedRoute<Native>;
 }
 
 /** A route's options, checked and completed. Opaque to adapters. */

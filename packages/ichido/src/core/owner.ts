@@ -12,9 +12,11 @@ const clockDigits = 10;
 
 /** 32 hexadecimal digits. */
 export function createOwners(environment: Environment): () => OwnerToken {
-  const ours = Buffer.from(environment.randomBytes(8)).toString("hex");
+  /** Drawn when the first one is wanted: an engine may be made where nothing random can be had yet. */
+  let ours: string | undefined;
   let count = 0;
   return () => {
+    ours ??= Buffer.from(environment.randomBytes(8)).toString("hex");
     count = (count + 1) & countMask;
     const clock = Math.floor(environment.monotonicMs() * 1_000_000).toString(16);
     return (ours + ending(clock, clockDigits) + ending(count.toString(16), countDigits)) as OwnerToken;

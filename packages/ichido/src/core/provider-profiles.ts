@@ -2,6 +2,7 @@
  * What an external service does with a reference that it has seen before, as plain data, and what follows from that for
  * a step that was started and never finished. Each setting can be overridden alone by spreading a profile.
  */
+import { knownOptions } from "./option-checks.ts";
 import { IchidoError } from "./errors.ts";
 import type { StepOptions } from "./options.ts";
 
@@ -41,6 +42,7 @@ export function stepOptionsFor<Value>(
   profile: ProviderProfile,
   verify?: NonNullable<StepOptions<Value>["verify"]>,
 ): StepOptions<Value> {
+  knownOptions("provider profile", profile, { header: true, remembersMs: true, remembers: true, visibleAfterMs: true });
   const honours = profile.remembers !== "nothing";
   if (honours !== profile.remembersMs > 0 || profile.visibleAfterMs < 0) {
     throw new IchidoError(

@@ -223,25 +223,32 @@ describe("the reconciler", () => {
     });
   }
 
-  const interleavings: readonly (readonly [string, Parameters<typeof heldAround>[1], "before" | "after"])[] = [
-    ["between the list and the claim", "claim", "before"],
-    ["between the end of the lease and the decision", "suspend", "after"],
-    ["right before the decision", "settle", "before"],
+  /** With how often `verify` is asked: of a record that is on hold already, never. */
+  const interleavings: readonly (readonly [string, Parameters<typeof heldAround>[1], "before" | "after", number])[] = [
+    ["between the list and the claim", "claim", "before", 0],
+    ["between the end of the lease and the decision", "suspend", "after", 1],
+    ["right before the decision", "settle", "before", 1],
   ];
   const verdicts: readonly VerifyAnswer[] = [found, { verdict: "absent" }, { verdict: "not-visible-yet" }];
-  it.each(interleavings)("S16 a person's hold %s is never overridden", async (_title, verb, when) => {
+  it.each(interleavings)("S16 a person's hold %s is never overridden", async (_title, verb, when, times) => {
     for (const verdict of verdicts) {
       const world = bed();
       await open(world);
       const store = heldAround(world, verb, when);
+      const asked: unknown[] = [];
       const reruns: unknown[] = [];
+      const verify = (each: unknown): VerifyAnswer => {
+        asked.push(each);
+        return verdict;
+      };
       const report = await createReconciler(store, {
-        operations: { [operation]: { verify: () => verdict, rerun: (each) => reruns.push(each) } },
+        operations: { [operation]: { verify, rerun: (each) => reruns.push(each) } },
         olderThanMs: 0,
         giveUpAfterMs: 1,
         environment: world.clock.environment,
       }).tick();
       expect(report).toEqual({ ...none, overtaken: 1 });
+      expect(asked).toHaveLength(times);
       expect(reruns).toEqual([]);
       const [record] = (await world.store.list({ limit: 1 })).records as [StoredRecord];
       expect([record.state, record.holdReason]).toEqual(["processing", "do not run"]);
@@ -427,6 +434,44 @@ describe("the reconciler", () => {
     const calls = world.store.calls.length;
     await world.clock.advance(60_000);
     expect(world.store.calls.slice(calls).filter((verb) => verb === "list")).toEqual([]);
+  });
+
+  it("stop() ends the look after the record under way; a later look goes on with the rest", async () => {
+    const world = bed();
+    for (const key of ["a", "b", "c"]) await open(world, key);
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<VerifyAnswer>();
+    const keys: string[] = [];
+    const reconciler = reconcilerOf(world, ({ identity }) => {
+      keys.push(identity.key);
+      asked.resolve();
+      return answered.promise;
+    });
+    const look = reconciler.tick();
+    await asked.promise;
+    const stopped = reconciler.stop();
+    answered.resolve(found);
+    await stopped;
+    expect(keys).toHaveLength(1);
+    expect(await look).toEqual({ ...none, adopted: 1 });
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 2 });
+  });
+
+  it("stop() waits no longer than drainMs for what it cannot end", async () => {
+    const world = bed();
+    await open(world);
+    const asked = Promise.withResolvers<AbortSignal>();
+    const reconciler = reconcilerOf(world, ({ signal }) => {
+      asked.resolve(signal);
+      return new Promise(() => undefined);
+    });
+    const look = reconciler.tick();
+    const signal = await asked.promise;
+    const stopped = reconciler.stop({ drainMs: 500 }).then(() => signal.aborted);
+    await world.clock.advance(500);
+    await world.clock.advance(20_000);
+    expect(await stopped, "verify was given up before stop() resolved").toBe(false);
+    expect(await look).toEqual({ ...none, waiting: 1 });
   });
 
   it.each([

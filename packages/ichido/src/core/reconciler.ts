@@ -7,11 +7,12 @@
  * makes while a look is under way stands, whenever it comes: the claim does not take the record, and a decision made before
  * does not take effect on it. While `verify` is under way the person is told that the record is `live`.
  */
+import { functionOption, integerOption, knownOptions, optionInvalid, type OptionNames } from "./option-checks.ts";
 import { withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
 import { believed, isInDoubt } from "./doubt.ts";
 import { fraction, systemEnvironment, type Environment, type Timer } from "./environment.ts";
-import { IchidoError } from "./errors.ts";
+
 import type { IchidoListener } from "./events.ts";
 import type { AnswerLike, VerifyAnswer, VerifyRequest } from "./options.ts";
 import type { Identity, OwnerToken } from "./record.ts";
@@ -78,8 +79,11 @@ export interface ReconcilerReport {
 
 export interface Reconciler {
   start(): void;
-  /** Resolves when the look under way has ended. */
-  stop(): Promise<void>;
+  /**
+   * Takes no further record, and resolves when the one under way is decided: after `drainMs` at the latest. What is then
+   * still asked about is left to its lease. Default 15 000.
+   */
+  stop(options?: { readonly drainMs?: number }): Promise<void>;
   /** One bounded look, for tests, cron and serverless. A second call joins the first. */
   tick(): Promise<ReconcilerReport>;
 }
@@ -91,6 +95,9 @@ export const reconcilerDefaults = {
   verifyMs: 10_000,
   batchMax: 50,
 } as const;
+
+/** Longer than `verify` may take by default. */
+const drainMsDefault = 15_000;
 
 /** What the lease must cover besides `verify`: the store calls around it. */
 const leaseSpareMs = 10_000;
@@ -119,6 +126,7 @@ function guarded(listener: IchidoListener | undefined): IchidoListener {
 
 export function createReconciler(holder: StoreHolder, options: ReconcilerOptions): Reconciler {
   const store = storeOf(holder);
+  knownOptions("createReconciler", options, optionNames);
   const settings = { ...reconcilerDefaults, environment: systemEnvironment, ...options };
   check(settings);
   const { environment, operations, everyMs, verifyMs } = settings;
@@ -131,6 +139,8 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
   let timer: Timer | undefined;
   let running: Promise<ReconcilerReport> | undefined;
   let stopped = true;
+  /** The look under way takes no further record. */
+  let halted = false;
 
   async function look(): Promise<ReconcilerReport> {
     const report: Record<Outcome, number> = { adopted: 0, released: 0, held: 0, waiting: 0, overtaken: 0, failed: 0 };
@@ -139,7 +149,8 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     for (const [id, { fromMs }] of later) if (fromMs < oldestMs) later.delete(id);
     let left = settings.batchMax;
     for (const operation of names) {
-      for (const record of left > 0 ? await openRecords(operation, left) : []) {
+      for (const record of left > 0 && !halted ? await openRecords(operation, left) : []) {
+        if (halted) return report;
         left -= 1;
         report[await reconciled(record)] += 1;
       }
@@ -293,14 +304,18 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
   }
 
   function tick(): Promise<ReconcilerReport> {
-    running ??= look().finally(() => {
-      running = undefined;
-    });
+    if (running === undefined) {
+      halted = false;
+      running = look().finally(() => {
+        running = undefined;
+      });
+    }
     return running;
   }
 
   function schedule(): void {
     if (stopped) return;
+    timer?.cancel();
     timer = environment.after(everyMs * (0.75 + fraction(environment) / 2), () => {
       tick()
         .catch((error: unknown) => {
@@ -317,30 +332,41 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       stopped = false;
       schedule();
     },
-    async stop() {
+    async stop({ drainMs = drainMsDefault } = {}) {
       stopped = true;
+      halted = true;
       timer?.cancel();
-      await running?.catch(() => undefined);
+      const look = running;
+      if (look !== undefined) await withDeadline(environment, drainMs, () => look).catch(() => undefined);
     },
     tick,
   };
 }
 
+const optionNames: OptionNames<ReconcilerOptions> = {
+  operations: true,
+  everyMs: true,
+  olderThanMs: true,
+  giveUpAfterMs: true,
+  verifyMs: true,
+  batchMax: true,
+  onEvent: true,
+  environment: true,
+};
+
 function check(settings: Readonly<Record<keyof typeof reconcilerDefaults, number>> & ReconcilerOptions): void {
   for (const name of Object.keys(reconcilerDefaults) as (keyof typeof reconcilerDefaults)[]) {
-    const value = settings[name];
-    if (!Number.isInteger(value) || value < (name === "olderThanMs" ? 0 : 1)) {
-      throw new IchidoError("option-invalid", `${name}: expected a whole number above 0, got ${String(value)}`);
-    }
+    integerOption(name, settings[name], name === "olderThanMs" ? 0 : 1, Number.MAX_SAFE_INTEGER);
   }
   const verifyMsMax = limits.leaseMsMax - leaseSpareMs;
   if (settings.verifyMs > verifyMsMax) {
-    throw new IchidoError(
-      "option-invalid",
-      `verifyMs: expected at most ${verifyMsMax}, so that a lease covers it, got ${settings.verifyMs}`,
-    );
+    throw optionInvalid("verifyMs", `at most ${verifyMsMax}, so that a lease covers it`, settings.verifyMs);
   }
-  if (Object.keys(settings.operations).length === 0) {
-    throw new IchidoError("option-invalid", "operations: name at least one operation with its verify");
+  if (typeof settings.operations !== "object" || Object.keys(settings.operations).length === 0) {
+    throw optionInvalid("operations", "at least one operation with its verify", settings.operations);
+  }
+  for (const [name, operation] of Object.entries(settings.operations)) {
+    knownOptions(`operations[${JSON.stringify(name)}]`, operation, { verify: true, rerun: true });
+    functionOption(`operations[${JSON.stringify(name)}].verify`, operation.verify);
   }
 }

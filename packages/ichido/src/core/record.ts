@@ -17,6 +17,12 @@ export interface Scope {
   readonly principal?: string;
 }
 
+/** As a program names them. Most ids are numbers: 7 is the same caller as "7". */
+export interface ScopeLike {
+  readonly tenant?: string | number | bigint;
+  readonly principal?: string | number | bigint;
+}
+
 /** Tenant + principal + operation + key. Made by `identityOf` in `scope.ts`, never by hand. */
 export interface Identity {
   readonly key: Key;

@@ -71,7 +71,10 @@ describe("what of an answer is kept", () => {
       headers: [["x-a", "1\r\n2"]] as [string, string][],
       body: new Uint8Array(0),
     } as const;
-    expect(replayOf(stored, profiles.ietf).headers).toEqual([["idempotency-replayed", "true"]]);
+    expect(replayOf(stored, profiles.ietf).headers).toEqual([
+      ["cache-control", "no-store"],
+      ["idempotency-replayed", "true"],
+    ]);
   });
 
   it("a tombstone remembers where to look, and no bytes", () => {
@@ -110,6 +113,24 @@ describe("what of an answer is kept", () => {
       expect(keepsByDefault({ status: 404, headers: [[name, "x402"]] }, profiles.ietf)).toBe(true);
     },
   );
+
+  it("a 402 whose JSON body is a challenge of x402 gives the key back; keep may say otherwise", () => {
+    const of = (body: string) => ({ status: 402, headers: [], body: Buffer.from(body) });
+    const challenge = of('{"x402Version":1,"accepts":[],"error":"X-PAYMENT header is required"}');
+    expect(keepsByDefault(challenge, profiles.ietf)).toBe(false);
+    expect(verdictOn(challenge, (answer) => keepsByDefault(answer, profiles.ietf))).toBe("release");
+    expect(verdictOn(challenge, () => true)).toBe("keep");
+    for (const other of [
+      '{"error":"card declined"}',
+      '{"x402Version":1}',
+      '"x402Version accepts"',
+      "null",
+      "no JSON",
+      "",
+    ]) {
+      expect(keepsByDefault(of(other), profiles.ietf), other).toBe(true);
+    }
+  });
 
   it("finds a header by name", () => {
     expect(headerOf([["a", "1"]], "a")).toBe("1");

@@ -88,26 +88,60 @@ export const releasingStatuses: ReadonlySet<number> = new Set([401, 403, 408, 41
 /** By these lines a 402 asks for a payment instead of telling that one failed: nothing was done yet. */
 const paymentChallenges: ReadonlySet<string> = new Set(["www-authenticate", "payment-required"]);
 
+/** A 402 of x402 has its challenge in a JSON body. */
+const challengeBytesMax = 64 * 1024;
+
+function isChallenge({ headers, body }: JudgedAnswer): boolean {
+  if (headers.some(([name]) => paymentChallenges.has(name))) return true;
+  if (body === undefined || body.length === 0 || body.length > challengeBytesMax) return false;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    return typeof value === "object" && value !== null && "x402Version" in value && "accepts" in value;
+  } catch {
+    return false;
+  }
+}
+
+/** An answer as `keep` sees it. There is no body of what is streamed. */
+export type JudgedAnswer = AnswerHead & { readonly body?: Uint8Array };
+
 /** The rule where no `keep` is given. */
-export function keepsByDefault({ status, headers }: AnswerHead, profile: Pick<Profile, "keepServerErrors">): boolean {
-  if (status === 402 && headers.some(([name]) => paymentChallenges.has(name))) return false;
+export function keepsByDefault(answer: JudgedAnswer, profile: Pick<Profile, "keepServerErrors">): boolean {
+  const { status } = answer;
+  if (status === 402 && isChallenge(answer)) return false;
   return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);
 }
 
 /** `open`: a server error says nothing about what was done; `onUnknown` decides. */
 export type Verdict = "keep" | "release" | "open";
 
-export function verdictOn({ status, headers }: AnswerHead, keep: (answer: AnswerHead) => boolean): Verdict {
-  if (keep({ status, headers })) return "keep";
+export function verdictOn({ status, headers, body }: JudgedAnswer, keep: (answer: JudgedAnswer) => boolean): Verdict {
+  if (keep({ status, headers, ...(body && { body }) })) return "keep";
   return status >= 500 ? "open" : "release";
+}
+
+/** RFC 9110 section 15: what may end an exchange. */
+export function isFinalStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 200 && status <= 599;
+}
+
+/** Filtered again: a row may have been edited by hand, restored, or written by another version. */
+function replayedHeaders(stored: StoredResponse): readonly HeaderLine[] {
+  const headers = keptHeaders(stored.headers);
+  // An answer to one caller, given again: nobody on the way may keep it, unless the handler said how.
+  return headerOf(headers, "cache-control") === undefined ? [...headers, ["cache-control", "no-store"]] : headers;
 }
 
 export function replayOf(stored: StoredResponse, profile: Profile): NeutralResponse {
   return {
     status: stored.status === 201 ? profile.replayCreatedAs : stored.status,
-    headers: [...stored.headers.filter(isSendableHeader), [profile.marker.name, profile.marker.value]],
+    headers: [...replayedHeaders(stored), [profile.marker.name, profile.marker.value]],
     body: stored.body,
   };
+}
+
+export function interimOf({ status, headers, body }: StoredResponse): NeutralResponse {
+  return { status, headers: keptHeaders(headers), body };
 }
 
 export function headerOf(headers: readonly HeaderLine[], name: string): string | undefined {

@@ -40,7 +40,7 @@ describe("referenceOf", () => {
 
   it.each(["", "x".repeat(201), "\ud800"])("refuses the name %j", (name) => {
     expect(() => referenceOf(identity("t"), canonical(1), name)).toThrow(
-      expect.objectContaining({ code: "option-invalid" }) as Error,
+      expect.objectContaining({ code: "usage-invalid" }) as Error,
     );
   });
 

@@ -15,7 +15,7 @@ const referenceBytes = 30;
 export function referenceOf(identity: Identity, canonical: Uint8Array, name: string): string {
   if (name === "" || name.length > referenceNameLengthMax || hasLoneSurrogate(name)) {
     throw new IchidoError(
-      "option-invalid",
+      "usage-invalid",
       `The name of a reference must be well-formed text of 1 to ${referenceNameLengthMax} characters; ` +
         `this one has ${name.length}. Use the name of the step, such as "bank.charge".`,
     );

@@ -4,7 +4,7 @@ import type { NeutralResponse } from "./message.ts";
 import type { ResolvedRoute } from "./options.ts";
 import { problemOf, problemResponse, type ProblemDetails, type ProblemFormat } from "./problem.ts";
 import type { Identity, StoredResponse } from "./record.ts";
-import { headerOf } from "./recorder.ts";
+import { headerOf, interimOf, isFinalStatus } from "./recorder.ts";
 import { operationIdOf } from "./scope.ts";
 import type { ClaimResult } from "./store.ts";
 
@@ -15,9 +15,12 @@ export interface Refusals {
   refuse(code: IchidoErrorCode, details: ProblemDetails): NeutralResponse;
   reused(route: Route): NeutralResponse;
   inFlight(route: Route, identity: Identity, leaseLeftMs: number): NeutralResponse;
+  /** To the caller of an attempt whose transaction still runs and will be undone. */
+  leftRunning(): NeutralResponse;
   unknown(route: Route, identity: Identity, result: Pick<Unknown, "interim" | "holdReason">): NeutralResponse;
   notVisibleYet(route: Route, identity: Identity): NeutralResponse;
   notStored(stored: StoredResponse): NeutralResponse;
+  unsendable(stored: StoredResponse): NeutralResponse;
 }
 
 /** Long enough not to hammer, short enough for a person who waits. */
@@ -28,6 +31,12 @@ const encoder = new TextEncoder();
 export function createRefusals(format: ProblemFormat): Refusals {
   const refuse = (code: IchidoErrorCode, details: ProblemDetails): NeutralResponse =>
     problemResponse(problemOf(code, details, format.problemBase), format);
+
+  /** A row that somebody edited by hand must not take the process down, nor hang its caller. */
+  function unsendable({ status }: StoredResponse): NeutralResponse {
+    const detail = `The stored answer (status ${String(status).slice(0, 20)}) cannot be sent over HTTP.`;
+    return refuse("value-not-serialisable", { detail });
+  }
 
   /** Tells where to ask instead of refusing. */
   function accepted(route: Route, identity: Identity, state: "processing" | "unknown"): NeutralResponse {
@@ -47,6 +56,7 @@ export function createRefusals(format: ProblemFormat): Refusals {
 
   return {
     refuse,
+    unsendable,
     reused: (route) =>
       refuse("idempotency-key-reused", {
         status: route.profile.mismatchStatus,
@@ -60,9 +70,17 @@ export function createRefusals(format: ProblemFormat): Refusals {
         retryAfter: Math.min(retryAfterSeconds, leftSeconds),
       });
     },
+    leftRunning: () =>
+      refuse("idempotency-in-flight", {
+        status: 503,
+        detail:
+          "It was answered, or its time was up, while its transaction still ran: nothing of it is kept. Send the same request again.",
+        retryAfter: retryAfterSeconds,
+      }),
     unknown(route, identity, result) {
-      if (result.interim !== undefined && route.profile.unknownStatus === 202) {
-        return { status: result.interim.status, headers: result.interim.headers, body: result.interim.body };
+      // Of one that lost its body there is nothing to show.
+      if (result.interim?.kind === "full" && route.profile.unknownStatus === 202) {
+        return isFinalStatus(result.interim.status) ? interimOf(result.interim) : unsendable(result.interim);
       }
       if (route.inFlight === "accepted") return accepted(route, identity, "unknown");
       return refuse("outcome-unknown", {

@@ -3,6 +3,7 @@ import { bed } from "../../../../test/support/engine-bed.ts";
 import { createIchido } from "./create-ichido.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import type { RunRequest } from "./run.ts";
+import { settle } from "./settlement.ts";
 
 const scope = { tenant: "acme", principal: "alice" };
 const request = (more: Partial<RunRequest> = {}): RunRequest => ({
@@ -68,6 +69,31 @@ describe("run", () => {
     const held = ichido.run(request({ key: "k-2", onUnknown: "hold" }), () => 1);
     await expect(held).rejects.toMatchObject({ code: "outcome-unknown" });
   });
+
+  it.each([
+    ["a page", { status: 200, headers: { "content-type": "text/html" }, body: "<b>paid</b>" }],
+    [
+      "bytes that are no text",
+      { status: 200, headers: { "content-type": "application/json" }, body: new Uint8Array([255]) },
+    ],
+  ])(
+    "an answer adopted for its key that is no value (%s) is an error of ichido's own, and nothing runs",
+    async (_, answer) => {
+      const { ichido, store } = bed({ onUnknown: "hold" });
+      await ichido.run(request(), () => Promise.reject(new Error("boom"))).catch(() => undefined);
+      const [record] = (await store.list({ limit: 1 })).records;
+      if (record === undefined) throw new Error("there is no record");
+      const decision = { kind: "adopt", answer } as const;
+      expect(await settle(store, { record: record.identity, decision, actor: "ann", reason: "seen at the bank" })).toBe(
+        "ok",
+      );
+      await expect(ichido.run(request(), () => expect.unreachable())).rejects.toMatchObject({
+        code: "response-not-stored",
+        retryable: false,
+        message: expect.stringMatching(/^mail\.send: done before, but its answer \((text\/html|application\/json)\)/),
+      });
+    },
+  );
 
   it("verify that cannot tell yet is outcome-unknown", async () => {
     const { ichido } = bed();
@@ -161,6 +187,7 @@ describe("run", () => {
   it("warnings go to the process where no onEvent takes them", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     const ichido = createIchido({ store: memoryStore(), scope: () => scope, onUnknown: "rerun", retentionMs: 1_000 });
+    await ichido.start();
     expect((await warned).message).toContain("24 hours");
     await ichido.close();
   });

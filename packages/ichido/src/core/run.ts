@@ -1,4 +1,5 @@
 /** `ichido.run`: the same engine for any function, with values instead of HTTP answers. */
+import { knownOptions, type OptionNames } from "./option-checks.ts";
 import type { Context } from "./context.ts";
 import { IchidoError, isIchidoError } from "./errors.ts";
 import { checkLabels } from "./decide.ts";
@@ -11,15 +12,15 @@ import type { LiveExecution } from "./execution.ts";
 import { parseKey } from "./key.ts";
 import type { InFlight, Labels, OnUnknown } from "./options.ts";
 import { profiles } from "./profiles.ts";
-import type { Scope, StoredResponse } from "./record.ts";
+import type { ScopeLike, StoredResponse } from "./record.ts";
 import { headerOf } from "./recorder.ts";
 import { checkScope, identityOf } from "./scope.ts";
-import { failureDetail, StoreFailure } from "./store-calls.ts";
+import { StoreFailure } from "./store-calls.ts";
 import { decodeValue, encodeValue } from "./value.ts";
 
 export interface RunRequest {
   readonly operation: string;
-  readonly scope: Scope;
+  readonly scope: ScopeLike;
   /** 1 to 255 printable ASCII characters. */
   readonly key: string;
   /** What makes the call "the same": another input under the same key is refused. Plain JSON. */
@@ -81,13 +82,13 @@ export async function run<Value>(
     ruling = await engine.rule(ask);
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error;
-    throw new IchidoError("store-unavailable", `${request.operation}: ${failureDetail(error)}; nothing was run`, {
+    throw new IchidoError(error.code, `${request.operation}: nothing was run, because ${error.message}`, {
       cause: error,
     });
   }
   if (ruling.kind === "execute") {
     const isHeld = ask.route.onUnknown === "hold";
-    return { value: await executed(ruling.execution, isHeld, fn), replayed: false };
+    return { value: await executed(ruling.execution, request.operation, isHeld, fn), replayed: false };
   }
   if (ruling.kind !== "replay") throw refusalOf(ruling, request.operation);
   if (ruling.stored.kind === "tombstone") {
@@ -96,10 +97,23 @@ export async function run<Value>(
       `${request.operation}: done before, but its value was not kept; it is not run again`,
     );
   }
-  return { value: valueOf<Value>(ruling.stored), replayed: true };
+  return { value: valueOf<Value>(ruling.stored, request.operation), replayed: true };
 }
 
+const requestNames: OptionNames<RunRequest> = {
+  operation: true,
+  scope: true,
+  key: true,
+  input: true,
+  onUnknown: true,
+  leaseMs: true,
+  retentionMs: true,
+  inFlight: true,
+  labels: true,
+};
+
 function askOf(parts: RunParts, request: RunRequest): Ask<never> {
+  knownOptions("ichido.run", request, requestNames);
   const { operation, onUnknown, leaseMs, retentionMs, inFlight } = request;
   const route = parts.engine.route({
     operation,
@@ -124,17 +138,28 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
   };
 }
 
-/** A value that `ctx.transaction` committed may be text or bytes; what `run` itself stores is JSON without a type. */
-function valueOf<Value>(stored: Pick<StoredResponse, "headers" | "body">): Value {
+/**
+ * A value that `ctx.transaction` committed may be text or bytes; what `run` itself stores is JSON without a type. What a
+ * person or `verify` adopted for the key may be anything.
+ */
+function valueOf<Value>(stored: Pick<StoredResponse, "headers" | "body">, operation: string): Value {
   const type = headerOf(stored.headers, "content-type") ?? "";
   if (type.startsWith("text/plain")) return new TextDecoder().decode(stored.body) as Value;
   if (type.startsWith("application/octet-stream")) return stored.body as Value;
-  return decodeValue(stored.body) as Value;
+  try {
+    return decodeValue(stored.body) as Value;
+  } catch (cause) {
+    throw new IchidoError(
+      "response-not-stored",
+      `${operation}: done before, but its answer (${type === "" ? "without a type" : type}) is neither JSON nor text/plain, so there is no value to give back; it is not run again`,
+      { cause },
+    );
+  }
 }
 
 /** The value that the function committed with its own writes, if it did. */
-function committedBy<Value>({ answer }: LiveExecution): { readonly value: Value } | undefined {
-  return answer?.kind === "own" ? { value: valueOf<Value>(answer.response) } : undefined;
+function committedBy<Value>({ answer }: LiveExecution, operation: string): { readonly value: Value } | undefined {
+  return answer?.kind === "own" ? { value: valueOf<Value>(answer.response, operation) } : undefined;
 }
 
 /** The record was left open or belongs to another attempt: that, and not the error that stopped the function, is the news. */
@@ -152,6 +177,7 @@ function lostError(isHeld: boolean, cause?: unknown): IchidoError {
 
 async function executed<Value>(
   execution: LiveExecution,
+  operation: string,
   isHeld: boolean,
   fn: (context: Context) => Value | Promise<Value>,
 ): Promise<Value> {
@@ -162,7 +188,7 @@ async function executed<Value>(
     await execution.settle({ kind: "threw", error });
     throw execution.answer === undefined ? error : answerError(execution, isHeld, error);
   }
-  const before = committedBy<Value>(execution);
+  const before = committedBy<Value>(execution, operation);
   if (before !== undefined) return before.value;
   let body: Uint8Array;
   try {
@@ -176,7 +202,7 @@ async function executed<Value>(
     kind: "answered",
     response: { status: 200, headers: [], body: body.length === 0 ? emptyBody : body },
   });
-  const after = committedBy<Value>(execution);
+  const after = committedBy<Value>(execution, operation);
   if (after !== undefined) return after.value;
   if (settled.kind === "replace") {
     throw execution.answer === undefined ? lostError(isHeld) : answerError(execution, isHeld, undefined);

@@ -26,6 +26,15 @@ describe("checkScope", () => {
     expect(checkScope({ tenant: "t", principal: "p" })).toEqual({ tenant: "t", principal: "p" });
   });
 
+  it("A08 takes whole numbers, which most ids are, as the text that they are written as", () => {
+    expect(checkScope({ tenant: 7, principal: 12_345_678_901_234_567_890n })).toEqual({
+      tenant: "7",
+      principal: "12345678901234567890",
+    });
+    expect(identity(checkScope({ principal: 7 }))).toEqual(identity(checkScope({ principal: "7" })));
+    expect(checkScope({ principal: 0 })).toEqual({ principal: "0" });
+  });
+
   it("A08 takes parts that a class provides", () => {
     class Caller {
       get tenant(): string {
@@ -44,7 +53,9 @@ describe("checkScope", () => {
     [{ tenant: undefined }, /tenant is undefined/],
     [{ tenant: "t", principal: undefined }, /principal is undefined/],
     [{ tenant: "t", principal: null }, /principal is null/],
-    [{ principal: 42 }, /principal is of type number/],
+    [{ principal: 4.2 }, /principal is 4.2, which is no safe whole number/],
+    [{ principal: Number.NaN }, /principal is NaN/],
+    [{ tenant: 2 ** 53 }, /tenant is 9007199254740992/],
     [{ principal: "" }, /empty string/],
     [{ tenant: "x".repeat(256) }, /256 characters/],
     [{ tenant: "a\0b" }, /NUL/],

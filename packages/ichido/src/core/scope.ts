@@ -2,7 +2,7 @@
 import { IchidoError } from "./errors.ts";
 import { lengthPrefixed } from "./length-prefix.ts";
 import type { Profile } from "./profiles.ts";
-import type { Identity, Key, Scope } from "./record.ts";
+import type { Identity, Key, Scope, ScopeLike } from "./record.ts";
 import { hasLoneSurrogate, sha256, sha256Hex } from "./sha256.ts";
 
 /** Characters in a tenant or principal, so that it fits a column of every store. */
@@ -32,9 +32,24 @@ export function checkScope(value: unknown): Scope {
   return { ...(tenant !== undefined && { tenant }), ...(principal !== undefined && { principal }) };
 }
 
+/** A scope that cannot be told is never a store's failure, nor the handler's. */
+export function scopeFor<Native>(scope: (request: Native) => ScopeLike, request: Native): Scope {
+  let given: ScopeLike;
+  try {
+    given = scope(request);
+  } catch (cause) {
+    throw scopeMissing(
+      `it threw ${cause instanceof Error ? `${cause.name}: ${cause.message}` : describe(cause)}`,
+      cause,
+    );
+  }
+  return checkScope(given);
+}
+
 function partOf(value: object, name: "tenant" | "principal"): string | undefined {
   if (!(name in value)) return undefined;
-  const part = (value as Record<string, unknown>)[name];
+  const given = (value as Record<string, unknown>)[name];
+  const part = typeof given === "bigint" || Number.isSafeInteger(given) ? String(given) : given;
   if (typeof part !== "string") throw scopeMissing(`its ${name} is ${describe(part)}`);
   if (part === "") throw scopeMissing(`its ${name} is an empty string`);
   if (part.length > scopePartLengthMax) {
@@ -45,18 +60,20 @@ function partOf(value: object, name: "tenant" | "principal"): string | undefined
   return part;
 }
 
-function scopeMissing(what: string): IchidoError {
+function scopeMissing(what: string, cause?: unknown): IchidoError {
   return new IchidoError(
     "scope-missing",
-    `The scope function did not say whose key it is: ${what}. ` +
-      "Return { tenant } or { principal } or both, each a non-empty string from the authenticated caller; " +
-      "leave a part out by not naming it.",
+    `The scope (option scope of createIchido, member scope of run) did not say whose key it is: ${what}. ` +
+      "Give { tenant } or { principal } or both, each a non-empty string or a whole number from the authenticated caller; " +
+      "leave a part out by not naming it. For routes without a user give a constant principal.",
+    { cause },
   );
 }
 
 function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
+  if (typeof value === "number") return `${value}, which is no safe whole number`;
   return `of type ${typeof value}`;
 }
 

@@ -1,11 +1,12 @@
 /** Decisions by hand on records whose outcome is unknown, with the name of who decided and why. */
+import { knownOptions, optionInvalid } from "./option-checks.ts";
 import { answerOf } from "./answer.ts";
-import { IchidoError } from "./errors.ts";
+
 import type { AnswerLike } from "./options.ts";
 import type { Identity } from "./record.ts";
 import { recordedOf } from "./recorder.ts";
 import { parseOperationId } from "./scope.ts";
-import type { SettleRequest, SettleResult, Store } from "./store.ts";
+import type { SettleRequest, SettleResult, Store, StoredRecord } from "./store.ts";
 
 /** An engine, or its store. */
 export type StoreHolder = Store | { readonly store: Store };
@@ -15,8 +16,8 @@ export function storeOf(holder: StoreHolder): Store {
 }
 
 export interface Settlement {
-  /** The record: its identity, or its `operationId` (of a 202, the console or the command line). */
-  readonly record: Identity | string;
+  /** The record as `store.list` or `store.find` gave it, its identity, or its `operationId` (of a 202). */
+  readonly record: Pick<StoredRecord, "identity" | "fence"> | Identity | string;
   /**
    * `adopt`: it happened, and this is its answer from now on. `release`: it did not happen, the next attempt runs. `hold`:
    * nobody runs it until a person decides again.
@@ -28,35 +29,60 @@ export interface Settlement {
   /** Who decided. Kept in the audit. */
   readonly actor: string;
   readonly reason: string;
-  /** The fence that was looked at: another one means that somebody moved the record meanwhile. Default: as it is now. */
+  /**
+   * The fence that was looked at: another one means that somebody moved the record meanwhile. Default: that of the record
+   * as it was given, else as it is now.
+   */
   readonly fence?: number;
 }
 
 const textLengthMax = 1_000;
 
 function checkText(name: string, value: string): void {
-  if (typeof value !== "string" || value.trim() === "" || value.length > textLengthMax) {
-    throw new IchidoError(
-      "option-invalid",
-      `${name}: expected 1 to ${textLengthMax} characters, so that the audit says who decided and why`,
-    );
-  }
+  if (typeof value === "string" && value.trim() !== "" && value.length <= textLengthMax) return;
+  throw optionInvalid(name, `1 to ${textLengthMax} characters, so that the audit says who decided and why`, value);
+}
+
+const kinds = ["adopt", "release", "hold"] as const;
+
+function checkDecision(decision: unknown): void {
+  const { kind } = Object(decision) as { readonly kind?: unknown };
+  if (kinds.some((each) => each === kind)) return;
+  throw optionInvalid(
+    "decision",
+    '{ kind: "release" }, { kind: "hold" } or { kind: "adopt", answer: { status, headers, body } }',
+    decision,
+  );
 }
 
 export function decisionOf(decision: Settlement["decision"]): SettleRequest["decision"] {
-  if (decision.kind !== "adopt") return decision;
+  checkDecision(decision);
+  if (decision.kind !== "adopt") return { kind: decision.kind };
   return { kind: "adopt", response: recordedOf(answerOf(decision.answer)) };
 }
 
+function identityOf(
+  record: Settlement["record"],
+): { readonly identity: Partial<Identity> & Pick<Identity, "scopeHash" | "key">; readonly fence?: number } | undefined {
+  if (typeof record === "string") {
+    const identity = parseOperationId(record);
+    return identity === undefined ? undefined : { identity };
+  }
+  if (typeof record === "object" && record !== null && "identity" in record) return record;
+  if (typeof record === "object" && record !== null && "scopeHash" in record) return { identity: record };
+  throw optionInvalid("record", "a record of store.list or store.find, its identity, or its operationId", record);
+}
+
 export async function settle(holder: StoreHolder, settlement: Settlement): Promise<SettleResult> {
+  knownOptions("settle", settlement, { record: true, fence: true, decision: true, actor: true, reason: true });
   const { record, actor, reason } = settlement;
   checkText("actor", actor);
   checkText("reason", reason);
   const decision = decisionOf(settlement.decision);
   const store = storeOf(holder);
-  const parsed = typeof record === "string" ? parseOperationId(record) : record;
-  if (parsed === undefined) return "absent";
-  const identity = { tenant: undefined, principal: undefined, operation: "", ...parsed };
-  const fence = settlement.fence ?? (await store.find(identity))?.fence;
+  const seen = identityOf(record);
+  if (seen === undefined) return "absent";
+  const identity = { tenant: undefined, principal: undefined, operation: "", ...seen.identity };
+  const fence = settlement.fence ?? seen.fence ?? (await store.find(identity))?.fence;
   return fence === undefined ? "absent" : store.settle({ identity, fence, decision, actor, reason });
 }

@@ -299,6 +299,45 @@ describe("steps", () => {
     expect(calls()).toBe(1);
   });
 
+  describe("a step that the record does not know, while a former attempt left one without a result", () => {
+    const verify = (): { verdict: "absent" } => ({ verdict: "absent" });
+
+    it.each<[string, StepOptions<string>, boolean]>([
+      ["hold", { onUnknown: "hold" }, true],
+      ["verify", { verify }, false],
+    ])("is not called under %s: it may be the same call under another name", async (_, options, isHeld) => {
+      const { all } = await unfinished(options);
+      const second = executionOf(await all.ask());
+      const renamed = second.context.step("charge", options, () => expect.unreachable());
+      await expect(renamed).rejects.toMatchObject({ name: "OutcomeOpen" });
+      expect((await second.provided).status).toBe(409);
+      await answer(second, { status: 500 });
+      expect(all.events).toContainEqual(expect.objectContaining({ type: "warning", code: "step-unmet" }));
+      const [record] = (await all.store.list({ limit: 1 })).records;
+      expect(record?.holdReason ?? "").toContain(isHeld ? '"bank.charge"' : "");
+      expect(record?.holdReason !== undefined).toBe(isHeld);
+    });
+
+    it("is called under rerun, with a warning", async () => {
+      const { all } = await unfinished({});
+      const second = executionOf(await all.ask());
+      expect(await second.context.step("charge", () => 1)).toBe(1);
+      expect(await second.context.step("mail", () => 2)).toBe(2);
+      const warnings = all.events.filter((event) => event.type === "warning" && event.code === "step-unmet");
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toMatchObject({ message: expect.stringContaining('"bank.charge"') });
+    });
+
+    it("is called where the attempt has met that one, before or at the same time", async () => {
+      const { all } = await unfinished({ verify });
+      const { context } = executionOf(await all.ask());
+      const both = [context.step("mail", { verify }, () => 1), context.step("bank.charge", { verify }, () => "again")];
+      expect(await Promise.all(both)).toEqual([1, "again"]);
+      expect(await context.step("stock", { verify }, () => 2)).toBe(2);
+      expect(all.events.filter((event) => event.type === "warning" && event.code === "step-unmet")).toEqual([]);
+    });
+  });
+
   it("A61 a step older than the provider remembers goes on hold instead of running again", async () => {
     const { all, run, calls } = await unfinished({ retentionMs: 60_000 });
     await all.clock.advance(61_000);
@@ -335,9 +374,9 @@ describe("steps", () => {
   it("refuses bad names, the same name twice at once, and results that cannot be recorded", async () => {
     const { ask } = bed();
     const { context } = executionOf(await ask());
-    await expect(context.step("", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(context.step("", () => 1)).rejects.toMatchObject({ code: "usage-invalid" });
     const running = context.step("a", () => Promise.resolve(1));
-    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "usage-invalid" });
     await running;
     await expect(context.step("date", () => new Date() as unknown)).rejects.toMatchObject({
       code: "value-not-serialisable",
@@ -351,7 +390,7 @@ describe("steps", () => {
     const { ask } = bed();
     const { context } = executionOf(await ask());
     await context.step("charge", () => 1);
-    await expect(context.step("charge", () => 2)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(context.step("charge", () => 2)).rejects.toMatchObject({ code: "usage-invalid" });
   });
 
   it("a step that threw meets its policy when it is called again in the same attempt", async () => {
@@ -433,6 +472,21 @@ describe("ctx.unknown", () => {
     const running = executionOf(await ask({ key }));
     const settled = responseOf(await ask({ key }));
     expect([settled.status, headerIn(settled, "idempotency-replayed"), looks]).toEqual([200, "true", 1]);
+  });
+
+  it("after an outcome was left open no step begins; one under way still keeps its result", async () => {
+    const all = bed();
+    const { context } = executionOf(await all.ask());
+    const gate = Promise.withResolvers<string>();
+    const slow = context.step("slow", () => gate.promise);
+    await all.clock.advance(1);
+    await context.unknown({ status: 202, body: { state: "pending" } });
+    await expect(context.step("after", () => expect.unreachable())).rejects.toMatchObject({ name: "FenceLost" });
+    gate.resolve("done");
+    expect(await slow).toBe("done");
+    const [record] = (await all.store.list({ limit: 1 })).records;
+    const steps = record === undefined ? [] : await all.store.steps(record.identity);
+    expect(steps.map(({ name, state }) => [name, state])).toEqual([["slow", "finished"]]);
   });
 
   it("profile ietf answers 409 outcome-unknown", async () => {

@@ -1,4 +1,5 @@
 /** External calls under a key: start recorded before, result after, both fenced. */
+import { knownOptions, type OptionNames } from "./option-checks.ts";
 import type { StepContext, StepFunction } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Environment } from "./environment.ts";
@@ -12,20 +13,25 @@ import type { StoreCalls } from "./store-calls.ts";
 import { decodeValue, encodeValue } from "./value.ts";
 
 /** The attempt must stop here; how the record is left is already decided. */
-export class OutcomeOpen extends Error {
+export class OutcomeOpen extends IchidoError {
   override readonly name: string = "OutcomeOpen";
   /** Set: the record goes on hold. Unset: the next attempt asks again. */
   readonly holdReason: string | undefined;
   constructor(message: string, holdReason?: string) {
-    super(message);
+    super("outcome-unknown", message);
     this.holdReason = holdReason;
   }
 }
 
 /** Another attempt owns the key: nothing more may be done in this one's name. */
-export class FenceLost extends Error {
+export class FenceLost extends IchidoError {
   override readonly name: string = "FenceLost";
+  constructor(message: string, options?: ErrorOptions) {
+    super("fence-lost", message, options);
+  }
 }
+
+const stepNames: OptionNames<StepOptions<never>> = { onUnknown: true, verify: true, retentionMs: true };
 
 export interface Steps {
   step<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
@@ -59,6 +65,7 @@ export function createSteps(parts: StepsParts): Steps {
   const starts = new Map<string, { readonly firstMs: number; readonly lastMs: number }>();
   const open = new Set<string>();
   let known: Promise<Map<string, Step>> | undefined;
+  let isWarned = false;
 
   /** One read per attempt, and only where a former attempt left steps. */
   async function recorded(): Promise<Map<string, Step>> {
@@ -73,7 +80,7 @@ export function createSteps(parts: StepsParts): Steps {
 
   function stopUnlessTrusted(notedMs?: number): void {
     if (parts.isTrusted(notedMs)) return;
-    throw new FenceLost("the lease of this attempt can no longer be counted on; it must stop");
+    throw new FenceLost("this attempt is over, or its lease can no longer be counted on; it must stop");
   }
 
   async function finish(name: string, value: unknown): Promise<void> {
@@ -153,14 +160,32 @@ export function createSteps(parts: StepsParts): Steps {
     return parts.onUnknown === "hold" ? "hold" : "rerun";
   }
 
+  /**
+   * A step that the record does not know, while one that a former attempt left without a result has not been asked for: it
+   * may be the same call, renamed by a deploy, and its reference is another one. Or it is new, or came first this time: where
+   * calling again is harmless anyway, nobody waits for a person because of that.
+   */
+  function beware<Value>(name: string, options: StepOptions<Value>, steps: ReadonlyMap<string, Step>): void {
+    const unmet = [...steps.values()].filter((step) => step.state === "started" && !running.has(step.name));
+    const [first] = unmet;
+    if (first === undefined) return;
+    const others = JSON.stringify(first.name) + (unmet.length === 1 ? "" : ` and ${unmet.length - 1} more`);
+    const message = `step ${JSON.stringify(name)} is new to this record, in which a former attempt left ${others} without a result; if that was renamed, this is the same call under another reference`;
+    if (!isWarned) parts.emit({ type: "warning", code: "step-unmet", message });
+    isWarned = true;
+    const policy = policyOf(options);
+    if (policy !== "rerun") throw new OutcomeOpen(message, policy === "hold" ? message : undefined);
+  }
+
   return {
     async step(name, options, fn) {
       if (typeof name !== "string" || name === "" || name.length > limits.stepNameLengthMax) {
-        throw new IchidoError("option-invalid", `a step needs a name of 1 to ${limits.stepNameLengthMax} characters`);
+        throw new IchidoError("usage-invalid", `a step needs a name of 1 to ${limits.stepNameLengthMax} characters`);
       }
+      knownOptions<StepOptions<never>>("ctx.step", options as StepOptions<never>, stepNames);
       if (running.has(name) || finished.has(name)) {
         throw new IchidoError(
-          "option-invalid",
+          "usage-invalid",
           `step ${JSON.stringify(name)} was already made in this attempt; its reference would be the same, so give each call a ` +
             "name of its own, such as one with the item's id",
         );
@@ -181,7 +206,10 @@ export function createSteps(parts: StepsParts): Steps {
           return await meet(step, options, fn);
         }
         const started = starts.get(name);
-        if (started === undefined) return await call(name, options, fn);
+        if (started === undefined) {
+          beware(name, options, steps);
+          return await call(name, options, fn);
+        }
         const nowMs = parts.environment.monotonicMs();
         const ageMs = Math.round(nowMs - started.lastMs);
         return await meet({ name, ageMs, firstAgeMs: Math.round(nowMs - started.firstMs) }, options, fn);

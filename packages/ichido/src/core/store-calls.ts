@@ -3,7 +3,7 @@ import { DeadlineExceeded } from "./deadline.ts";
 import { DeadlinesByLength } from "./deadlines.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
-import { isIchidoError } from "./errors.ts";
+import { IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultName, FaultPoint } from "./faults.ts";
 import type {
@@ -28,15 +28,30 @@ import type {
 } from "./store.ts";
 import type { Identity } from "./record.ts";
 import type { TransactionHandle } from "./transaction.ts";
+import { createTrouble } from "./trouble.ts";
 
-/** The store did not do what was asked, and it is not known whether it will. */
-export class StoreFailure extends Error {
+/** The store did not do what was asked, and it is not known whether it will. Its code says whether waiting may help. */
+export class StoreFailure extends IchidoError {
   override readonly name: string = "StoreFailure";
   readonly verb: string;
-  constructor(verb: string, cause: unknown) {
-    super(`the store failed at ${verb}`, { cause });
+  constructor(store: string, verb: string, cause: unknown) {
+    super(codeOf(cause), `the ${store} store failed at ${verb}: ${reasonOf(cause)}`, { cause });
     this.verb = verb;
   }
+}
+
+/** What no waiting mends is never called "unavailable": nobody would look for it. */
+export function codeOf(error: unknown): IchidoErrorCode {
+  if (isIchidoError(error)) return error.retryable ? "store-unavailable" : error.code;
+  return isDefect(error) ? "internal-error" : "store-unavailable";
+}
+
+/** For people: our own words, or a class and a code; never a driver's text, which may quote a key. */
+function reasonOf(error: unknown): string {
+  if (isIchidoError(error) || error instanceof DeadlineExceeded) return error.message;
+  if (isDefect(error)) return `${error.name}: ${error.message}`;
+  const { name, code } = Object(error) as { readonly name?: unknown; readonly code?: unknown };
+  return [name, code].filter((word) => typeof word === "string").join(" ") || "it threw what is no error";
 }
 
 export interface StoreCalls {
@@ -70,6 +85,7 @@ const giveBackPauseMs = 100;
 
 export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   const { store, environment, emit, faults } = parts;
+  const trouble = createTrouble(environment, emit);
 
   /** Routes differ in how long a claim may wait. */
   const deadlines = new DeadlinesByLength(environment);
@@ -84,11 +100,14 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     try {
       const value = await (timeoutMs === never ? run() : deadlines.bound(timeoutMs, run(), onLate));
       emit({ type: "store-call", store: store.name, verb, durationMs: environment.monotonicMs() - startedMs });
+      trouble.worked(verb);
       return value;
     } catch (error) {
       const durationMs = environment.monotonicMs() - startedMs;
       emit({ type: "store-call", store: store.name, verb, durationMs, error });
-      throw new StoreFailure(verb, error);
+      const failure = new StoreFailure(store.name, verb, error);
+      trouble.failed(failure);
+      throw failure;
     }
   }
 
@@ -163,8 +182,9 @@ export function isUnstorable(error: unknown): boolean {
   return error instanceof StoreFailure && isIchidoError(error.cause) && error.cause.code === "value-not-serialisable";
 }
 
-/** What to tell a person of a store failure: never the driver's text, which may quote a key. */
+/** What to tell a caller, who is a stranger: the reason is in the log of the service. */
 export function failureDetail(error: unknown): string {
+  if (codeOf(error) !== "store-unavailable") return "The service is not set up as it must be; its log says why.";
   return error instanceof StoreFailure && error.cause instanceof DeadlineExceeded
     ? "the store did not answer in time"
     : "the store refused or could not be reached";

@@ -33,7 +33,8 @@
  *  S10 Guarded expiry.   Nothing expires while the ticks of the store's clock are uneven (see `tick`).
  *  S11 Never under way.  A record with a living owner, a started step, an interim answer or a hold never expires and is
  *                        never swept; nor is one in `processing` of which a claim has said that a doubt about it must
- *                        outlive its retention (`doubtStays`), whether that claim was granted or answered `unknown`.
+ *                        outlive its retention (`doubtStays`), whether that claim was granted or answered `unknown`. A
+ *                        failed record whose steps all have results is swept after eight times its retention.
  *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, never locks others out for long.
  *                        One sweeper at a time, over all processes: a second one gives up at once and says `busy`.
  *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any

@@ -13,6 +13,9 @@ describe("comparableTarget", () => {
     ["/%7euser/%41", "/~user/A"],
     ["/a?q=%2f", "/a?q=%2F"],
     ["/a?%61=1", "/a?a=1"],
+    ["http://shop.example/a?b=1", "/a?b=1"],
+    ["HTTPS://shop.example:8443", "/"],
+    ["http://shop.example?b=1", "/?b=1"],
   ])("finds %s and %s the same", (a, b) => {
     expect(isSame(a, b)).toBe(true);
   });
@@ -30,6 +33,7 @@ describe("comparableTarget", () => {
     ["/A", "/a"],
     ["/a/../b", "/b"],
     ["/a?q=%zz", "/a?q=%ZZ"],
+    ["/http://shop.example/a", "/a"],
   ])("A13 holds %s and %s apart", (a, b) => {
     expect(isSame(a, b)).toBe(false);
   });

@@ -10,10 +10,17 @@ export interface ComparableTarget {
 }
 
 export function comparableTarget(target: string): ComparableTarget {
-  const text = target.includes("%") ? target.replace(/%[0-9a-f]{2}/gi, normaliseEscape) : target;
+  const origin = target.startsWith("/") ? target : withoutOrigin(target);
+  const text = origin.includes("%") ? origin.replace(/%[0-9a-f]{2}/gi, normaliseEscape) : origin;
   const mark = text.indexOf("?");
   if (mark < 0) return { path: text, query: "" };
   return { path: text.slice(0, mark), query: sortQuery(text.slice(mark + 1)) };
+}
+
+/** RFC 9112 section 3.2.2: a server takes the absolute form, by which proxies are asked, for the same target. */
+function withoutOrigin(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, "");
+  return path.startsWith("/") || path === target ? path : `/${path}`;
 }
 
 function normaliseEscape(escape: string): string {

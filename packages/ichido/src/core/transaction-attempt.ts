@@ -3,8 +3,8 @@
  * of `ctx.transaction` runs, nothing is decided: whoever answers meanwhile, and a time that is up, only see to it that
  * nothing is kept of the attempt; its transaction ends when the body has ended.
  */
-import { answerOf } from "./answer.ts";
 import { contextOf } from "./context.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Settled } from "./decision.ts";
 import type { Ask } from "./ruling.ts";
 import type { Environment } from "./environment.ts";
@@ -16,10 +16,12 @@ import type { AnswerHead, NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
+import { createRendering } from "./rendering.ts";
 import { referenceOf } from "./reference.ts";
 import { keyHashOf } from "./scope.ts";
 import type { Claim } from "./store.ts";
-import type { TransactionHandle } from "./transaction.ts";
+import { overdue } from "./overdue.ts";
+import { GivenUp, type TransactionHandle } from "./transaction.ts";
 
 /** What the handler's end means for the open transaction. */
 export type Conclusion =
@@ -32,8 +34,10 @@ export interface AttemptParts<Native> {
   readonly environment: Environment;
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
+  readonly executions: Deadlines;
   readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
   readonly unavailable: () => NeutralResponse;
+  readonly leftRunning: () => NeutralResponse;
 }
 
 export interface Opened<Native> {
@@ -55,8 +59,8 @@ export interface OpenAttempt {
   finish(end: "committed" | "rolled-back" | "lost" | "undone", error?: unknown): void;
 }
 
-function ending(): Error {
-  return new Error("the transaction of this attempt is over");
+function ending(): IchidoError {
+  return new IchidoError("transaction-aborted", "the transaction of this attempt is over");
 }
 
 const sendAsIs: Settled = { kind: "send", addHeaders: [] };
@@ -82,6 +86,8 @@ export function createAttempt<Native>(
   /** Somebody else has answered while the body ran: nothing is kept. */
   let overtaken = false;
   let failure: unknown;
+  /** What the handler answered, or its caller was told in its place. */
+  let status: number | undefined;
 
   function conclude(conclusion: Conclusion): Promise<Settled> {
     body = "closed";
@@ -93,13 +99,20 @@ export function createAttempt<Native>(
     return response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
   }
 
+  /** What the handler answered speaks of writes that are gone, or may be: it must not be sent. */
+  function refused(response = parts.unavailable()): Settled {
+    ({ status } = response);
+    return { kind: "replace", response };
+  }
+
   /** What an answer that was not made by `ctx.transaction` means, or that there is none. */
   function answered(head?: AnswerHead, kept?: () => StoredResponse): Promise<Settled> {
+    status ??= head?.status;
     const keeps = head !== undefined && !releasing && verdictOn(head, route.keep) === "keep";
     if (body === "running" || overtaken) {
       overtaken = true;
       // An answer that would be final is none: the next attempt runs.
-      return Promise.resolve(keeps ? { kind: "replace", response: parts.unavailable() } : sendAsIs);
+      return Promise.resolve(keeps ? refused(parts.leftRunning()) : sendAsIs);
     }
     if (!keeps || kept === undefined) return conclude({ kind: "rollback" });
     return conclude({ kind: body === "threw" ? "apart" : "commit", response: kept() });
@@ -107,7 +120,7 @@ export function createAttempt<Native>(
 
   function leaseOnly(what: string): IchidoError {
     return new IchidoError(
-      "option-invalid",
+      "usage-invalid",
       `${what} belongs to lease mode: in transaction mode nothing of this attempt is visible before its commit, so an ` +
         'outside call could not be recorded. Set mode: "lease" on the route',
     );
@@ -115,7 +128,7 @@ export function createAttempt<Native>(
 
   function oneBody(): IchidoError {
     return new IchidoError(
-      "option-invalid",
+      "usage-invalid",
       "this attempt has run a body of ctx.transaction or was answered already, and there is one transaction: it is committed or undone as a whole",
     );
   }
@@ -126,6 +139,7 @@ export function createAttempt<Native>(
     return abort.signal;
   }
 
+  const rendering = createRendering(() => execution);
   const context = contextOf(
     {
       key: identity.key,
@@ -143,19 +157,26 @@ export function createAttempt<Native>(
         let response: NeutralResponse;
         try {
           made = await fn(tx, handle);
-          response = answerOf(made);
+          response = await rendering.render(made);
         } catch (error) {
           body = "threw";
+          rendering.end(() => ({ kind: "replace", response: parts.unavailable() }));
           if (overtaken) void conclude({ kind: "rollback" });
           throw error;
         }
         if (overtaken) {
           void conclude({ kind: "rollback" });
-          throw new Error("this attempt was answered while the body of ctx.transaction ran: nothing of it is kept");
+          throw new IchidoError(
+            "transaction-aborted",
+            "this attempt was answered while the body of ctx.transaction ran: nothing of it is kept",
+          );
         }
         execution.answer = { kind: "own", response };
+        status = response.status;
         const result = await conclude({ kind: "commit", response: keptOf(response) });
-        provided.resolve(result.kind === "replace" ? result.response : response);
+        const sent = result.kind === "replace" ? result.response : response;
+        provided.resolve(sent);
+        rendering.end(() => ({ kind: "replace", response: sent }));
         // Nobody may go on as if it were committed.
         if (result.kind === "replace") throw failure ?? ending();
         return made;
@@ -175,6 +196,8 @@ export function createAttempt<Native>(
     provided: provided.promise,
     answer: undefined,
     settle: async (outcome) => {
+      const rendered = rendering.take(outcome);
+      if (rendered !== undefined) return rendered;
       if (faults !== undefined) await faults("after-handler");
       const result = await (outcome.kind === "answered"
         ? answered(outcome.response, () => keptOf(outcome.response))
@@ -200,11 +223,13 @@ export function createAttempt<Native>(
     execution,
     concluded: concluded.promise,
     overdue() {
-      const response = parts.unavailable();
+      emit(overdue(operation, parts.executions.timeoutMs));
+      const response = parts.leftRunning();
+      status ??= response.status;
       provided.resolve(response);
       settled.resolve({ kind: "replace", response });
       over = true;
-      abort?.abort(ending());
+      abort?.abort(new GivenUp());
       void answered();
       handle.giveUp?.();
     },
@@ -215,8 +240,7 @@ export function createAttempt<Native>(
         emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb: "complete" });
         void parts.truth(ask).then((response) => settled.resolve({ kind: "replace", response }));
       } else if (end === "undone") {
-        // What the handler answered speaks of writes that are gone, or may be: it must not be sent.
-        settled.resolve({ kind: "replace", response: parts.unavailable() });
+        settled.resolve(refused());
       } else {
         settled.resolve(sendAsIs);
       }
@@ -231,7 +255,7 @@ export function createAttempt<Native>(
         operation,
         outcome: "executed",
         observed: false,
-        status: undefined,
+        status,
         durationMs,
         keyHash: keyHashOf(identity),
         attempt,

@@ -86,7 +86,7 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
           execute: async () => ({ rows: [], affected: 0 }),
           claims: [],
           completions: [],
-          ...(fault.givesUp === true && { giveUp: () => given.reject(new GivenUp("given up")) }),
+          ...(fault.givesUp === true && { giveUp: () => given.reject(new GivenUp()) }),
         };
         const undo = async (): Promise<void> => {
           for (const { request, fence } of handle.claims) await inner.release({ ...request, fence });
@@ -134,6 +134,15 @@ describe("transaction mode", () => {
     expect((await ask({ route })).kind).toBe("replay");
   });
 
+  it("a handler that never answers is told of, with the connection that it holds", async () => {
+    const { ask, events, clock } = transactional({}, { transactionMs: 600_000 });
+    executionOf(await ask({ route }));
+    await clock.advance(61_000);
+    expect(events.filter((event) => event.type === "warning")).toEqual([
+      expect.objectContaining({ code: "handler-silent", message: expect.stringContaining("same pool") as string }),
+    ]);
+  });
+
   it("hands the open transaction to ctx.transaction and sends what it returned, verbatim", async () => {
     const { ask } = transactional();
     const first = executionOf(await ask({ route }));
@@ -148,6 +157,19 @@ describe("transaction mode", () => {
     const settled = await answer(first, { status: 200 });
     expect(settled).toEqual({ kind: "replace", response: sent });
     expect(textOf(responseOf(await ask({ route })))).toBe('{"id":1}');
+  });
+
+  it.each([
+    ["an answer that is kept", 201, {}],
+    ["one that is rolled back", 500, {}],
+    ["one of ctx.transaction", 202, {}],
+    ["503 where COMMIT failed", 503, { commit: "lost-before" }],
+  ] as const)("its event has a status as in lease mode: %s", async (what, status, fault) => {
+    const { ask, events } = transactional({ ...fault });
+    const first = executionOf(await ask({ route }));
+    if (what === "one of ctx.transaction") await first.context.transaction(() => ({ status }));
+    else await answer(first, { status: status === 503 ? 200 : status });
+    expect(events).toContainEqual(expect.objectContaining({ type: "request", outcome: "executed", status }));
   });
 
   it.each([["a throw"], ["a 5xx"], ["a released status"], ["ctx.release()"], ["a broken connection"]])(
@@ -182,6 +204,20 @@ describe("transaction mode", () => {
     await answer(first);
     await clock.advance(1);
     for (const each of waiting) expect((await each).kind).toBe("replay");
+  });
+
+  it("duplicates of a completed key learn of it from one turn, not one after the other", async () => {
+    const fault: Fault = {};
+    const { ask, clock } = transactional(fault);
+    await answer(executionOf(await ask({ route })));
+    const replay = textOf(responseOf(await ask({ route })));
+    fault.begun = 0;
+    const many = Array.from({ length: 200 }, () => ask({ route }));
+    const other = ask({ route, body: 2 });
+    await clock.advance(1);
+    for (const each of many) expect(textOf(responseOf(await each))).toBe(replay);
+    expect(problemIn(await other)).toMatchObject({ code: "idempotency-key-reused" });
+    expect(fault.begun).toBe(2);
   });
 
   it("duplicates that waited too long get the in-flight answer", async () => {
@@ -276,9 +312,13 @@ describe("transaction mode", () => {
       const gate = Promise.withResolvers<typeof made>();
       const body = first.context.transaction(() => gate.promise);
       body.catch(() => undefined);
-      expect((await answer(first, { status })).kind).toBe(kind);
+      const settled = await answer(first, { status });
+      expect(settled.kind).toBe(kind);
+      if (settled.kind === "replace") {
+        expect(JSON.parse(textOf(settled.response))).toMatchObject({ status: 503, code: "idempotency-in-flight" });
+      }
       expect(fault.open).toBe(1);
-      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
       gate.resolve(made);
       await expect(body).rejects.toThrow("answered");
       // Whatever the handler makes of that is not final either.
@@ -291,7 +331,7 @@ describe("transaction mode", () => {
     const { ask } = transactional();
     const first = executionOf(await ask({ route }));
     const settling = answer(first);
-    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
     expect((await settling).kind).toBe("send");
   });
 
@@ -303,7 +343,8 @@ describe("transaction mode", () => {
     const body = first.context.transaction(() => gate.promise);
     body.catch(() => undefined);
     await clock.advance(1_500);
-    expect((await first.provided).status).toBe(503);
+    const told = JSON.parse(textOf(await first.provided)) as unknown;
+    expect(told).toMatchObject({ status: 503, code: "idempotency-in-flight", retryable: true, retryAfter: 1 });
     expect(first.context.signal.aborted).toBe(true);
     expect(fault.open).toBe(givesUp ? 0 : 1);
     gate.resolve(made);
@@ -392,9 +433,9 @@ describe("transaction mode", () => {
   it("steps, open outcomes and own commits belong to lease mode", async () => {
     const { ask } = transactional();
     const { context } = executionOf(await ask({ route }));
-    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "option-invalid" });
-    await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "option-invalid" });
-    await expect(context.complete({} as never, made)).rejects.toMatchObject({ code: "option-invalid" });
+    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "usage-invalid" });
+    await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "usage-invalid" });
+    await expect(context.complete({} as never, made)).rejects.toMatchObject({ code: "usage-invalid" });
     expect(context.reference("bank")).toHaveLength(40);
   });
 

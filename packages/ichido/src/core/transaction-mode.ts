@@ -12,7 +12,8 @@ import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
 import { fateOf } from "./lost-commit.ts";
 import type { NeutralResponse } from "./message.ts";
-import type { OwnerToken, StoredResponse } from "./record.ts";
+import { isSameRequest } from "./record-machine/claim.ts";
+import type { Fingerprint, OwnerToken, StoredResponse } from "./record.ts";
 import { recover, type Recovered } from "./recovery.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
@@ -37,6 +38,12 @@ function lost(): FenceLost {
   return new FenceLost("another attempt owns this key");
 }
 
+/** A turn that found its record completed: whoever waited for it with the same content need not look again, one by one. */
+interface Seen {
+  readonly fingerprint: Fingerprint;
+  readonly result: Extract<ClaimResult, { outcome: "completed" }>;
+}
+
 function completionOf({ identity, owner, fence }: Claim, response: StoredResponse): CompleteRequest {
   return { identity, owner, fence, response, endsTransaction: true };
 }
@@ -56,21 +63,28 @@ export interface TransactionModeParts<Native> {
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
   readonly executions: Deadlines;
+  readonly executionMs: number;
   readonly storeTimeoutMs: number;
   readonly verifyMs: number;
   readonly newOwner: () => OwnerToken;
   readonly requestFor: (ask: Ask<Native>, owner: OwnerToken, waitMs?: number) => ClaimRequest;
   readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
   readonly unavailable: () => NeutralResponse;
+  readonly leftRunning: () => NeutralResponse;
   readonly rulingOf: (ask: Ask<Native>, result: Exclude<ClaimResult, { outcome: "granted" }>) => Ruling;
 }
 
 export function createTransactionMode<Native>(parts: TransactionModeParts<Native>): TransactionMode<Native> {
   const { calls, environment, executions, faults } = parts;
   /** The claim is the first statement. */
-  const runOptions = { opensByHandle: true, callMs: parts.storeTimeoutMs, idleMs: executions.timeoutMs };
+  const runOptions = {
+    opensByHandle: true,
+    callMs: parts.storeTimeoutMs,
+    idleMs: parts.executionMs,
+    leavesOne: true,
+  };
   /** One waiting connection per key and process: the others join its turn. */
-  const turns = new Map<string, Promise<void>>();
+  const turns = new Map<string, Promise<Seen | undefined>>();
 
   /** A refusal whose writes are undone, in a transaction of its own. */
   async function keepApart(
@@ -127,8 +141,9 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     turn: { readonly id: string; over: boolean },
     request: ClaimRequest,
     ruled: PromiseWithResolvers<Ruling>,
-  ): Promise<void> {
+  ): Promise<Seen | undefined> {
     let attempt: OpenAttempt | undefined;
+    let seen: Seen | undefined;
     let answer: StoredResponse | undefined;
     let refusal: Ruling | undefined;
     try {
@@ -136,6 +151,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         const grant = await calls.claim(request, handle);
         if (grant.outcome !== "granted") {
           refusal = parts.rulingOf(ask, grant);
+          if (grant.outcome === "completed") seen = { fingerprint: ask.fingerprint, result: grant };
           // The claim may have noted that the doubt outlives retention, and the caller is to rely on that.
           if (grant.outcome === "unknown") return;
           throw new RolledBack("there is nothing to commit");
@@ -156,12 +172,14 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
       if (faults !== undefined) await faults("after-commit");
       if (refusal !== undefined) ruled.resolve(refusal);
       attempt?.finish("committed");
+      return undefined;
     } catch (error) {
       // Not before the end: a transaction that is shared may show what is not committed yet.
       if (refusal !== undefined && error instanceof RolledBack) {
         ruled.resolve(refusal.kind === "not-visible-yet" ? noteApart(ask, refusal) : refusal);
       } else if (attempt?.execution.started !== true) ruled.reject(error as Error);
       if (attempt !== undefined) await ended(ask, attempt, error, answer);
+      return error instanceof RolledBack ? seen : undefined;
     } finally {
       turn.over = true;
       turns.delete(turn.id);
@@ -216,13 +234,11 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     for (let turn = turns.get(id); turn !== undefined; turn = turns.get(id)) {
       const leftMs = endMs - environment.monotonicMs();
       const mine = turn;
-      const waited =
-        leftMs > 0 &&
-        (await withDeadline(environment, leftMs, () => mine).then(
-          () => true,
-          () => false,
-        ));
-      if (!waited) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
+      const ended = leftMs > 0 && (await withDeadline(environment, leftMs, () => mine).catch(() => false as const));
+      if (ended === false) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
+      if (ended !== undefined && isSameRequest(ended.fingerprint, ask.fingerprint)) {
+        return parts.rulingOf(ask, ended.result);
+      }
     }
     return open(ask, id);
   }

@@ -73,11 +73,27 @@ export interface RunOptions {
    * setting of the session stays.
    */
   readonly idleMs?: number;
+  /**
+   * The function may ask the same pool for another connection: whoever says so never takes the last one, where the pool
+   * tells its size.
+   */
+  readonly leavesOne?: boolean;
 }
 
-/** Somebody called `giveUp`: the connection was ended while the function ran. */
-export class GivenUp extends Error {
+/** The remedy where transactions have all connections of a pool, and wait for one more. */
+export const secondConnection =
+  "A function that asks the pool for another connection while it has one of the same pool can wait for ever: use the " +
+  "transaction that it is handed for all of its queries, or give ichido's option transactions a pool of its own";
+
+/** Somebody called `giveUp`: the function was too slow, and the connection was ended while it ran. */
+export class GivenUp extends IchidoError {
   override readonly name: string = "GivenUp";
+  constructor() {
+    super(
+      "transaction-aborted",
+      `this transaction was given up while its function ran, and nothing of it is kept. ${secondConnection}`,
+    );
+  }
 }
 
 /** The server itself has undone the transaction, or lets it do nothing but roll back. Nothing of it is left. */
@@ -85,7 +101,7 @@ export class TransactionAborted extends IchidoError {
   override readonly name: string = "TransactionAborted";
   constructor(cause?: unknown) {
     super(
-      "option-invalid",
+      "transaction-aborted",
       "the function caught an error of the database and went on, but PostgreSQL undoes the whole transaction after one; let " +
         "the error through, or put a savepoint before what may fail",
       { cause },
@@ -94,12 +110,12 @@ export class TransactionAborted extends IchidoError {
 }
 
 /** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */
-export class CommitFailed extends Error {
+export class CommitFailed extends IchidoError {
   override readonly name: string = "CommitFailed";
   /** The transaction was shared: the function has seen what others wrote in it, so not even its refusals hold. */
   readonly shared: boolean;
   constructor(message: string, { shared = false, ...options }: ErrorOptions & { readonly shared?: boolean } = {}) {
-    super(message, options);
+    super("commit-failed", message, options);
     this.shared = shared;
   }
 }

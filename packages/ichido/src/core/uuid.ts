@@ -8,16 +8,16 @@ function formatted(bytes: Uint8Array, version: number): string {
   return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length));
+const platform = { randomBytes: (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length)) };
 
 /** Not `crypto.randomUUID`: that exists in secure contexts only. */
 export function uuidV4(): string {
-  return formatted(randomBytes(16), 4);
+  return formatted(platform.randomBytes(16), 4);
 }
 
 /** Sorts by the time of its making, which databases like. */
-export function uuidV7(nowMs: number): string {
-  const bytes = randomBytes(16);
+export function uuidV7(nowMs: number, chance = platform): string {
+  const bytes = chance.randomBytes(16);
   let rest = nowMs;
   for (let at = 5; at >= 0; at -= 1) {
     bytes[at] = rest % 256;

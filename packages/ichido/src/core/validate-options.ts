@@ -1,10 +1,19 @@
-/** Options are checked once, at construction, with errors that name the option, what was expected and what was given. */
+/** The options of an engine and of its routes, checked once, at construction. */
 import { defaults, limits } from "./defaults.ts";
 import { systemEnvironment, type Environment } from "./environment.ts";
-import { IchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultPoint } from "./faults.ts";
+import {
+  booleanOption,
+  integerOption,
+  knownOptions,
+  oneOfOption,
+  optionalFunction,
+  optionInvalid,
+  type OptionNames,
+} from "./option-checks.ts";
 import type {
+  FingerprintOptions,
   IchidoOptions,
   InFlight,
   KeyPolicy,
@@ -16,47 +25,62 @@ import type {
 import type { ProblemFormat } from "./problem.ts";
 import { profiles, type Profile, type ProfileName } from "./profiles.ts";
 import { keepsByDefault } from "./recorder.ts";
-import type { Scope } from "./record.ts";
+import type { ScopeLike } from "./record.ts";
 import type { Store } from "./store.ts";
 import type { TransactionRunner } from "./transaction.ts";
 
-function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-  if (typeof value === "function") return "a function";
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
-  return String(value);
-}
+const sharedNames: OptionNames<SharedOptions<never>> = {
+  onUnknown: true,
+  profile: true,
+  leaseMs: true,
+  retentionMs: true,
+  bodyBytesMax: true,
+  inFlight: true,
+  labels: true,
+  keyPolicy: true,
+  fingerprint: true,
+  keep: true,
+  enforce: true,
+  statusUrl: true,
+};
 
-export function optionInvalid(option: string, expected: string, value: unknown): IchidoError {
-  return new IchidoError("option-invalid", `option ${option}: expected ${expected}, got ${shown(value)}`);
-}
+const routeNames: OptionNames<RouteOptions<never>> = {
+  ...sharedNames,
+  operation: true,
+  required: true,
+  methods: true,
+  mode: true,
+  dangerouslyRunWithoutStore: true,
+};
 
-function integer(option: string, value: unknown, min: number, max: number): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
-    throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
-  }
-  return value;
-}
-
-function oneOf<const T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
-  const found = allowed.find((each) => each === value);
-  if (found === undefined) throw optionInvalid(option, allowed.map((each) => `"${each}"`).join(" or "), value);
-  return found;
-}
-
-function optionalFunction(option: string, value: unknown): void {
-  if (value !== undefined && typeof value !== "function") throw optionInvalid(option, "a function", value);
-}
-
-function boolean(option: string, value: unknown): boolean {
-  if (typeof value !== "boolean") throw optionInvalid(option, "true or false", value);
-  return value;
-}
+const engineNames: OptionNames<IchidoOptions<never>> = {
+  ...sharedNames,
+  store: true,
+  scope: true,
+  dangerouslyShareKeys: true,
+  problemBase: true,
+  docsUrl: true,
+  transactions: true,
+  formatProblem: true,
+  storeTimeoutMs: true,
+  executionMs: true,
+  transactionMs: true,
+  verifyMs: true,
+  closeMs: true,
+  sweepMs: true,
+  waitersMax: true,
+  replayCache: true,
+  onEvent: true,
+  environment: true,
+  faults: true,
+};
 
 function onUnknownOf(value: unknown): OnUnknown {
   if (value === "rerun" || value === "hold") return value;
   if (typeof value === "object" && value !== null && typeof (value as { verify?: unknown }).verify === "function") {
-    return value as OnUnknown;
+    const asked = value as Exclude<OnUnknown, string>;
+    knownOptions("onUnknown", asked, { verify: true });
+    return asked;
   }
   throw optionInvalid(
     "onUnknown",
@@ -68,40 +92,44 @@ function onUnknownOf(value: unknown): OnUnknown {
 
 function profileOf(value: ProfileName | Profile | undefined): Profile {
   if (typeof value === "object" && value !== null) {
+    knownOptions("profile", value, profiles.ietf as never);
     for (const name of Object.keys(profiles.ietf) as (keyof Profile)[]) {
       if (value[name] === undefined)
         throw optionInvalid(`profile.${name}`, "a value (spread a built-in profile)", undefined);
     }
     return { ...value, header: value.header.toLowerCase() };
   }
-  const name = oneOf("profile", value ?? defaults.profile, Object.keys(profiles) as ProfileName[]);
+  const name = oneOfOption("profile", value ?? defaults.profile, Object.keys(profiles) as ProfileName[]);
   return profiles[name];
 }
 
 function inFlightOf(value: InFlight | undefined, profile: Profile): InFlight {
   if (value === undefined) return profile.inFlight;
   if (typeof value === "object" && value !== null) {
-    return { waitMs: integer("inFlight.waitMs", value.waitMs, 1, limits.waitMsMax) };
+    knownOptions("inFlight", value, { waitMs: true });
+    return { waitMs: integerOption("inFlight.waitMs", value.waitMs, 1, limits.waitMsMax) };
   }
-  return oneOf("inFlight", value, ["conflict", "accepted"]);
+  return oneOfOption("inFlight", value, ["conflict", "accepted"]);
 }
 
 function keyPolicyOf(value: KeyPolicy | undefined): Required<KeyPolicy> {
   const levels = ["allow", "warn", "refuse"] as const;
+  if (value !== undefined) knownOptions("keyPolicy", value, { personalData: true, lowEntropy: true });
   return {
-    personalData: oneOf("keyPolicy.personalData", value?.personalData ?? "warn", levels),
-    lowEntropy: oneOf("keyPolicy.lowEntropy", value?.lowEntropy ?? "allow", levels),
+    personalData: oneOfOption("keyPolicy.personalData", value?.personalData ?? "warn", levels),
+    lowEntropy: oneOfOption("keyPolicy.lowEntropy", value?.lowEntropy ?? "allow", levels),
   };
 }
 
 function fingerprintOptionsOf(value: SharedOptions<never>["fingerprint"]): ResolvedRoute<never>["fingerprint"] {
+  if (value !== undefined) knownOptions<FingerprintOptions>("fingerprint", value, { fields: true, compare: true });
   const fields = value?.fields;
   if (fields !== undefined) {
     const sound =
       Array.isArray(fields) && fields.length > 0 && fields.every((each) => typeof each === "string" && each !== "");
     if (!sound) throw optionInvalid("fingerprint.fields", "a non-empty array of member names", fields);
   }
-  const compare = oneOf("fingerprint.compare", value?.compare ?? "semantic", ["semantic", "bytes"]);
+  const compare = oneOfOption("fingerprint.compare", value?.compare ?? "semantic", ["semantic", "bytes"]);
   if (fields !== undefined && compare === "bytes") {
     throw optionInvalid(
       "fingerprint.fields",
@@ -141,6 +169,7 @@ export function resolveRoute<Native>(
   engine: SharedOptions<Native>,
   route: RouteOptions<Native>,
 ): ResolvedRoute<Native> {
+  knownOptions("a route", route, routeNames);
   const { operation } = route;
   if (typeof operation !== "string" || operation === "" || operation.length > limits.operationLengthMax) {
     throw optionInvalid(
@@ -152,8 +181,8 @@ export function resolveRoute<Native>(
   checkShared(route);
   const set = { ...engine, ...route };
   const profile = profileOf(set.profile);
-  const leaseMs = integer("leaseMs", set.leaseMs ?? defaults.leaseMs, limits.leaseMsMin, limits.leaseMsMax);
-  const retentionMs = integer(
+  const leaseMs = integerOption("leaseMs", set.leaseMs ?? defaults.leaseMs, limits.leaseMsMin, limits.leaseMsMax);
+  const retentionMs = integerOption(
     "retentionMs",
     set.retentionMs ?? defaults.retentionMs,
     limits.retentionMsMin,
@@ -168,7 +197,7 @@ export function resolveRoute<Native>(
     );
   }
   const methods = methodsOf(route.methods);
-  const required = route.required === undefined ? undefined : boolean("required", route.required);
+  const required = route.required === undefined ? undefined : booleanOption("required", route.required);
   const requiredFor = [...methods].filter((method) => required ?? protectedMethods.includes(method));
   return {
     operation,
@@ -178,16 +207,16 @@ export function resolveRoute<Native>(
     profile,
     leaseMs,
     retentionMs,
-    bodyBytesMax: integer("bodyBytesMax", set.bodyBytesMax ?? defaults.bodyBytesMax, 0, limits.bodyBytesMaxMax),
+    bodyBytesMax: integerOption("bodyBytesMax", set.bodyBytesMax ?? defaults.bodyBytesMax, 0, limits.bodyBytesMaxMax),
     inFlight,
     labels: set.labels,
     keyPolicy: keyPolicyOf(set.keyPolicy),
     fingerprint: fingerprintOptionsOf(set.fingerprint),
     keep: set.keep ?? ((answer) => keepsByDefault(answer, profile)),
-    enforce: boolean("enforce", set.enforce ?? defaults.enforce),
+    enforce: booleanOption("enforce", set.enforce ?? defaults.enforce),
     statusUrl: set.statusUrl,
-    mode: oneOf("mode", route.mode ?? "lease", ["lease", "transaction"]),
-    dangerouslyRunWithoutStore: boolean("dangerouslyRunWithoutStore", route.dangerouslyRunWithoutStore ?? false),
+    mode: oneOfOption("mode", route.mode ?? "lease", ["lease", "transaction"]),
+    dangerouslyRunWithoutStore: booleanOption("dangerouslyRunWithoutStore", route.dangerouslyRunWithoutStore ?? false),
   };
 }
 
@@ -195,12 +224,13 @@ export function resolveRoute<Native>(
 export interface ResolvedEngine<Native> {
   readonly store: Store;
   /** Absent: keys are shared by all callers. */
-  readonly scope: ((request: Native) => Scope) | undefined;
+  readonly scope: ((request: Native) => ScopeLike) | undefined;
   readonly shared: SharedOptions<Native>;
   readonly format: ProblemFormat;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly storeTimeoutMs: number;
   readonly executionMs: number;
+  readonly transactionMs: number;
   readonly verifyMs: number;
   readonly closeMs: number;
   readonly sweepMs: number | "off";
@@ -225,7 +255,7 @@ function storeOf(value: unknown): Store {
 /** The other way round, a claim that was given up could be granted afterwards, and lock its key for nobody. */
 function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Store): number {
   if (value === undefined) return Math.max(defaults.storeTimeoutMs, callTimeoutMs + limits.storeSlackMs);
-  const storeTimeoutMs = integer("storeTimeoutMs", value, 10, limits.storeTimeoutMsMax);
+  const storeTimeoutMs = integerOption("storeTimeoutMs", value, 10, limits.storeTimeoutMsMax);
   if (storeTimeoutMs > callTimeoutMs || callTimeoutMs === 0) return storeTimeoutMs;
   throw optionInvalid(
     "storeTimeoutMs",
@@ -237,10 +267,11 @@ function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Stor
 function replayCacheOf(value: IchidoOptions<never>["replayCache"]): ResolvedEngine<never>["replayCache"] {
   if (value === undefined) return undefined;
   if (typeof value !== "object" || value === null) throw optionInvalid("replayCache", "an object with bounds", value);
+  knownOptions("replayCache", value, { recordsMax: true, bytesMax: true });
   const { recordsMax = limits.replayCacheRecords, bytesMax = limits.replayCacheBytes } = value;
   return {
-    recordsMax: integer("replayCache.recordsMax", recordsMax, 1, 10_000_000),
-    bytesMax: integer("replayCache.bytesMax", bytesMax, 1_024, 2 ** 40),
+    recordsMax: integerOption("replayCache.recordsMax", recordsMax, 1, 10_000_000),
+    bytesMax: integerOption("replayCache.bytesMax", bytesMax, 1_024, 2 ** 40),
   };
 }
 
@@ -259,8 +290,7 @@ function transactionsOf(
 }
 
 export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedEngine<Native> {
-  if (typeof options !== "object" || options === null)
-    throw optionInvalid("createIchido", "an options object", options);
+  knownOptions("createIchido", options, engineNames);
   const store = storeOf(options.store);
   if (options.dangerouslyShareKeys === true) {
     if (options.scope !== undefined) {
@@ -285,6 +315,8 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
   // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
   resolveRoute(options, { operation: checked });
   const hour = 3_600_000;
+  const executionMs = integerOption("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour);
+  const transactionMs = options.transactionMs ?? Math.min(defaults.transactionMs, executionMs);
   return {
     store,
     scope: options.scope,
@@ -296,12 +328,15 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
     },
     transactions: transactionsOf(options.transactions, store),
     storeTimeoutMs: storeTimeoutOf(options.storeTimeoutMs, store),
-    executionMs: integer("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour),
-    verifyMs: integer("verifyMs", options.verifyMs ?? defaults.verifyMs, 10, 10 * 60_000),
-    closeMs: integer("closeMs", options.closeMs ?? defaults.closeMs, 0, hour),
+    executionMs,
+    transactionMs: integerOption("transactionMs", transactionMs, 100, executionMs),
+    verifyMs: integerOption("verifyMs", options.verifyMs ?? defaults.verifyMs, 10, 10 * 60_000),
+    closeMs: integerOption("closeMs", options.closeMs ?? defaults.closeMs, 0, hour),
     sweepMs:
-      options.sweepMs === "off" ? "off" : integer("sweepMs", options.sweepMs ?? defaults.sweepMs, 50, 7 * 24 * hour),
-    waitersMax: integer("waitersMax", options.waitersMax ?? defaults.waitersMax, 0, 1_000_000),
+      options.sweepMs === "off"
+        ? "off"
+        : integerOption("sweepMs", options.sweepMs ?? defaults.sweepMs, 50, 7 * 24 * hour),
+    waitersMax: integerOption("waitersMax", options.waitersMax ?? defaults.waitersMax, 0, 1_000_000),
     replayCache: replayCacheOf(options.replayCache),
     onEvent: options.onEvent,
     environment: options.environment ?? systemEnvironment,

@@ -5,6 +5,7 @@
  *
  * A statement with a name stays prepared on its connection, and its columns are asked for once.
  */
+import { bytea, bytesOfText } from "./pg-types.ts";
 import { PgWriter } from "./pg-wire.ts";
 
 export interface BatchStatement {
@@ -177,7 +178,7 @@ class Batch {
   handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
     this.#columns = fields.map(({ name, dataTypeID }) => ({
       name,
-      parse: this.#client.getTypeParser(dataTypeID, "text"),
+      parse: dataTypeID === bytea ? bytesOfText : this.#client.getTypeParser(dataTypeID, "text"),
     }));
   }
 

@@ -15,7 +15,7 @@ export function columnOf(row: Row, name: string): unknown {
   const [alike, ...others] = Object.keys(row).filter((each) => bare(each) === bare(name));
   if (alike !== undefined && others.length === 0) return row[alike];
   throw new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `the column ${name} is not in the row that the database's library gave: ${shapeOf(row)}. It renames or reshapes rows ` +
       "(a transform, a postProcessResponse, rowsAsArray, nestTables); give ichido an instance of the library without that option",
   );

@@ -25,6 +25,13 @@ describe("checkPreconditions", () => {
     ["If-Match is judged first", { ...put, method: "GET", ifMatch: '"v6"', ifNoneMatch: '"v7"' }, 412],
     ["required and absent", { ...put, required: true }, 428],
     ["required of writes alone", { ...put, method: "GET", required: true }, "proceed"],
+    ["required, and If-None-Match with another", { ...put, required: true, ifNoneMatch: '"v6"' }, 428],
+    ["required, and If-None-Match malformed", { ...put, required: true, ifNoneMatch: '"v6' }, 400],
+    [
+      "required, and If-None-Match: * to create",
+      { method: "PUT", current: undefined, required: true, ifNoneMatch: "*" },
+      "proceed",
+    ],
     ["required and given", { ...put, required: true, ifMatch: '"v7"' }, "proceed"],
   ] as const)("RFC 9110 13.2.2: %s", (_title, request, expected) => {
     const result = checkPreconditions(request);

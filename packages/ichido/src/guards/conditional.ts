@@ -2,6 +2,7 @@
  * Conditional requests (RFC 9110 section 13). Evaluate them in the handler, that is after the claim: the retry of a write
  * that succeeded brings the old tag again, and must get its first answer instead of 412. A 412 or 428 is never kept.
  */
+import { knownOptions, type OptionNames } from "../core/option-checks.ts";
 import { sha256 } from "../core/sha256.ts";
 import { IchidoError } from "../core/errors.ts";
 
@@ -32,7 +33,7 @@ const tagForm = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 /** A strong tag of a version number: `"v7"`. */
 export function etagOfVersion(version: number): string {
   if (!Number.isSafeInteger(version) || version < 0) {
-    throw new IchidoError("option-invalid", `version: expected a whole number from 0, got ${String(version)}`);
+    throw new IchidoError("usage-invalid", `version: expected a whole number from 0, got ${String(version)}`);
   }
   return `"v${version}"`;
 }
@@ -67,14 +68,25 @@ export function parseEntityTags(lines: string | readonly string[]): EntityTags |
 const safeMethods = new Set(["GET", "HEAD"]);
 
 /** In the order of RFC 9110 section 13.2.2: If-Match first, then If-None-Match. */
+const requestNames: OptionNames<PreconditionRequest> = {
+  method: true,
+  ifMatch: true,
+  ifNoneMatch: true,
+  current: true,
+  required: true,
+};
+
 export function checkPreconditions(request: PreconditionRequest): PreconditionVerdict {
+  knownOptions("checkPreconditions", request, requestNames);
   const { ifMatch, ifNoneMatch, current } = request;
   if (current !== undefined && !(tagForm.test(current) && current.startsWith('"'))) {
-    throw new IchidoError("option-invalid", `current: expected a strong entity tag in quotes, got ${current}`);
+    throw new IchidoError("usage-invalid", `current: expected a strong entity tag in quotes, got ${current}`);
   }
   const safe = safeMethods.has(request.method);
-  if (request.required === true && !safe && ifMatch === undefined && ifNoneMatch === undefined) {
-    return { verdict: "required", status: 428 };
+  if (request.required === true && !safe && ifMatch === undefined) {
+    const tags = ifNoneMatch === undefined ? [] : parseEntityTags(ifNoneMatch);
+    // A list of tags lets the write overwrite whatever is not in it, seen or not.
+    if (tags !== undefined && tags !== "*") return { verdict: "required", status: 428 };
   }
   if (ifMatch !== undefined) {
     const tags = parseEntityTags(ifMatch);

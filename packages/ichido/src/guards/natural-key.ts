@@ -2,8 +2,9 @@
  * Creation that can be repeated: by an id that the client chose, or by a natural key such as (tenant, invoice number).
  * The insert comes first and the database's own unique key decides; whoever finds the row there compares its content.
  */
+import { knownOptions } from "../core/option-checks.ts";
 import { duplicateEntry, hasNumber } from "../drivers/mysql-errors.ts";
-import { columnTypesOf, sameAsStored } from "./stored-form.ts";
+import { columnFormsOf, columnTypesOf, sameAsForm, sameAsStored } from "./stored-form.ts";
 import { locking, requireSome, statementOn, type Columns, type GuardExecutor, type Statement } from "./statement.ts";
 
 export type CreateResult =
@@ -25,6 +26,7 @@ export interface CreateRequest {
 
 /** `table` needs a primary or unique key on exactly the columns of `key`. */
 export async function createOnce(on: GuardExecutor, request: CreateRequest): Promise<CreateResult> {
+  knownOptions("createOnce", request, { table: true, key: true, content: true, other: true });
   const { table, key, content, other = {} } = request;
   requireSome(key, "key");
   if (await inserted(on, table, key, { ...other, ...content, ...key })) return { outcome: "created" };
@@ -44,6 +46,7 @@ export function createByClientId(
   on: GuardExecutor,
   request: Omit<CreateRequest, "key"> & { readonly id: string | number },
 ): Promise<CreateResult> {
+  knownOptions("createByClientId", request, { table: true, id: true, content: true, other: true });
   const { id, ...rest } = request;
   return createOnce(on, { ...rest, key: { id } });
 }
@@ -88,7 +91,11 @@ async function comparisonOf(
     );
     return same.join(" AND ");
   }
-  const equals = on.dialect === "postgres" ? "IS NOT DISTINCT FROM" : "IS";
-  const same = Object.entries(content).map(([column, value]) => `${look.name(column)} ${equals} ${look.bind(value)}`);
+  const forms = on.dialect === "postgres" ? await columnFormsOf(on, look.name(table)) : undefined;
+  const same = Object.entries(content).map(([column, value]) =>
+    forms === undefined
+      ? `${look.name(column)} IS ${look.bind(value)}`
+      : sameAsForm(forms.get(column), look.name(column), look.bind(value)),
+  );
   return same.length === 0 ? "1 = 1" : same.join(" AND ");
 }

@@ -20,7 +20,7 @@ export function quotedName(on: GuardExecutor, name: string): string {
     .map((part) => {
       if (!nameForm.test(part)) {
         throw new IchidoError(
-          "option-invalid",
+          "usage-invalid",
           `a table or column name must be letters, digits and underscores, got ${JSON.stringify(name)}`,
         );
       }
@@ -52,12 +52,12 @@ export function statementOn(on: GuardExecutor): Statement {
 
   function bind(value: ColumnValue): string {
     if ((value as unknown) === undefined) {
-      throw new IchidoError("option-invalid", "a guard was given undefined for a column; name a value, or null");
+      throw new IchidoError("usage-invalid", "a guard was given undefined for a column; name a value, or null");
     }
     if (typeof value === "object" && value !== null && !(value instanceof Date || value instanceof Uint8Array)) {
       // A driver may make other SQL of it: what came as JSON from a caller is not a value until somebody has looked.
       throw new IchidoError(
-        "option-invalid",
+        "usage-invalid",
         "a guard was given an object or an array for a column; name a single value",
       );
     }
@@ -86,7 +86,7 @@ export function statementOn(on: GuardExecutor): Statement {
 /** MySQL finds 5 equal to the texts "5", "05" and "5.0". */
 function severalRows(count: number): IchidoError {
   return new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `a guard's key matched ${count} rows, so it names no single one; give all columns of a unique key, each in its column's ` +
       "own type. Let this error undo the transaction",
   );
@@ -103,5 +103,5 @@ export function locking(on: GuardExecutor): string {
 }
 
 export function requireSome(columns: Columns, what: string): void {
-  if (Object.keys(columns).length === 0) throw new IchidoError("option-invalid", `${what}: name at least one column`);
+  if (Object.keys(columns).length === 0) throw new IchidoError("usage-invalid", `${what}: name at least one column`);
 }

@@ -1,6 +1,6 @@
 /**
- * What a column of MySQL or MariaDB makes of a value: it rounds numbers and times, pads and strips, and has a character set
- * of its own. A value is compared in that form. Text is compared by bytes, since collations find "Ann" and "ann " equal.
+ * What a column makes of a value: it rounds numbers and times, pads and strips, and on MySQL and MariaDB has a character set
+ * of its own. A value is compared in that form; there text by bytes, since collations find "Ann" and "ann " equal.
  */
 import { columnOf } from "../drivers/row.ts";
 import type { GuardExecutor } from "./statement.ts";
@@ -42,6 +42,22 @@ export async function columnTypesOf(on: GuardExecutor, table: string): Promise<C
       ];
     }),
   );
+}
+
+/** PostgreSQL: the types of columns with their lengths and precisions, in the server's own words. */
+export async function columnFormsOf(on: GuardExecutor, quotedTable: string): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await on.execute(
+    "SELECT attname AS name, format_type(atttypid, atttypmod) AS form FROM pg_catalog.pg_attribute " +
+      "WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+    [quotedTable],
+  );
+  return new Map(rows.map((row) => [String(columnOf(row, "name")), String(columnOf(row, "form"))]));
+}
+
+/** `json` keeps the text and knows no equality, so that it is compared as `jsonb`, by its meaning. */
+export function sameAsForm(form: string | undefined, name: string, place: string): string {
+  if (form === "json") return `${name}::jsonb IS NOT DISTINCT FROM ${place}::jsonb`;
+  return `${name} IS NOT DISTINCT FROM ${form === undefined ? place : `CAST(${place} AS ${form})`}`;
 }
 
 /** Some servers call their own names binary. */

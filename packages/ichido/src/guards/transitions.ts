@@ -2,6 +2,7 @@
  * Typed state transitions: which state may follow which, decided in one conditional UPDATE, so that of two callers who
  * saw the same state one moves it and the other is told.
  */
+import { knownOptions } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 import { locking, quotedName, requireSome, statementOn, type Columns, type GuardExecutor } from "./statement.ts";
 
@@ -54,12 +55,14 @@ export function defineTransitions<const Table extends Moves>(moves: Table): Tran
     states,
     allows: (from, to) => moves[from]?.includes(to) === true,
     sourcesOf: (to) => sources.get(to) ?? [],
-    async move(on, { table, key, to, column = "state", set = {} }) {
+    async move(on, request) {
+      knownOptions("move", request, { table: true, key: true, to: true, column: true, set: true });
+      const { table, key, to, column = "state", set = {} } = request;
       requireSome(key, "key");
       const from = sources.get(to);
       if (from === undefined) {
         throw new IchidoError(
-          "option-invalid",
+          "usage-invalid",
           `transitions: ${JSON.stringify(to)} is no state of ${states.join(", ")}`,
         );
       }

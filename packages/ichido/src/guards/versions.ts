@@ -1,4 +1,5 @@
 /** Optimistic versions: a write says which version it was made from, and changes nothing when there is a newer one. */
+import { knownOptions } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 import { locking, requireSome, statementOn, type Columns, type GuardExecutor } from "./statement.ts";
 
@@ -19,10 +20,11 @@ export interface VersionedUpdate {
 }
 
 export async function updateVersioned(on: GuardExecutor, request: VersionedUpdate): Promise<VersionedResult> {
+  knownOptions("updateVersioned", request, { table: true, key: true, version: true, set: true, column: true });
   const { table, key, version, set, column = "version" } = request;
   requireSome(key, "key");
   if (!Number.isSafeInteger(version)) {
-    throw new IchidoError("option-invalid", `version: expected a whole number, got ${String(version)}`);
+    throw new IchidoError("usage-invalid", `version: expected a whole number, got ${String(version)}`);
   }
   const next = version + 1;
   const update = statementOn(on);

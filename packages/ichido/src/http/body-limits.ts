@@ -1,5 +1,6 @@
 /** How much of a request body is taken, before anything is claimed. */
-import { IchidoError, RequestBodyError } from "../core/errors.ts";
+import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
+import { RequestBodyError } from "../core/errors.ts";
 
 export interface BodyOptions {
   /** Larger request bodies are refused with 413 before anything is claimed. Default 10 MiB. */
@@ -15,14 +16,22 @@ export type BodyLimits = Required<BodyOptions>;
 
 export const requestBytesMaxDefault = 10 * 1_048_576;
 
-export function positive(option: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new IchidoError("option-invalid", `option ${option}: expected a positive integer, got ${String(value)}`);
+export const bodyNames: OptionNames<BodyOptions> = { requestBytesMax: true, uploadBytesMax: true };
+
+export function positiveOption(option: string, value: unknown): number {
+  return integerOption(option, value, 1, Number.MAX_SAFE_INTEGER);
 }
 
 export function bodyLimitsOf(options: BodyOptions): BodyLimits {
-  const requestBytesMax = positive("requestBytesMax", options.requestBytesMax ?? requestBytesMaxDefault);
-  return { requestBytesMax, uploadBytesMax: positive("uploadBytesMax", options.uploadBytesMax ?? requestBytesMax) };
+  const requestBytesMax = positiveOption("requestBytesMax", options.requestBytesMax ?? requestBytesMaxDefault);
+  const uploadBytesMax = positiveOption("uploadBytesMax", options.uploadBytesMax ?? requestBytesMax);
+  return { requestBytesMax, uploadBytesMax };
+}
+
+/** Of `captureBody`. */
+export function captureLimitsOf(options: BodyOptions): BodyLimits {
+  knownOptions("captureBody", options, bodyNames);
+  return bodyLimitsOf(options);
 }
 
 export function tooLarge(bytesMax: number): RequestBodyError {

@@ -4,7 +4,10 @@ import type { HeaderLine } from "../core/record.ts";
 
 export type HeaderSnapshot = ReadonlyMap<string, readonly string[]>;
 
-function linesOf(response: ServerResponse, name: string): readonly string[] {
+/** Node's response, or what a framework keeps of headers until it writes them. */
+export type HeaderSource = Pick<ServerResponse, "getHeaderNames" | "getHeader">;
+
+function linesOf(response: HeaderSource, name: string): readonly string[] {
   const value = response.getHeader(name);
   if (value === undefined) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
@@ -23,7 +26,7 @@ function isSame(some: readonly string[] | undefined, other: readonly string[]): 
  * The handler's own lines. One that an outer layer had set already, unchanged, is left out: a replay then carries the
  * value which that layer computes for the present request (CORS, request ids, security headers).
  */
-export function headerLinesBeyond(response: ServerResponse, baseline: HeaderSnapshot): readonly HeaderLine[] {
+export function headerLinesBeyond(response: HeaderSource, baseline: HeaderSnapshot): readonly HeaderLine[] {
   const lines: HeaderLine[] = [];
   for (const name of response.getHeaderNames()) {
     const values = linesOf(response, name);

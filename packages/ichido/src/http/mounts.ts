@@ -13,7 +13,7 @@ export function checkMountedOnce(request: object, operation: string): void {
   if (outer === undefined) return;
   outer.context.release();
   throw new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `operation ${JSON.stringify(operation)} is mounted twice on the way to one handler. Mount it once.`,
   );
 }

@@ -1,13 +1,14 @@
 /** What every adapter on Node's own request and response does: ask, answer or let the handler run under capture. */
+import { engineOption, type OptionNames } from "../core/option-checks.ts";
 import type { ServerResponse } from "node:http";
 import type { Execution } from "../core/decision.ts";
 import type { NeutralRequest, NeutralResponse } from "../core/message.ts";
 import type { Decider, RouteOptions, ResolvedRoute } from "../core/options.ts";
-import { bodyLimitsOf, positive, type BodyOptions } from "./body-limits.ts";
+import { bodyLimitsOf, bodyNames, positiveOption, type BodyOptions } from "./body-limits.ts";
 import { isClosed } from "./http2.ts";
 import { checkMountedOnce, noteClaim } from "./mounts.ts";
 import { neutralRequest, type NodeRequest } from "./node-request.ts";
-import { captureResponse, quietMsDefault } from "./node-response.ts";
+import { captureResponse, quietMsDefault, type Capture, type CaptureSettings } from "./node-response.ts";
 import { capturedBytes } from "./request-bytes.ts";
 import { sendAnswer } from "./send.ts";
 
@@ -15,6 +16,8 @@ export interface WireOptions extends BodyOptions {
   /** How long a half-written answer to a client that went away may stay silent. Default 30 s. */
   readonly quietMs?: number;
 }
+
+export const wireNames: OptionNames<WireOptions> = { ...bodyNames, quietMs: true };
 
 export interface Exchange<Native> {
   readonly request: NodeRequest;
@@ -25,6 +28,9 @@ export interface Exchange<Native> {
   readonly answer?: (response: NeutralResponse) => unknown;
   /** Last chance before the handler, with the execution at hand. */
   readonly prepare?: (execution: Execution) => void;
+  /** For frameworks that hand answers over before they write them. */
+  readonly captured?: (capture: Capture) => void;
+  readonly provide?: CaptureSettings["provide"];
 }
 
 /** `run`: the handler's turn. `answered`: it must not run. */
@@ -58,14 +64,16 @@ export function createNodeGuard<Native>(
   ichido: Decider<Native>,
   options: RouteOptions<Native>,
   wire: WireOptions = {},
+  mountedFor?: readonly string[],
 ): NodeGuard<Native> {
-  const route = ichido.route(options);
+  engineOption(ichido);
+  const route = ichido.route(options, mountedFor);
   const limits = bodyLimitsOf(wire);
-  const quietMs = positive("quietMs", wire.quietMs ?? quietMsDefault);
+  const quietMs = positiveOption("quietMs", wire.quietMs ?? quietMsDefault);
 
   return {
     route,
-    async guard({ request, response, native, answer, prepare }) {
+    async guard({ request, response, native, answer, prepare, captured, provide }) {
       const neutral: NeutralRequest<Native> = { ...neutralRequest(request, limits), native };
       checkMountedOnce(request, route.operation);
       const decision = await ichido.decide(neutral, route);
@@ -79,7 +87,7 @@ export function createNodeGuard<Native>(
           if (answer === undefined) sendAnswer(response, decision.response);
           else answer(decision.response);
           return "answered";
-        case "execute":
+        case "execute": {
           if (cannotRun(request, response)) {
             giveBack(decision.execution);
             letGoAfter(request, response);
@@ -87,9 +95,11 @@ export function createNodeGuard<Native>(
           }
           noteClaim(request, route.operation, decision.execution);
           prepare?.(decision.execution);
-          captureResponse(request, response, decision.execution, { quietMs });
+          const capture = captureResponse(request, response, decision.execution, { quietMs, provide });
+          captured?.(capture);
           letGoAfter(request, response);
           return "run";
+        }
       }
     },
   };

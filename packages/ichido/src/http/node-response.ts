@@ -4,10 +4,13 @@
  * wrapped around them, before or after, keep working.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import type { Execution, HandlerOutcome, Settled } from "../core/decision.ts";
 import type { AnswerHead, NeutralResponse } from "../core/message.ts";
+import type { HeaderLine } from "../core/record.ts";
 import { AnswerBuffer } from "./answer-buffer.ts";
-import { writeHeadLines } from "./header-lines.ts";
+import { isEventStream, takeAnswer, type Content, type HandedAnswer, type Taken } from "./handed-answer.ts";
+import { writeHeadLines, type HeaderSource } from "./header-lines.ts";
 import { dropConnectionLines, isHttp2 } from "./http2.ts";
 import { ResponseHold } from "./response-hold.ts";
 import { hasContent } from "./send.ts";
@@ -24,6 +27,18 @@ import {
 export interface CaptureSettings {
   /** How long a half-written answer to a client that went away may stay silent before it counts as broken off. */
   readonly quietMs: number;
+  /** Takes an answer that the context made, where nothing was written yet. Unless it does, that goes on the response. */
+  readonly provide?: ((answer: NeutralResponse) => "taken" | "not-taken") | undefined;
+}
+
+/** The capture as an adapter sees it whose framework hands answers over before it writes them. */
+export interface Capture {
+  /** Undefined where something was written on the response itself: that is captured, as ever. */
+  hand(answer: HandedAnswer): Promise<Taken | undefined>;
+  /** The handler's lines, of wherever the framework keeps them. */
+  linesOf(headers: HeaderSource): readonly HeaderLine[];
+  /** After `provide`: nothing of what the handler set is left, and what is written from now on goes out. */
+  open(): void;
 }
 
 export const quietMsDefault = 30_000;
@@ -31,23 +46,25 @@ export const quietMsDefault = 30_000;
 /** `opening`: the tombstone is being stored, then bytes go live. `over`: what the handler still writes goes nowhere. */
 type Phase = "holding" | "settling" | "opening" | "live" | "over";
 
-class ResponseCapture {
+class ResponseCapture implements Capture {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #execution: Execution;
-  readonly #quietMs: number;
+  readonly #settings: CaptureSettings;
   readonly #hold: ResponseHold;
   readonly #buffer = new AnswerBuffer();
   #phase: Phase = "holding";
   #head: AnswerHead | undefined;
   #ended = false;
+  /** What is being read of an answer that was handed over. */
+  #handed: Content | undefined;
   #quiet: NodeJS.Timeout | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, execution: Execution, settings: CaptureSettings) {
     this.#request = request;
     this.#response = response;
     this.#execution = execution;
-    this.#quietMs = settings.quietMs;
+    this.#settings = settings;
     this.#hold = new ResponseHold(request, response, () => this.#watchQuiet());
     const wrapped = response as unknown as Record<string, unknown>;
     wrapped["write"] = (...values: unknown[]) => this.#write(values);
@@ -57,6 +74,61 @@ class ResponseCapture {
     wrapped["flushHeaders"] = () => this.#flushHeaders();
     wrapped["destroy"] = (error?: Error) => this.#destroy(error);
     void execution.provided.then((answer) => this.#sendProvided(answer));
+  }
+
+  async hand(answer: HandedAnswer): Promise<Taken | undefined> {
+    if (this.#phase !== "holding" || this.#head !== undefined) return undefined;
+    this.#head = answer;
+    this.#handed = answer.content;
+    // Frameworks look whether an answer is on its way, and would send another one.
+    this.#hold.closeHead();
+    this.#hold.closeBody();
+    this.#watchQuiet();
+    try {
+      const taken = await takeAnswer(this.#settling(), answer, () => this.#watchQuiet());
+      if (taken.kind === "replace") this.open();
+      else this.#goOut();
+      return taken;
+    } catch (error) {
+      // The content itself broke: what the framework makes of that is the answer.
+      this.#handed = undefined;
+      if (this.#phase === "holding") {
+        this.#head = undefined;
+        this.#hold.reopen();
+      }
+      throw error;
+    }
+  }
+
+  /** From the moment on when the handed answer is whole, nothing else can become the answer. */
+  #settling(): Execution {
+    const execution = this.#execution;
+    const closing = <Value>(value: Value): Value => {
+      clearTimeout(this.#quiet);
+      this.#phase = "settling";
+      this.#ended = true;
+      this.#hold.keepConnection();
+      return value;
+    };
+    return {
+      ...execution,
+      settle: (outcome) => execution.settle(closing(outcome)),
+      beginStream: (head) => execution.beginStream(closing(head)),
+    };
+  }
+
+  linesOf(headers: HeaderSource): readonly HeaderLine[] {
+    return this.#hold.linesOf(headers);
+  }
+
+  open(): void {
+    this.#goOut();
+    this.#hold.restore();
+  }
+
+  #goOut(): void {
+    this.#phase = "live";
+    this.#hold.open();
   }
 
   #writeHead(values: readonly unknown[]): ServerResponse {
@@ -185,10 +257,12 @@ class ResponseCapture {
 
   #cannotHold(length: number): boolean {
     const response = this.#response;
-    const isEventStream = /^\s*text\/event-stream\b/i.test(String(response.getHeader("content-type") ?? ""));
+    const type = response.getHeader("content-type");
     const declared = Number(response.getHeader("content-length") ?? 0);
     const cap = this.#execution.bodyBytesMax;
-    return isEventStream || declared > cap || this.#buffer.bytes + length > cap;
+    return (
+      isEventStream(type === undefined ? type : String(type)) || declared > cap || this.#buffer.bytes + length > cap
+    );
   }
 
   #wait(bytes: Uint8Array, callback: Callback | undefined): boolean {
@@ -214,9 +288,12 @@ class ResponseCapture {
 
   /** The context made the answer. If the handler's own is being settled meanwhile, that comes to the same. */
   #sendProvided(answer: NeutralResponse): void {
-    if (this.#phase !== "holding") return;
+    if (this.#phase !== "holding" || this.#handed !== undefined) return;
     clearTimeout(this.#quiet);
     this.#hold.keepConnection();
+    const { provide } = this.#settings;
+    this.#phase = "over";
+    if (this.#head === undefined && provide?.(answer) === "taken") return;
     this.#sendInstead(answer);
   }
 
@@ -245,8 +322,9 @@ class ResponseCapture {
     this.#quiet = setTimeout(() => {
       if (this.#phase !== "holding") return;
       this.#phase = "over";
+      if (this.#handed instanceof Readable) this.#handed.destroy(new Error("the answer went quiet"));
       void this.#settle({ kind: "interrupted" }).then(() => this.#abandon(undefined));
-    }, this.#quietMs).unref();
+    }, this.#settings.quietMs).unref();
   }
 
   #abandon(error: Error | undefined): void {
@@ -265,6 +343,6 @@ export function captureResponse(
   response: ServerResponse,
   execution: Execution,
   settings: CaptureSettings,
-): void {
-  new ResponseCapture(request, response, execution, settings);
+): Capture {
+  return new ResponseCapture(request, response, execution, settings);
 }

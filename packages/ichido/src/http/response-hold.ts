@@ -11,12 +11,12 @@ import {
   headerLinesBeyond,
   replaceHeaders,
   restoreHeaders,
-  setContentLength,
   snapshotHeaders,
   type HeaderSnapshot,
+  type HeaderSource,
 } from "./header-lines.ts";
 import { closeHttp2Head, isHttp2 } from "./http2.ts";
-import { hasContent, outletOf, sendAnswer, type Outlet } from "./send.ts";
+import { hasContent, outletOf, sendAnswer, tellLength, type Outlet } from "./send.ts";
 
 /** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
 type Internals = ServerResponse & { _header: string | null; _trailer?: string };
@@ -81,11 +81,32 @@ export class ResponseHold {
     this.#response.once("close", once);
   }
 
+  linesOf(headers: HeaderSource): readonly HeaderLine[] {
+    return headerLinesBeyond(headers, this.#baseline);
+  }
+
+  /** Nothing of what the handler set is left. */
+  restore(): void {
+    restoreHeaders(this.#response, this.#baseline);
+  }
+
+  /** The answer was settled before any of it was written: whoever writes it now writes to the connection. */
+  open(): void {
+    this.#lift();
+    if (this.#shield.closed) process.nextTick(() => this.#shield.tellClosed());
+  }
+
+  /** Undoes `closeHead` and `closeBody`. */
+  reopen(): void {
+    this.#openHead();
+    this.#openHead = () => undefined;
+    Reflect.deleteProperty(this.#response, "writableEnded");
+  }
+
   /** From here on the response is Node's again; the head is written anew by the real methods. */
   #lift(): void {
-    this.#openHead();
+    this.reopen();
     this.#shield.lift();
-    Reflect.deleteProperty(this.#response, "writableEnded");
   }
 
   sendHeld(head: AnswerHead, addHeaders: readonly HeaderLine[], body: Uint8Array): void {
@@ -96,8 +117,10 @@ export class ResponseHold {
       const hasTrailer = response.hasHeader("trailer") || (response._trailer ?? "") !== "";
       const isFramed = response.hasHeader("transfer-encoding") || hasTrailer;
       const content = hasContent(response, head.status);
-      if (content && !isFramed) setContentLength(response, body.length);
-      this.outer.writeHead(head.status);
+      if (content && !isFramed) tellLength(response, body.length);
+      response.statusCode = head.status;
+      // Otherwise head and length are left to Node: an outer layer may set headers in its own `end`, or change the bytes.
+      if (isFramed) this.outer.writeHead(head.status);
       this.outer.end(content && body.length > 0 ? body : undefined);
     });
   }
@@ -105,7 +128,7 @@ export class ResponseHold {
   /** Nothing of what the handler set goes with it. */
   sendInstead(answer: NeutralResponse): void {
     this.#finish(() => {
-      restoreHeaders(this.#response, this.#baseline);
+      this.restore();
       sendAnswer(this.#response, answer, this.outer);
     });
   }
@@ -121,7 +144,7 @@ export class ResponseHold {
     });
     this.#lift();
     try {
-      send();
+      this.#pastInnerLayers(send);
     } catch (error) {
       // An outer layer failed on the answer. Its effect is recorded, so a retry gets it; this caller gets a cut.
       this.outer.destroy(error as Error);
@@ -132,6 +155,19 @@ export class ResponseHold {
       if (!finished && response.socket !== null) response.emit("finish");
       this.#shield.tellClosed();
     });
+  }
+
+  /**
+   * Node's `end` writes the head by the response's own `writeHead`, and on HTTP/2 the bytes by its `write`. Those are the
+   * capture's by now, or of layers within it, which had the answer already or have no part in it.
+   */
+  #pastInnerLayers(send: () => void): void {
+    const methods = this.#response as unknown as Record<"write" | "writeHead", unknown>;
+    const { write, writeHead } = methods;
+    Object.assign(methods, { write: this.outer.write, writeHead: this.outer.writeHead });
+    send();
+    // An outer layer that puts its `end` off still needs them.
+    if (this.#response.headersSent) Object.assign(methods, { write, writeHead });
   }
 
   /** What is there goes out, and from now on the handler writes to the connection itself. */

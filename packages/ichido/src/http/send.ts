@@ -3,40 +3,26 @@ import type { ServerResponse } from "node:http";
 import { defaults } from "../core/defaults.ts";
 import type { NeutralResponse } from "../core/message.ts";
 import { problemOf, problemResponse } from "../core/problem.ts";
-import { isSendableHeader } from "../core/recorder.ts";
+import { isFinalStatus, isSendableHeader } from "../core/recorder.ts";
 import { replaceHeaders, setContentLength } from "./header-lines.ts";
 import { isHttp2 } from "./http2.ts";
 
 /** The methods by which an answer leaves, as they were when this was made: a capture keeps those that it wraps. */
 export interface Outlet {
-  write(...values: unknown[]): boolean;
-  end(...values: unknown[]): ServerResponse;
-  writeHead(...values: unknown[]): ServerResponse;
-  flushHeaders(): void;
-  destroy(error?: Error): ServerResponse;
+  write(this: void, ...values: unknown[]): boolean;
+  end(this: void, ...values: unknown[]): ServerResponse;
+  writeHead(this: void, ...values: unknown[]): ServerResponse;
+  flushHeaders(this: void): void;
+  destroy(this: void, error?: Error): ServerResponse;
 }
 
 export function outletOf(response: ServerResponse): Outlet {
-  const write = response.write.bind(response) as Outlet["write"];
-  const end = response.end.bind(response) as Outlet["end"];
   return {
-    write,
-    end: isHttp2(response.req) ? endByWrite(write, end) : end,
+    write: response.write.bind(response) as Outlet["write"],
+    end: response.end.bind(response) as Outlet["end"],
     writeHead: response.writeHead.bind(response) as Outlet["writeHead"],
     flushHeaders: response.flushHeaders.bind(response),
     destroy: response.destroy.bind(response) as Outlet["destroy"],
-  };
-}
-
-/** Node's `end` of HTTP/2 calls the response's `write`, which may be a capture's by then. */
-function endByWrite(write: Outlet["write"], end: Outlet["end"]): Outlet["end"] {
-  return (...values) => {
-    const [chunk] = values;
-    if (chunk === undefined || chunk === null || typeof chunk === "function") return end(...values);
-    const [encoding] = values.slice(1).filter((value) => typeof value === "string");
-    const callbacks = values.filter((value) => typeof value === "function");
-    write(chunk, ...(encoding === undefined ? [] : [encoding]));
-    return end(...callbacks);
   };
 }
 
@@ -45,9 +31,14 @@ export function hasContent(response: ServerResponse, status: number): boolean {
   return status >= 200 && status !== 204 && status !== 304 && response.req.method !== "HEAD";
 }
 
+/** Where nobody has set a length, Node does by what it gets in the end; not on HTTP/2. */
+export function tellLength(response: ServerResponse, length: number): void {
+  if (isHttp2(response.req) || response.hasHeader("content-length")) setContentLength(response, length);
+}
+
 function isSendable(answer: NeutralResponse): boolean {
   const { status } = answer;
-  return Number.isInteger(status) && status >= 200 && status <= 599 && answer.headers.every(isSendableHeader);
+  return isFinalStatus(status) && answer.headers.every(isSendableHeader);
 }
 
 /** A row that somebody edited by hand must not take the process down, nor hang its caller. */
@@ -57,15 +48,21 @@ function unsendable(answer: NeutralResponse): NeutralResponse {
   return problemResponse(problem, { problemBase: defaults.problemBase, docsUrl: undefined, formatProblem: undefined });
 }
 
+/** What can be sent, for every adapter alike. */
+export function sendableOf(answer: NeutralResponse): NeutralResponse {
+  return isSendable(answer) ? answer : unsendable(answer);
+}
+
 /** Headers that outer layers have set stay, unless the answer names them. `Date` is Node's own. */
 export function sendAnswer(response: ServerResponse, answer: NeutralResponse, outlet = outletOf(response)): void {
   // Someone else has answered already, such as a timeout of an outer layer: a second answer would be an error.
   if (response.headersSent || response.writableEnded) return;
-  const { status, headers, body } = isSendable(answer) ? answer : unsendable(answer);
+  const { status, headers, body } = sendableOf(answer);
   replaceHeaders(response, headers);
   const content = hasContent(response, status);
-  if (content) setContentLength(response, body.length);
+  if (content) tellLength(response, body.length);
   if (!isHttp2(response.req)) response.statusMessage = "";
-  outlet.writeHead(status);
+  // Head and length are left to Node: a layer in front may set headers in its own `end`, or change the bytes.
+  response.statusCode = status;
   outlet.end(content ? body : undefined);
 }

@@ -65,6 +65,15 @@ async function bodyOf({ request, limits, bytes, keyField }: WebRequestParts<unkn
   return decoded.length === 0 ? { kind: "none" } : { kind: "bytes", bytes: decoded };
 }
 
+/**
+ * `Headers` joins repeated lines by a comma and a space, which also a quoted key may hold: two lines cannot be told from
+ * one then, so both are taken for two. A media type is one line.
+ */
+function linesOf(value: string | null, name: string): readonly string[] {
+  if (value === null) return [];
+  return name === "content-type" ? [value] : value.split(", ");
+}
+
 export interface WebRequestParts<Native> {
   readonly request: Request;
   readonly native: Native;
@@ -81,11 +90,7 @@ export function neutralWebRequest<Native>(parts: WebRequestParts<Native>): Neutr
   return {
     method: request.method,
     target: url.pathname + url.search,
-    // `Headers` joins repeated lines; a joined key is not a valid key, so repetition is refused all the same.
-    headerLines(name) {
-      const value = request.headers.get(name);
-      return value === null ? [] : [value];
-    },
+    headerLines: (name) => linesOf(request.headers.get(name), name),
     body: () => bodyOf(parts),
     native: parts.native,
   };

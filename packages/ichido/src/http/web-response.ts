@@ -1,5 +1,6 @@
 /** Captures a web `Response`: held up to the cap until its outcome is recorded, live beyond it. */
 import type { Execution, Settled } from "../core/decision.ts";
+import { IchidoError } from "../core/errors.ts";
 import type { NeutralResponse } from "../core/message.ts";
 import { isSendableHeader } from "../core/recorder.ts";
 import type { HeaderLine } from "../core/record.ts";
@@ -82,9 +83,11 @@ async function settleSound(response: Response, execution: Execution): Promise<Re
   const headers = linesOf(response.headers);
   const head = { status, headers };
   if (status < 200 || status > 599) {
-    throw new Error(`a handler must return a final HTTP status, got ${status}`);
+    throw new IchidoError("usage-invalid", `a handler must return a final HTTP status, got ${status}`);
   }
-  if (response.bodyUsed) throw new Error("a handler must return a Response whose body was not read yet");
+  if (response.bodyUsed) {
+    throw new IchidoError("usage-invalid", "a handler must return a Response whose body was not read yet");
+  }
   const stream = async (body: () => BodyInit | null): Promise<Response> => {
     const settled = await execution.beginStream(head);
     return replaced(settled) ?? withHeaders(response, body(), settled.kind === "send" ? settled.addHeaders : []);

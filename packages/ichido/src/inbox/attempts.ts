@@ -94,6 +94,7 @@ export async function settleMessage<Tx>(
   let running = false;
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
   let verdict: { readonly reason: DeadReason; readonly error: unknown } | undefined;
+  let isSent = false;
 
   async function step(): Promise<Settled | "busy"> {
     if (verdict !== undefined) return bury(verdict);
@@ -103,11 +104,10 @@ export async function settleMessage<Tx>(
       mayRun = true;
     }
     running = true;
-    const { outcome, reason } = await attempt(attempts, message, handler, {
-      attempt: failed + 1,
-      evenIfOld: decided,
-    });
+    const result = await attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided });
+    const { outcome, reason } = result;
     running = false;
+    if (outcome === "duplicate") return known(result);
     if (outcome === "conflict") return bury(reason === "too-old" ? tooOld : conflict);
     if (outcome !== "busy") return outcome;
     if (reason === "outcome-unknown" && isOverdue()) {
@@ -122,11 +122,21 @@ export async function settleMessage<Tx>(
     return "busy";
   }
 
+  /**
+   * A letter that is run again may have failed in other hands meanwhile, and is a letter anew: nothing of it was processed,
+   * and whoever takes it away loses it.
+   */
+  async function known({ dead }: InboxResult): Promise<Settled> {
+    if (!decided) return "duplicate";
+    // The row of a handler in one transaction says all there is to know, but not to whoever only met it.
+    const isDead = handler.once === undefined ? dead : (await parts.lookUp(message, name))?.dead !== false;
+    return isDead === true ? "dead" : "duplicate";
+  }
+
   async function begin(): Promise<Settled | "busy" | undefined> {
     await end();
     const begun = await parts.starts.begin(message, name);
-    if (begun === "duplicate") return begun;
-    if (begun === "conflict") return bury(conflict);
+    if ("outcome" in begun) return begun.outcome === "conflict" ? bury(conflict) : known(begun);
     ({ start } = begun);
     // Its record may be gone: there a start without an end is the only trace of a replay that took effect.
     const isForgotten = decided && handler.run !== undefined && parts.isTooOld(message);
@@ -152,7 +162,9 @@ export async function settleMessage<Tx>(
 
   async function bury(decided: NonNullable<typeof verdict>): Promise<Settled | "busy"> {
     verdict = decided;
-    const put = await parts.putAside(message, handler, { ...decided, attempts: failed });
+    const again = isSent ? { again: { start } } : {};
+    isSent = true;
+    const put = await parts.putAside(message, handler, { ...decided, attempts: failed, ...again });
     if (put === "processed") return "duplicate";
     if (put === "busy") {
       emit({ type: "busy", ...about });
@@ -189,6 +201,9 @@ export async function settleMessage<Tx>(
       if (outcome !== "failed" && outcome !== "waiting" && outcome !== "busy") {
         if (outcome === "processed") emit({ type: "processed", ...about, attempts: failed + 1 });
         if (outcome === "duplicate") emit({ type: "duplicate", ...about });
+        // Its record may be forgotten before its letter is gone: until then the start is what tells that it has run.
+        if (decided && handler.run !== undefined && (outcome === "processed" || outcome === "duplicate"))
+          start = undefined;
         return outcome;
       }
       if (outcome === "failed") {

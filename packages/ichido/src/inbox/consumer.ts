@@ -2,7 +2,11 @@
  * Takes deliveries from a subscription and answers them: acknowledged once every handler that wants the topic has an
  * outcome that is committed. What no handler wants is never acknowledged unless that was asked for.
  */
+import { integerOption, knownOptions, oneOfOption, type OptionNames } from "../core/option-checks.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
+import type { EventMessage } from "../brokers/message.ts";
+import { withDeadline } from "../core/deadline.ts";
+import { fraction, type Timer } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
 import type { DeadReason } from "./dead-letters.ts";
@@ -64,9 +68,12 @@ export interface ConsumerHealth {
 }
 
 export interface Consumer {
-  /** Refuses where tables are missing or the inbox forgets sooner than the subscription delivers again. */
+  /** Refuses where tables are missing or the inbox forgets sooner than the subscription delivers again. May then be tried again. */
   start(): Promise<void>;
-  /** Takes no more and lets running handlers finish; those that wait for a next attempt are handed back at once. */
+  /**
+   * Takes no more and lets running handlers finish, also of replayed letters, for `drainMs` (15 000); those that wait for a
+   * next attempt are handed back at once.
+   */
   stop(options?: { readonly drainMs?: number }): Promise<void>;
   health(): ConsumerHealth;
   /** One look for dead letters to replay, for tests and cron; also runs by itself. */
@@ -103,19 +110,33 @@ function resolve<Tx>(options: ConsumerOptions<Tx>): AttemptSettings & { unhandle
     "replayMs",
   ] as const;
   for (const name of names) {
-    const value: unknown = settings[name];
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1)
-      throw new IchidoError("option-invalid", `${name}: expected a whole number of at least 1, got ${String(value)}`);
+    integerOption(name, settings[name], 1, Number.MAX_SAFE_INTEGER);
   }
   const { unhandled } = options;
-  if (unhandled !== undefined && unhandled !== "retry" && unhandled !== "ignore")
-    throw new IchidoError("option-invalid", `unhandled: expected "retry" or "ignore", got ${String(unhandled)}`);
+  if (unhandled !== undefined) oneOfOption("unhandled", unhandled, ["retry", "ignore"]);
   return settings;
 }
 
+const optionNames: OptionNames<ConsumerOptions<never>> = {
+  subscription: true,
+  inbox: true,
+  handlers: true,
+  attemptsMax: true,
+  backoffMs: true,
+  backoffMsMax: true,
+  crashesMax: true,
+  inPlaceMs: true,
+  unhandled: true,
+  unhandledMs: true,
+  replayMs: true,
+  onEvent: true,
+};
+
 export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
+  knownOptions("createConsumer", options, optionNames);
   const { subscription, inbox, handlers } = options;
   const parts = partsOf(inbox as Inbox<never>);
+  const { environment } = parts;
   checkHandlers(handlers, parts.leased);
   const settings = resolve(options);
   const stopping = new AbortController();
@@ -123,7 +144,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   let state: ConsumerHealth["state"] = "new";
   let inFlight = 0;
   let unavailable = false;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let looking: Promise<number> | undefined;
   /** Decisions to replay that were heard of, and how many of them the last look began after. */
   let decisions = 0;
@@ -147,11 +168,11 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     if (signal.aborted) return Promise.resolve(false);
     return new Promise((done) => {
       const end = (): void => {
-        clearTimeout(wait);
+        wait.cancel();
         signal.removeEventListener("abort", end);
         done(!signal.aborted);
       };
-      const wait = setTimeout(end, delayMs);
+      const wait = environment.after(delayMs, end, { hold: true });
       signal.addEventListener("abort", end);
     });
   }
@@ -162,8 +183,8 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     parts,
     emit,
     pause,
-    random: Math.random,
-    nowMs: () => performance.now(),
+    random: () => fraction(environment),
+    nowMs: () => environment.monotonicMs(),
   };
 
   async function answer(tell: () => Promise<void>): Promise<void> {
@@ -174,13 +195,19 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   /** While handlers run or wait, the broker hears of it often enough that two misses do not matter. */
   function keepWorking(delivery: Delivery): () => void {
     if (subscription.ackWaitMs === undefined) return () => {};
-    const beat = setInterval(() => void answer(() => delivery.working()), Math.max(1, subscription.ackWaitMs / 3));
-    return () => clearInterval(beat);
+    const everyMs = Math.max(1, subscription.ackWaitMs / 3);
+    const next = (): Timer => environment.after(everyMs, tell, { hold: true });
+    let beat = next();
+    function tell(): void {
+      beat = next();
+      void answer(() => delivery.working());
+    }
+    return () => beat.cancel();
   }
 
   async function take(delivery: Delivery): Promise<void> {
     inFlight += 1;
-    const rest = keepWorking(delivery);
+    const end = keepWorking(delivery);
     try {
       const { message } = delivery;
       const wanted = handlers.filter((handler) => isFor(handler, message.topic));
@@ -192,7 +219,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       }
       await answer(() => (open ? delivery.retry(stopping.signal.aborted ? 0 : handBackMs) : delivery.ack()));
     } finally {
-      rest();
+      end();
       inFlight -= 1;
     }
   }
@@ -225,12 +252,18 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       for (const { message } of await parts.desk.replaying(handler.name, replayBatchMax)) {
         if (stopping.signal.aborted) return done;
         const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });
-        // Processed, and then not removed: the next look finds a duplicate.
-        if (settled === "processed" || settled === "duplicate") await parts.desk.remove(message, handler.name);
+        if (settled === "processed" || settled === "duplicate") await finish(message, handler);
         if (settled !== "handed-back") done += 1;
       }
     }
     return done;
+  }
+
+  /** Processed, and then not removed: the next look finds a duplicate. */
+  async function finish(message: EventMessage, handler: ConsumerHandler<Tx>): Promise<void> {
+    // Its record may be forgotten at once, and another process may have the letter in its hands.
+    if (handler.run !== undefined) await parts.noteProcessed(message, handler.name);
+    await parts.desk.remove(message, handler.name);
   }
 
   function replay(): Promise<number> {
@@ -244,21 +277,42 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   }
 
   function lookAgain(delayMs: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
+    timer?.cancel();
+    timer = environment.after(delayMs, () => {
       replay()
         .catch((error: unknown) => emit({ type: "unavailable", error }))
         .finally(() => {
           // A decision that came while the look was under way may have come too late for it.
           if (state === "running") lookAgain(lookedFor < decisions ? 0 : settings.replayMs);
         });
-    }, delayMs);
-    timer.unref();
+    });
+  }
+
+  async function subscribe(): Promise<void> {
+    try {
+      await subscription.start({
+        take: (delivery) => take(delivery).catch((error: unknown) => emit({ type: "disturbed", error })),
+        unreadable: takeUnreadable,
+        disturbed: (error) => emit({ type: "disturbed", error }),
+      });
+    } catch (error) {
+      if (state === "running") {
+        state = "new";
+        rest();
+      }
+      throw error;
+    }
+  }
+
+  /** No more looks for letters to replay. */
+  function rest(): void {
+    timer?.cancel();
+    forget();
   }
 
   return {
     async start() {
-      if (state !== "new") throw new IchidoError("option-invalid", `the consumer is ${state}; create another one`);
+      if (state !== "new") throw new IchidoError("usage-invalid", `the consumer is ${state}; create another one`);
       await inbox.check(subscription);
       state = "running";
       forget = parts.desk.onReplay(() => {
@@ -266,11 +320,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
         if (state === "running") lookAgain(0);
       });
       lookAgain(settings.replayMs);
-      await subscription.start({
-        take: (delivery) => take(delivery).catch((error: unknown) => emit({ type: "disturbed", error })),
-        unreadable: takeUnreadable,
-        disturbed: (error) => emit({ type: "disturbed", error }),
-      });
+      await subscribe();
     },
     async stop({ drainMs = consumerDefaults.drainMs } = {}) {
       if (state === "stopped" || state === "new") {
@@ -279,10 +329,12 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       }
       state = "stopping";
       stopping.abort();
-      clearTimeout(timer);
-      forget();
+      rest();
+      const look = looking ?? Promise.resolve(0);
+      // Left to itself after that: its letter is removed, or found again by the next look of whatever process.
+      const looked = withDeadline(environment, drainMs, () => look).catch(() => undefined);
       await subscription.stop({ drainMs });
-      await looking?.catch(() => undefined);
+      await looked;
       state = "stopped";
     },
     health: () => ({ state, inFlight, unavailable, unhandled: [...unhandled] }),

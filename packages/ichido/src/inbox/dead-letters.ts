@@ -7,6 +7,7 @@ import { failureOf } from "./failures.ts";
 import { columnOfId } from "./identity.ts";
 import { bytesOf, numberOf, textOf } from "../stores/shared/columns.ts";
 import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";
+import type { Start } from "./starts.ts";
 import type { Statements } from "./statement.ts";
 
 export type DeadReason =
@@ -28,6 +29,8 @@ export interface DeadNews {
   readonly reason: DeadReason;
   readonly error: unknown;
   readonly attempts: number;
+  /** It was sent before and not answered; with the attempt's start, where one was noted. */
+  readonly again?: { readonly start: Start | undefined };
 }
 
 export interface InboxDeadLetter {
@@ -85,6 +88,7 @@ export interface InboxDeadLetters {
 export interface DeadLetterDesk {
   put(message: EventMessage, handler: string, news: DeadNews): Promise<"dead" | "processed">;
   putUnreadable(raw: Uint8Array, headers: Readonly<Record<string, string>>, error: unknown): Promise<void>;
+  has(key: InboxKey): Promise<boolean>;
   replaying(handler: string, limit: number): Promise<readonly InboxDeadLetter[]>;
   remove(message: EventMessage, handler: string): Promise<void>;
   /** Called when something was marked in this process. */
@@ -171,10 +175,24 @@ export function createDeadLetters(
     });
   }
 
+  /** Whether what was sent before took effect: it removed the start, and left a letter or, once discarded, its mark. */
+  async function hasLanded(
+    handle: TransactionHandle,
+    key: InboxKey,
+    { start }: NonNullable<DeadNews["again"]>,
+  ): Promise<boolean> {
+    if (start !== undefined && (await statements(handle, "removeStart", { ...start })).affected > 0) return false;
+    const { handler, id } = key;
+    if ((await rowsOf(handle, { handler, id }, 1)).length > 0) return true;
+    return (await findOutcome({ statements }, handle, key))?.dead === true;
+  }
+
   const desk: DeadLetterDesk = {
     put: (message, handler, news) =>
       inside(async (handle) => {
         const key = keyOf(message, handler);
+        // A person may have decided about it meanwhile: it must not be put a second time.
+        if (news.again !== undefined && (await hasLanded(handle, key, news.again))) return "dead";
         if (news.reason !== "conflict" && !(await marked(handle, key))) {
           const found = await findOutcome({ statements }, handle, key);
           if (found?.outcome === "duplicate" && !found.dead) return "processed";
@@ -189,10 +207,15 @@ export function createDeadLetters(
       const key = { handler: unreadableHandler, id, print: sha256(raw) };
       await inside((handle) => store(handle, key, message, { reason: "unreadable", error, attempts: 0 }));
     },
+    has: async ({ handler, id }) => (await inside((handle) => rowsOf(handle, { handler, id }, 1))).length > 0,
     replaying: async (handler, limit) =>
       (await inside((handle) => rowsOf(handle, { handler, state: "replaying" }, limit))).map(letterOf),
     async remove(message, handler) {
-      await inside((handle) => statements(handle, "finishDead", { ...keyOf(message, handler) }));
+      const key = keyOf(message, handler);
+      await inside(async (handle) => {
+        await statements(handle, "finishDead", { ...key });
+        await statements(handle, "removeStarts", { handler: key.handler, id: key.id });
+      });
     },
     onReplay(wake) {
       wakes.add(wake);

@@ -1,4 +1,5 @@
 /** The handlers of a consumer, by the topics they want. */
+import { knownOptions } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 import { checkHandlerName } from "./identity.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
@@ -27,14 +28,17 @@ export type ConsumerHandler<Tx> =
 const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
 
 function invalid(message: string): IchidoError {
-  return new IchidoError("option-invalid", message);
+  return new IchidoError("option-invalid", `option ${message}`);
 }
+
+const handlerNames = { name: true, topics: true, once: true, run: true, onUnknown: true, leaseMs: true } as const;
 
 export function checkHandlers<Tx>(handlers: readonly ConsumerHandler<Tx>[], leased: boolean): void {
   if (!Array.isArray(handlers) || handlers.length === 0) throw invalid("handlers: expected at least one");
   const names = new Set<string>();
   for (const [index, handler] of handlers.entries()) {
     const place = `handlers[${index}]`;
+    knownOptions(place, handler, handlerNames);
     const name = checkHandlerName(handler.name);
     if (names.has(name)) throw invalid(`${place}.name: ${name} is there twice; each handler needs a name of its own`);
     names.add(name);

@@ -1,4 +1,5 @@
 /** Forgetting and counting. */
+import type { Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
@@ -35,19 +36,20 @@ const budgetMsDefault = 250;
 export async function sweepInbox(
   transactions: TransactionRunner<unknown>,
   statements: Statements,
+  environment: Environment,
   ageMs: number,
   { limit = limitDefault, budgetMs = budgetMsDefault }: SweepBounds = {},
 ): Promise<InboxSweep> {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
     throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
-  const untilMs = performance.now() + budgetMs;
+  const untilMs = environment.monotonicMs() + budgetMs;
   let deleted = 0;
   for (const verb of ["sweep", "sweepStarts"] as const) {
     for (;;) {
       const { affected } = await transactions.run((_tx, handle) => statements(handle, verb, { age_ms: ageMs, limit }));
       deleted += affected;
       if (affected < limit) break;
-      if (performance.now() >= untilMs) return { deleted, more: true };
+      if (environment.monotonicMs() >= untilMs) return { deleted, more: true };
     }
   }
   return { deleted, more: false };

@@ -7,9 +7,11 @@
  * `duplicate`, to keep `retentionMs` above the longest time after which the broker may deliver again, and to keep the
  * clocks of producers, consumers and the database within five minutes of each other.
  */
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import type { EventMessage } from "../brokers/message.ts";
 import type { Ichido } from "../core/create-ichido.ts";
 import { limits } from "../core/defaults.ts";
+import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../stores/shared/runner-migration.ts";
@@ -20,7 +22,7 @@ import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
 import { putAsideLeased, runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
-import { keyOf, lookUp, noteProcessed, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
+import { keyOf, lookUp, noteProcessed, resultOf, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createStarts, type Starts } from "./starts.ts";
 import { createStatements } from "./statement.ts";
@@ -38,6 +40,7 @@ export interface InboxOptions<Tx> {
   readonly waitMs?: number;
   /** What the tables' names begin with. Default `ichido_`; on PostgreSQL also `schema.ichido_`. */
   readonly prefix?: string;
+  readonly environment?: Environment;
 }
 
 export interface RunOptions {
@@ -86,8 +89,13 @@ export interface InboxParts {
   readonly desk: DeadLetterDesk;
   readonly starts: Starts;
   readonly leased: boolean;
+  readonly environment: Environment;
   /** So old that it may have been processed and forgotten. */
   isTooOld(message: EventMessage): boolean;
+  /** What the inbox's own table says of it. */
+  lookUp(message: EventMessage, handler: string): ReturnType<typeof lookUp>;
+  /** Notes in the inbox's own table that it was processed. */
+  noteProcessed(message: EventMessage, handler: string): Promise<unknown>;
   /** Makes it a dead letter of the handler, unless it is processed, or somebody runs it. */
   putAside(
     message: EventMessage,
@@ -116,17 +124,24 @@ function checkRetention(retentionMs: number, redeliveryMsMax: number, whose: str
 }
 
 function checkMs(name: string, value: unknown, max: number): number {
-  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0 && value <= max) return value;
-  throw new IchidoError("option-invalid", `${name}: expected milliseconds from 1 to ${max}, got ${String(value)}`);
+  return integerOption(name, value, 1, max);
 }
 
+const optionNames: OptionNames<InboxOptions<never>> = {
+  transactions: true,
+  ichido: true,
+  retentionMs: true,
+  redeliveryMsMax: true,
+  waitMs: true,
+  prefix: true,
+  environment: true,
+};
+
 export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
-  const { transactions, ichido } = options;
+  knownOptions("createInbox", options, optionNames);
+  const { transactions, ichido, environment = systemEnvironment } = options;
   if (typeof transactions?.run !== "function" || !["postgres", "mysql", "sqlite"].includes(transactions.dialect)) {
-    throw new IchidoError(
-      "option-invalid",
-      "transactions: expected a runner such as pgTransactions(pool) of ichido/transactions",
-    );
+    throw optionInvalid("transactions", "a runner such as pgTransactions(pool) of ichido/transactions", transactions);
   }
   const retentionMs = checkMs("retentionMs", options.retentionMs, limits.retentionMsMax);
   const waitMs = checkMs("waitMs", options.waitMs ?? waitMsDefault, waitMsMax);
@@ -139,7 +154,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   }
   const prefix = checkPrefix(transactions.dialect, options.prefix);
   const statements = createStatements(transactions.dialect, prefix, waitMs);
-  const once = { transactions, statements, waitMs };
+  const once = { transactions, statements, waitMs, environment };
   const schema = { part: "inbox", migrations: { postgres, mysql, sqlite }, prefix } as const;
   const migrator = createRunnerMigrator({ transactions, ...schema });
   const { dead, desk } = createDeadLetters(transactions, statements);
@@ -150,7 +165,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
 
   function isTooOld({ time }: EventMessage): boolean {
     // Not a number where there is no time: such an event cannot be judged by it.
-    return Date.now() - Date.parse(time) > retentionMs;
+    return environment.wallMs() - Date.parse(time) > retentionMs;
   }
 
   const inbox: Inbox<Tx> = {
@@ -160,7 +175,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const key = keyOf(message, handler);
       const isRefused = !evenIfOld && isTooOld(message);
       const found = redelivered || isRefused ? await lookUp(once, key) : undefined;
-      if (found !== undefined) return { outcome: found.outcome };
+      if (found !== undefined) return resultOf(found);
       return isRefused ? tooOld : runOnce(once, key, fn, { message, attempt });
     },
     async run(message, handler, fn, { attempt = 1, evenIfOld = false, ...leased } = {}) {
@@ -168,10 +183,13 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const options = { ...leased, retentionMs: keepMs };
       const refusal = !evenIfOld && isTooOld(message) ? tooOld : undefined;
       const look = () => lookUp(once, key);
-      const note = evenIfOld ? () => noteProcessed(once, key) : undefined;
+      // Where there is a letter, its record may be forgotten before somebody looks at the letter again.
+      const note = async () => {
+        if (evenIfOld || (await desk.has(key))) await noteProcessed(once, key);
+      };
       return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal, note });
     },
-    sweep: (bounds) => sweepInbox(transactions, statements, keepMs, bounds),
+    sweep: (bounds) => sweepInbox(transactions, statements, environment, keepMs, bounds),
     stats: () => statsOf(transactions, statements),
     async check(subscription) {
       if (subscription !== undefined)
@@ -185,9 +203,12 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   };
   parts.set(inbox, {
     desk,
-    starts: createStarts(transactions, statements),
+    starts: createStarts(transactions, statements, environment),
     leased: ichido !== undefined,
+    environment,
     isTooOld,
+    lookUp: (message, handler) => lookUp(once, keyOf(message, handler)),
+    noteProcessed: (message, handler) => noteProcessed(once, keyOf(message, handler)),
     putAside(message, handler, news) {
       const put = () => desk.put(message, handler.name, news);
       if (handler.run === undefined || news.reason === "conflict") return put();

@@ -10,7 +10,7 @@ import { IchidoError, isIchidoError, type IchidoErrorCode } from "../core/errors
 import type { OnUnknown } from "../core/options.ts";
 import { unavailable } from "./failures.ts";
 import { keyOfId } from "./identity.ts";
-import type { InboxKey, InboxResult } from "./run-once.ts";
+import { resultOf, type findOutcome, type InboxKey, type InboxResult } from "./run-once.ts";
 
 export interface LeasedContext {
   readonly message: EventMessage;
@@ -52,7 +52,7 @@ async function underLease(
 ): Promise<InboxResult> {
   if (ichido === undefined) {
     throw new IchidoError(
-      "option-invalid",
+      "usage-invalid",
       "inbox.run needs leases and steps: pass `ichido: createIchido({ store, … })` to createInbox",
     );
   }
@@ -95,11 +95,11 @@ export interface LeasedWork {
   readonly fn: LeasedHandler;
   readonly delivery: LeasedContext;
   /** What the inbox's own table knows of the message. */
-  readonly look: () => Promise<Pick<InboxResult, "outcome"> | undefined>;
+  readonly look: () => ReturnType<typeof findOutcome>;
   /** What to answer instead of running what is not known. */
   readonly refusal: InboxResult | undefined;
-  /** Notes in the inbox's own table that it has run. There where the record may be forgotten soon, for it counts from first sight. */
-  readonly note: (() => Promise<unknown>) | undefined;
+  /** Notes in the inbox's own table that it has run, where the record may be forgotten too soon: it counts from first sight. */
+  readonly note: () => Promise<unknown>;
 }
 
 export async function runLeased(
@@ -112,16 +112,16 @@ export async function runLeased(
       context.release();
       throw error;
     });
-    if (found !== undefined) return { outcome: found.outcome };
+    if (found !== undefined) return resultOf(found);
     if (refusal !== undefined) return refusal;
     await fn(context, delivery);
     // It has run, whether that can be noted or not: the record is still to say so.
-    await note?.().catch(() => undefined);
+    await note().catch(() => undefined);
     return undefined;
   });
   if (result.outcome !== "busy") return result;
   const found = await look();
-  return found === undefined ? result : { outcome: found.outcome };
+  return found === undefined ? result : resultOf(found);
 }
 
 /** Puts a message aside while nobody runs it. `busy`: somebody does. */

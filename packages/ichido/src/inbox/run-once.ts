@@ -4,6 +4,7 @@
  */
 import type { EventMessage } from "../brokers/message.ts";
 import { printOf } from "../brokers/print.ts";
+import type { Environment, Timer } from "../core/environment.ts";
 import { isIchidoError } from "../core/errors.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/transaction.ts";
 import { aborted } from "../transactions/handle.ts";
@@ -29,6 +30,8 @@ export interface InboxResult {
    * With `conflict`: the event is older than the retention, and may have been processed and forgotten. Nothing ran.
    */
   readonly reason?: "outcome-unknown" | "too-old";
+  /** With `duplicate`: it was put aside as a dead letter, and not processed. */
+  readonly dead?: boolean;
 }
 
 export interface OnceContext {
@@ -55,6 +58,7 @@ export interface OnceParts<Tx> {
   readonly transactions: TransactionRunner<Tx>;
   readonly statements: Statements;
   readonly waitMs: number;
+  readonly environment: Environment;
 }
 
 /** Deadlocks among several that waited for one row; each time at least one of them got on. */
@@ -74,6 +78,10 @@ export async function findOutcome(
   const [row] = rows;
   if (row === undefined) return undefined;
   return { outcome: numberOf(row, "same") === 1 ? "duplicate" : "conflict", dead: numberOf(row, "dead") === 1 };
+}
+
+export function resultOf(found: NonNullable<Awaited<ReturnType<typeof findOutcome>>>): InboxResult {
+  return found.dead && found.outcome === "duplicate" ? found : { outcome: found.outcome };
 }
 
 /** The same by itself, where it is not known whether there is anything to be done. */
@@ -163,9 +171,9 @@ async function runInTime<Tx>(
   handler: OnceHandler<Tx>,
   context: Omit<OnceContext, "handle">,
 ): Promise<InboxOutcome | "again"> {
-  const { transactions, waitMs } = parts;
+  const { transactions, waitMs, environment } = parts;
   let phase: Phase = "reaching";
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let late = false;
   let tellLate: (outcome: "busy") => void = () => {};
   const inTime = new Promise<"busy">((resolve) => {
@@ -175,13 +183,14 @@ async function runInTime<Tx>(
   async function body(tx: Tx, handle: TransactionHandle): Promise<InboxOutcome | "again"> {
     phase = "taking";
     if (handle.dialect === "mysql") {
-      timer = setTimeout(() => {
+      const tell = (): void => {
         late = true;
         tellLate("busy");
-      }, waitMs);
+      };
+      timer = environment.after(waitMs, tell, { hold: true });
     }
     const taken = await take(parts, handle, key);
-    clearTimeout(timer);
+    timer?.cancel();
     if (late) throw new Late();
     if (taken !== "taken") return taken;
     phase = "handling";
@@ -197,7 +206,7 @@ async function runInTime<Tx>(
   }
 
   const run = transactions.run(body, { opensByHandle: true }).catch((error: unknown) => {
-    clearTimeout(timer);
+    timer?.cancel();
     if (late) return "busy" as const;
     return afterFailure(parts, key, phase, error);
   });
@@ -217,7 +226,7 @@ async function afterFailure<Tx>(
   if (failure === "locked") return "busy";
   if (failure === "again" && phase === "taking") return "again";
   if (failure === "no-table") throw schemaMissing(error);
-  if (isIchidoError(error)) throw error;
+  if (isIchidoError(error) && !(error instanceof CommitFailed)) throw error;
   throw unavailable(
     phase === "reaching" ? "the inbox's database cannot be reached" : "the message could not be taken",
     error,

@@ -3,11 +3,11 @@
  * own, and the note is taken back however the attempt ends. Only a process that died in between leaves one. A broker's own
  * count of deliveries would not do: it grows with every restart, hand-back and outage, too.
  */
-import { randomUUID } from "node:crypto";
 import type { EventMessage } from "../brokers/message.ts";
+import type { Environment, Timer } from "../core/environment.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { numberOf } from "../stores/shared/columns.ts";
-import { keyOf, lookUp } from "./run-once.ts";
+import { keyOf, lookUp, resultOf, type InboxResult } from "./run-once.ts";
 import type { Statements } from "./statement.ts";
 
 export interface Start {
@@ -21,7 +21,7 @@ export interface Starts {
   begin(
     message: EventMessage,
     handler: string,
-  ): Promise<{ readonly start: Start; readonly crashes: number } | "duplicate" | "conflict">;
+  ): Promise<{ readonly start: Start; readonly crashes: number } | InboxResult>;
   /** Counts them again. */
   crashes(start: Start): Promise<number>;
   /** The attempt is over. Never rejects: what cannot be written now is written as soon as it can be. */
@@ -33,10 +33,14 @@ const takeBackMs = 500;
 /** How many may wait for that; the oldest one beyond it is left, and looks like a death. */
 const owedMax = 10_000;
 
-export function createStarts(transactions: TransactionRunner<unknown>, statements: Statements): Starts {
+export function createStarts(
+  transactions: TransactionRunner<unknown>,
+  statements: Statements,
+  environment: Environment,
+): Starts {
   /** Ended, or never begun as far as this process knows, and not taken back yet. */
   const owed = new Map<string, Start>();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
 
   const remove = (handle: TransactionHandle, start: Start): Promise<unknown> =>
     statements(handle, "removeStart", { ...start });
@@ -54,10 +58,10 @@ export function createStarts(transactions: TransactionRunner<unknown>, statement
   }
 
   function takeBackLater(): void {
-    timer ??= setTimeout(() => {
+    timer ??= environment.after(takeBackMs, () => {
       timer = undefined;
       void takeBack();
-    }, takeBackMs).unref();
+    });
   }
 
   async function takeBack(): Promise<void> {
@@ -77,8 +81,8 @@ export function createStarts(transactions: TransactionRunner<unknown>, statement
       const { id } = key;
       // Most redeliveries are duplicates: they cost one read.
       const found = await lookUp({ transactions, statements }, key);
-      if (found !== undefined) return found.outcome;
-      const start = { handler, id, token: randomUUID() };
+      if (found !== undefined) return resultOf(found);
+      const start = { handler, id, token: Buffer.from(environment.randomBytes(16)).toString("hex") };
       const mine = [...owed.values()].filter((each) => each.handler === handler && each.id === id);
       try {
         const crashes = await transactions.run(async (_tx, handle) => {

@@ -49,16 +49,24 @@ export function bind(dialect: Dialect, text: string, values: Values): { sql: str
 export function createStatements(dialect: Dialect, prefix: string, waitMs: number): Statements {
   // MariaDB alone reads such a comment. MySQL has no way to bound one statement's wait for a lock.
   const wait = `/*M!100112 SET STATEMENT innodb_lock_wait_timeout=${Math.max(1, Math.ceil(waitMs / 1_000))} FOR */`;
-  const texts = new Map<string, string>();
-  for (const [verb, text] of Object.entries<string>({ ...portable, ...own[dialect] })) {
-    const plain = text
+  const given: Readonly<Record<Verb, string>> = { ...portable, ...own[dialect] };
+  const texts = new Map<Verb, string>();
+
+  /** Made when it is first wanted: no process uses them all. */
+  function textOf(verb: Verb): string {
+    let text = texts.get(verb);
+    if (text !== undefined) return text;
+    const plain = given[verb]
       .replace(/^\s*--.*$/gm, "")
       .replaceAll("{now}", clocks[dialect])
       .replace("{wait}", wait);
-    texts.set(verb, namedTables(prefix, plain.replace(/\s+/g, " ").trim()));
+    text = namedTables(prefix, plain.replace(/\s+/g, " ").trim());
+    texts.set(verb, text);
+    return text;
   }
+
   return (handle, verb, values = {}) => {
-    const { sql, bound } = bind(dialect, texts.get(verb) ?? "", values);
+    const { sql, bound } = bind(dialect, textOf(verb), values);
     return handle.execute(sql, bound, { frequent: verb === "insert" || verb === "find" });
   };
 }

@@ -4,13 +4,14 @@
  *
  * Signed are id, timestamp and body. CloudEvents headers, the topic among them, are protected by TLS alone.
  */
+import { integerOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageFrom } from "../brokers/headers.ts";
 import { checkTopic, type EventMessage } from "../brokers/message.ts";
 import { readSecret, toleranceMsDefault, verify, type WebhookVerdict } from "../brokers/standard-webhooks.ts";
 import { IchidoError, isIchidoError } from "../core/errors.ts";
 import { checkHandlerName } from "./identity.ts";
-import type { Inbox } from "./inbox.ts";
+import { partsOf, type Inbox } from "./inbox.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
 import type { InboxOutcome, InboxResult, OnceHandler } from "./run-once.ts";
 
@@ -68,8 +69,7 @@ const retryAfterSecondsDefault = 5;
 const topicDefault = "webhook";
 
 function positive(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new IchidoError("option-invalid", `${name}: expected a whole number of at least 1, got ${String(value)}`);
+  return integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
 }
 
 async function collect(chunks: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array | undefined> {
@@ -90,12 +90,28 @@ function consumed(): IchidoError {
   );
 }
 
+const optionNames = {
+  inbox: true,
+  secrets: true,
+  name: true,
+  topic: true,
+  toleranceMs: true,
+  bodyBytesMax: true,
+  retryAfterSeconds: true,
+  onEvent: true,
+  once: true,
+  run: true,
+  onUnknown: true,
+  leaseMs: true,
+} as const;
+
 export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): WebhookReceiver {
+  knownOptions("createWebhookReceiver", options, optionNames);
   const { inbox } = options;
+  const { environment } = partsOf(inbox as Inbox<never>);
   const name = checkHandlerName(options.name);
   const given = typeof options.secrets === "string" ? [options.secrets] : options.secrets;
-  if (!Array.isArray(given) || given.length === 0)
-    throw new IchidoError("option-invalid", "secrets: expected at least one");
+  if (!Array.isArray(given) || given.length === 0) throw optionInvalid("secrets", "at least one", options.secrets);
   const secrets = given.map((secret: unknown, index) => readSecret(secret, `secrets[${index}]`));
   const topic = options.topic === undefined ? undefined : checkTopic(options.topic);
   const toleranceMs = positive("toleranceMs", options.toleranceMs ?? toleranceMsDefault);
@@ -107,7 +123,7 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
     },
   };
   if ([options.once, options.run].filter((fn) => typeof fn === "function").length !== 1)
-    throw new IchidoError("option-invalid", "expected a function as once or as run, and not both");
+    throw optionInvalid("once", "a function here or as run, and not both", options.once);
 
   function emit(event: WebhookEvent): void {
     try {
@@ -155,7 +171,7 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
     if (Number(incoming.header("content-length") ?? 0) > bodyBytesMax) return refuse(413, "too-large");
     const body = await incoming.body();
     if (body === undefined) return refuse(413, "too-large");
-    const verdict = verify(secrets, signed, body, { nowMs: Date.now(), toleranceMs });
+    const verdict = verify(secrets, signed, body, { nowMs: environment.wallMs(), toleranceMs });
     if (!verdict.valid) return refuse(401, verdict.reason);
     let message: EventMessage;
     try {
@@ -164,11 +180,11 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
       return refuse(400, "message-invalid");
     }
     try {
-      const { outcome, reason } = await handled(message);
+      const { outcome } = await handled(message);
       emit({ type: outcome, id, topic: message.topic });
       if (outcome === "busy") return later;
-      // A sender that is told 409 may take it for "still at work" and try for ever; an event too old stays so.
-      if (outcome === "conflict") return { status: reason === "too-old" ? 422 : 409 };
+      // Refused for good. A sender that is told 409 may take it for "still at work" and try for ever.
+      if (outcome === "conflict") return { status: 422 };
       return { status: 204 };
     } catch (error) {
       emit({ type: "failed", id, error });

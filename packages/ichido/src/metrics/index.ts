@@ -1,8 +1,9 @@
 /** ichido/metrics: what the engine did, for Prometheus and OpenTelemetry. Scrape each process, not the load balancer. */
+import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
 import type { Ichido } from "../core/create-ichido.ts";
 import { withDeadline } from "../core/deadline.ts";
 import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
+
 import type { StoreStats } from "../core/store.ts";
 import type { Measurement } from "./families.ts";
 import {
@@ -52,10 +53,17 @@ export interface Metrics {
   close(): void;
 }
 
-function positive(option: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new IchidoError("option-invalid", `option ${option}: expected a positive integer, got ${String(value)}`);
+function positive(option: string, value: unknown): number {
+  return integerOption(option, value, 1, Number.MAX_SAFE_INTEGER);
 }
+
+const optionNames: OptionNames<MetricsOptions> = {
+  operationsMax: true,
+  seriesMax: true,
+  statsMs: true,
+  statsTimeoutMs: true,
+  environment: true,
+};
 
 /** Asks once for many readers, and remembers the answer, also that there was none. */
 function cachedStats(
@@ -84,6 +92,7 @@ export function createMetrics<Native>(
   ichido: Pick<Ichido<Native>, "on" | "store">,
   options: MetricsOptions = {},
 ): Metrics {
+  knownOptions("createMetrics", options, optionNames);
   const settings = { ...metricsDefaults, environment: systemEnvironment, ...options };
   for (const name of Object.keys(metricsDefaults) as (keyof typeof metricsDefaults)[]) positive(name, settings[name]);
   const bounds: Bounds = { operation: boundTo(settings.operationsMax), word: boundTo(wordsMax) };

@@ -51,19 +51,26 @@ export type Statements = (
 ) => Promise<{ readonly rows: readonly Row[]; readonly affected: number }>;
 
 export function createStatements(dialect: Dialect, prefix: string): Statements {
+  const given: Partial<Record<Verb, string>> = { ...portable, ...own[dialect] };
   const texts = new Map<Verb, string>();
-  for (const [verb, text] of Object.entries({ ...portable, ...own[dialect] }))
-    texts.set(
-      verb as Verb,
-      prepareText(
-        dialect,
-        prefix,
-        text.replace("{claim}", () => portable.claim),
-      ),
-    );
-  return (handle, verb, values, when) => {
-    const text = texts.get(verb);
+
+  /** Made when it is first wanted: no process uses them all. */
+  function textOf(verb: Verb): string {
+    let text = texts.get(verb);
+    if (text !== undefined) return text;
+    text = given[verb];
     if (text === undefined) throw new TypeError(`${dialect} has no statement ${verb}`);
+    text = prepareText(
+      dialect,
+      prefix,
+      text.replace("{claim}", () => portable.claim),
+    );
+    texts.set(verb, text);
+    return text;
+  }
+
+  return (handle, verb, values, when) => {
+    const text = textOf(verb);
     return execute(handle, text, values, { ...when, frequent: verb === "add" });
   };
 }
@@ -97,7 +104,7 @@ function readRow(row: Row): Pick<Waiting, "message" | "unreadable"> {
     return { message: messageOf(row) };
   } catch (error) {
     // A library that hides columns hides them of every row: that is no event's fault.
-    if (isIchidoError(error) && error.code === "option-invalid") throw error;
+    if (isIchidoError(error) && error.code === "usage-invalid") throw error;
     const payload = columnOf(row, "payload");
     const key = optionalText(row, "message_key");
     const message = {

@@ -80,8 +80,8 @@ export class Lease {
   /** Begins or renews the session. Tells whether its lanes are others now, and which are to be given up. */
   async tend({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
     const { transactions, run, topics } = this.#internals;
-    const { name, leaseMs, crashesMax, backoffMs, onEvent } = this.#options;
-    const id = this.#session ?? uuidV7(this.#options.environment.wallMs());
+    const { name, leaseMs, crashesMax, backoffMs, onEvent, environment } = this.#options;
+    const id = this.#session ?? uuidV7(environment.wallMs(), environment);
     const request = {
       id,
       name,

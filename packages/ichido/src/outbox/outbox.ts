@@ -2,12 +2,14 @@
  * Events that commit with the business write, or not at all. `add` writes one row inside the caller's own transaction; a
  * relay sends it afterwards, until a broker has taken it over.
  */
-import { newEventId } from "./event-id.ts";
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import { checkId, checkKey, checkTopic } from "../brokers/message.ts";
 import { partitionOf } from "../brokers/partition.ts";
+import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { uuidV7 } from "../core/uuid.ts";
 import { createRunnerMigrator, requireSchema, type RunnerPart } from "../stores/shared/runner-migration.ts";
 import { checkPrefix } from "../stores/shared/table-prefix.ts";
 import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
@@ -47,6 +49,7 @@ export interface OutboxOptions<Tx> {
   readonly wake?: WakeChannel;
   /** The trace context of the moment, for events that bring none. */
   readonly trace?: () => { readonly traceparent?: string; readonly tracestate?: string } | undefined;
+  readonly environment?: Environment;
 }
 
 export interface OutboxStats {
@@ -94,6 +97,7 @@ export interface OutboxInternals {
   readonly topics: Topics;
   readonly wake: Wake;
   readonly keepSentMs: number;
+  readonly environment: Environment;
   readonly requireSchema: () => Promise<void>;
 }
 
@@ -102,10 +106,7 @@ const keepDeadMsDefault = 90 * 86_400_000;
 const parkedMax = 1000;
 
 function wholeOption(name: string, value: number | undefined, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new IchidoError("option-invalid", `${name}: expected a whole number of at least 0, got ${String(value)}`);
-  return value;
+  return integerOption(name, value ?? fallback, 0, Number.MAX_SAFE_INTEGER);
 }
 
 /** Enough to tell keys apart; it is in an index. */
@@ -116,13 +117,25 @@ function keyHashOf(pattern: string, key: string): Uint8Array {
   return sha256(`${pattern}\0${key}`).subarray(0, keyHashBytes);
 }
 
+const optionNames: OptionNames<OutboxOptions<never>> = {
+  transactions: true,
+  topics: true,
+  source: true,
+  prefix: true,
+  payloadBytesMax: true,
+  strict: true,
+  keepSentMs: true,
+  keepDeadMs: true,
+  wake: true,
+  trace: true,
+  environment: true,
+};
+
 export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
-  const { transactions, source, strict = false, trace } = options;
+  knownOptions("createOutbox", options, optionNames);
+  const { transactions, source, strict = false, trace, environment = systemEnvironment } = options;
   if (typeof source !== "string" || source === "" || /\s/.test(source))
-    throw new IchidoError(
-      "option-invalid",
-      `source: expected a URI reference such as "/shop", got ${JSON.stringify(source)}`,
-    );
+    throw optionInvalid("source", 'a URI reference such as "/shop"', source);
   const { dialect } = transactions;
   const prefix = checkPrefix(dialect, options.prefix);
   const payloadBytesMax = wholeOption("payloadBytesMax", options.payloadBytesMax, payloadBytesMaxDefault);
@@ -130,7 +143,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   const keepDeadMs = wholeOption("keepDeadMs", options.keepDeadMs, keepDeadMsDefault);
   const topics = createTopics(options.topics);
   const run = createStatements(dialect, prefix);
-  const wake = createWake(options.wake);
+  const wake = createWake(environment, options.wake);
   const part: RunnerPart = { part: "outbox", migrations: { mysql, postgres, sqlite }, prefix };
   const migrator = createRunnerMigrator({ ...part, transactions });
   let turn = 0;
@@ -152,13 +165,14 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       if (isLate) late.add(handle);
       if (handle.dialect !== dialect) {
         throw new IchidoError(
-          "option-invalid",
+          "usage-invalid",
           `the handle speaks ${handle.dialect}, the outbox lives on ${dialect}: pass the handle of a transaction on its database`,
         );
       }
       const topic = checkTopic(message.topic);
       const key = checkKey(message.key);
-      const id = message.id === undefined ? newEventId() : checkId(message.id);
+      const wallMs = environment.wallMs();
+      const id = message.id === undefined ? uuidV7(wallMs, environment) : checkId(message.id);
       const delayMs = message.delayMs ?? 0;
       if (!Number.isSafeInteger(delayMs) || delayMs < 0)
         throw new IchidoError(
@@ -166,7 +180,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
           `delayMs must be a whole number of at least 0, got ${String(delayMs)}`,
         );
       const payload = payloadBytes(message, payloadBytesMax);
-      const envelope = encodeEnvelope({ ...trace?.(), ...message }, source, Date.now() + delayMs);
+      const envelope = encodeEnvelope({ ...trace?.(), ...message }, source, wallMs + delayMs);
       const rule = topics.find(topic);
       const ordered = key !== undefined && delayMs === 0 && rule?.order !== "none";
       const hash = ordered ? keyHashOf(rule?.pattern ?? "", key) : null;
@@ -214,7 +228,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
         relays: numberOf(row, "relays"),
       };
     },
-    sweep: (sweepOptions) => sweepOutbox({ transactions, run, keepSentMs, keepDeadMs }, sweepOptions),
+    sweep: (sweepOptions) => sweepOutbox({ transactions, run, keepSentMs, keepDeadMs, environment }, sweepOptions),
     plan: () => migrator.plan(),
     migrate: () => migrator.migrate(),
     [internals]: {
@@ -223,6 +237,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       topics,
       wake,
       keepSentMs,
+      environment,
       requireSchema: () => transactions.run((_tx, handle) => requireSchema(handle, part)),
     },
   };

@@ -1,7 +1,7 @@
 /** The relay's options, checked once. */
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import type { Publisher } from "../brokers/broker.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
+import type { Environment } from "../core/environment.ts";
 
 export type RelayEvent =
   | { readonly type: "sent"; readonly id: string; readonly topic: string; readonly tookMs: number }
@@ -49,6 +49,7 @@ export interface RelayOptions {
   /** How often a process may end while it sends an event before the event is quarantined. Default 8. */
   readonly crashesMax?: number;
   readonly onEvent?: (event: RelayEvent) => void;
+  /** Default: the outbox's. */
   readonly environment?: Environment;
 }
 
@@ -58,23 +59,30 @@ export type ResolvedRelayOptions = Required<RelayOptions>;
 const most = 86_400_000;
 
 function whole(name: string, value: unknown, least: number): number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most)
-    throw new IchidoError(
-      "option-invalid",
-      `${name}: expected a whole number from ${least} to ${most}, got ${String(value)}`,
-    );
-  return value;
+  return integerOption(name, value, least, most);
 }
 
 function range(name: string, value: readonly [number, number]): readonly [number, number] {
-  const [first, longest] = value;
+  if (!Array.isArray(value)) throw optionInvalid(name, "the first wait and the longest one", value);
+  const [first, longest] = value as [unknown, unknown];
   if (whole(`${name}[1]`, longest, 1) < whole(`${name}[0]`, first, 1))
-    throw new IchidoError(
-      "option-invalid",
-      `${name}: expected the first wait and the longest one, got ${JSON.stringify(value)}`,
-    );
+    throw optionInvalid(name, "the first wait and the longest one", JSON.stringify(value));
   return value;
 }
+
+const optionNames: OptionNames<RelayOptions> = {
+  routes: true,
+  name: true,
+  batch: true,
+  concurrency: true,
+  leaseMs: true,
+  idleMs: true,
+  backoffMs: true,
+  pauseMs: true,
+  crashesMax: true,
+  onEvent: true,
+  environment: true,
+};
 
 /** What a listener was told is lost when it throws; the relay and what it knows of events go on. */
 function guarded(listener: RelayOptions["onEvent"]): (event: RelayEvent) => void {
@@ -88,13 +96,14 @@ function guarded(listener: RelayOptions["onEvent"]): (event: RelayEvent) => void
   };
 }
 
-export function resolveRelayOptions(options: RelayOptions): ResolvedRelayOptions {
+export function resolveRelayOptions(options: RelayOptions, environment: Environment): ResolvedRelayOptions {
+  knownOptions("createRelay", options, optionNames);
   const { routes } = options;
   for (const [name, publisher] of Object.entries(routes ?? {})) {
     if (typeof publisher?.publish !== "function")
-      throw new IchidoError("option-invalid", `routes.${name}: expected a publisher, such as natsPublisher({ … })`);
+      throw optionInvalid(`routes.${name}`, "a publisher, such as natsPublisher({ … })", publisher);
   }
-  if (routes === undefined) throw new IchidoError("option-invalid", "routes: expected an object of publishers by name");
+  if (routes === undefined) throw optionInvalid("routes", "an object of publishers by name", routes);
   return {
     routes,
     name: options.name ?? `pid ${process.pid}`,
@@ -106,6 +115,6 @@ export function resolveRelayOptions(options: RelayOptions): ResolvedRelayOptions
     pauseMs: range("pauseMs", options.pauseMs ?? [100, 5_000]),
     crashesMax: whole("crashesMax", options.crashesMax ?? 8, 2),
     onEvent: guarded(options.onEvent),
-    environment: options.environment ?? systemEnvironment,
+    environment: options.environment ?? environment,
   };
 }

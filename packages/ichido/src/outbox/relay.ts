@@ -55,7 +55,7 @@ const failuresMsMax = 5_000;
 
 export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions: RelayOptions): Relay {
   const { transactions, run, topics, wake, keepSentMs, requireSchema } = outbox[internals];
-  const options = resolveRelayOptions(relayOptions);
+  const options = resolveRelayOptions(relayOptions, outbox[internals].environment);
   const { environment, leaseMs, batch, onEvent } = options;
   const [pauseFirstMs, pauseMostMs] = options.pauseMs;
   const routes = createRoutes(topics, options.routes, { baseMs: pauseFirstMs, maxMs: pauseMostMs }, environment);
@@ -298,7 +298,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   }
 
   async function tickOnce(): Promise<TickResult> {
-    if (running !== undefined) throw new IchidoError("option-invalid", "tick() is for a relay that was not started");
+    if (running !== undefined) throw new IchidoError("usage-invalid", "tick() is for a relay that was not started");
     stopping = false;
     await prepare();
     const { sent, rejected, dead } = written;

@@ -1,4 +1,5 @@
 /** Removing what was kept long enough: small batches, each its own transaction, within a time budget. */
+import type { Environment } from "../core/environment.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import type { Statements } from "./database.ts";
 import { numberOf } from "../stores/shared/columns.ts";
@@ -19,11 +20,12 @@ export async function sweepOutbox(
     readonly run: Statements;
     readonly keepSentMs: number;
     readonly keepDeadMs: number;
+    readonly environment: Environment;
   },
   { limit = limitDefault, budgetMs = budgetMsDefault }: { readonly limit?: number; readonly budgetMs?: number } = {},
 ): Promise<SweepResult> {
-  const { transactions, run } = parts;
-  const untilMs = performance.now() + budgetMs;
+  const { transactions, run, environment } = parts;
+  const untilMs = environment.monotonicMs() + budgetMs;
   let deleted = 0;
 
   async function removeAll(
@@ -33,7 +35,7 @@ export async function sweepOutbox(
   ) {
     for (;;) {
       const most = Math.min(batch, limit - deleted);
-      if (most <= 0 || performance.now() >= untilMs) return true;
+      if (most <= 0 || environment.monotonicMs() >= untilMs) return true;
       const found = await transactions.run(async (_tx, handle) => {
         const { rows } = await run(handle, pick, { keep_ms: keepMs, limit: most });
         const seqs = rows.map((row) => numberOf(row, "seq"));

@@ -1,4 +1,5 @@
 /** Which events go where, and what is kept in order. The most specific pattern wins. */
+import { knownOptions } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 
 export interface TopicRule {
@@ -26,7 +27,7 @@ const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
 const cacheMax = 10_000;
 
 function invalid(message: string): IchidoError {
-  return new IchidoError("option-invalid", message);
+  return new IchidoError("option-invalid", `option ${message}`);
 }
 
 function resolve(pattern: string, rule: TopicRule): ResolvedRule {
@@ -34,6 +35,7 @@ function resolve(pattern: string, rule: TopicRule): ResolvedRule {
   if (!patternForm.test(pattern)) {
     throw invalid(`${name}: expected a topic such as "order.paid", or one that ends in "*", such as "order.*" or "*"`);
   }
+  knownOptions(name, rule, { to: true, order: true, onDead: true, attemptsMax: true });
   const { to, order = "key", onDead = "park-key", attemptsMax = attemptsMaxDefault } = rule;
   if (typeof to !== "string" || to === "") throw invalid(`${name}.to: expected the name of a route`);
   if (order !== "key" && order !== "none")

@@ -2,6 +2,7 @@
  * Waking relays of other processes on PostgreSQL. A notification is sent outside the user's transactions: inside, it would
  * take a lock that all commits share. Those of a few milliseconds become one. It is a hint; polling is the net.
  */
+import { knownOptions, optionInvalid } from "../core/option-checks.ts";
 export interface WakeChannel {
   /** Tells other processes. Never rejects. */
   notify(): void;
@@ -32,8 +33,7 @@ const reconnectMsFirst = 100;
 const reconnectMsMost = 5_000;
 
 function checkChannel(channel: string): string {
-  if (!channelForm.test(channel))
-    throw new TypeError(`channel: expected lower-case letters, digits and underscores, got ${JSON.stringify(channel)}`);
+  if (!channelForm.test(channel)) throw optionInvalid("channel", "lower-case letters, digits and underscores", channel);
   return channel;
 }
 
@@ -58,6 +58,7 @@ function gathered(send: () => Promise<unknown>): () => void {
 
 /** With `pg`: listening takes one connection of the pool. Not through a pooler in transaction mode. */
 export function pgWake(pool: PgWakePool, options: { readonly channel?: string } = {}): WakeChannel {
+  knownOptions("pgWake", options, { channel: true });
   const channel = checkChannel(options.channel ?? channelDefault);
 
   function listen(woken: () => void): () => Promise<void> {
@@ -114,6 +115,7 @@ export function pgWake(pool: PgWakePool, options: { readonly channel?: string } 
 
 /** With `postgres`, which keeps a connection for listening and connects again by itself. */
 export function postgresJsWake(sql: PostgresJsWakeClient, options: { readonly channel?: string } = {}): WakeChannel {
+  knownOptions("postgresJsWake", options, { channel: true });
   const channel = checkChannel(options.channel ?? channelDefault);
   return {
     notify: gathered(() => sql.notify(channel, "")),

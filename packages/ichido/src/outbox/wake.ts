@@ -1,4 +1,5 @@
 /** Tells relays that something was committed: those of this process directly, others through the channel, if there is one. */
+import type { Environment, Timer } from "../core/environment.ts";
 import type { WakeChannel } from "./wake-channel.ts";
 
 export interface Wake {
@@ -12,9 +13,9 @@ export interface Wake {
 /** About the time that the rest of a short transaction takes; polling is the net. */
 const soonMs = 5;
 
-export function createWake(channel?: WakeChannel): Wake {
+export function createWake(environment: Environment, channel?: WakeChannel): Wake {
   const listeners = new Set<() => void>();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const now = (): void => {
     for (const listener of listeners) listener();
     channel?.notify();
@@ -23,11 +24,10 @@ export function createWake(channel?: WakeChannel): Wake {
     now,
     soon() {
       if (timer !== undefined || (listeners.size === 0 && channel === undefined)) return;
-      timer = setTimeout(() => {
+      timer = environment.after(soonMs, () => {
         timer = undefined;
         now();
-      }, soonMs);
-      timer.unref();
+      });
     },
     listen(listener) {
       listeners.add(listener);

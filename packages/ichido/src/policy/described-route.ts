@@ -1,4 +1,5 @@
 /** One protected route as its callers see it: everything that follows from its options, as plain data. */
+import { knownOptions } from "../core/option-checks.ts";
 import type { Ichido } from "../core/create-ichido.ts";
 import { catalogue, IchidoError, type IchidoErrorCode } from "../core/errors.ts";
 import type { ResolvedRoute, RouteOptions } from "../core/options.ts";
@@ -87,11 +88,18 @@ export function pathTemplate(path: string): string {
   return path.replace(/:([A-Za-z_]\w*)/g, "{$1}");
 }
 
+const unquoted = "letters, digits and !#$%&*+-./:=?@^_`|~";
+
 const alphabets: Readonly<Record<Profile["keyForm"], string>> = {
-  lenient: "printable ASCII inside quotes; letters, digits and !#$%&*+-./:=?@^_`|~ without",
+  lenient: `printable ASCII inside quotes; ${unquoted} without`,
   strict: "printable ASCII, as an RFC 9651 string in quotes",
   bare: "visible ASCII except comma and semicolon",
 };
+
+/** Of keys without quotes, where some routes take quoted ones as well. */
+export function bareAlphabet(isLenient: boolean): string {
+  return isLenient ? unquoted : alphabets.bare;
+}
 
 function keyOf(profile: Profile): KeyDescription {
   const isUuid = profile.keyPattern === "uuid-v4";
@@ -105,18 +113,18 @@ function keyOf(profile: Profile): KeyDescription {
 }
 
 /** Asks the rule itself about every status: a description of it could be out of date. */
-function statusesOf(route: Pick<ResolvedRoute<never>, "keep" | "profile">): StatusesDescription {
+export function statusesOf(keep: ResolvedRoute<never>["keep"]): Omit<StatusesDescription, "createdReplayedAs"> {
   const stored: string[] = [];
   const notStored: string[] = [];
   for (const hundred of [2, 3, 4, 5]) {
     const statuses = Array.from({ length: 100 }, (_, index) => hundred * 100 + index);
-    const kept = statuses.filter((status) => route.keep({ status, headers: [] }));
+    const kept = statuses.filter((status) => keep({ status, headers: [] }));
     const [rule, exceptions] = kept.length > 50 ? [stored, notStored] : [notStored, stored];
     rule.push(`${hundred}xx`);
     const strange = kept.length > 50 ? statuses.filter((status) => !kept.includes(status)) : kept;
     exceptions.push(...strange.map(String));
   }
-  return { stored, notStored, createdReplayedAs: route.profile.replayCreatedAs };
+  return { stored, notStored };
 }
 
 function errorCodes(route: ResolvedRoute<never>, required: boolean): readonly IchidoErrorCode[] {
@@ -148,8 +156,11 @@ function errorsOf(route: ResolvedRoute<never>, required: boolean, problemBase: s
 export function describeRoute<Native>(
   ichido: DescribedEngine<Native>,
   published: PublishedRoute<Native>,
-  { scope = ["tenant", "principal"] }: PolicyOptions = {},
+  options: PolicyOptions = {},
 ): OperationDescription {
+  knownOptions("the policy", options, { scope: true });
+  knownOptions("a published route", published, { method: true, path: true, options: true });
+  const { scope = ["tenant", "principal"] } = options;
   const route = ichido.route(published.options);
   const method = published.method.toUpperCase();
   if (!route.methods.has(method)) {
@@ -187,7 +198,7 @@ export function describeRoute<Native>(
     lease: isoDuration(route.leaseMs),
     inFlight: typeof route.inFlight === "object" ? { waits: isoDuration(route.inFlight.waitMs) } : route.inFlight,
     responseBytesMax: route.bodyBytesMax,
-    storedStatuses: statusesOf(route as unknown as ResolvedRoute<never>),
+    storedStatuses: { ...statusesOf(route.keep), createdReplayedAs: profile.replayCreatedAs },
     marker: { header: titleCase(profile.marker.name), value: profile.marker.value },
     errors: errorsOf(route as unknown as ResolvedRoute<never>, required, ichido.published.problemBase),
   };

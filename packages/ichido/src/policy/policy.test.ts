@@ -97,6 +97,40 @@ describe("T-05 the published policy", () => {
     ]);
   });
 
+  it("is true of every operation, in whatever order they are listed", () => {
+    const ietf = { method: "POST", path: "/a", options: { operation: "a" } };
+    const stripe = { method: "POST", path: "/b", options: { operation: "b", profile: "stripe" } } as const;
+    const adr = { method: "POST", path: "/c", options: { operation: "c", profile: "adr-007" } } as const;
+    for (const routes of [
+      [ietf, stripe, adr],
+      [adr, stripe, ietf],
+      [stripe, ietf, adr],
+    ]) {
+      const { operations, errors, ...upper } = policyOf(engine(), routes);
+      expect(upper.header).toBe("Idempotency-Key");
+      // Told apart by operation here, by the key alone there; and marked by two headers.
+      expect(Object.keys(upper)).not.toContain("scope");
+      expect(Object.keys(upper)).not.toContain("marker");
+      expect(upper.key).toMatchObject({ form: "bare", format: "uuid-v4", compared: "lower-case" });
+      expect(upper.storedStatuses).toEqual({
+        stored: ["2xx", "3xx", "4xx"],
+        notStored: expect.arrayContaining(["401", "5xx"]) as string[],
+      });
+      expect(operations.map(({ marker }) => marker.header)).toContain("Idempotent-Replayed");
+      expect(errors.length).toBeGreaterThan(0);
+    }
+    const mixed = policyOf(engine(), [stripe, ietf]);
+    expect(mixed.key).toMatchObject({
+      form: "bare",
+      format: "any",
+      alphabet: expect.stringMatching(/^letters/) as string,
+    });
+    const strict = { ...pay, options: { operation: "x", profile: { ...profiles.ietf, keyForm: "strict" as const } } };
+    expect(policyOf(engine(), [strict, stripe]).key.form).toBeUndefined();
+    const other = { ...pay, options: { operation: "y", profile: { ...profiles.ietf, header: "x-key" } } };
+    expect(policyOf(engine(), [pay, other]).header).toBeUndefined();
+  });
+
   it("names the parts of the scope as callers know them, and none where keys are shared", () => {
     expect(policyOf(engine(), [pay], { scope: ["account"] }).scope).toEqual(["account", "operation", "key"]);
     const shared = createIchido({ store: memoryStore(), dangerouslyShareKeys: true, onUnknown: "rerun" });

@@ -3,7 +3,9 @@ import { IchidoError } from "../core/errors.ts";
 import { durationMs } from "../client/policy.ts";
 import { neverKeptHeaders } from "../core/recorder.ts";
 import {
+  bareAlphabet,
   describeRoute,
+  statusesOf,
   type DescribedEngine,
   type ErrorDescription,
   type KeyDescription,
@@ -14,18 +16,26 @@ import {
   type StatusesDescription,
 } from "./described-route.ts";
 
+/** What suits every operation. A quoted key is no key to routes that take it bare: then there is no form for all. */
+export type CommonKey = Omit<KeyDescription, "form"> & Partial<Pick<KeyDescription, "form">>;
+
+/** What a stored 201 is replayed as is absent where operations differ. */
+export type CommonStatuses = Omit<StatusesDescription, "createdReplayedAs"> &
+  Partial<Pick<StatusesDescription, "createdReplayedAs">>;
+
 /**
  * The upper half is true of every operation listed: where they differ it says what suits them all (the shortest
- * retention, the narrowest key), so that a client which reads no further is on the safe side.
+ * retention, the narrowest key, what all of them store), or is silent, so that a client which reads no further is on the
+ * safe side.
  */
 export interface Policy {
   readonly version: 1;
-  readonly header: string;
-  readonly key: KeyDescription;
-  readonly scope: readonly string[];
+  readonly header?: string;
+  readonly key: CommonKey;
+  readonly scope?: readonly string[];
   readonly retention: RetentionDescription;
-  readonly storedStatuses: StatusesDescription;
-  readonly marker: { readonly header: string; readonly value: string };
+  readonly storedStatuses: CommonStatuses;
+  readonly marker?: { readonly header: string; readonly value: string };
   readonly headersNeverReplayed: readonly string[];
   readonly notStoredMarker: { readonly header: string; readonly value: string };
   readonly errors: readonly ErrorDescription[];
@@ -35,14 +45,32 @@ export interface Policy {
 
 export const policyPath = "/.well-known/idempotency";
 
-function keyForAll(keys: readonly KeyDescription[]): KeyDescription {
+/** The member, where all have the same one. */
+function common<Described extends object, Name extends keyof Described>(
+  all: readonly Described[],
+  name: Name,
+): Pick<Described, Name> | undefined {
+  const texts = new Set(all.map((each) => JSON.stringify(each[name])));
+  const [first] = all;
+  return texts.size === 1 && first !== undefined ? ({ [name]: first[name] } as Pick<Described, Name>) : undefined;
+}
+
+function keyForAll(keys: readonly KeyDescription[]): CommonKey {
   const narrowest =
     keys.find(({ format }) => format === "uuid-v4") ??
     keys.toSorted((some, other) => some.length.max - other.length.max)[0];
   if (narrowest === undefined) throw new IchidoError("option-invalid", "there is no route to publish a policy for");
-  // A quoted key is taken by strict and by lenient routes.
-  const strict = keys.find(({ form }) => form === "strict");
-  return strict === undefined ? narrowest : { ...narrowest, form: strict.form };
+  const forms = new Set(keys.map(({ form }) => form));
+  const isLenient = forms.delete("lenient");
+  const [form = "lenient"] = forms;
+  const alphabet = forms.has("bare") && narrowest.format === "any" ? bareAlphabet(isLenient) : narrowest.alphabet;
+  const { form: _own, ...rest } = narrowest;
+  return {
+    ...(forms.size > 1 ? {} : { form }),
+    ...rest,
+    alphabet,
+    compared: keys.some(({ compared }) => compared === "lower-case") ? "lower-case" : "exact",
+  };
 }
 
 function shortest(operations: readonly OperationDescription[]): RetentionDescription {
@@ -65,16 +93,22 @@ export function policyOf<Native>(
 ): Policy {
   const operations = routes.map((route) => describeRoute(ichido, route, options));
   const key = keyForAll(operations.map((operation) => operation.key));
-  const first = operations[0] as OperationDescription;
+  const resolved = routes.map((route) => ichido.route(route.options));
   const { docsUrl } = ichido.published;
   return {
     version: 1,
-    header: first.header,
+    ...common(operations, "header"),
     key,
-    scope: first.scope,
+    ...common(operations, "scope"),
     retention: shortest(operations),
-    storedStatuses: first.storedStatuses,
-    marker: first.marker,
+    storedStatuses: {
+      ...statusesOf((head) => resolved.every(({ keep }) => keep(head))),
+      ...common(
+        operations.map(({ storedStatuses }) => storedStatuses),
+        "createdReplayedAs",
+      ),
+    },
+    ...common(operations, "marker"),
     headersNeverReplayed: [...neverKeptHeaders],
     notStoredMarker: { header: "Idempotency-Stored", value: "false" },
     errors: eachErrorOnce(operations),

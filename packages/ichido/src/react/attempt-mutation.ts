@@ -1,4 +1,5 @@
 /** Mutations of TanStack Query whose key is part of their variables, so that a restored mutation still has it. */
+import { expectNames } from "../client/client-options.ts";
 import type { Attempt, Attempts } from "../client/attempt.ts";
 import type { Result } from "../client/result.ts";
 
@@ -31,6 +32,7 @@ export interface AttemptMutation<Input> {
 }
 
 export function attemptMutation<Input>(given: AttemptMutationOptions<Input>): AttemptMutation<Input> {
+  expectNames("attemptMutation", given, "client mutationKey name payload send");
   const { client, mutationKey, name, payload = (input: Input): unknown => input, send } = given;
   return {
     options: {

@@ -1,4 +1,5 @@
 /** A program of the test's own in a process of its own, to be killed at the worst moment. */
+import { knownOptions } from "../core/option-checks.ts";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -48,6 +49,8 @@ const stopMs = 5_000;
 
 /** Starts a JavaScript or TypeScript file on this Node. The child ends with this process, however that ends. */
 export async function spawnChild(entry: string | URL, options: SpawnChildOptions = {}): Promise<Child> {
+  const names = { args: true, env: true, cwd: true, execArgv: true, readyPattern: true, readyMs: true } as const;
+  knownOptions("spawnChild", options, names);
   const file = entry instanceof URL || entry.startsWith("file:") ? fileURLToPath(entry) : entry;
   const env = Object.fromEntries(
     Object.entries({ ...process.env, ...options.env }).filter(([, value]) => value !== undefined),

@@ -2,6 +2,7 @@
  * A clock that only moves when told: the environment of an engine and the clock of a memory store in one, so that a
  * whole life of keys can be run through deterministically, without waiting.
  */
+import { knownOptions } from "../core/option-checks.ts";
 import type { Environment, Timer } from "../core/environment.ts";
 
 export interface FakeClockOptions {
@@ -42,6 +43,7 @@ const settleMicrotasks = (): Promise<void> =>
   });
 
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
+  knownOptions("fakeClock", options, { wallMs: true, seed: true });
   let monotonicMs = 0;
   let wallAheadMs = options.wallMs ?? Date.UTC(2026, 0, 1);
   let order = 0;

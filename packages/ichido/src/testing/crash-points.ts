@@ -1,4 +1,5 @@
 /** Runs a scenario once for every point at which it can crash. */
+import { knownOptions } from "../core/option-checks.ts";
 import { faultPoints } from "../core/faults.ts";
 import type { FaultName, FaultPoint } from "../core/faults.ts";
 import { crashAt, faultsToEnv } from "./faults.ts";
@@ -51,6 +52,7 @@ export async function everyCrashPoint<World>(
   invariant: (world: World, run: CrashRun) => void | Promise<void>,
   options: EveryCrashPointOptions = {},
 ): Promise<CrashReport> {
+  knownOptions("everyCrashPoint", options, { action: true, points: true, nthMax: true });
   const verdicts: CrashVerdict[] = [];
   const errors: unknown[] = [];
   const attempt = async (run: CrashRun, wasReached: () => boolean): Promise<void> => {

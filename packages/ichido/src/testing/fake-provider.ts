@@ -5,6 +5,7 @@
  * `POST /charges` with `Idempotency-Key` (or `reference` in the body) and `{ "amount": 1200, "currency": "EUR" }` → 201.
  * `GET /charges?reference=…` → 200 with the charges under that reference: the probe of those who lost the answer.
  */
+import { knownOptions } from "../core/option-checks.ts";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -80,6 +81,8 @@ interface Answer {
 const bodyBytesMax = 65_536;
 
 export async function fakeProvider(options: FakeProviderOptions = {}): Promise<FakeProvider> {
+  const names = { dedupes: true, retentionMs: true, slowMs: true, nowMs: true, port: true } as const;
+  knownOptions("fakeProvider", options, names);
   const { dedupes = true, retentionMs = Number.POSITIVE_INFINITY, slowMs = 200, nowMs = Date.now } = options;
   const ledger: Charge[] = [];
   const asked = new Map<string, number>();

@@ -8,6 +8,7 @@
  * proxy.cut({ direction: "to-client", pattern: "COMMIT", place: "before" }); // the acknowledgement is lost
  * ```
  */
+import { knownOptions } from "../core/option-checks.ts";
 import { createServer } from "node:net";
 import type { Socket } from "node:net";
 import { createCutRules } from "./cut-rules.ts";
@@ -54,6 +55,7 @@ export interface FaultProxyOptions {
 }
 
 export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
+  knownOptions("createFaultProxy", options, { target: true });
   const target = targetOf(options.target);
   const connections = new Map<number, Connection>();
   const hung = new Set<Socket>();

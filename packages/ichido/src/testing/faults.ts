@@ -1,4 +1,5 @@
 /** Hooks for `createIchido({ faults })`: die, throw or hang at a named point. */
+import { knownOptions } from "../core/option-checks.ts";
 import { faultPoints } from "../core/faults.ts";
 import type { FaultName, FaultPoint } from "../core/faults.ts";
 import { IchidoError } from "../core/errors.ts";
@@ -33,6 +34,7 @@ const forever = (): Promise<never> => new Promise<never>(() => {});
 
 /** Crashes at the `nth` passing of the point (default the first), once. */
 export function crashAt(point: FaultName, action: CrashAction, options: { readonly nth?: number } = {}): CrashPoint {
+  knownOptions("crashAt", options, { nth: true });
   const nth = options.nth ?? 1;
   if (!faultPoints.includes(point)) {
     throw new IchidoError("option-invalid", `no crash point is called ${point}; there are ${faultPoints.join(", ")}`);

@@ -2,9 +2,12 @@
  * Drizzle on PostgreSQL and MySQL. Its transactions on better-sqlite3 are synchronous, so no answer could be awaited in
  * them: there, give the connection itself to `fromBetterSqlite3`.
  */
+import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { withLink, type Begin } from "./lost-link.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
+import { sparing } from "./spare.ts";
 import { mysqlFragments } from "./values.ts";
 
 export interface DrizzleTransaction {
@@ -27,7 +30,10 @@ function drizzleValue(dialect: "postgres" | "mysql", value: unknown): unknown {
 /** The `tx` of `db.transaction(async (tx) => …)`, and drizzle-orm's own `sql`, which makes its queries. */
 export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql, dialect: "postgres" | "mysql"): TransactionHandle {
   if (typeof (tx as { rollback?: unknown }).rollback !== "function") {
-    throw new TypeError("fromDrizzle takes the tx inside db.transaction(async (tx) => …), not the database");
+    throw new IchidoError(
+      "usage-invalid",
+      "fromDrizzle takes the tx inside db.transaction(async (tx) => …), not the database",
+    );
   }
   return handleOf({
     dialect,
@@ -48,14 +54,19 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
   sql: DrizzleSql,
   dialect: "postgres" | "mysql",
 ): TransactionRunner<Tx> {
-  return {
-    dialect,
-    run: (fn, options) =>
-      aroundLibrary(
-        (body) => db.transaction(body),
-        (tx) => fromDrizzle(tx, sql, dialect),
-        fn,
-        options,
-      ),
-  };
+  const begin: Begin<Tx> = (body) => db.transaction(body);
+  return sparing(
+    {
+      dialect,
+      run: (fn, options) =>
+        aroundLibrary(
+          // Drizzle does not tell whether its driver is postgres.js.
+          dialect === "postgres" ? withLink(begin, (tx) => tx) : begin,
+          (tx) => fromDrizzle(tx, sql, dialect),
+          fn,
+          options,
+        ),
+    },
+    db,
+  );
 }

@@ -6,6 +6,7 @@ import { IchidoError } from "../core/errors.ts";
 import { columnOf } from "../drivers/row.ts";
 import { end, requireWhole, watch } from "./whole.ts";
 import { idleTimeout } from "./idle-timeout.ts";
+import { noConnection } from "./spare.ts";
 import {
   CommitFailed,
   TransactionAborted,
@@ -33,7 +34,7 @@ export interface HandleParts {
 
 export function outside(): IchidoError {
   return new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     "the handle is not inside a transaction: the write would commit by itself. Begin one first and pass the client, trx or " +
       "manager that your code uses inside it",
   );
@@ -170,6 +171,7 @@ export function handleOf(parts: HandleParts): CheckedHandle {
 export async function whileOpen<Value>(
   handle: TransactionHandle,
   fn: (handle: TransactionHandle) => Promise<Value>,
+  hasEnded: () => boolean = () => false,
 ): Promise<Value> {
   let over = false;
   const { dialect, writesAlone, closeWith } = handle;
@@ -177,7 +179,8 @@ export async function whileOpen<Value>(
     return await fn({
       dialect,
       writesAlone,
-      execute: (sql, values, options) => (over ? Promise.reject(outside()) : handle.execute(sql, values, options)),
+      execute: (sql, values, options) =>
+        over || hasEnded() ? Promise.reject(outside()) : handle.execute(sql, values, options),
       closeWith:
         closeWith &&
         ((sql, values, judge) => {
@@ -203,9 +206,9 @@ async function watched<Value>(
   callMs: number,
   run: () => Promise<Value>,
 ): Promise<Value> {
-  await watch(say);
   let value: Value;
   try {
+    await watch(say);
     value = await run();
     await requireWhole(say);
   } catch (error) {
@@ -226,9 +229,10 @@ async function within<Tx, Value>(
   tx: Tx,
   fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>,
   { givesBack = false, unwatched = false, callMs = limits.controlMsDefault, idleMs }: LibraryOptions,
+  hasEnded: () => boolean,
 ): Promise<Value> {
   if (idleMs !== undefined && handle.dialect === "postgres") await handle.execute(idleTimeout, [String(idleMs)]);
-  const run = (): Promise<Value> => whileOpen(handle, (open) => fn(tx, open));
+  const run = (): Promise<Value> => whileOpen(handle, (open) => fn(tx, open), hasEnded);
   const isWatched = handle.dialect === "mysql" && !givesBack && !unwatched;
   if (isWatched || unwatched) handle.trust();
   if (isWatched) return watched(handle, callMs, run);
@@ -251,13 +255,15 @@ export async function aroundLibrary<Tx, Value>(
   const { callMs = limits.controlMsDefault } = options;
   let outcome: { readonly value: Value } | { readonly error: unknown } | undefined;
   let isLate = false;
+  /** The library may have ended the transaction under the function, as where its connection was lost. */
+  let hasEnded = false;
   const begun = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
   const whole = open(async (tx) => {
     if (isLate) throw new Error("the connection came too late, and nobody waits for it");
     begun.resolve();
     try {
-      outcome = { value: await within(checked(handleFor(tx)), tx, fn, options) };
+      outcome = { value: await within(checked(handleFor(tx)), tx, fn, options, () => hasEnded) };
     } catch (error) {
       outcome = { error };
       throw error;
@@ -265,12 +271,14 @@ export async function aroundLibrary<Tx, Value>(
       ended.resolve();
     }
   });
-  whole.catch(() => undefined);
+  whole.catch(() => {
+    hasEnded = true;
+  });
   try {
     await deadlines.bound(callMs, Promise.race([begun.promise, whole]));
   } catch (error) {
     isLate = true;
-    throw error;
+    throw noConnection(callMs, error);
   }
   // However long it takes: what the library rolled back under a running function would be written outside.
   await Promise.race([ended.promise, whole.catch(() => undefined)]);
@@ -283,7 +291,7 @@ export async function aroundLibrary<Tx, Value>(
     throw new CommitFailed(commitLost, { cause: error });
   }
   if (outcome === undefined || "error" in outcome) {
-    throw new Error("the transaction ended without calling its function");
+    throw new IchidoError("transaction-aborted", "the transaction ended without calling its function");
   }
   return outcome.value;
 }

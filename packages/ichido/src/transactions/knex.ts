@@ -3,6 +3,7 @@ import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
+import { sparing } from "./spare.ts";
 import { mysqlFragments } from "./values.ts";
 
 export interface KnexTransaction {
@@ -45,7 +46,7 @@ export function fromKnex(trx: KnexTransaction): TransactionHandle {
         dialect === "mysql" ? mysqlFragments(sql, values) : fragmentsOf(dialect, sql, values);
       // Knex takes every question mark for a place of its own, unless it is escaped; on SQLite the escape itself would stay.
       if (dialect === "sqlite" && texts.some((each) => each.includes("?"))) {
-        throw new TypeError("knex cannot send a quoted question mark to SQLite; bind it as a value");
+        throw new IchidoError("usage-invalid", "knex cannot send a quoted question mark to SQLite; bind it as a value");
       }
       const text = texts.map((each) => each.replaceAll("?", String.raw`\?`)).join("?");
       return resultOf(dialect, await trx.raw(text, ordered as never));
@@ -54,14 +55,17 @@ export function fromKnex(trx: KnexTransaction): TransactionHandle {
 }
 
 export function knexTransactions<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): TransactionRunner<Tx> {
-  return {
-    dialect: dialectOf(knex.client),
-    run: (fn, options) =>
-      aroundLibrary(
-        (body) => knex.transaction(body),
-        (trx) => fromKnex(trx),
-        fn,
-        options,
-      ),
-  };
+  return sparing(
+    {
+      dialect: dialectOf(knex.client),
+      run: (fn, options) =>
+        aroundLibrary(
+          (body) => knex.transaction(body),
+          (trx) => fromKnex(trx),
+          fn,
+          options,
+        ),
+    },
+    knex,
+  );
 }

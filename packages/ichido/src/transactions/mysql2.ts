@@ -1,6 +1,7 @@
 /** mysql2 (promise connections). */
 import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
+import { sparing } from "./spare.ts";
 import { boundBy } from "./values.ts";
 import { watchedTransactions } from "./watched-pool.ts";
 
@@ -28,11 +29,12 @@ export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
 export function mysql2Transactions<Connection extends Mysql2Connection>(
   pool: Mysql2Pool<Connection>,
 ): TransactionRunner<Connection> {
-  return watchedTransactions<Connection & { release(): void; destroy(): void }>({
+  const runner = watchedTransactions<Connection & { release(): void; destroy(): void }>({
     dialect: "mysql",
     acquire: () => pool.getConnection(),
     statement: (connection, sql) => connection.query(queryOf(sql)),
     giveBack: (connection, broken) => (broken ? connection.destroy() : connection.release()),
     handle: (connection) => trusted(fromMysql2(connection)),
   });
+  return sparing(runner, pool);
 }

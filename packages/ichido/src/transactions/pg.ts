@@ -1,4 +1,5 @@
 /** node-postgres (`pg`). */
+import { knownOptions } from "../core/option-checks.ts";
 import {
   aborted,
   handleOf,
@@ -8,10 +9,13 @@ import {
   type TransactionRunner,
 } from "./handle.ts";
 import { idleTimeout } from "./idle-timeout.ts";
+import { IchidoError } from "../core/errors.ts";
 import { hearErrors, hearErrorsOf } from "../drivers/pg-errors.ts";
+import { refuseBinary, typesOf } from "../drivers/pg-types.ts";
 import { BatchError, isFatal } from "../drivers/pg-batch.ts";
 import { pooledTransactions, StatementRefused, type Folding, type Statement } from "./pooled.ts";
 import { sessionOf, type PgSession } from "./pg-session.ts";
+import { sparing } from "./spare.ts";
 
 export interface PgClient {
   query(
@@ -46,7 +50,10 @@ export function fromPg(client: PgClient): TransactionHandle {
 
 function handleOn(client: PgClient, prepare: PgOptions["prepare"]): CheckedHandle {
   if ("totalCount" in client)
-    throw new TypeError("fromPg takes the client inside the transaction, not the pool; see pgTransactions");
+    throw new IchidoError(
+      "usage-invalid",
+      "fromPg takes the client inside the transaction, not the pool; see pgTransactions",
+    );
   return handleOf({
     dialect: "postgres",
     inside: () => {
@@ -87,7 +94,9 @@ const oneByOne = {
 };
 
 async function executeOn(client: PgClient, { sql, values }: Statement): Promise<TransactionResult> {
-  const { rows, rowCount } = await client.query(sql, [...values]);
+  const types = typesOf(client);
+  const query = { text: sql, values: [...values], types } as unknown as string;
+  const { rows, rowCount } = await (types === undefined ? client.query(sql, [...values]) : client.query(query));
   return { rows: rows as readonly Record<string, unknown>[], affected: rowCount ?? 0 };
 }
 
@@ -161,8 +170,10 @@ export function pgTransactions<Client extends PgClient>(
   pool: PgPool<Client>,
   options: PgOptions = {},
 ): TransactionRunner<Client> {
+  knownOptions("pgTransactions", options, { prepare: true });
   hearErrorsOf(pool);
-  return pooledTransactions<Client & LentPgClient>({
+  refuseBinary(pool);
+  const runner = pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
     acquire: () =>
       pool.connect().then((client) => {
@@ -178,4 +189,5 @@ export function pgTransactions<Client extends PgClient>(
     giveBack: (client, broken) => (broken ? destroy(client) : client.release()),
     handle: (client) => handleOn(client, options.prepare),
   });
+  return sparing(runner, pool);
 }

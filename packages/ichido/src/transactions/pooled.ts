@@ -5,7 +5,7 @@
  */
 import { DeadlinesByLength } from "../core/deadlines.ts";
 import { limits } from "../core/defaults.ts";
-import { systemEnvironment } from "../core/environment.ts";
+import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import {
   CommitFailed,
@@ -17,6 +17,7 @@ import {
   type TransactionRunner,
 } from "../core/transaction.ts";
 import { outside, type CheckedHandle } from "./handle.ts";
+import { noConnection } from "./spare.ts";
 
 /** Sends several statements in one message, where a driver can. */
 export interface Folding<Connection> {
@@ -64,6 +65,8 @@ export interface PooledParts<Connection> {
   /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
   readonly requireCommitted?: (result: unknown) => void;
   readonly folding?: Folding<Connection>;
+  /** Timers of its own, for whoever plays with time. */
+  readonly environment?: Environment;
 }
 
 /** The statement that came with COMMIT was refused, and everything is rolled back. */
@@ -82,6 +85,7 @@ class Lent<Connection> {
   over = false;
   readonly handle: TransactionHandle;
   readonly #parts: PooledParts<Connection>;
+  readonly #deadlines: DeadlinesByLength;
   readonly #connection: Connection;
   readonly #inner: TransactionHandle & Partial<CheckedHandle>;
   #begun = false;
@@ -91,8 +95,15 @@ class Lent<Connection> {
   readonly #idleMs: number | undefined;
   #stop: ((reason: GivenUp) => void) | undefined;
 
-  constructor(parts: PooledParts<Connection>, connection: Connection, callMs: number, idleMs: number | undefined) {
+  constructor(
+    parts: PooledParts<Connection>,
+    deadlines: DeadlinesByLength,
+    connection: Connection,
+    callMs: number,
+    idleMs: number | undefined,
+  ) {
     this.#parts = parts;
+    this.#deadlines = deadlines;
     this.#connection = connection;
     this.#callMs = callMs;
     this.#idleMs = idleMs;
@@ -101,7 +112,7 @@ class Lent<Connection> {
       dialect: parts.dialect,
       execute: (sql, values, options) => this.#execute(sql, values, options),
       closeWith: parts.folding && ((sql, values, judge) => this.#closeWith({ sql, values, judge, frequent: true })),
-      giveUp: () => this.#stop?.(new GivenUp("this transaction was given up while its function ran")),
+      giveUp: () => this.#stop?.(new GivenUp()),
     };
   }
 
@@ -116,6 +127,8 @@ class Lent<Connection> {
         fn(this.#connection, this.handle).then(resolve, reject);
       });
     } catch (error) {
+      // Before ROLLBACK is sent: what came behind it would commit by itself.
+      this.over = true;
       if (!this.broken) await this.rollback().catch(() => undefined);
       throw error;
     } finally {
@@ -177,7 +190,7 @@ class Lent<Connection> {
 
   async #control<Value>(answer: Promise<Value>): Promise<Value> {
     try {
-      return await deadlines.bound(this.#callMs, answer);
+      return await this.#deadlines.bound(this.#callMs, answer);
     } catch (error) {
       this.broken = true;
       throw error;
@@ -194,7 +207,7 @@ class Lent<Connection> {
       throw new RolledBack(error);
     }
     try {
-      return await deadlines.bound(this.#callMs, folding.close(this.#connection, this.#closing));
+      return await this.#deadlines.bound(this.#callMs, folding.close(this.#connection, this.#closing));
     } catch (error) {
       if (!(error instanceof StatementRefused)) {
         this.broken = true;
@@ -218,14 +231,27 @@ function failureOfCommit(error: unknown): unknown {
   return new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
 }
 
-const deadlines = new DeadlinesByLength(systemEnvironment);
+const systemDeadlines = new DeadlinesByLength(systemEnvironment);
 
-function lend<Connection>(parts: PooledParts<Connection>, callMs: number): Promise<Connection> {
-  return deadlines.bound(callMs, parts.acquire(), (late) => parts.giveBack(late, false));
+function deadlinesOf<Connection>({ environment }: PooledParts<Connection>): DeadlinesByLength {
+  return environment === undefined ? systemDeadlines : new DeadlinesByLength(environment);
+}
+
+function lend<Connection>(
+  parts: PooledParts<Connection>,
+  deadlines: DeadlinesByLength,
+  callMs: number,
+): Promise<Connection> {
+  return deadlines
+    .bound(callMs, parts.acquire(), (late) => parts.giveBack(late, false))
+    .catch((error: unknown) => {
+      throw noConnection(callMs, error);
+    });
 }
 
 /** A runner over a pool that lends connections; one whose BEGIN, COMMIT or ROLLBACK failed is not lent again. */
 export function pooledTransactions<Connection>(parts: PooledParts<Connection>): TransactionRunner<Connection> {
+  const deadlines = deadlinesOf(parts);
   return {
     dialect: parts.dialect,
     ...(parts.requireCommitted === undefined ? {} : { refusesAborted: true }),
@@ -233,8 +259,8 @@ export function pooledTransactions<Connection>(parts: PooledParts<Connection>): 
       fn: (tx: Connection, handle: TransactionHandle) => Promise<Value>,
       { opensByHandle = false, callMs = limits.controlMsDefault, idleMs }: RunOptions = {},
     ): Promise<Value> {
-      const connection = await lend(parts, callMs);
-      const lent = new Lent(parts, connection, callMs, idleMs);
+      const connection = await lend(parts, deadlines, callMs);
+      const lent = new Lent(parts, deadlines, connection, callMs, idleMs);
       const waits = parts.folding !== undefined && opensByHandle;
       try {
         if (!waits) await lent.begin();
@@ -249,17 +275,18 @@ export function pooledTransactions<Connection>(parts: PooledParts<Connection>): 
         parts.giveBack(connection, lent.broken);
       }
     },
-    ...(parts.folding && { ask: askOn(parts, parts.folding) }),
+    ...(parts.folding && { ask: askOn(parts, parts.folding, deadlines) }),
   };
 }
 
 function askOn<Connection>(
   parts: PooledParts<Connection>,
   folding: Folding<Connection>,
+  deadlines: DeadlinesByLength,
 ): NonNullable<TransactionRunner<Connection>["ask"]> {
   const callMs = limits.controlMsDefault;
   return async (sql, values, options) => {
-    const connection = await lend(parts, callMs);
+    const connection = await lend(parts, deadlines, callMs);
     let isAnswered = false;
     try {
       const result = await deadlines.bound(callMs, folding.ask(connection, { sql, values, ...options }));

@@ -1,5 +1,7 @@
 /** postgres.js (`postgres`). */
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { withLink, type Link } from "./lost-link.ts";
+import { sparing } from "./spare.ts";
 
 export interface PostgresTransaction {
   unsafe(query: string, values?: never[]): Promise<readonly unknown[] & { readonly count?: number | null }>;
@@ -20,15 +22,39 @@ export function fromPostgres(tx: PostgresTransaction): TransactionHandle {
   });
 }
 
+type Callable = (...args: unknown[]) => unknown;
+
+/** `sql` is a function with functions on it; a savepoint's function is given another one. */
+function guarded<Tx extends object>(tx: Tx, link: Link): Tx {
+  function savepoint(...args: unknown[]): Promise<unknown> {
+    const fn = args.pop() as (inner: object) => Promise<unknown>;
+    const { savepoint: begin } = tx as unknown as { readonly savepoint: (...all: unknown[]) => Promise<unknown> };
+    return link.orLost(begin(...args, (inner: object) => link.during(async () => fn(guarded(inner, link)))));
+  }
+  return new Proxy(tx, {
+    apply(target, self, args: unknown[]) {
+      link.require();
+      return Reflect.apply(target as unknown as Callable, self, args) as unknown;
+    },
+    get(target, name) {
+      link.require();
+      return name === "savepoint" ? savepoint : (Reflect.get(target, name) as unknown);
+    },
+  });
+}
+
 export function postgresTransactions<Tx extends PostgresTransaction>(sql: PostgresSql<Tx>): TransactionRunner<Tx> {
-  return {
-    dialect: "postgres",
-    run: (fn, options) =>
-      aroundLibrary(
-        (body) => sql.begin(body),
-        (tx) => fromPostgres(tx),
-        fn,
-        options,
-      ),
-  };
+  return sparing(
+    {
+      dialect: "postgres",
+      run: (fn, options) =>
+        aroundLibrary(
+          withLink((body) => sql.begin(body), guarded),
+          (tx) => fromPostgres(tx),
+          fn,
+          options,
+        ),
+    },
+    sql,
+  );
 }

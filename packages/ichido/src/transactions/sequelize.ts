@@ -2,6 +2,7 @@
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { fragmentsOf } from "./placeholders.ts";
+import { sparing } from "./spare.ts";
 import { mysqlValue } from "./values.ts";
 
 export interface SequelizeTransaction {
@@ -71,15 +72,18 @@ export function fromSequelize(sequelize: SequelizeDatabase, transaction: Sequeli
 export function sequelizeTransactions<Tx extends SequelizeTransaction>(
   sequelize: SequelizeDatabase,
 ): TransactionRunner<Tx> {
-  return {
-    dialect: dialectOf(sequelize.getDialect()),
-    run: (fn, options) =>
-      aroundLibrary(
-        (body: (transaction: Tx) => Promise<void>) => sequelize.transaction(body as never),
-        (transaction) => fromSequelize(sequelize, transaction),
-        fn,
-        // At a deadlock, at once.
-        { ...options, givesBack: true },
-      ),
-  };
+  return sparing(
+    {
+      dialect: dialectOf(sequelize.getDialect()),
+      run: (fn, options) =>
+        aroundLibrary(
+          (body: (transaction: Tx) => Promise<void>) => sequelize.transaction(body as never),
+          (transaction) => fromSequelize(sequelize, transaction),
+          fn,
+          // At a deadlock, at once.
+          { ...options, givesBack: true },
+        ),
+    },
+    sequelize,
+  );
 }

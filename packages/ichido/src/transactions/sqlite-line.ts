@@ -6,6 +6,7 @@
  * at once. After a slow one, and after a commit that failed, everybody commits alone for a while.
  */
 import { tellFree } from "../core/lent.ts";
+import { IchidoError } from "../core/errors.ts";
 import { CommitFailed } from "../core/transaction.ts";
 
 export interface LineConnection {
@@ -75,7 +76,7 @@ export class SqliteLine {
     } else if (this.#waiting.length < queueMax) {
       await this.#wait(waitMs, shares);
     } else {
-      throw new Error(`more than ${queueMax} transactions wait for this connection`);
+      throw new IchidoError("store-unavailable", `more than ${queueMax} transactions wait for this connection`);
     }
     let shared: Shared;
     let end: { readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean };
@@ -105,7 +106,7 @@ export class SqliteLine {
       };
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(place), 1);
-        reject(new Error(`another transaction had the connection for ${waitMs} ms`));
+        reject(new IchidoError("store-unavailable", `another transaction had the connection for ${waitMs} ms`));
       }, waitMs);
       this.#waiting.push(place);
     });

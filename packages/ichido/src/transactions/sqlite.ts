@@ -1,4 +1,5 @@
 /** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it; see `sqlite-line.ts`. */
+import { knownOptions } from "../core/option-checks.ts";
 import { limits } from "../core/defaults.ts";
 import type { ExecuteOptions } from "../core/transaction.ts";
 import { handleOf, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
@@ -131,8 +132,10 @@ function lineOf(database: NodeSqliteDatabase | BetterSqlite3Database): SqliteLin
  */
 function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3Database>(
   database: Database,
-  { busyMs = busyMsDefault, shareCommits = false }: SqliteTransactionsOptions,
+  options: SqliteTransactionsOptions,
 ): TransactionRunner<Database> {
+  knownOptions("the transactions of SQLite", options, { busyMs: true, shareCommits: true });
+  const { busyMs = busyMsDefault, shareCommits = false } = options;
   const line = lineOf(database);
   return {
     dialect: "sqlite",

@@ -1,6 +1,7 @@
 /** TypeORM. */
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { sparing } from "./spare.ts";
 import { boundBy } from "./values.ts";
 
 interface TypeormRunner {
@@ -47,7 +48,8 @@ export function fromTypeorm(manager: TypeormManager): TransactionHandle {
     dialect,
     inside: () => (runner?.isTransactionActive === true ? undefined : false),
     async execute(text, given) {
-      if (runner === undefined) throw new TypeError("fromTypeorm takes a manager inside a transaction");
+      if (runner === undefined)
+        throw new IchidoError("usage-invalid", "fromTypeorm takes a manager inside a transaction");
       const { sql, values } = boundBy(dialect, text, given);
       const { records, affected, raw } = await runner.query(sql, values, true);
       const { affectedRows } = Object(raw) as { readonly affectedRows?: number };
@@ -60,14 +62,17 @@ export function fromTypeorm(manager: TypeormManager): TransactionHandle {
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionRunner<Manager> {
-  return {
-    dialect: dialectOf(dataSource.options.type),
-    run: (fn, options) =>
-      aroundLibrary(
-        (body) => dataSource.transaction(body),
-        (manager) => fromTypeorm(manager),
-        fn,
-        options,
-      ),
-  };
+  return sparing(
+    {
+      dialect: dialectOf(dataSource.options.type),
+      run: (fn, options) =>
+        aroundLibrary(
+          (body) => dataSource.transaction(body),
+          (manager) => fromTypeorm(manager),
+          fn,
+          options,
+        ),
+    },
+    dataSource,
+  );
 }

@@ -6,7 +6,7 @@ import { fragmentsOf, type Fragments } from "./placeholders.ts";
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   throw new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `a statement was given ${Array.isArray(value) ? "an array" : "an object"} for one of its values; expected a text, a number, ` +
       "a bigint, a boolean, null, a Date or bytes",
   );

@@ -11,7 +11,7 @@ export type Say = (sql: string) => Promise<unknown>;
 
 function undone(cause: unknown): IchidoError {
   return new IchidoError(
-    "option-invalid",
+    "transaction-aborted",
     "the transaction was over before its function was: MySQL and MariaDB undo the whole of it at a deadlock, and commit it at " +
       "DDL. Let an error of the database through instead of going on after it, and create tables elsewhere",
     { cause },

@@ -1,4 +1,4 @@
-import { bodyLimitsOf, type BodyOptions } from "../../http/body-limits.ts";
+import { captureLimitsOf, type BodyOptions } from "../../http/body-limits.ts";
 import type { NodeRequest } from "../../http/node-request.ts";
 import { captureBytes } from "../../http/request-bytes.ts";
 import type { NestApplicationLike } from "./shapes.ts";
@@ -13,7 +13,7 @@ interface FastifyInstance {
  * that the parsed body is compared.
  */
 export function captureBody(app: NestApplicationLike, options: BodyOptions = {}): void {
-  const limits = bodyLimitsOf(options);
+  const limits = captureLimitsOf(options);
   const adapter = app.getHttpAdapter();
   if (adapter.getType() === "fastify") {
     (adapter.getInstance() as FastifyInstance).addHook("preParsing", async ({ raw }) => {

@@ -2,6 +2,7 @@ import type { Context } from "../../core/context.ts";
 import { IchidoError } from "../../core/errors.ts";
 import type { RouteOptions } from "../../core/options.ts";
 import { resolveRoute } from "../../core/validate-options.ts";
+import { letAnswerEarly, letHandlersAnswerEarly } from "./early-answer.ts";
 import { metadata, type ExecutionContextLike, type RequestExtras } from "./shapes.ts";
 
 const optionsKey = Symbol.for("ichido.nest.options");
@@ -15,12 +16,18 @@ type AnyRouteOptions = RouteOptions<never>;
 export function Idempotent<Request = unknown>(options: RouteOptions<Request>): ClassDecorator & MethodDecorator {
   const { defineMetadata } = metadata();
   if (typeof defineMetadata !== "function") {
-    throw new IchidoError("option-invalid", "@Idempotent() needs reflect-metadata; import it before your controllers");
+    throw new IchidoError("usage-invalid", "@Idempotent() needs reflect-metadata; import it before your controllers");
   }
   // A bad option stops the start. What the engine may yet add is supposed to be there; the first request tells otherwise.
   resolveRoute<Request>({ onUnknown: "hold", statusUrl: () => "/" }, options);
-  return (target: object, _property?: string | symbol, descriptor?: { readonly value?: unknown }): void => {
-    defineMetadata(optionsKey, options, descriptor === undefined ? target : (descriptor.value as object));
+  return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor): void => {
+    if (descriptor === undefined || property === undefined) {
+      letHandlersAnswerEarly(target as new () => object);
+      defineMetadata(optionsKey, options, target);
+    } else {
+      letAnswerEarly(target, property, descriptor);
+      defineMetadata(optionsKey, options, descriptor.value as object);
+    }
   };
 }
 

@@ -1,17 +1,17 @@
 /** One request on either platform, as the guard needs it. */
 import type { ServerResponse } from "node:http";
-import type { Execution } from "../../core/decision.ts";
-import type { NeutralResponse } from "../../core/message.ts";
 import type { Exchange } from "../../http/node-guard.ts";
 import type { NodeRequest } from "../../http/node-request.ts";
 import { noteBytes } from "../../http/request-bytes.ts";
 import { sendAnswer } from "../../http/send.ts";
-import type { FastifyReplyShape, FastifyRequestShape, RequestExtras } from "./shapes.ts";
+import { noteHooksLines, replyExchange, type ReplyLike } from "../fastify-reply.ts";
+import type { FastifyRequestShape, RequestExtras } from "./shapes.ts";
 
 export interface NestExchange {
   readonly exchange: Exchange<never>;
   /** From now on Nest may answer as it likes; nothing of it arrives. */
   silence(this: void): void;
+  setLine(this: void, name: string, value: string | readonly string[]): void;
 }
 
 /** Nest answers with whatever an interceptor gives; there is no way to tell it that the answer has been sent. */
@@ -42,20 +42,11 @@ function onExpress(request: NodeRequest & RequestExtras, response: ServerRespons
       },
     },
     silence: () => silenceResponse(response),
+    setLine: (name, value) => void response.setHeader(name, value),
   };
 }
 
-/** Through Fastify's own reply, so that hooks of its plugins see it like any answer. */
-function answerOnReply(reply: FastifyReplyShape, answer: NeutralResponse): void {
-  const grouped = new Map<string, string[]>();
-  for (const [name, value] of answer.headers) grouped.set(name, [...(grouped.get(name) ?? []), value]);
-  for (const [name, values] of grouped) reply.header(name, values.length === 1 ? (values[0] ?? "") : values);
-  reply.code(answer.status);
-  const { buffer, byteOffset, length } = answer.body;
-  reply.send(length === 0 ? undefined : Buffer.from(buffer, byteOffset, length));
-}
-
-function onFastify(request: FastifyRequestShape & RequestExtras, reply: FastifyReplyShape): NestExchange {
+function onFastify(request: FastifyRequestShape & RequestExtras, reply: ReplyLike): NestExchange {
   const { raw } = request;
   noteRawBody(raw, request);
   if (request.body !== undefined) raw.body ??= request.body;
@@ -64,16 +55,14 @@ function onFastify(request: FastifyRequestShape & RequestExtras, reply: FastifyR
       request: raw,
       response: reply.raw,
       native: request as never,
-      answer: (answer) => answerOnReply(reply, answer),
-      prepare: ({ context, provided }: Execution) => {
+      ...replyExchange(reply),
+      prepare: ({ context }) => {
         request.idempotency = context;
-        // What hooks and `@Header()` have set counts as theirs, so that a replay carries their present values.
-        for (const [name, value] of Object.entries(reply.getHeaders())) {
-          if (value !== undefined) reply.raw.setHeader(name, value);
-        }
-        void provided.then(() => reply.hijack());
+        // Also those of `@Header()`.
+        noteHooksLines(reply);
       },
     },
+    setLine: (name, value) => void reply.header(name, typeof value === "string" ? value : [...value]),
     silence: () => {
       (reply as { send: unknown }).send = () => reply;
     },
@@ -81,8 +70,8 @@ function onFastify(request: FastifyRequestShape & RequestExtras, reply: FastifyR
 }
 
 export function nestExchange(request: unknown, response: unknown): NestExchange {
-  const isFastify = (response as Partial<FastifyReplyShape>).raw !== undefined;
+  const isFastify = (response as Partial<ReplyLike>).raw !== undefined;
   return isFastify
-    ? onFastify(request as FastifyRequestShape, response as FastifyReplyShape)
+    ? onFastify(request as FastifyRequestShape, response as ReplyLike)
     : onExpress(request as NodeRequest, response as ServerResponse);
 }

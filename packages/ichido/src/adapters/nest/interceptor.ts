@@ -2,11 +2,13 @@
  * Runs after all guards (whose user the scope needs) and before pipes and handler. What is captured is what goes over
  * the wire, after every interceptor, serializer and filter; what is replayed passes none of them again.
  */
-import { IchidoError } from "../../core/errors.ts";
+import type { Execution } from "../../core/decision.ts";
+import { engineOption, knownOptions } from "../../core/option-checks.ts";
 import type { Decider } from "../../core/options.ts";
 import type { NeutralResponse } from "../../core/message.ts";
-import { createNodeGuard, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
+import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
 import { routeOptionsOf } from "./decorators.ts";
+import { answersItself, withEarlyAnswer, type EarlyAnswer } from "./early-answer.ts";
 import { nestExchange } from "./exchange.ts";
 import { shieldHandler } from "./handler-shield.ts";
 import type { CallHandlerLike, ExecutionContextLike, ObservableLike, SubscriberLike } from "./shapes.ts";
@@ -38,10 +40,10 @@ export class IdempotencyInterceptor {
   readonly #wire: WireOptions;
   readonly #guards = new WeakMap<object, NodeGuard<never>>();
 
-  constructor({ ichido, ...wire }: NestIdempotencyOptions<never>) {
-    if (typeof ichido?.decide !== "function") {
-      throw new IchidoError("option-invalid", "option ichido: give IdempotencyModule { ichido: createIchido(…) }");
-    }
+  constructor(options: NestIdempotencyOptions<never>) {
+    knownOptions("IdempotencyModule", options, { ...wireNames, ichido: true });
+    const { ichido, ...wire } = options;
+    engineOption(ichido);
     this.#ichido = ichido;
     this.#wire = wire;
   }
@@ -58,9 +60,10 @@ export class IdempotencyInterceptor {
     const guard = this.#guardOf(context);
     if (guard === undefined) return next.handle();
     const http = context.switchToHttp();
-    const { exchange, silence } = nestExchange(http.getRequest(), http.getResponse());
+    const { exchange, silence, setLine } = nestExchange(http.getRequest(), http.getResponse());
     let answered: NeutralResponse | undefined;
     let isProvided = false;
+    let executed: Execution | undefined;
     const verdict = await guard.guard({
       ...exchange,
       answer(response) {
@@ -69,6 +72,7 @@ export class IdempotencyInterceptor {
       },
       prepare(execution) {
         exchange.prepare?.(execution);
+        executed = execution;
         void execution.provided.then(() => {
           isProvided = true;
         });
@@ -87,8 +91,18 @@ export class IdempotencyInterceptor {
     const quieten = (): void => {
       if (isProvided) silence();
     };
+    const present = (early: EarlyAnswer): void => {
+      if (executed === undefined || answersItself(context.getClass(), context.getHandler())) return;
+      executed.present = (answer) => {
+        for (const [name, value] of Object.entries(answer.headers ?? {})) setLine(name, value);
+        return early.give(answer);
+      };
+    };
     return observable(next, (subscriber) => {
-      const subscription = next.handle().subscribe({
+      const subscription = withEarlyAnswer((early) => {
+        present(early);
+        return next.handle();
+      }).subscribe({
         next(value) {
           quieten();
           subscriber.next(value);

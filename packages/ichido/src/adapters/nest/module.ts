@@ -1,6 +1,8 @@
+import { knownOptions } from "../../core/option-checks.ts";
 import type { Decider } from "../../core/options.ts";
 import { IdempotencyInterceptor, type NestIdempotencyOptions } from "./interceptor.ts";
-import type { DynamicModuleLike } from "./shapes.ts";
+import { addSendHook, type HookedInstance } from "../fastify-reply.ts";
+import type { DynamicModuleLike, NestApplicationLike } from "./shapes.ts";
 
 /** Nest's token of interceptors that are made by a module and serve the whole application. */
 const interceptorToken = "APP_INTERCEPTOR";
@@ -23,15 +25,19 @@ function optionsOf(given: Given<never>): NestIdempotencyOptions<never> {
 
 /** Once, in the root module. Protects handlers that are marked with `@Idempotent()`. */
 export class IdempotencyModule {
+  /** Nest calls it before it makes the routes, and the middleware builder is how a module gets at the HTTP server. */
+  configure(builder: { getHttpAdapter?(): ReturnType<NestApplicationLike["getHttpAdapter"]> }): void {
+    const adapter = builder.getHttpAdapter?.();
+    if (adapter?.getType() === "fastify") addSendHook(adapter.getInstance() as HookedInstance);
+  }
+
   static forRoot<Request>(options: Given<Request>): DynamicModuleLike {
     return IdempotencyModule.forRootAsync<Request>({ useFactory: () => options });
   }
 
-  static forRootAsync<Request>({
-    imports,
-    inject,
-    useFactory,
-  }: NestIdempotencyAsyncOptions<Request>): DynamicModuleLike {
+  static forRootAsync<Request>(options: NestIdempotencyAsyncOptions<Request>): DynamicModuleLike {
+    knownOptions("IdempotencyModule.forRootAsync", options, { imports: true, inject: true, useFactory: true });
+    const { imports, inject, useFactory } = options;
     const make = async (...injected: unknown[]): Promise<NestIdempotencyOptions<never>> =>
       optionsOf((await useFactory(...(injected as never[]))) as Given<never>);
     return {

@@ -34,15 +34,6 @@ export interface FastifyRequestShape {
   readonly raw: NodeRequest;
 }
 
-export interface FastifyReplyShape {
-  readonly raw: ServerResponse;
-  code(status: number): unknown;
-  header(name: string, value: string | string[]): unknown;
-  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
-  send(payload?: unknown): unknown;
-  hijack(): unknown;
-}
-
 /** An application of `NestFactory.create`. */
 export interface NestApplicationLike {
   use(middleware: (request: NodeRequest, response: ServerResponse, next: () => void) => void): unknown;
@@ -61,6 +52,7 @@ export interface DynamicModuleLike {
 
 interface Metadata {
   defineMetadata(this: void, key: unknown, value: unknown, target: object, property?: string | symbol): void;
+  getMetadataKeys(this: void, target: object): unknown[];
   getMetadata(this: void, key: unknown, target: object, property?: string | symbol): unknown;
 }
 

@@ -1,10 +1,11 @@
 /** Groups made, and streams shortened, on the operator's word. */
+import { integerOption, knownOptions, oneOfOption } from "../../core/option-checks.ts";
 import { systemEnvironment } from "../../core/environment.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
 import { replyCodeOf } from "../../stores/redis/failures.ts";
 import { numberOf } from "../../stores/redis/reply.ts";
 import { agree, streamsOf } from "./layout.ts";
-import { groupOf, integer, resolveLayout, type Layout, type RedisStreamsLayout } from "./options.ts";
+import { groupOf, layoutNames, resolveLayout, type Layout, type RedisStreamsLayout } from "./options.ts";
 import { serverOf, type Server } from "./server.ts";
 
 const callTimeoutMs = 10_000;
@@ -18,9 +19,11 @@ export interface RedisGroupOptions extends RedisStreamsLayout {
 
 /** Makes the group on every stream where it does not exist yet. A subscription does so by itself, from the start. */
 export async function ensureRedisGroups(client: RedisClient, options: RedisGroupOptions): Promise<void> {
+  knownOptions("ensureRedisGroups", options, { ...layoutNames, group: true, from: true });
   const layout = resolveLayout(options);
+  const from = oneOfOption("from", options.from ?? "start", ["start", "end"]);
   const server = serverOf(client, systemEnvironment, callTimeoutMs);
-  await prepareGroups(server, layout, groupOf(options.group), options.from ?? "start");
+  await prepareGroups(server, layout, groupOf(options.group), from);
 }
 
 export async function prepareGroups(
@@ -51,8 +54,9 @@ export interface RedisTrimOptions extends RedisStreamsLayout {
  * as does all of a stream without groups. Call it from time to time; streams are never shortened otherwise.
  */
 export async function trimRedisStreams(client: RedisClient, options: RedisTrimOptions = {}): Promise<number> {
+  knownOptions("trimRedisStreams", options, { ...layoutNames, entriesMax: true });
   const layout = resolveLayout(options);
-  const entriesMax = integer("entriesMax", options.entriesMax ?? trimmedMaxDefault, 1, 1_000_000);
+  const entriesMax = integerOption("entriesMax", options.entriesMax ?? trimmedMaxDefault, 1, 1_000_000);
   const server = serverOf(client, systemEnvironment, callTimeoutMs);
   let removed = 0;
   for (const stream of streamsOf(layout)) removed += numberOf(await server.run("trim", stream, [String(entriesMax)]));

@@ -1,6 +1,6 @@
 /** Options of publisher and subscription, checked once. */
 import { systemEnvironment, type Environment } from "../../core/environment.ts";
-import { optionInvalid } from "../../core/validate-options.ts";
+import { optionInvalid, integerOption, knownOptions, oneOfOption, type OptionNames } from "../../core/option-checks.ts";
 
 /** Where events lie. Publisher and subscriptions must agree; the first one writes it down, and who differs is refused. */
 export interface RedisStreamsLayout {
@@ -71,11 +71,40 @@ export function resolveLayout(options: RedisStreamsLayout): Layout {
   const stream = options.stream ?? "ichido:events";
   if (typeof stream !== "string" || !/^[A-Za-z0-9_\-.:/{}]{1,200}$/.test(stream))
     throw optionInvalid("stream", "1 to 200 letters, digits and _ - . : / { }", stream);
-  return { stream, partitions: integer("partitions", options.partitions ?? 8, 1, partitionsMax) };
+  return { stream, partitions: integerOption("partitions", options.partitions ?? 8, 1, partitionsMax) };
 }
 
+export const layoutNames: OptionNames<RedisStreamsLayout> = { stream: true, partitions: true };
+
+const publisherNames: OptionNames<RedisPublisherOptions> = {
+  ...layoutNames,
+  name: true,
+  timeoutMs: true,
+  payloadBytesMax: true,
+  wait: true,
+  notify: true,
+  environment: true,
+};
+
+const subscriptionNames: OptionNames<RedisSubscriptionOptions> = {
+  ...layoutNames,
+  group: true,
+  order: true,
+  name: true,
+  ackWaitMs: true,
+  batch: true,
+  concurrency: true,
+  deleteAcked: true,
+  redeliveryMsMax: true,
+  callTimeoutMs: true,
+  pollMsMax: true,
+  notify: true,
+  environment: true,
+};
+
 export function resolvePublisher(options: RedisPublisherOptions, cluster: boolean): ResolvedPublisher {
-  const timeoutMs = integer("timeoutMs", options.timeoutMs ?? 10_000, 10, 600_000);
+  knownOptions("redisStreamsPublisher", options, publisherNames);
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs ?? 10_000, 10, 600_000);
   const { wait } = options;
   if (wait !== undefined && cluster)
     throw optionInvalid(
@@ -83,17 +112,18 @@ export function resolvePublisher(options: RedisPublisherOptions, cluster: boolea
       "nothing with a cluster client: WAIT cannot be sent to the node that took the write",
       wait,
     );
+  if (wait !== undefined) knownOptions("wait", wait, { replicas: true, timeoutMs: true });
   return {
     ...resolveLayout(options),
     name: options.name ?? "redis-streams",
     timeoutMs,
-    payloadBytesMax: integer("payloadBytesMax", options.payloadBytesMax ?? 64 * megabyte, 1, 2_047 * megabyte),
+    payloadBytesMax: integerOption("payloadBytesMax", options.payloadBytesMax ?? 64 * megabyte, 1, 2_047 * megabyte),
     ...(wait === undefined
       ? {}
       : {
           wait: {
-            replicas: integer("wait.replicas", wait.replicas, 1, 100),
-            timeoutMs: integer("wait.timeoutMs", wait.timeoutMs, 1, timeoutMs - 1),
+            replicas: integerOption("wait.replicas", wait.replicas, 1, 100),
+            timeoutMs: integerOption("wait.timeoutMs", wait.timeoutMs, 1, timeoutMs - 1),
           },
         }),
     notify: options.notify ?? true,
@@ -102,22 +132,22 @@ export function resolvePublisher(options: RedisPublisherOptions, cluster: boolea
 }
 
 export function resolveSubscription(options: RedisSubscriptionOptions): ResolvedSubscription {
+  knownOptions("redisStreamsSubscription", options, subscriptionNames);
   const group = groupOf(options.group);
-  const order: unknown = options.order ?? "key";
-  if (order !== "key" && order !== "none") throw optionInvalid("order", '"key" or "none"', order);
-  const ackWaitMs = integer("ackWaitMs", options.ackWaitMs ?? 30_000, 50, dayMs);
+  const order = oneOfOption("order", options.order ?? "key", ["key", "none"]);
+  const ackWaitMs = integerOption("ackWaitMs", options.ackWaitMs ?? 30_000, 50, dayMs);
   return {
     ...resolveLayout(options),
     group,
     order,
     name: options.name ?? `redis-streams:${group}`,
     ackWaitMs,
-    batch: integer("batch", options.batch ?? 32, 1, batchMax),
-    concurrency: integer("concurrency", options.concurrency ?? 16, 1, batchMax),
+    batch: integerOption("batch", options.batch ?? 32, 1, batchMax),
+    concurrency: integerOption("concurrency", options.concurrency ?? 16, 1, batchMax),
     deleteAcked: options.deleteAcked ?? false,
-    redeliveryMsMax: integer("redeliveryMsMax", options.redeliveryMsMax ?? 7 * dayMs, ackWaitMs, 3_650 * dayMs),
-    callTimeoutMs: integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 10, 600_000),
-    pollMsMax: integer("pollMsMax", options.pollMsMax ?? 100, 5, 60_000),
+    redeliveryMsMax: integerOption("redeliveryMsMax", options.redeliveryMsMax ?? 7 * dayMs, ackWaitMs, 3_650 * dayMs),
+    callTimeoutMs: integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 10, 600_000),
+    pollMsMax: integerOption("pollMsMax", options.pollMsMax ?? 100, 5, 60_000),
     notify: options.notify ?? true,
     environment: options.environment ?? systemEnvironment,
   };
@@ -126,9 +156,4 @@ export function resolveSubscription(options: RedisSubscriptionOptions): Resolved
 export function groupOf(group: unknown): string {
   if (typeof group === "string" && /^[\x21-\x7e]{1,200}$/.test(group)) return group;
   throw optionInvalid("group", "1 to 200 printable ASCII characters without spaces", group);
-}
-
-export function integer(option: string, value: unknown, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw optionInvalid(option, `an integer from ${min} to ${max}`, value);
 }

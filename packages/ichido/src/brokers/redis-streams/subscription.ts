@@ -29,7 +29,7 @@ export function redisStreamsSubscription(client: RedisClient, options: RedisSubs
 
   async function start(taker: Taker): Promise<void> {
     if (running !== undefined)
-      throw new IchidoError("option-invalid", `subscription ${settings.name} is started already; stop it first`);
+      throw new IchidoError("usage-invalid", `subscription ${settings.name} is started already; stop it first`);
     // A name that no process ever had before: what is pending under it is its own.
     const name = `${hostname()}-${process.pid}-${randomUUID()}`;
     const consumer = createConsumer(server, settings, name, taker);

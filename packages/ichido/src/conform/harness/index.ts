@@ -4,6 +4,7 @@
  *     const server = await startHarness("express", { profile: "ietf" });
  *     const report = await conform(server.description);
  */
+import { knownOptions } from "../../core/option-checks.ts";
 import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -83,6 +84,7 @@ export async function startHarness(
   framework: HarnessFramework,
   settings: HarnessSettings = {},
 ): Promise<HarnessServer> {
+  knownOptions("startHarness", settings, { profile: true, port: true, load: true });
   const { profile = "ietf", load = loadFromHere } = settings;
   const build: BuildApplication = builders[framework];
   const store = memoryStore();

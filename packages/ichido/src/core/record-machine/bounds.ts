@@ -10,5 +10,8 @@ export const leaseAbsurdUs = 2 * limits.leaseMsMax * 1_000;
 /** Expiry is trusted within this many intervals of even ticks. */
 export const tickGapIntervals = 3;
 
+/** The results of a released record's steps are kept for so many retentions more than anything else: a caller may come back late. */
+export const spentRetentions = 7;
+
 /** Nobody's token: no attempt can present it, so an owner that comes back after `adopt` or `release` is stale. */
 export const nobody = "0".repeat(32);

@@ -7,7 +7,7 @@ import { complete, finishStep, landedOf, mayLeaveLease, release, renew, startSte
 import { nextFence, originOf, type WholeRecord } from "./record.ts";
 import { settle } from "./settle.ts";
 import { isTrusted, nextTick } from "./ticks.ts";
-import { createTally, dueUs, isUnknown, leaseLeftMs } from "./view.ts";
+import { createTally, dueUs, isExpired, isForsaken, isUnknown, leaseLeftMs } from "./view.ts";
 
 const nowUs = 1_800_000_000_000_000;
 const hash = (byte: number) => new Uint8Array(32).fill(byte);
@@ -328,7 +328,26 @@ describe("the view", () => {
     expect(dueUs({ ...live, ...old })).toBe(nowUs + 1);
     expect(dueUs({ ...live, ...old, state: "completed", stepsStarted: 1 })).toBe(nowUs);
     expect(dueUs({ ...live, ...old, doubtStays: true })).toBeUndefined();
-    expect(dueUs({ ...live, ...old, state: "failed", stepsStarted: 1 })).toBeUndefined();
+  });
+
+  it("S11 a released record with steps is due after eight times its retention, once each of them has a result", () => {
+    const step = { name: "pay", attempt: 1, startedUs: 1, lastStartedUs: 1, finishedUs: 2, result: hash(1) };
+    const open = { ...step, name: "mail", finishedUs: undefined, result: undefined };
+    const released = {
+      ...live,
+      state: "failed",
+      leaseUs: 0,
+      createdUs: nowUs - 8_000,
+      expiresUs: nowUs - 7_000,
+    } as const;
+    const one = { ...released, steps: [step], stepsStarted: 1 };
+    expect(dueUs(one)).toBe(nowUs);
+    expect([nowUs - 1, nowUs].map((us) => isForsaken(one, us))).toEqual([false, true]);
+    expect(isExpired(one, nowUs), "a claim still finds the results").toBe(false);
+    expect(dueUs({ ...released, steps: [step, open], stepsStarted: 2 })).toBeUndefined();
+    expect(dueUs({ ...one, state: "processing" })).toBeUndefined();
+    expect(isForsaken({ ...one, state: "processing" }, nowUs)).toBe(false);
+    expect(dueUs(released)).toBe(nowUs - 7_000);
   });
 
   it("an origin that is none was written by another program, and counts as in doubt", () => {

@@ -1,8 +1,8 @@
 /** What can be read off a record at a given moment. */
-import type { Identity } from "../record.ts";
+import type { Identity, RecordState, StoredResponse } from "../record.ts";
 import type { ListQuery, Step, StoredRecord, StoreStats } from "../store.ts";
-import { leaseAbsurdUs } from "./bounds.ts";
-import { toMs, type HeldRecord, type Standing, type StepRow } from "./record.ts";
+import { leaseAbsurdUs, spentRetentions } from "./bounds.ts";
+import { toMs, type HeldRecord, type Standing, type StepRow, type WholeRecord } from "./record.ts";
 
 type Lease = Pick<Standing, "state" | "leaseUs">;
 
@@ -15,6 +15,25 @@ export function isLive({ state, leaseUs }: Lease, nowUs: number): boolean {
 export function leaseLeftMs(lease: Lease, nowUs: number): number {
   if (lease.state !== "processing" || lease.leaseUs === 0) return 0;
   return lease.leaseUs > nowUs && !isLive(lease, nowUs) ? 0 : Math.ceil((lease.leaseUs - nowUs) / 1_000);
+}
+
+/**
+ * The lease as the other rules take it, where the moment was read up to `waitUs` before the record: one that was given
+ * meanwhile is no sign of a clock that went back.
+ */
+export function leaseSeen(leaseUs: number, nowUs: number, waitUs: number): number {
+  return leaseUs <= nowUs + leaseAbsurdUs + waitUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs;
+}
+
+/** Which answer it is that a record has, where there is one place for both. */
+export function answersOf(
+  state: RecordState,
+  answer: StoredResponse | undefined,
+): Pick<HeldRecord, "interim" | "response"> {
+  return {
+    interim: state === "processing" ? answer : undefined,
+    response: state === "completed" ? answer : undefined,
+  };
 }
 
 /** Suspended with an interim answer, which only `open` may take, or put on hold, which nobody may. */
@@ -38,8 +57,24 @@ export function isExpired(record: Standing, nowUs: number): boolean {
   return nowUs >= record.expiresUs && !isNeeded(record) && !isLive(record, nowUs);
 }
 
-/** The moment from which a sweep finds the record expired; never, while it is needed. A lease far ahead is waited for. */
-export function dueUs(record: Standing): number | undefined {
+type Aged = Pick<HeldRecord, "state" | "stepsStarted" | "createdUs" | "expiresUs">;
+
+/** Released, with steps in it, so long ago that nobody comes back for their results. Whether each has one, the steps say. */
+export function isForsaken(record: Aged, nowUs: number): boolean {
+  return record.state === "failed" && record.stepsStarted > 0 && nowUs >= forsakenUs(record);
+}
+
+function forsakenUs({ createdUs, expiresUs }: Aged): number {
+  return expiresUs + spentRetentions * (expiresUs - createdUs);
+}
+
+/**
+ * The moment from which a sweep may take the record; never, while it is needed. A lease far ahead is waited for. Results of
+ * steps without an answer are of use to the next attempt alone: a claim finds them for as long as they lie there.
+ */
+export function dueUs(record: Standing & Aged & Pick<WholeRecord, "steps">): number | undefined {
+  const isSpent = record.state === "failed" && record.steps.every((step) => step.finishedUs !== undefined);
+  if (isSpent && record.stepsStarted > 0) return forsakenUs(record);
   if (isNeeded(record)) return undefined;
   return record.state === "processing" ? Math.max(record.expiresUs, record.leaseUs) : record.expiresUs;
 }

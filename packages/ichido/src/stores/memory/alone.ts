@@ -1,4 +1,5 @@
 import cluster from "node:cluster";
+import { warnUser } from "../../core/runtime.ts";
 
 /** Signs that this process is one of several that would each have a memory of their own. */
 function severalProcesses(): string | undefined {
@@ -9,13 +10,14 @@ function severalProcesses(): string | undefined {
 
 let warned = false;
 
+/** At the first use of an engine, which ticks: a store may be made where there is no process to look at. */
 export function warnUnlessAlone(): void {
   const sign = severalProcesses();
   if (sign === undefined || warned) return;
   warned = true;
-  process.emitWarning(
+  warnUser(
     `memoryStore runs in ${sign}: other processes cannot see its keys, so a retry that reaches another process runs ` +
       "again. Use a shared store (ichido/postgres, ichido/mysql, ichido/redis, ichido/sqlite) when there is more than one process.",
-    { type: "IchidoWarning", code: "ICHIDO_MEMORY_STORE_NOT_SHARED" },
+    "ICHIDO_MEMORY_STORE_NOT_SHARED",
   );
 }

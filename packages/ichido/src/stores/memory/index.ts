@@ -38,7 +38,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   });
   const watchers = createWatchers(timersOf(options.environment));
   let tick: TickRow | undefined;
-  warnUnlessAlone();
 
   function moment(): Moment {
     const now = nowUs();
@@ -132,6 +131,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async tick(request) {
+      warnUnlessAlone();
       const now = nowUs();
       tick = nextTick(tick, now, usOf(request.intervalMs));
       return { trusted: isTrusted(tick, now) };
@@ -146,5 +146,5 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 function cannotJoin({ dialect }: TransactionHandle): IchidoError {
   const advice = "leave the handle out, or use a store in the database of the transaction";
-  return new IchidoError("option-invalid", `memoryStore cannot join a ${dialect} transaction: ${advice}`);
+  return new IchidoError("usage-invalid", `memoryStore cannot join a ${dialect} transaction: ${advice}`);
 }

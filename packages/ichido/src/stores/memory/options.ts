@@ -1,5 +1,5 @@
+import { integerOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
 import { systemEnvironment, type Environment } from "../../core/environment.ts";
-import { IchidoError } from "../../core/errors.ts";
 
 export interface MemoryStoreOptions {
   /** New keys are refused beyond this many records. Default 100 000. */
@@ -19,38 +19,28 @@ export const memoryDefaults = { recordsMax: 100_000, bytesMax: 256 * 1_048_576 }
 
 export function boundOf(name: "recordsMax" | "bytesMax", value: unknown): number {
   if (value === undefined) return memoryDefaults[name];
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1) return value;
-  throw invalid(name, "a whole number of at least 1", value);
+  return integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
 }
 
 export function clockOf(value: unknown): () => number {
   if (value === undefined) return Date.now;
-  if (typeof value !== "function") throw invalid("nowMs", "a function that gives milliseconds since 1970", value);
+  if (typeof value !== "function") throw optionInvalid("nowMs", "a function that gives milliseconds since 1970", value);
   const clock = value as () => unknown;
   return () => {
     const nowMs = clock();
     if (typeof nowMs === "number" && Number.isFinite(nowMs)) return nowMs;
-    throw invalid("nowMs", "a function that gives milliseconds since 1970", nowMs);
+    throw optionInvalid("nowMs", "a function that gives milliseconds since 1970", nowMs);
   };
 }
 
 export function timersOf(value: MemoryStoreOptions["environment"]): Pick<Environment, "after"> {
   if (value === undefined) return systemEnvironment;
-  if (typeof value?.after !== "function") throw invalid("environment", "an object with an `after` function", value);
+  if (typeof value?.after !== "function")
+    throw optionInvalid("environment", "an object with an `after` function", value);
   return value;
 }
 
-const names = new Set(["recordsMax", "bytesMax", "nowMs", "environment"]);
-
 /** A misspelt bound would silently be the default. */
-export function checkNames(options: unknown): void {
-  if (typeof options !== "object" || options === null) throw invalid("options", "an object", options);
-  for (const name of Object.keys(options)) {
-    if (!names.has(name)) throw invalid(name, `one of ${[...names].join(", ")}`, name);
-  }
-}
-
-function invalid(name: string, expectation: string, value: unknown): IchidoError {
-  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return new IchidoError("option-invalid", `memoryStore: ${name} must be ${expectation}, got ${shown}`);
+export function checkNames(options: MemoryStoreOptions): void {
+  knownOptions("memoryStore", options, { recordsMax: true, bytesMax: true, nowMs: true, environment: true });
 }

@@ -2,6 +2,7 @@
  * The user's own pool or connection, as much of it as the store uses. `mysql2` (promise or callback interface) and
  * `mariadb` fit; neither is imported. Every statement is one call of `query` with `?` placeholders.
  */
+import { insideOf, otherDatabase, type Lender, type LibraryInstance } from "../../drivers/library-pool.ts";
 import type { MysqlQuery } from "../../drivers/mysql-query.ts";
 
 export interface MysqlConnection {
@@ -22,7 +23,10 @@ export interface MysqlCallbackClient {
   promise(): MysqlPool | MysqlConnection;
 }
 
-export type MysqlClient = MysqlPool | MysqlConnection | MysqlCallbackClient;
+export type DriverClient = MysqlPool | MysqlConnection | MysqlCallbackClient;
+
+/** A library lends connections of its own pool: TypeORM, Knex or Sequelize, on `mysql2`. */
+export type MysqlClient = DriverClient | LibraryInstance;
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -32,7 +36,29 @@ export interface Result {
   readonly affected: number;
 }
 
-export function promiseSide(client: MysqlClient): MysqlPool | MysqlConnection {
+/** What the driver itself has made, behind whatever library. */
+export function driverClient(given: MysqlClient): DriverClient {
+  const inside = insideOf(given);
+  if (inside === undefined) return given as DriverClient;
+  return inside.kind === "pool" ? (inside.pool as DriverClient) : lentPool(inside.lender);
+}
+
+function lentPool(lender: Lender): MysqlPool {
+  if (!/^(?:mysql|mariadb)/.test(lender.dialect)) throw otherDatabase("MySQL or MariaDB", lender);
+  return {
+    async getConnection() {
+      const raw = await lender.lend();
+      const connection = promiseSide(raw as DriverClient) as MysqlConnection;
+      return {
+        query: (query, values) => connection.query(query, values),
+        release: () => lender.giveBack(raw, false),
+        destroy: () => lender.giveBack(raw, true),
+      };
+    },
+  };
+}
+
+export function promiseSide(client: DriverClient): MysqlPool | MysqlConnection {
   const side = "promise" in client && typeof client.promise === "function" ? client.promise() : client;
   return side as MysqlPool | MysqlConnection;
 }

@@ -17,7 +17,7 @@ export interface Statement {
  * a claim that waited would take a record from under its living owner.
  */
 export const lockWaitUs = 240_000_000;
-export const leaseAheadUs = leaseAbsurdUs + lockWaitUs;
+const leaseAheadUs = leaseAbsurdUs + lockWaitUs;
 
 /** How much a tick may begin before the last one without meaning that the clock went back. */
 export const tickPatienceUs = 1_000_000;
@@ -28,6 +28,9 @@ const rules: Readonly<Record<string, string>> = {
   live: `(lease_us between {now} + 1 and {now} + ${leaseAheadUs})`,
   doubtful: "(response_status is not null or hold_reason is not null)",
   happened: "(s.started_us is not null and (s.finished_us is not null or s.start_fence >= r.released_fence))",
+  unfinished:
+    "select 1 from {steps} s where s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life" +
+    " and s.finished_us is null and {happened}",
   own: "`key` = :key and scope_hash = :scopeHash and state = 'processing' and owner = :owner and fence = :fence",
   patience: String(tickPatienceUs),
 };

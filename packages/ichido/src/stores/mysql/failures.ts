@@ -1,5 +1,5 @@
 /** What the server or the driver said, as errors of ichido. A driver's error quotes statements and values: it never leaves. */
-import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import { defect, IchidoError, isDefect, isIchidoError } from "../../core/errors.ts";
 import { DeadlineExceeded } from "../../core/deadline.ts";
 
 /** Deadlock, lock wait timeout, and what MariaDB's snapshot isolation says in place of waiting. */
@@ -7,7 +7,10 @@ const rollbacks: readonly number[] = [1213, 1205, 1020];
 const packetTooLarge = 1153;
 /** The server hangs up: shutting down, or the connection was killed. */
 const hangUps: readonly number[] = [1053, 1927, 4031];
-const schemaErrors: readonly number[] = [1146, 1054, 1049, 1051];
+const schemaErrors: readonly number[] = [1146, 1054, 1051];
+const unknownDatabase = 1049;
+/** On a database, a table, a column, a routine. */
+const accessErrors: readonly number[] = [1044, 1142, 1143, 1370];
 const readOnlyErrors: readonly number[] = [1290, 1792, 1836, 3100];
 
 interface DriverError {
@@ -63,15 +66,24 @@ export function failureOf(error: unknown): IchidoError {
   if (error instanceof DeadlineExceeded) {
     return new IchidoError("store-unavailable", `the MySQL server gave no answer in time (${error.message})`);
   }
+  if (isDefect(error)) return defect("MySQL", error);
   const { code, errno, sqlState, fatal } = partsOf(error);
   const what = `${typeof code === "string" ? code : "unknown error"}${typeof errno === "number" ? ` (${errno})` : ""}`;
   const cause = Object.assign(new Error(what), { code, errno, sqlState, fatal });
+  if (errno === unknownDatabase) {
+    const advice = "create it, or name another one in the pool's settings";
+    return new IchidoError("schema-missing", `the database does not exist: ${what}; ${advice}`, { cause });
+  }
   if (typeof errno === "number" && schemaErrors.includes(errno)) {
     return new IchidoError(
       "schema-missing",
-      `the tables of ichido are missing or outdated: the server said ${what}; run migrate() or \`ichido migrate\``,
+      `the tables of ichido are missing or outdated: the server said ${what}; call \`await store.migrate()\` once at deploy`,
       { cause },
     );
+  }
+  if (typeof errno === "number" && accessErrors.includes(errno)) {
+    const advice = "grant it select, insert, update and delete, and for migrate() create, alter and index";
+    return new IchidoError("access-denied", `the account lacks a right: ${what}; ${advice}`, { cause });
   }
   if (typeof errno === "number" && readOnlyErrors.includes(errno)) {
     return new IchidoError("store-unavailable", `the MySQL server is read-only: ${what}; connect to the primary`, {

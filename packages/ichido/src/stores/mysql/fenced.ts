@@ -59,7 +59,7 @@ export async function complete(
 ): Promise<Fenced> {
   if (transaction !== undefined && transaction.dialect !== "mysql") {
     throw new IchidoError(
-      "option-invalid",
+      "usage-invalid",
       `complete: expected a transaction of dialect mysql, got ${transaction.dialect}; use the store of that database`,
     );
   }

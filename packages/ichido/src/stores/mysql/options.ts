@@ -1,7 +1,8 @@
 /** What a user may set, checked once when the store is made. */
-import { IchidoError } from "../../core/errors.ts";
+import { integerOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
+
 import { isPool, promiseSide } from "./client.ts";
-import type { MysqlClient } from "./client.ts";
+import type { DriverClient } from "./client.ts";
 
 export interface MysqlStoreOptions {
   /** Begins the name of every table: a letter or underscore, then up to 30 letters, digits and underscores. Default `ichido_`. */
@@ -18,24 +19,20 @@ export interface MysqlStoreOptions {
 const defaults = { tablePrefix: "ichido_", callTimeoutMs: 5_000, scanTimeoutMs: 60_000 } as const;
 const timeoutMsMax = 3_600_000;
 
-export function validateOptions(pool: MysqlClient, options: MysqlStoreOptions): Required<MysqlStoreOptions> {
+export function validateOptions(pool: DriverClient, options: MysqlStoreOptions): Required<MysqlStoreOptions> {
   const side: unknown = typeof pool === "object" && pool !== null ? promiseSide(pool) : undefined;
   const usable =
     typeof side === "object" &&
     side !== null &&
     (isPool(side as Parameters<typeof isPool>[0]) || typeof (side as { query?: unknown }).query === "function");
   if (!usable) {
-    throw new IchidoError(
-      "option-invalid",
-      "mysqlStore: expected a pool or connection of mysql2 or mariadb as first argument",
-    );
+    throw optionInvalid("pool", "a pool or connection of mysql2 or mariadb as first argument of mysqlStore", pool);
   }
+  knownOptions("mysqlStore", options, { tablePrefix: true, callTimeoutMs: true, scanTimeoutMs: true });
   const tablePrefix = options.tablePrefix ?? defaults.tablePrefix;
   if (!/^[A-Za-z_]\w{0,30}$/.test(tablePrefix)) {
-    throw new IchidoError(
-      "option-invalid",
-      `tablePrefix: expected a letter or underscore, then up to 30 letters, digits and underscores, got "${tablePrefix}"`,
-    );
+    const expected = "a letter or underscore, then up to 30 letters, digits and underscores";
+    throw optionInvalid("tablePrefix", expected, tablePrefix);
   }
   return {
     tablePrefix,
@@ -44,7 +41,6 @@ export function validateOptions(pool: MysqlClient, options: MysqlStoreOptions): 
   };
 }
 
-function timeout(name: string, value: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= timeoutMsMax) return value;
-  throw new IchidoError("option-invalid", `${name}: expected an integer from 1 to ${timeoutMsMax}, got ${value}`);
+function timeout(name: string, value: unknown): number {
+  return integerOption(name, value, 1, timeoutMsMax);
 }

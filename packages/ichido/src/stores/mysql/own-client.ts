@@ -2,7 +2,7 @@
  * A connection of the store's own, made as the user's pool makes its connections. Neither driver has a call for that:
  * what their pools show of themselves is looked for, and where it is not there, none is made.
  */
-import type { MysqlClient, MysqlConnection, MysqlPoolConnection } from "./client.ts";
+import type { DriverClient, MysqlConnection, MysqlPoolConnection } from "./client.ts";
 import { isPool, promiseSide } from "./client.ts";
 
 export interface OwnClient extends MysqlConnection {
@@ -22,7 +22,7 @@ interface Socket {
 }
 
 /** Nothing where the pool is of another make; the pool of `mariadb` tells nothing before it has lent a connection. */
-export function ownClientMaker(client: MysqlClient): () => OpenOwnClient | undefined {
+export function ownClientMaker(client: DriverClient): () => OpenOwnClient | undefined {
   const core = corePoolOf(client);
   if (core !== undefined) return () => (onLost) => openMysql2(core, onLost);
   const side = promiseSide(client);
@@ -45,7 +45,7 @@ interface OwnPool extends Emitter {
   end(done: () => void): void;
 }
 
-function corePoolOf(client: MysqlClient): CorePool | undefined {
+function corePoolOf(client: DriverClient): CorePool | undefined {
   const core: unknown = "pool" in client ? client.pool : client;
   if (typeof core !== "object" || core === null || !("promise" in core) || !("config" in core)) return undefined;
   const { config } = core;
@@ -110,7 +110,12 @@ function isRawConnection(value: unknown): value is RawConnection {
   );
 }
 
+/** One listener a pool, however many stores are made over it. */
+const mariadbMakers = new WeakMap<Emitter, () => OpenOwnClient | undefined>();
+
 function mariadbMaker(pool: Emitter): () => OpenOwnClient | undefined {
+  const known = mariadbMakers.get(pool);
+  if (known !== undefined) return known;
   let open: OpenOwnClient | undefined;
   pool.on("acquire", (connection: unknown) => {
     if (open !== undefined || !isRawConnection(connection)) return;
@@ -119,7 +124,9 @@ function mariadbMaker(pool: Emitter): () => OpenOwnClient | undefined {
     const options = Object.fromEntries(Object.entries(connection.opts).filter(([name]) => !name.startsWith("_")));
     open = (onLost) => openMariadb(new Connection({ ...options }), onLost);
   });
-  return () => open;
+  const maker = (): OpenOwnClient | undefined => open;
+  mariadbMakers.set(pool, maker);
+  return maker;
 }
 
 async function openMariadb(connection: RawConnection, onLost: () => void): Promise<OwnClient> {

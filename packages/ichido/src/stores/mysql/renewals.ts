@@ -7,7 +7,7 @@ import { DeadlineExceeded, withDeadline } from "../../core/deadline.ts";
 import { systemEnvironment } from "../../core/environment.ts";
 import { createOwnConnection } from "../shared/own-connection.ts";
 import { patienceMs, poolStarved, starvedMs } from "../shared/pool-starved.ts";
-import type { MysqlClient, MysqlPool, MysqlPoolConnection } from "./client.ts";
+import type { DriverClient, MysqlPool, MysqlPoolConnection } from "./client.ts";
 import { isPool, promiseSide } from "./client.ts";
 import { isBroken, isRolledBack } from "./failures.ts";
 import { ownClientMaker, type OwnClient } from "./own-client.ts";
@@ -19,7 +19,7 @@ export interface Renewals {
 }
 
 /** `look` fails where a connection is not fit to write on. */
-export function createRenewals(given: MysqlClient, look: (run: Run) => Promise<unknown>): Renewals {
+export function createRenewals(given: DriverClient, look: (run: Run) => Promise<unknown>): Renewals {
   const client = promiseSide(given);
   const usual = sendBy(client);
   if (!isPool(client)) return { once: usual, close: async () => undefined };

@@ -1,17 +1,16 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { Step, StoredRecord } from "../../core/store.ts";
-import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import type { Holding } from "../../core/record-machine/owned.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
 import type { TickRow } from "../../core/record-machine/ticks.ts";
-import { recordView, stepView } from "../../core/record-machine/view.ts";
+import { answersOf, leaseSeen, recordView, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
-import { leaseAheadUs, tickPatienceUs } from "./dialect.ts";
+import { lockWaitUs, tickPatienceUs } from "./dialect.ts";
 import { binaryValue } from "./values.ts";
 import type { ClaimValues } from "./values.ts";
 
@@ -62,20 +61,13 @@ function shownOf(row: Row) {
     owner: stringOf(row["owner"]) as OwnerToken,
     fence: integerOf(row["fence"]),
     attempts: integerOf(row["attempts"]),
-    leaseUs: leaseOf(row, integerOf(row["now_us"])),
-    interim: state === "processing" ? answer : undefined,
-    response: state === "completed" ? answer : undefined,
+    leaseUs: leaseSeen(integerOf(row["lease_us"]), integerOf(row["now_us"]), lockWaitUs),
+    ...answersOf(state, answer),
     holdReason: optional(row["hold_reason"]),
     createdUs: integerOf(row["created_us"]),
     updatedUs: integerOf(row["updated_us"]),
     expiresUs: integerOf(row["expires_us"]),
   };
-}
-
-/** The rules take a lease far ahead for a clock that went back; here it must lie further ahead than a lock wait, too. */
-function leaseOf(row: Row, nowUs: number): number {
-  const leaseUs = integerOf(row["lease_us"]);
-  return leaseUs <= nowUs + leaseAheadUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs;
 }
 
 function printsOf(row: Row): Seen["fingerprint"] {

@@ -8,7 +8,7 @@ import { fraction, systemEnvironment } from "../../core/environment.ts";
 import { isIchidoError } from "../../core/errors.ts";
 import { queryOf } from "../../drivers/mysql-query.ts";
 import { isPool, promiseSide, resultOf } from "./client.ts";
-import type { MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
+import type { DriverClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";
 import { failureOf, isBroken, isLost, isRolledBack } from "./failures.ts";
 
@@ -62,7 +62,7 @@ export function sendBy(client: MysqlPool | MysqlConnection): SendOnce {
       : sendOn(client, sql, values, limitMs);
 }
 
-export function createSession(given: MysqlClient, parts: SessionParts): Session {
+export function createSession(given: DriverClient, parts: SessionParts): Session {
   const client = promiseSide(given);
 
   const once = sendBy(client);

@@ -26,6 +26,7 @@ import { systemEnvironment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
 import type { Store, StoreCapabilities } from "../../core/store.ts";
 import { claim } from "./claim.ts";
+import { driverClient } from "./client.ts";
 import type { MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./fenced.ts";
@@ -63,7 +64,8 @@ const capabilities: StoreCapabilities = {
     "if the binary log is on), and a failover where the replica had acknowledged it too.",
 };
 
-export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): MysqlStore {
+export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {}): MysqlStore {
+  const pool = driverClient(client);
   const settings = validateOptions(pool, options);
   const dialect = createDialect(settings.tablePrefix);
   let checked: Promise<void> | undefined;
@@ -132,6 +134,9 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
 
   async function ping(): Promise<void> {
     await look(session.probe);
+    for (const right of ["mayInsert", "mayUpdate", "mayDelete"] as const) {
+      await session.probe(dialect.statement(right).sql, []);
+    }
   }
 
   /** A claim that got no connection makes the next call look again: renewals must not wait for that look. */
@@ -144,7 +149,7 @@ export function mysqlStore(pool: MysqlClient, options: MysqlStoreOptions = {}): 
     async claim(request, transaction) {
       if (transaction === undefined) return claim(call(), dialect, request);
       throw new IchidoError(
-        "option-invalid",
+        "usage-invalid",
         "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
       );
     },

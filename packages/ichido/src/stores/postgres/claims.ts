@@ -64,8 +64,8 @@ export function createClaims(
       if (granted !== undefined) return granted;
       const values = valuesOf([request], waitMs);
       const { rows } = await transaction.execute(statements.claim.text, values);
-      // By position: an ORM may rename columns, but keeps their order.
-      return claimResultOf(Object.values(rows[0] ?? {}));
+      // By position: an ORM may rename columns, but keeps their order. Some make undefined of NULL.
+      return claimResultOf(Object.values(rows[0] ?? {}).map((value) => value ?? null));
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
       return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };

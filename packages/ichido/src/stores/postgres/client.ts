@@ -3,11 +3,15 @@
  * store calls is named, so that any version with these members fits and none is imported.
  */
 import { IchidoError } from "../../core/errors.ts";
+import { insideOf, type LibraryInstance } from "../../drivers/library-pool.ts";
+import { refuseBinary, type PgTypes } from "../../drivers/pg-types.ts";
+import { lentPool } from "./lent-pool.ts";
 
 export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
   readonly rowMode: "array";
+  readonly types?: PgTypes;
   readonly query_timeout?: number;
   readonly name?: string;
 }
@@ -45,7 +49,7 @@ export interface PgClient extends PgQueryable {
 }
 
 export interface PostgresJsQuery {
-  values(): PromiseLike<unknown>;
+  raw(): PromiseLike<unknown>;
   simple(): PromiseLike<unknown>;
   cancel(): unknown;
 }
@@ -56,31 +60,52 @@ export interface PostgresJsSql {
   unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PostgresJsQuery;
 }
 
-export type PostgresClient = PgPool | PgClient | PostgresJsSql;
+type DriverClient = PgPool | PgClient | PostgresJsSql;
+
+/** A library lends connections of its own pool: TypeORM, Knex or Sequelize, on `pg`. */
+export type PostgresClient = DriverClient | LibraryInstance;
 
 export type ClientKind =
   | { readonly kind: "pg-pool"; readonly pool: PgPool }
   | { readonly kind: "pg-client"; readonly client: PgClient }
   | { readonly kind: "postgres-js"; readonly sql: PostgresJsSql };
 
-export function kindOf(client: PostgresClient): ClientKind {
-  if (isPostgresJs(client)) return { kind: "postgres-js", sql: client };
+export function kindOf(given: PostgresClient): ClientKind {
+  const inside = insideOf(given);
+  if (inside?.kind === "lender") return { kind: "pg-pool", pool: lentPool(inside.lender) };
+  const client = (inside?.pool ?? given) as DriverClient;
+  if (isPostgresJs(client)) return { kind: "postgres-js", sql: withoutRowTransform(client) };
+  if (typeof client === "object" && client !== null) refuseBinary(client);
   if (isPool(client)) return { kind: "pg-pool", pool: client };
   if (isClient(client)) return { kind: "pg-client", client };
   throw new IchidoError(
     "option-invalid",
-    "client: expected a Pool or Client of pg, or the sql function of postgres (postgres.js)",
+    "client: expected a Pool or Client of pg, the sql function of postgres (postgres.js), or an instance of TypeORM, Knex or " +
+      "Sequelize on pg",
   );
 }
 
-function isPostgresJs(client: PostgresClient): client is PostgresJsSql {
+/** It is applied to every row, raw ones as well, and could make anything of it. */
+function withoutRowTransform(sql: PostgresJsSql): PostgresJsSql {
+  const { options } = sql as {
+    readonly options?: { readonly transform?: { readonly row?: { readonly from?: unknown } } };
+  };
+  if (typeof options?.transform?.row?.from !== "function") return sql;
+  throw new IchidoError(
+    "option-invalid",
+    "client: expected an instance of postgres (postgres.js) without the option transform.row, which changes rows that are " +
+      "not yours; make one for ichido without it",
+  );
+}
+
+function isPostgresJs(client: DriverClient): client is PostgresJsSql {
   return typeof client === "function" && "unsafe" in client;
 }
 
-function isPool(client: PostgresClient): client is PgPool {
+function isPool(client: DriverClient): client is PgPool {
   return typeof client === "object" && client !== null && "idleCount" in client && "connect" in client;
 }
 
-function isClient(client: PostgresClient): client is PgClient {
+function isClient(client: DriverClient): client is PgClient {
   return typeof client === "object" && client !== null && "query" in client && "connect" in client;
 }

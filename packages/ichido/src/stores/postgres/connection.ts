@@ -19,6 +19,8 @@ export interface Connection {
   run(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<readonly Row[]>;
   /** Several statements in one message, hence in one transaction. */
   script(text: string, timeoutMs: number): Promise<void>;
+  /** Whether somebody stands before the server (see `prepared.ts`). Absent where the driver does not tell. */
+  isPooled?(timeoutMs: number): Promise<boolean>;
 }
 
 export function isRows(value: unknown): value is readonly Row[] {

@@ -20,7 +20,7 @@ describe("failures", () => {
     ["42883", "schema", true],
     ["3F000", "schema", true],
     ["53100", "refused", true],
-    ["42501", "refused", true],
+    ["42501", "forbidden", true],
   ] as const)("SQLSTATE %s is %s", (state, kind, keeps) => {
     expect(failureKind(fromServer(state))).toBe(kind);
     expect(keepsConnection(fromServer(state))).toBe(keeps);

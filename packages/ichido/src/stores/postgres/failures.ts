@@ -1,5 +1,5 @@
 /** What a driver threw, by SQLSTATE or its absence, never by its message. */
-import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import { defect, IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "../../core/errors.ts";
 
 export type FailureKind =
   /** Nothing took effect, and the same statement may well succeed now: serialization failure, deadlock. */
@@ -12,7 +12,8 @@ export type FailureKind =
   | "timeout"
   | "read-only"
   | "schema"
-  /** The server refused for another reason (disk full, out of memory, privileges). */
+  | "forbidden"
+  /** The server refused for another reason (disk full, out of memory). */
   | "refused";
 
 /** The deadline of a call passed before the server answered. */
@@ -36,6 +37,7 @@ const byState: Readonly<Record<string, FailureKind>> = {
   "42703": "schema",
   "42883": "schema",
   "3F000": "schema",
+  "42501": "forbidden",
 };
 
 /** Classes of SQLSTATE that end the session: connection exception, shutdown and crash of the server. */
@@ -85,16 +87,22 @@ const advice: Readonly<Record<FailureKind, string>> = {
   lost: "the connection was lost or refused; check that the server is up and reachable",
   timeout: "did not answer in time; check its load, the size of the connection pool, or raise callTimeoutMs",
   "read-only": "it is a hot standby or the session is read-only; connect to the primary",
-  schema: "the tables are missing or outdated; run `npx ichido migrate` or `await store.migrate()`",
-  refused: "refused the statement",
+  schema:
+    "the tables are missing or outdated, or the connection leads to another database or schema; call `await store.migrate()` once at deploy",
+  forbidden:
+    "this role may not do that; grant it select, insert, update and delete on the tables, and for migrate() create on the schema",
+  refused: "refused the statement; see the cause",
 };
+
+const codes: Partial<Record<FailureKind, IchidoErrorCode>> = { schema: "schema-missing", forbidden: "access-denied" };
 
 export function toIchidoError(error: unknown, verb: string): IchidoError {
   if (isIchidoError(error)) return error;
+  if (isDefect(error)) return defect(`PostgreSQL, ${verb}`, error);
   const kind = failureKind(error);
   const state = sqlStateOf(error) ?? codeOf(error);
   return new IchidoError(
-    kind === "schema" ? "schema-missing" : "store-unavailable",
+    codes[kind] ?? "store-unavailable",
     `PostgreSQL, ${verb}${state === undefined ? "" : ` (${state})`}: ${advice[kind]}`,
     { cause: error },
   );

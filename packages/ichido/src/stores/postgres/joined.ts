@@ -16,7 +16,7 @@ const often = { frequent: true };
 export function refuseOtherDialect(transaction: TransactionHandle): void {
   if (transaction.dialect === "postgres") return;
   throw new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business writes ` +
       "must be in one database",
   );
@@ -106,7 +106,7 @@ function abortedOr(error: unknown): unknown {
   return sqlStateOf(error) === "25P02" ? new TransactionAborted(error) : error;
 }
 
-/** By position: an ORM may rename columns. */
-function onlyValue(rows: readonly Readonly<Record<string, unknown>>[]): unknown {
-  return Object.values(rows[0] ?? {})[0];
+/** By position: an ORM may rename columns. Some make undefined of NULL. */
+function onlyValue([row]: readonly Readonly<Record<string, unknown>>[]): unknown {
+  return row === undefined ? undefined : (Object.values(row)[0] ?? null);
 }

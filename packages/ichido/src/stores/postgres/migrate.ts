@@ -3,6 +3,7 @@
  * several statements, which the server runs as one transaction on one connection: through a pooler as well, and a crash
  * in the middle leaves nothing.
  */
+import { dropLeftFunctions, functionNames } from "../shared/left-functions.ts";
 import { checksumOf, pendingMigrations } from "../shared/migration.ts";
 import type { LedgerRow, Migration } from "../shared/migration.ts";
 import type { Connection, Statement } from "./connection.ts";
@@ -29,14 +30,47 @@ export interface Migrator {
   migrate(): Promise<readonly number[]>;
 }
 
+/** Not a step of its own: whether it is needed depends on how the tables were created, not on when. */
+const pathSet = { version: Math.max(...knownMigrations.map(({ version }) => version)), name: "set_search_path" };
+
+/** Functions of a migration without `schema` name their tables bare: who asks by the schema may find no such table. */
+function pathlessFunctions(schema: string): string {
+  const names = knownMigrations.flatMap(functionNames).join(", ");
+  return `from pg_catalog.pg_proc where pronamespace = to_regnamespace('"${schema}"') and proname in (${names})
+    and strpos(prosrc, '"${schema}".{bare}') = 0 and coalesce(array_to_string(proconfig, ' '), '') not like '%search_path=%'`;
+}
+
 export function createMigrator(connection: Connection, options: ResolvedOptions): Migrator {
   const ledger: Statement = {
     name: "ichido_ledger",
     text: nameTables(
       options,
-      "select version, checksum from {prefix}migrations where part = $1::text order by version",
+      "select version, checksum from {prefix}migrations where part = $1::text and to_regclass('{prefix}records') is not null " +
+        "order by version",
     ),
   };
+
+  const pathless: Statement = { name: "ichido_pathless", text: withoutPath(options.schema) };
+
+  function withoutPath(schema = ""): string {
+    return nameTables(options, `select oid::regprocedure::text ${pathlessFunctions(schema)}`);
+  }
+
+  function setPaths(schema = ""): string {
+    return nameTables(
+      options,
+      `do $ichido_paths$
+declare
+  each_function regprocedure;
+begin
+  for each_function in select oid ${pathlessFunctions(schema)} loop
+    execute format('alter function %s set search_path = "${schema}", pg_temp', each_function);
+  end loop;
+end
+$ichido_paths$;
+`,
+    );
+  }
 
   async function applied(): Promise<readonly LedgerRow[]> {
     try {
@@ -50,11 +84,21 @@ export function createMigrator(connection: Connection, options: ResolvedOptions)
 
   async function plan(): Promise<readonly PlannedMigration[]> {
     const pending = pendingMigrations(part, knownMigrations, await applied());
-    return pending.map((step) => ({
+    const steps = pending.map((step) => ({
       version: step.version,
       name: step.name,
       sql: `begin;\n${scriptOf(step, options)}commit;\n`,
     }));
+    return (await isPathNeeded()) ? [...steps, { ...pathSet, sql: setPaths(options.schema) }] : steps;
+  }
+
+  async function isPathNeeded(): Promise<boolean> {
+    if (options.schema === undefined) return false;
+    try {
+      return (await connection.run(pathless, [], options.callTimeoutMs)).length > 0;
+    } catch (error) {
+      throw toIchidoError(error, "plan");
+    }
   }
 
   return {
@@ -69,10 +113,27 @@ export function createMigrator(connection: Connection, options: ResolvedOptions)
           throw toIchidoError(error, `migration ${step.version} (${step.name})`);
         }
       }
+      if (await isPathNeeded()) {
+        const script = setPaths(options.schema);
+        await connection.script(script, migrationTimeoutMs).catch((error: unknown) => {
+          throw toIchidoError(error, pathSet.name);
+        });
+      }
       return pending.map(({ version }) => version);
     },
   };
 }
+
+/** The ledger was emptied together with all the tables, as tests like to do: nothing is lost with them. */
+const dropEmptyTables = `  if to_regclass('{prefix}records') is not null then
+    lock table {prefix}records, {prefix}steps, {prefix}audit in access exclusive mode;
+    if not exists (select from {prefix}records) and not exists (select from {prefix}steps)
+      and not exists (select from {prefix}audit)
+    then
+      drop table {prefix}records, {prefix}steps, {prefix}audit, {prefix}clock;
+    end if;
+  end if;
+`;
 
 /** No statement that raises a notice when there is nothing to do: some drivers print those. */
 function scriptOf(step: Migration, options: ResolvedOptions): string {
@@ -99,10 +160,13 @@ ${schema}  if to_regclass('{prefix}migrations') is null then
       primary key (part, version)
     );
   end if;
+  if to_regclass('{prefix}records') is null then
+    delete from {prefix}migrations where part = '${part}';
+  end if;
   if exists (select from {prefix}migrations where part = '${part}' and version = ${step.version}) then
     return;
   end if;
-  execute $ichido_step$
+${step.version === 1 ? dropEmptyTables : ""}${dropLeftFunctions(step, options.schema)}  execute $ichido_step$
 ${step.sql}$ichido_step$;
   insert into {prefix}migrations (part, version, name, checksum)
   values ('${part}', ${step.version}, '${step.name}', '${checksumOf(step)}');

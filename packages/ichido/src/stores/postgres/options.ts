@@ -1,7 +1,8 @@
 /** Options of the PostgreSQL store, checked once. */
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/option-checks.ts";
 import type { Environment } from "../../core/environment.ts";
 import { systemEnvironment } from "../../core/environment.ts";
-import { IchidoError } from "../../core/errors.ts";
+
 import type { Prepare } from "./connection.ts";
 import type { ListenConnection } from "./listen.ts";
 
@@ -54,15 +55,28 @@ const prefixLengthMax = 30;
 const identifierLengthMax = 63;
 const groupSizeLimit = 500;
 
+const known: OptionNames<PostgresStoreOptions> = {
+  schema: true,
+  tablePrefix: true,
+  group: true,
+  groupSizeMax: true,
+  lockTimeoutMs: true,
+  callTimeoutMs: true,
+  prepare: true,
+  listen: true,
+  environment: true,
+};
+
 export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
-  const callTimeoutMs = integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
+  knownOptions("postgresStore", options, known);
+  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
   return {
     schema: options.schema === undefined ? undefined : identifier("schema", options.schema, identifierLengthMax),
     tablePrefix: identifier("tablePrefix", options.tablePrefix ?? "ichido_", prefixLengthMax),
     group: options.group ?? true,
-    groupSizeMax: integer("groupSizeMax", options.groupSizeMax ?? 64, 1, groupSizeLimit),
+    groupSizeMax: integerOption("groupSizeMax", options.groupSizeMax ?? 64, 1, groupSizeLimit),
     // Shorter than a try (half a call), or a claim would end without the answer that the row is locked.
-    lockTimeoutMs: integer(
+    lockTimeoutMs: integerOption(
       "lockTimeoutMs",
       options.lockTimeoutMs ?? Math.min(1_000, Math.floor(callTimeoutMs / 4)),
       1,
@@ -77,20 +91,12 @@ export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
 
 function prepareOf(value: Prepare): Prepare {
   if (value === "auto" || typeof value === "boolean") return value;
-  throw new IchidoError("option-invalid", `prepare: expected true, false or "auto", got ${JSON.stringify(value)}`);
+  throw optionInvalid("prepare", 'true, false or "auto"', value);
 }
 
 /** Lower case only: what needs no quotes cannot be mistaken with and without them. */
 function identifier(name: string, value: unknown, lengthMax: number): string {
   if (typeof value === "string" && value.length <= lengthMax && /^[a-z_][a-z0-9_]*$/.test(value)) return value;
-  throw new IchidoError(
-    "option-invalid",
-    `${name}: expected lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters; ` +
-      `got ${JSON.stringify(value)}`,
-  );
-}
-
-function integer(name: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new IchidoError("option-invalid", `${name}: expected an integer from ${min} to ${max}, got ${String(value)}`);
+  const expected = `lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters`;
+  throw optionInvalid(name, expected, value);
 }

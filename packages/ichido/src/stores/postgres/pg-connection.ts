@@ -3,6 +3,7 @@ import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./cli
 import { isRows } from "./connection.ts";
 import type { Connection, Prepare, Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
+import { plainTypes } from "../../drivers/pg-types.ts";
 import { hearErrors, hearErrorsOf } from "../../drivers/pg-errors.ts";
 import { createKeeping } from "./prepared.ts";
 
@@ -18,7 +19,7 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
     run: (statement, values, timeoutMs) =>
       lend(timeoutMs, async (queryable, leftMs) => {
         const { name, text } = statement;
-        const query = { text, values, rowMode: "array", query_timeout: leftMs } as const;
+        const query = { text, values, rowMode: "array", types: plainTypes, query_timeout: leftMs } as const;
         if (!keeping.names(queryable, statement)) {
           const rows = await ask(queryable, query);
           keeping.learn(queryable, statement, rows);
@@ -35,6 +36,13 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
     script: (text, timeoutMs) =>
       lend(timeoutMs, async (queryable, leftMs) => {
         await ask(queryable, { text, rowMode: "array", query_timeout: leftMs });
+      }),
+    isPooled: (timeoutMs) =>
+      lend(timeoutMs, async (queryable, leftMs) => {
+        const text = "select pg_backend_pid()";
+        const [row] = await ask(queryable, { text, rowMode: "array", query_timeout: leftMs });
+        const { processID } = queryable;
+        return typeof processID === "number" && Number(row?.[0]) !== processID;
       }),
   };
 }

@@ -1,7 +1,8 @@
 /** The `sql` of `postgres` (postgres.js). */
 import type { PostgresJsQuery, PostgresJsSql } from "./client.ts";
 import { isRows } from "./connection.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Row } from "./connection.ts";
+import { plainValue } from "../../drivers/pg-types.ts";
 import { DeadlineError } from "./failures.ts";
 
 /** The driver had no connection for a statement in time, and has not sent it. */
@@ -23,14 +24,29 @@ export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean, patie
   return {
     async run(statement, values, timeoutMs) {
       const query = sql.unsafe(statement.text, [...values] as never[], { prepare });
-      const rows = await within(query, query.values(), timeoutMs, patience);
-      return isRows(rows) ? [...rows] : [];
+      const rows = await within(query, query.raw(), timeoutMs, patience);
+      return isRows(rows) ? plainRows(rows) : [];
     },
     async script(text, timeoutMs) {
       const query = sql.unsafe(text);
       await within(query, query.simple(), timeoutMs);
     },
   };
+}
+
+/** Raw, so that no parser and no transform of the program's is asked. */
+function plainRows(rows: readonly Row[]): readonly Row[] {
+  const { columns = [] } = rows as { readonly columns?: readonly { readonly type: number }[] };
+  return rows.map((row) =>
+    row.map((value, place) =>
+      value instanceof Uint8Array
+        ? plainValue(
+            columns[place]?.type ?? 0,
+            Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString(),
+          )
+        : null,
+    ),
+  );
 }
 
 /** Still in the driver's queue: it has no connection for it. */

@@ -5,6 +5,7 @@
 import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
+import { answersOf } from "../../core/record-machine/view.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import type { Row } from "./connection.ts";
@@ -107,7 +108,7 @@ export function recordOf(row: Row): StoredRecord {
   const [owner, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers, body] = row.slice(11);
   const [labels, createdMs, updatedMs, expiresMs] = row.slice(21);
   const known = states.find((each) => each === state) ?? damaged();
-  const response = responseOf(kind, status, headers, body);
+  const { interim, response } = answersOf(known, responseOf(kind, status, headers, body));
   const reason = optionalText(holdReason);
   return {
     identity: {
@@ -131,9 +132,9 @@ export function recordOf(row: Row): StoredRecord {
     attempts: numberOf(attempts),
     ...(known === "processing" && { leaseLeftMs: optionalNumber(leaseLeftMs) ?? 0 }),
     stepsStarted: numberOf(steps),
-    ...(known === "processing" && response !== undefined && { interim: response }),
+    ...(interim !== undefined && { interim }),
     ...(reason !== undefined && { holdReason: reason }),
-    ...(known === "completed" && response !== undefined && { response }),
+    ...(response !== undefined && { response }),
     labels: decodeMembers(decodeLabels(labels === null ? null : textOf(labels))),
     createdAtMs: numberOf(createdMs),
     updatedAtMs: numberOf(updatedMs),

@@ -31,6 +31,7 @@ import type { Migrator } from "./migrate.ts";
 import { resolveOptions } from "./options.ts";
 import type { PostgresStoreOptions } from "./options.ts";
 import { createPerseverance } from "./perseverance.ts";
+import { createPoolerCheck } from "./pooler.ts";
 import type { Repeatable } from "./perseverance.ts";
 import { lendClient, lendFromPool, pgConnection } from "./pg-connection.ts";
 import { postgresJsConnection } from "./postgres-js-connection.ts";
@@ -58,6 +59,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   const connection = connectionFor(kind, options.prepare);
   const renewals = createRenewals({ client: kind, connection, prepare: options.prepare, environment });
   const statements = statementsFor(options);
+  const checkPooler = createPoolerCheck(connection, options);
   const persevere = createPerseverance(environment, options.callTimeoutMs);
   const channel = channelFor(options);
   const workshop: Workshop = { connection, statements, options, persevere, channel };
@@ -276,15 +278,24 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       return { trusted: flagOf(row?.[0]) };
     },
     async ping() {
-      const [[version, standby, readOnly, commit] = []] = await run("ping", "always", []);
+      const [[version, standby, readOnly, commit, forbidden] = []] = await run("ping", "always", []);
       if (flagOf(standby) || flagOf(readOnly)) throw refusal();
       const newest = Math.max(...knownMigrations.map((step) => step.version));
       if (version === null || numberOf(version) < newest) {
         throw new IchidoError(
           "schema-missing",
-          `the tables are at migration ${String(version)}, this version needs ${newest}; run \`npx ichido migrate\``,
+          `the tables are at migration ${String(version)}, this version needs ${newest}; call \`await store.migrate()\` once at deploy`,
         );
       }
+      if (typeof forbidden === "string") {
+        throw new IchidoError(
+          "access-denied",
+          `this role may not write ${forbidden}; grant it select, insert, update and delete on them`,
+        );
+      }
+      await checkPooler(options.callTimeoutMs).catch((error: unknown) => {
+        throw toIchidoError(error, "ping");
+      });
       if (commit === "off") {
         throw new IchidoError(
           "store-unavailable",

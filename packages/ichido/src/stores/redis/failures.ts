@@ -3,7 +3,7 @@
  * is the protocol, not prose. What a driver says besides may quote arguments and never leaves.
  */
 import { DeadlineExceeded } from "../../core/deadline.ts";
-import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import { defect, IchidoError, isDefect, isIchidoError } from "../../core/errors.ts";
 
 /** Nothing was done, and the same command may well succeed in a moment. */
 const passing: ReadonlySet<string> = new Set([
@@ -53,11 +53,13 @@ export function toIchidoError(error: unknown, verb: string): IchidoError {
   if (error instanceof DeadlineExceeded) {
     return new IchidoError("store-unavailable", `Redis, ${verb}: no answer in time (${error.message})`);
   }
+  if (isDefect(error)) return defect(`Redis, ${verb}`, error);
   const code = replyCodeOf(error);
   const name = code ?? driverCodeOf(error);
   const cause = Object.assign(new Error(name ?? "the driver failed"), { code: name });
   const what = code === undefined ? "the connection was lost or could not be had" : (advice[code] ?? "it refused");
-  return new IchidoError("store-unavailable", `Redis, ${verb}${name === undefined ? "" : ` (${name})`}: ${what}`, {
+  const ours = code === "NOPERM" ? "access-denied" : "store-unavailable";
+  return new IchidoError(ours, `Redis, ${verb}${name === undefined ? "" : ` (${name})`}: ${what}`, {
     cause,
   });
 }

@@ -1,7 +1,7 @@
 /** Options of the Redis store, checked once. */
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/option-checks.ts";
 import { systemEnvironment } from "../../core/environment.ts";
 import type { Environment } from "../../core/environment.ts";
-import { IchidoError } from "../../core/errors.ts";
 
 export interface RedisStoreOptions {
   /** Begins the name of every key: 1 to 64 letters, digits and `_ - . : /`. Default `ichido:`. */
@@ -29,28 +29,28 @@ export interface RedisStoreOptions {
 
 export type ResolvedOptions = Required<Omit<RedisStoreOptions, "wait">> & Pick<RedisStoreOptions, "wait">;
 
-const known: ReadonlySet<string> = new Set([
-  "prefix",
-  "callTimeoutMs",
-  "scanTimeoutMs",
-  "marginMs",
-  "wait",
-  "notify",
-  "dangerouslyAllowEviction",
-  "environment",
-]);
+const known: OptionNames<RedisStoreOptions> = {
+  prefix: true,
+  callTimeoutMs: true,
+  scanTimeoutMs: true,
+  marginMs: true,
+  wait: true,
+  notify: true,
+  dangerouslyAllowEviction: true,
+  environment: true,
+};
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const replicasMax = 100;
 
 export function resolveOptions(options: RedisStoreOptions, cluster: boolean): ResolvedOptions {
-  for (const name of Object.keys(options)) if (!known.has(name)) throw invalid(name, `one of ${[...known].join(", ")}`);
-  const callTimeoutMs = integer("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
+  knownOptions("redisStore", options, known);
+  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
   return {
     prefix: prefixOf(options.prefix ?? "ichido:"),
     callTimeoutMs,
-    scanTimeoutMs: integer("scanTimeoutMs", options.scanTimeoutMs ?? 60_000, 100, hourMs),
-    marginMs: integer("marginMs", options.marginMs ?? 7 * dayMs, hourMs, 3_650 * dayMs),
+    scanTimeoutMs: integerOption("scanTimeoutMs", options.scanTimeoutMs ?? 60_000, 100, hourMs),
+    marginMs: integerOption("marginMs", options.marginMs ?? 7 * dayMs, hourMs, 3_650 * dayMs),
     ...(options.wait === undefined ? {} : { wait: waitOf(options.wait, callTimeoutMs, cluster) }),
     notify: options.notify ?? true,
     dangerouslyAllowEviction: options.dangerouslyAllowEviction ?? false,
@@ -60,24 +60,19 @@ export function resolveOptions(options: RedisStoreOptions, cluster: boolean): Re
 
 function waitOf(wait: NonNullable<RedisStoreOptions["wait"]>, callTimeoutMs: number, cluster: boolean) {
   if (cluster)
-    throw invalid("wait", "left out with a cluster client: WAIT cannot be sent to the node that took the write");
+    throw optionInvalid(
+      "wait",
+      "nothing with a cluster client: WAIT cannot be sent to the node that took the write",
+      wait,
+    );
+  knownOptions("wait", wait, { replicas: true, timeoutMs: true });
   return {
-    replicas: integer("wait.replicas", wait.replicas, 1, replicasMax),
-    timeoutMs: integer("wait.timeoutMs", wait.timeoutMs, 1, callTimeoutMs - 1),
+    replicas: integerOption("wait.replicas", wait.replicas, 1, replicasMax),
+    timeoutMs: integerOption("wait.timeoutMs", wait.timeoutMs, 1, callTimeoutMs - 1),
   };
 }
 
 function prefixOf(value: unknown): string {
   if (typeof value === "string" && /^[A-Za-z0-9_\-.:/]{1,64}$/.test(value)) return value;
-  throw invalid("prefix", "1 to 64 letters, digits and _ - . : /", value);
-}
-
-function integer(name: string, value: unknown, min: number, max: number): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw invalid(name, `an integer from ${min} to ${max}`, value);
-}
-
-function invalid(name: string, expectation: string, value?: unknown): IchidoError {
-  const got = value === undefined ? "" : `, got ${typeof value === "object" ? "an object" : JSON.stringify(value)}`;
-  return new IchidoError("option-invalid", `redisStore: ${name} must be ${expectation}${got}`);
+  throw optionInvalid("prefix", "1 to 64 letters, digits and _ - . : /", value);
 }

@@ -13,7 +13,7 @@ import type { AuditEntry, ClaimRequest, Step } from "../../core/store.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
 import type { Sight } from "../../core/record-machine/view.ts";
-import { stepView } from "../../core/record-machine/view.ts";
+import { answersOf, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
 
@@ -85,8 +85,7 @@ export function rowOf(values: readonly unknown[]): Row | undefined {
     attempts: numberOf(n),
     leaseUs: numberOf(l),
     stepsStarted: numberOf(x),
-    interim: state === "processing" ? answer : undefined,
-    response: state === "completed" ? answer : undefined,
+    ...answersOf(state, answer),
     holdReason: optionalTextOf(h),
     createdUs: numberOf(c),
     updatedUs: numberOf(u),

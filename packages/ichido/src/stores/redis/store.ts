@@ -283,7 +283,7 @@ function settleResultOf(reply: unknown): SettleResult {
 
 function cannotJoin(verb: string): IchidoError {
   return new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `${verb}: the redis store cannot join a transaction of another database; keep keys in that database for that`,
   );
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/store.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "./reply.ts";
-import { isExpired } from "../../core/record-machine/view.ts";
+import { isExpired, isForsaken } from "../../core/record-machine/view.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Ticks } from "./ticks.ts";
 import { start } from "./walk.ts";
@@ -45,7 +45,9 @@ export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "ru
       if (walk.environment.monotonicMs() >= untilMs) break;
       if (place === undefined) continue;
       const page = await walk.page(place);
-      left = page.rows.filter(({ row }) => isExpired(row, page.nowUs)).map(({ name }) => name);
+      left = page.rows
+        .filter(({ row }) => isExpired(row, page.nowUs) || isForsaken(row, page.nowUs))
+        .map(({ name }) => name);
       place = page.next;
     }
     return { deleted, more: left.length > 0 || place !== undefined, guarded: false };

@@ -8,6 +8,7 @@
 import { IchidoError } from "../../core/errors.ts";
 import type { TransactionHandle, TransactionRunner } from "../../core/transaction.ts";
 import { numberOf, optionalNumber, textOf } from "./columns.ts";
+import { dropLeftFunctions } from "./left-functions.ts";
 import { checksumOf, pendingMigrations, type LedgerRow, type Migration } from "./migration.ts";
 import { namedTables, schemaOf } from "./table-prefix.ts";
 
@@ -96,10 +97,12 @@ $ichido_ledger$`;
  * Single statements without comments: drivers take one a call, and some silently ignore the rest. PostgreSQL takes a
  * whole step at once, inside a block, whatever bodies of functions are in it.
  */
-export function statementsOf(dialect: Dialect, sql: string): readonly string[] {
+export function statementsOf(dialect: Dialect, step: Migration, prefix: string): readonly string[] {
+  const { sql } = step;
   if (dialect === "postgres") {
+    const left = dropLeftFunctions(step, schemaOf(prefix));
     return [
-      `do $ichido_migration$\nbegin\n  execute $ichido_step$\n${sql.trimEnd()}\n$ichido_step$;\nend\n$ichido_migration$`,
+      `do $ichido_migration$\nbegin\n${left}  execute $ichido_step$\n${sql.trimEnd()}\n$ichido_step$;\nend\n$ichido_migration$`,
     ];
   }
   const parts = sql.matchAll(/--[^\n]*|\/\*[^]*?\*\/|'(?:[^'\\]|''|\\.)*'|"(?:[^"]|"")*"|`[^`]*`|;|[^-/'"`;]+|[-/]/g);
@@ -162,7 +165,7 @@ export function createRunnerMigrator(
   async function apply(handle: TransactionHandle): Promise<number> {
     const pending = pendingMigrations(part, known, await readLedger(handle, options));
     for (const step of pending) {
-      for (const sql of statementsOf(dialect, step.sql)) await handle.execute(name(sql), []);
+      for (const sql of statementsOf(dialect, step, prefix)) await handle.execute(name(sql), []);
       await handle.execute(name(ledgerInsert(dialect, part, step)), []);
     }
     return pending.length;

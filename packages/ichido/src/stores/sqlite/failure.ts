@@ -1,5 +1,5 @@
 /** What a driver threw, as one of the errors of ichido. Branches on result codes, never on texts. */
-import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import { defect, IchidoError, isDefect, isIchidoError } from "../../core/errors.ts";
 
 /** Primary result codes of SQLite that ask for different things. */
 const names: Readonly<Record<number, string>> = {
@@ -60,9 +60,15 @@ const advice: Readonly<Record<string, string>> = {
 export function failureOf(error: unknown, file: string): IchidoError {
   if (isIchidoError(error)) return error;
   const result = resultOf(error);
+  if (result === undefined && isDefect(error)) return defect("SQLite", error);
   const where = file === "" ? "the SQLite database in memory" : `the SQLite file ${file}`;
   const what = advice[result ?? ""] ?? "SQLite refused the call; see the cause";
   return new IchidoError("store-unavailable", `${where}: ${what} (${result ?? "no result code"})`, { cause: error });
+}
+
+export function closedHandle(cause: unknown): IchidoError {
+  const what = "the handle of the SQLite database was closed; close it after ichido.close()";
+  return new IchidoError("store-unavailable", what, { cause });
 }
 
 export function lockedFor(busyMs: number, file: string, cause: unknown): IchidoError {

@@ -1,5 +1,7 @@
 /** A store with a connection of its own, for those who have none to share. */
-import { IchidoError } from "../../core/errors.ts";
+import { knownOptions, optionInvalid } from "../../core/option-checks.ts";
+
+import { requireRuntime } from "../../core/runtime.ts";
 import { busyTimeoutMs } from "./durability.ts";
 import { failureOf } from "./failure.ts";
 import { sqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store.ts";
@@ -13,8 +15,16 @@ export interface OpenSqliteStoreOptions extends SqliteStoreOptions {
 export async function openSqliteStore(path: string, options: OpenSqliteStoreOptions = {}): Promise<SqliteStore> {
   const { migrate = false, ...rest } = options;
   if (typeof path !== "string" || path === "") {
-    throw new IchidoError("option-invalid", `path: expected the path of a file, got ${JSON.stringify(path)}`);
+    throw optionInvalid("path", "the path of a file", path);
   }
+  knownOptions("openSqliteStore", options, {
+    migrate: true,
+    synchronous: true,
+    busyMs: true,
+    queueMax: true,
+    nowMs: true,
+  });
+  requireRuntime();
   // Loaded here alone: importing this module must not fail or warn where node:sqlite is absent or experimental.
   const { DatabaseSync } = await import("node:sqlite");
   const database = opened(path, () => new DatabaseSync(path, { timeout: busyTimeoutMs }));

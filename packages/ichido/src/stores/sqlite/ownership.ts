@@ -54,7 +54,7 @@ export function complete(session: Session, request: CompleteRequest): Promise<Fe
 export function refuseOtherDialect(transaction: TransactionHandle): void {
   if (transaction.dialect === "sqlite") return;
   throw new IchidoError(
-    "option-invalid",
+    "usage-invalid",
     `transaction: expected one of the SQLite database that holds the records, got one of ${transaction.dialect}`,
   );
 }

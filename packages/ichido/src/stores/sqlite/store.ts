@@ -11,14 +11,15 @@
  * over a network file system. The clock is the host's. There is no bound on records besides the disk; when that is full,
  * new claims fail and replays go on.
  */
-import { IchidoError, isIchidoError } from "../../core/errors.ts";
+import { integerOption, knownOptions, oneOfOption, optionalFunction } from "../../core/option-checks.ts";
+import { isIchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Store } from "../../core/store.ts";
 import type { Migration } from "../shared/migration.ts";
 import { claim, claimWithin } from "./claim.ts";
 import { connect, type SqliteDatabase } from "./database.ts";
 import { ensureDurability, type Synchronous } from "./durability.ts";
-import { resultOf } from "./failure.ts";
+import { closedHandle, resultOf } from "./failure.ts";
 import { createGate } from "./gate.ts";
 import { audit, find, landed, steps } from "./inspect.ts";
 import { list, stats } from "./list.ts";
@@ -91,6 +92,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       schema = true;
     },
     explain(error) {
+      if (isClosed(database)) return closedHandle(error);
       if (resultOf(error) !== "SQLITE_ERROR") return error;
       try {
         requireSchema(connection, records);
@@ -111,7 +113,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       ensureDurability(connection, synchronous);
       durable = true;
     },
-    explain: (error) => error,
+    explain: (error) => (isClosed(database) ? closedHandle(error) : error),
   });
   const session: Session = { connection, turns, nowUs, testUs };
   const watching = createWatching(session);
@@ -178,6 +180,12 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   };
 }
 
+/** better-sqlite3 throws a TypeError then, which would look like a mistake of ours. */
+function isClosed(database: SqliteDatabase): boolean {
+  const { isOpen, open } = database as { readonly isOpen?: unknown; readonly open?: unknown };
+  return isOpen === false || open === false;
+}
+
 const promises = {
   memory: "Nothing outlives the process: the SQLite database is in memory.",
   normal: "An acknowledged write survives the death of the process, not a power cut.",
@@ -187,13 +195,11 @@ const promises = {
 } as const;
 
 function check(options: SqliteStoreOptions): void {
-  const { synchronous, busyMs, queueMax } = options;
-  if (synchronous !== undefined && !["full", "extra", "normal"].includes(synchronous)) {
-    throw new IchidoError("option-invalid", `synchronous: expected full, extra or normal, got ${String(synchronous)}`);
-  }
+  knownOptions("sqliteStore", options, { synchronous: true, busyMs: true, queueMax: true, nowMs: true });
+  const { synchronous, busyMs, queueMax, nowMs } = options;
+  if (synchronous !== undefined) oneOfOption("synchronous", synchronous, ["full", "extra", "normal"]);
   for (const [name, value] of Object.entries({ busyMs, queueMax })) {
-    if (value !== undefined && !(Number.isInteger(value) && value > 0)) {
-      throw new IchidoError("option-invalid", `${name}: expected a whole number above 0, got ${String(value)}`);
-    }
+    if (value !== undefined) integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
   }
+  optionalFunction("nowMs", nowMs);
 }

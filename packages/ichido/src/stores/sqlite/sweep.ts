@@ -39,7 +39,8 @@ function sweepLocked(session: Session, limit: number): number | "guarded" {
   const { connection } = session;
   const nowUs = session.nowUs();
   if (!isTrusted(readTick(connection), nowUs)) return "guarded";
-  const rows = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseAbsurdUs, limit);
+  const expired = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseAbsurdUs, limit);
+  const rows = [...expired, ...connection.all(statements.sweepPickSpent, nowUs, nowUs, limit - expired.length)];
   if (rows.length > 0) connection.run(statements.raiseFence, Math.max(...rows.map((row) => integer(row, "fence"))));
   for (const row of rows) {
     const where = [text(row, "key"), bytes(row, "scope_hash")] as const;

@@ -1,7 +1,7 @@
 import type { Rig } from "./rig.ts";
 
-/** `way:x`: the framework writes answers in the way `x`. */
-export type Need = "processes" | "transactions" | "parsed-bodies" | `way:${string}`;
+/** `way:x`: the framework writes answers in the way `x`. `layer:x`: its application can have the layer `x` in front. */
+export type Need = "processes" | "transactions" | "parsed-bodies" | `way:${string}` | `layer:${string}`;
 
 export interface AdapterCase {
   /** Unique, beginning with the id in the table of cases: `H-02`, `H-02 strict`. */

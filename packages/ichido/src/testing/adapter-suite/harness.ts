@@ -5,9 +5,10 @@
  *  2. `X-Request-Serial: <serial()>` on every answer, as an outer layer that computes anew
  *  3. `admit(authorization)`: answer its status when it is not 200
  *  4. the body: capture where the framework needs it, then its JSON parser with `jsonBytesMax`; other types unparsed
- *  5. for every route: the adapter with `route.options`, then `handle(call)` and its answer in the way it says
+ *  5. where `layer` says so, in front of all these: a layer that changes every answer as the framework's own layers do
+ *  6. for every route: the adapter with `route.options`, then `handle(call)` and its answer in the way it says
  */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createIchido, type Ichido } from "../../core/create-ichido.ts";
 import type { IchidoEvent } from "../../core/events.ts";
 import type { IchidoOptions } from "../../core/options.ts";
@@ -27,6 +28,16 @@ export interface TransactionalEffects {
   count(): Promise<number>;
 }
 
+/**
+ * `signature`: `X-Signature` has `signatureOf` the bytes that leave, and `X-Served` a `serial()` drawn when they leave.
+ * `envelope`: JSON content `x` leaves as `{"data":x}`. `compression`: what the framework's users compress answers with.
+ */
+export type Layer = "signature" | "envelope" | "compression";
+
+export function signatureOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
 export interface HarnessOptions {
   readonly store: Store;
   /** Over the harness's own: `onUnknown: "rerun"`, and the engine's defaults. */
@@ -38,6 +49,7 @@ export interface HarnessOptions {
   readonly transactional?: TransactionalEffects | undefined;
   /** `parsed`: the adapter gets what the framework's parser made, not the bytes. Where a framework has the choice. */
   readonly bodies?: "captured" | "parsed";
+  readonly layer?: Layer;
 }
 
 export interface Harness<Native> {
@@ -46,6 +58,7 @@ export interface Harness<Native> {
   readonly cors: { readonly origins: readonly string[]; readonly allow: string; readonly expose: string };
   readonly jsonBytesMax: number;
   readonly bodies: "captured" | "parsed";
+  readonly layer: Layer | undefined;
   readonly tokens: Tokens;
   readonly gates: Gates;
   readonly effects: Effects;
@@ -182,6 +195,7 @@ export function createHarness<Native>(
     cors,
     jsonBytesMax: 2 * 1_048_576,
     bodies: options.bodies ?? "captured",
+    layer: options.layer,
     tokens,
     gates,
     effects,

@@ -17,6 +17,7 @@ import { failureCases } from "./failure-cases.ts";
 import { fingerprintCases } from "./fingerprint-cases.ts";
 import { fireCases } from "./fire-cases.ts";
 import { headerCases } from "./header-cases.ts";
+import { layerCases } from "./layer-cases.ts";
 import { methodCases } from "./method-cases.ts";
 import { outageCases } from "./outage-cases.ts";
 import { processCases } from "./process-cases.ts";
@@ -37,6 +38,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...methodCases,
   ...fireCases,
   ...answerCases,
+  ...layerCases,
   ...outageCases,
   ...processCases,
 ];
@@ -74,10 +76,11 @@ function lacks(need: Need, subject: AdapterSubject): string | undefined {
       return subject.transactions === true ? undefined : "this store cannot join a transaction";
     case "parsed-bodies":
       return subject.parsedBodies === true ? undefined : "this framework always gives the bytes";
-    default:
-      return subject.ways.includes(need.slice("way:".length))
-        ? undefined
-        : `this framework has no way ${need.slice(4)}`;
+    default: {
+      const [kind, name = ""] = need.split(":");
+      const has: readonly string[] = (kind === "way" ? subject.ways : subject.layers) ?? [];
+      return has.includes(name) ? undefined : `this framework has no ${kind} ${name}`;
+    }
   }
 }
 
@@ -93,7 +96,14 @@ function reasonToSkip(each: AdapterCase, subject: AdapterSubject): string | unde
 
 export type { AdapterCase } from "./case.ts";
 export { countedEffects, filedEffects, type Effects } from "./effects.ts";
-export { createHarness, type Harness, type HarnessOptions, type TransactionalEffects } from "./harness.ts";
+export {
+  createHarness,
+  signatureOf,
+  type Harness,
+  type HarnessOptions,
+  type Layer,
+  type TransactionalEffects,
+} from "./harness.ts";
 export { planHeader, writePlan, type HarnessAnswer, type HarnessCall, type Plan } from "./plan.ts";
 export { routePrefix, type HarnessRoute } from "./routes.ts";
 export type {

@@ -1,5 +1,7 @@
 /** R: a replay is the first answer. */
 import assert from "node:assert/strict";
+import type { HeaderLine, StoredResponse } from "../../core/record.ts";
+import type { ClaimResult, Store } from "../../core/store.ts";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { contentBytes, sampleBytes, type Plan } from "./plan.ts";
 import { assertExecuted, assertRefused, assertReplayed, freshKey, type Rig } from "./rig.ts";
@@ -205,4 +207,69 @@ export const replayCases: readonly AdapterCase[] = [
     assert.deepEqual(conflict.lines("access-control-allow-origin"), [two]);
     assert.equal(app.effects(), 1);
   }),
+  defineCase(
+    "R-02 edited row",
+    "lines of framing, sessions and markers in an edited row are not sent; a status that cannot be is a problem",
+    async (rig) => {
+      const evil = [
+        ["transfer-encoding", "chunked"],
+        ["content-length", "3"],
+        ["set-cookie", "evil=1"],
+        ["access-control-allow-origin", "*"],
+        ["idempotency-stored", "false"],
+        ["x-own", "1"],
+      ] as const;
+      const edit = { status: 201, headers: evil as readonly HeaderLine[] };
+      const app = await rig.start({ wrap: (store) => editedStore(store, edit) });
+      const key = freshKey();
+      const first = assertExecuted(await app.ask({ key }));
+      const replay = await app.ask({ key });
+      assert.deepEqual([replay.status, replay.body.equals(first.body)], [201, true]);
+      for (const [name] of evil.slice(0, 5)) {
+        const expected = name === "content-length" ? [String(first.body.length)] : [];
+        assert.deepEqual(replay.lines(name), expected, name);
+      }
+      assert.equal(replay.header("x-own"), "1");
+      for (const status of [0, 100, 101, 99_999, Number.NaN]) {
+        Object.assign(edit, { status });
+        assertRefused(await app.ask({ key }), 500, "value-not-serialisable");
+      }
+      assert.equal(app.effects(), 1);
+    },
+  ),
+  defineCase("R-02 caches", "a replay may be kept by nobody on the way, unless the handler said how", async (rig) => {
+    const bare = await twice(rig, { headers: [] }, 201);
+    assert.deepEqual(bare.replay.lines("cache-control"), ["no-store"]);
+    const told = await twice(rig, { headers: [["Cache-Control", "private, max-age=60"]] }, 201);
+    assert.deepEqual(told.replay.lines("cache-control"), ["private, max-age=60"]);
+  }),
+  defineCase("R-11 challenge", "a 402 with a challenge gives the key back; one without is replayed", async (rig) => {
+    const app = await rig.start();
+    const challenges: readonly Plan[] = [
+      { headers: [["WWW-Authenticate", 'Payment id="x"']], content: { json: { error: "pay" } } },
+      { headers: [["PAYMENT-REQUIRED", "eyJ4NDAyVmVyc2lvbiI6Mn0="]], content: { json: {} } },
+      { content: { json: { x402Version: 1, accepts: [{ scheme: "exact" }] } } },
+    ];
+    for (const plan of challenges) {
+      const key = freshKey();
+      assertExecuted(await app.ask({ key, plan: { ...plan, status: 402, effects: 0 } }), 402);
+      assertExecuted(await app.ask({ key }));
+    }
+    assert.equal(app.effects(), challenges.length);
+  }),
 ];
+
+/** What the store gives back of an answer is what somebody wrote over it. */
+function editedStore(store: Store, edit: Partial<StoredResponse>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "claim") return (value as () => unknown).bind(target);
+      return async (...given: Parameters<Store["claim"]>): Promise<ClaimResult> => {
+        const result = await target.claim(...given);
+        return result.outcome === "completed" ? { ...result, response: { ...result.response, ...edit } } : result;
+      };
+    },
+  });
+}

@@ -1,7 +1,7 @@
 /** What the suite is given: a framework with its adapter, and a store. */
 import type { Store } from "../../core/store.ts";
 import type { Effects } from "./effects.ts";
-import type { Harness, HarnessOptions, TransactionalEffects } from "./harness.ts";
+import type { Harness, HarnessOptions, Layer, TransactionalEffects } from "./harness.ts";
 
 export interface RunningApp {
   readonly port: number;
@@ -51,6 +51,8 @@ export interface AdapterSubject {
   openStore(): Promise<AdapterStore>;
   /** The framework's own ways of writing an answer, besides `send`. */
   readonly ways: readonly string[];
+  /** What `HarnessOptions.layer` may be. */
+  readonly layers?: readonly Layer[];
   /** `openStore` gives `transactional`. */
   readonly transactions?: boolean;
   /** The framework can leave the adapter with a parsed body alone. */

@@ -6,6 +6,8 @@ import { assertSame, leaseMsLong, leaseMsShort, retentionMsShort, tickMs, type R
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";
 
 const result = new Uint8Array([7]);
+/** So brief that eight times as long is over when a retention of the usual length is. */
+const retentionMsBrief = retentionMsShort / 10;
 
 /** What makes a record one that must be kept past its retention; `outcome` is what another owner's claim meets. */
 const kept: readonly {
@@ -208,6 +210,69 @@ export const sweepCases: readonly StoreCase[] = [
         return (await rig.store.find(identity)) === undefined;
       });
       assert.equal((await rig.store.steps(identity)).length, 0);
+    },
+  },
+  {
+    id: "S11-spent",
+    title: "S11 a released record whose steps all have results goes long after its retention, and no other with steps",
+    async run(rig) {
+      const asked = { retentionMs: retentionMsBrief };
+      const step = { name: "charge", leaseMs: leaseMsShort };
+      const begin = async (key: string, isFinished: boolean): Promise<Claim> => {
+        const { claim } = await rig.grant(sampleIdentity(key), "a", asked);
+        assert.equal(await rig.store.startStep({ ...claim, ...step }), "ok");
+        if (isFinished) assert.equal(await rig.store.finishStep({ ...claim, ...step, result }), "ok");
+        return claim;
+      };
+      const by = { decision: { kind: "release" }, actor: "on-call", reason: "no" } as const;
+      for (const key of ["owner", "taken again", "unfinished"]) {
+        assert.equal(await rig.store.release(await begin(key, key !== "unfinished")), "ok");
+      }
+      for (const key of ["person", "policy", "unfinished by policy"]) {
+        const claim = await begin(key, key !== "unfinished by policy");
+        const other = { ...claim, ...step, name: "mail" };
+        if (key === "person") assert.equal(await rig.store.startStep(other), "ok");
+        assert.equal(await rig.store.suspend(claim), "ok");
+        const { identity, fence } = claim;
+        assert.equal(
+          await rig.store.settle({ identity, fence, ...by, ...(key !== "person" && { unlessHeld: true }) }),
+          "ok",
+        );
+      }
+      const again = await rig.grant(sampleIdentity("taken again"), "b");
+      assert.equal(await rig.store.suspend(again.claim), "ok");
+      await rig.outliveRetention();
+      await rig.sweepAll();
+      for (const key of ["owner", "person", "policy"]) {
+        assert.equal(await rig.store.find(sampleIdentity(key)), undefined, key);
+        assert.equal((await rig.store.steps(sampleIdentity(key))).length, 0, key);
+      }
+      for (const key of ["taken again", "unfinished", "unfinished by policy"]) {
+        assert.equal((await rig.store.steps((await rig.mustFind(sampleIdentity(key))).identity)).length, 1, key);
+      }
+    },
+  },
+  {
+    id: "S11-spent-bound",
+    title: "S11 the results of a released record's steps are there for eight times its retention",
+    needs: "clock",
+    async run(rig) {
+      const identity = sampleIdentity("key");
+      const quarterMs = 900_000;
+      const { claim } = await rig.grant(identity, "a", { retentionMs: 4 * quarterMs });
+      assert.equal(await rig.store.finishStep({ ...claim, name: "charge", leaseMs: leaseMsShort, result }), "ok");
+      assert.equal(await rig.store.release(claim), "ok");
+      const sweepAfter = async (quarters: number): Promise<unknown> => {
+        for (let passed = 0; passed < quarters; passed += 1) {
+          await rig.clock?.advanceMs(quarterMs);
+          await rig.store.tick({ intervalMs: quarterMs });
+        }
+        return rig.store.sweep({ limit: 10, budgetMs: 5_000 });
+      };
+      assertSame(await sweepAfter(31), { deleted: 0, more: false, guarded: false });
+      assert.equal((await rig.store.steps(identity)).length, 1);
+      assertSame(await sweepAfter(1), { deleted: 1, more: false, guarded: false });
+      assert.equal(await rig.store.find(identity), undefined);
     },
   },
   {

@@ -8,6 +8,6 @@ update {records} set
   fence = last_insert_id(greatest(fence + 1, {now})),
   state = 'processing', owner = :owner, origin = :origin, attempts = attempts + 1, lease_us = {now} + :leaseUs,
   updated_us = {now}, doubt_stays = greatest(doubt_stays, :doubtStays),
-  sweep_us = if(doubt_stays or :doubtStays, null, sweep_us)
+  sweep_us = if(doubt_stays or :doubtStays or step_starts > 0, null, sweep_us)
 where `key` = :key and scope_hash = :scopeHash and fence = :fence and state = :state
   and (state = 'failed' or (not {live} and hold_reason is null and (:open or not {doubtful})))

@@ -1,12 +1,12 @@
--- Fails where a claim would fail: no such tables, no right to read them. Tells what would make claims unsafe.
+-- Fails where a claim would fail: no such tables or columns of the newest migration, no right to read them. Tells what would make claims unsafe.
 -- Parameters: none.
 -- Rows: one.
 -- Guarantee: S18. Reads no record.
 select
   @@global.read_only as read_only, @@global.innodb_read_only as innodb_read_only, @@session.autocommit as autocommit,
   @@global.max_allowed_packet as packet_bytes_max,
-  (select max(r.sweep_us) from {records} r where false) as records,
+  (select max(r.released_fence) from {records} r where false) as records,
   (select max(l.label_hash) from {labels} l where false) as labels,
-  (select max(s.place) from {steps} s where false) as steps,
+  (select max(s.start_fence) from {steps} s where false) as steps,
   (select max(a.at_us) from {audit} a where false) as audit,
   (select max(c.last_us) from {clock} c where false) as clock

@@ -5,7 +5,7 @@
 -- Guarantee: S17. One consistent state; locks nothing.
 select t.records, t.processing, t.completed, t.failed, t.body_bytes, u.unknown_outcomes, u.oldest_unknown_us, (
   select {now} - sweep_us from {records}
-  where sweep_us <= {now} and (state <> 'processing' or not {live})
+  where sweep_us <= {now} and (state <> 'processing' or not {live}) and (state <> 'failed' or step_starts = 0)
   order by sweep_us limit 1
 ) as sweep_lag_us
 from (

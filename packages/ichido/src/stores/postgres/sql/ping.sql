@@ -1,9 +1,22 @@
--- Fails or tells when a claim would fail: tables or function missing or outdated, a standby, a read-only session.
--- Rows: one: newest migration, whether a standby, whether read-only, the commit setting.
+-- Fails or tells when a claim would fail: tables or function missing or outdated, a standby, a read-only session, no right
+-- to write.
+-- Rows: one: newest migration, whether a standby, whether read-only, the commit setting, the tables that may not be written,
+-- and 0.
 select
   (select max(version) from {prefix}migrations where part = 'records'),
   pg_is_in_recovery()::integer,
   (current_setting('transaction_read_only') = 'on')::integer,
-  current_setting('synchronous_commit')
+  current_setting('synchronous_commit'),
+  (
+    select string_agg(name, ', ')
+    from unnest(array['{prefix}records', '{prefix}steps', '{prefix}audit', '{prefix}clock']) as name
+    where
+      not has_table_privilege(name, 'select')
+      or not has_table_privilege(name, 'insert')
+      or not has_table_privilege(name, 'update')
+      or not has_table_privilege(name, 'delete')
+  ),
+  -- Of nobody: the function's own look at its tables and rights.
+  (select count(*) from {prefix}claim_2('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 1))
 from (select) as always
 left join {prefix}records on false

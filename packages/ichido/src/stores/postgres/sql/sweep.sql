@@ -21,6 +21,13 @@ due as materialized (
         r.doubt_stays or r.hold_reason is not null or r.response_kind is not null
         or coalesce(r.lease_until > clock_timestamp() and r.lease_until <= clock_timestamp() + interval '{leaseAbsurdSeconds} s', false)
       ))
+    ) or (
+      -- Released long ago, with the results of steps and no step without one.
+      r.state = 'failed' and r.expires_at + {spentRetentions} * (r.expires_at - r.created_at) <= (select now from moment)
+      and not exists (
+        select from {prefix}steps s
+        where s.key = r.key and s.scope_hash = r.scope_hash and s.life = r.life and s.finished_at is null
+      )
     ))
   order by r.expires_at
   limit $1::integer + 1

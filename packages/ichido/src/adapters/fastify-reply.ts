@@ -1,0 +1,170 @@
+/** Answers on Fastify's reply, as Fastify itself and Nest on Fastify need them. */
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { linesOf as linesOfAnswer } from "../core/answer.ts";
+import type { NeutralResponse } from "../core/message.ts";
+import type { AnswerLike } from "../core/options.ts";
+import type { HeaderLine } from "../core/record.ts";
+import { headerOf } from "../core/recorder.ts";
+import { contentOf, isPlain, payloadOf } from "../http/handed-answer.ts";
+import type { Exchange } from "../http/node-guard.ts";
+import type { Capture } from "../http/node-response.ts";
+
+/** What is needed of a reply. */
+export interface ReplyLike {
+  readonly raw: ServerResponse;
+  readonly sent: boolean;
+  code(status: number): unknown;
+  header(name: string, value: string | string[]): unknown;
+  removeHeader(name: string): unknown;
+  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
+  send(payload?: unknown): unknown;
+  hijack(): unknown;
+}
+
+export type SendHook = (request: unknown, reply: ReplyLike, payload: unknown) => Promise<unknown>;
+
+export interface HookedInstance {
+  addHook(name: "onSend", hook: SendHook): unknown;
+  after(done: () => void): unknown;
+}
+
+/** What the next payload of a reply is: the handler's, to be recorded, or an answer that is recorded or never will be. */
+type Awaited =
+  | { readonly kind: "handler"; readonly capture: Capture }
+  | ({ readonly kind: "answer" } & NeutralResponse);
+
+const awaited = new WeakMap<ServerResponse, Awaited>();
+
+function setHead(reply: ReplyLike, { status, headers }: NeutralResponse): void {
+  const grouped = new Map<string, string[]>();
+  for (const [name, value] of headers) grouped.set(name, [...(grouped.get(name) ?? []), value]);
+  for (const [name, values] of grouped) reply.header(name, values.length === 1 ? (values[0] ?? "") : values);
+  reply.code(status);
+}
+
+/** Those that hooks had set before the handler ran are on Node's response, too, and stay. */
+function clearHead(reply: ReplyLike): void {
+  for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+}
+
+/** Through Fastify's own reply, so that hooks of all plugins see it like any answer. */
+export function answerOnReply(reply: ReplyLike, answer: NeutralResponse): void {
+  setHead(reply, answer);
+  awaited.set(reply.raw, { kind: "answer", ...answer });
+  const { buffer, byteOffset, length } = answer.body;
+  reply.send(length === 0 ? undefined : Buffer.from(buffer, byteOffset, length));
+}
+
+/** As if the handler had sent it, so that schemas and hooks make of it what they make of any value. */
+export function presentOnReply(reply: ReplyLike, answer: AnswerLike): boolean {
+  if (reply.sent) return false;
+  setHead(reply, { status: answer.status, headers: linesOfAnswer(answer), body: Buffer.alloc(0) });
+  const send = reply.send.bind(reply);
+  (reply as { send: unknown }).send = () => reply;
+  send(answer.body);
+  return true;
+}
+
+/** How the guard runs a handler that answers on this reply. */
+export function replyExchange(reply: ReplyLike): Required<Pick<Exchange<never>, "answer" | "captured" | "provide">> {
+  let captured: Capture | undefined;
+  return {
+    answer: (answer) => answerOnReply(reply, answer),
+    captured(capture) {
+      captured = capture;
+      awaited.set(reply.raw, { kind: "handler", capture });
+    },
+    provide(answer) {
+      // Hijacked: what is sent goes past the reply.
+      if (reply.sent) return "not-taken";
+      captured?.open();
+      clearHead(reply);
+      answerOnReply(reply, answer);
+      // Whatever the handler still answers: there is an answer.
+      (reply as { send: unknown }).send = () => reply;
+      return "taken";
+    },
+  };
+}
+
+/** What hooks have set before the handler ran must count as theirs, so that a replay carries their present values. */
+export function noteHooksLines(reply: ReplyLike): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+}
+
+/** As Fastify does when it sends one, which is after all hooks. */
+function unfold(reply: ReplyLike, payload: unknown): unknown {
+  if (!(payload instanceof Response)) return payload;
+  reply.code(payload.status);
+  for (const [name, value] of payload.headers) reply.header(name, value);
+  return payload.body;
+}
+
+/** Fastify takes the type from an answer that can have no content, after all hooks. */
+function linesOf(reply: ReplyLike, capture: Capture): readonly HeaderLine[] {
+  const all = reply.getHeaders();
+  const lines = capture.linesOf({ getHeaderNames: () => Object.keys(all), getHeader: (name) => all[name] });
+  return reply.raw.statusCode === 204 ? lines.filter(([name]) => name !== "content-type") : lines;
+}
+
+async function recordAnswer(reply: ReplyLike, capture: Capture, given: unknown): Promise<unknown> {
+  const payload = unfold(reply, given);
+  const content = contentOf(payload);
+  if (content === undefined) return payload;
+  const headers = linesOf(reply, capture);
+  const taken = await capture.hand({ status: reply.raw.statusCode, headers, content });
+  if (taken === undefined) return payload;
+  if (taken.kind === "replace") {
+    clearHead(reply);
+    setHead(reply, taken.response);
+    // Not undefined, by which a hook says that it changes nothing.
+    return taken.response.body.length === 0 ? null : payloadOf(taken.response);
+  }
+  for (const [name, value] of taken.addHeaders) reply.header(name, value);
+  if (typeof payload === "string") return isPlain(headers) ? payload : content;
+  return payload instanceof Readable || payload instanceof ReadableStream ? taken.content : payload;
+}
+
+const passAnswer: SendHook = async (_request, reply, payload) => {
+  const next = awaited.get(reply.raw);
+  awaited.delete(reply.raw);
+  if (next === undefined) return payload;
+  if (next.kind === "handler") return recordAnswer(reply, next.capture, payload);
+  // Fastify gives a type to bytes that have none.
+  if (headerOf(next.headers, "content-type") === undefined) reply.removeHeader("content-type");
+  return next.body.length === 0 ? payload : payloadOf(next);
+};
+
+interface Internals {
+  readonly hooks?: { readonly onSend: SendHook[] } | undefined;
+  readonly children?: readonly object[] | undefined;
+}
+
+function internalsOf(app: object): Internals {
+  const symbols = Object.getOwnPropertySymbols(app);
+  const named = (name: string): unknown => {
+    const found = symbols.find(({ description }) => description === `fastify.${name}`);
+    return found === undefined ? undefined : (app as Record<symbol, unknown>)[found];
+  };
+  return { hooks: named("hooks"), children: named("children") } as Internals;
+}
+
+function moveFirst(app: object): void {
+  const { hooks, children = [] } = internalsOf(app);
+  const index = hooks?.onSend.indexOf(passAnswer) ?? -1;
+  if (index > 0) hooks?.onSend.unshift(...hooks.onSend.splice(index, 1));
+  for (const child of children) moveFirst(child);
+}
+
+/**
+ * The first of all `onSend` hooks, whichever plugin was registered first: what hooks make of an answer is then never
+ * stored, and each of them sees the first answer and every replay once. Fastify has no word for "first"; where its
+ * internals should be others, the order of registration decides.
+ */
+export function addSendHook(app: HookedInstance): void {
+  app.addHook("onSend", passAnswer);
+  app.after(() => moveFirst(app));
+}

@@ -1,0 +1,21 @@
+/** For people who misspelt a name. Small, because browsers download it too. */
+
+/** Whether so many letters put in, left out or changed make one text of the other. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (a === b) return true;
+  const [restA, restB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isNear(restA, restB, edits);
+  return (
+    edits > 0 &&
+    [isNear(restA, restB, edits - 1), isNear(restA, b, edits - 1), isNear(a, restB, edits - 1)].includes(true)
+  );
+}
+
+/** The name that was meant, if one is near enough to be told: up to three letters, and a third of them at most. */
+export function nearestOf(name: string, known: readonly string[]): string | undefined {
+  for (let edits = 0; edits <= 3 && edits * 3 <= Math.max(3, name.length); edits += 1) {
+    const found = known.find((each) => isNear(name.toLowerCase(), each.toLowerCase(), edits));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,33 @@
+/**
+ * Says why the store fails, so that nobody has to guess it from answers: loudly, but once for each verb and reason, and
+ * again only after that verb has worked.
+ */
+import type { Environment } from "./environment.ts";
+import type { IchidoListener } from "./events.ts";
+import type { StoreFailure } from "./store-calls.ts";
+
+/** A store that comes and goes is not told of with every coming and going. */
+const quietMs = 60_000;
+
+export interface Trouble {
+  failed(failure: StoreFailure): void;
+  worked(verb: string): void;
+}
+
+export function createTrouble(environment: Environment, emit: IchidoListener): Trouble {
+  const said = new Map<string, { readonly code: string; readonly atMs: number }>();
+  return {
+    failed(failure) {
+      const { verb, code, message } = failure;
+      // Whoever pings is told by the rejection.
+      if (verb === "ping" || said.get(verb)?.code === code) return;
+      said.set(verb, { code, atMs: environment.monotonicMs() });
+      emit({ type: "warning", code: "store-failed", message, error: failure });
+    },
+    worked(verb) {
+      if (said.size === 0) return;
+      const last = said.get(verb);
+      if (last !== undefined && environment.monotonicMs() - last.atMs >= quietMs) said.delete(verb);
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * An answer that a framework hands over before it writes it. Layers in front (compression, envelopes, lines set after
+ * `next()`) then get it, and its replay, as they get any other answer; what they make of it is not stored.
+ */
+import { Readable } from "node:stream";
+import type { Execution, Settled } from "../core/decision.ts";
+import type { AnswerHead, NeutralResponse } from "../core/message.ts";
+import type { HeaderLine } from "../core/record.ts";
+import { headerOf } from "../core/recorder.ts";
+
+export type Content = Uint8Array | Readable;
+
+export interface HandedAnswer extends AnswerHead {
+  readonly content: Content;
+}
+
+export type Taken =
+  /** Go on with this content, and with these lines added. */
+  | { readonly kind: "send"; readonly addHeaders: readonly HeaderLine[]; readonly content: Content }
+  /** Go on with this in place of what the handler answered. */
+  | { readonly kind: "replace"; readonly response: NeutralResponse };
+
+/** What frameworks take for the content of an answer; undefined for what only they can turn into bytes. */
+export function contentOf(value: unknown): Content | undefined {
+  if (value === undefined || value === null) return Buffer.alloc(0);
+  if (typeof value === "string") return Buffer.from(value);
+  if (value instanceof Uint8Array || value instanceof Readable) return value;
+  if (value instanceof ReadableStream) return Readable.from(value as AsyncIterable<Uint8Array>);
+  return value instanceof Blob ? Readable.from(value.stream() as AsyncIterable<Uint8Array>) : undefined;
+}
+
+// oxlint-disable-next-line no-control-regex -- controls are ASCII too
+const asciiForm = /^[\x00-\x7f]*$/;
+
+/** Node writes a head together with text in UTF-8, with bytes in Latin-1: only in ASCII do both come to the same. */
+export function isPlain(headers: readonly HeaderLine[]): boolean {
+  return headers.every(([, value]) => asciiForm.test(value));
+}
+
+/** The other way round, for a kept answer: layers get text as text, as they got it the first time. */
+export function payloadOf({ headers, body }: NeutralResponse): Buffer | string {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  if (!/^(?:text\/|application\/(?:[\w.+-]+\+)?json\b)/i.test(headerOf(headers, "content-type") ?? "")) return bytes;
+  if (!isPlain(headers)) return bytes;
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : bytes;
+}
+
+function taken(settled: Settled, content: Content): Taken {
+  return settled.kind === "replace" ? settled : { ...settled, content };
+}
+
+export const isEventStream = (type: string | undefined): boolean => /^\s*text\/event-stream\b/i.test(type ?? "");
+
+function bytesOf(chunk: unknown): Uint8Array {
+  return typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Uint8Array);
+}
+
+async function* continued(read: readonly Uint8Array[], rest: AsyncIterator<unknown>): AsyncGenerator<Uint8Array> {
+  yield* read;
+  for (;;) {
+    const { done, value } = await rest.next();
+    if (done === true) return;
+    yield bytesOf(value);
+  }
+}
+
+/** Held up to the cap until its outcome is recorded, live beyond it. Rejects with what broke the content itself. */
+export async function takeAnswer(
+  execution: Execution,
+  { status, headers, content }: HandedAnswer,
+  progress: () => void,
+): Promise<Taken> {
+  const head = { status, headers };
+  const settle = (body: Uint8Array): Promise<Settled> =>
+    execution.settle({ kind: "answered", response: { ...head, body } });
+  if (content instanceof Uint8Array) return taken(await settle(content), content);
+  const declared = Number(headerOf(headers, "content-length") ?? 0);
+  if (isEventStream(headerOf(headers, "content-type")) || declared > execution.bodyBytesMax) {
+    return taken(await execution.beginStream(head), content);
+  }
+  const chunks = content.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown>;
+  const read: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await chunks.next();
+    progress();
+    if (done === true) break;
+    const bytes = bytesOf(value);
+    read.push(bytes);
+    length += bytes.length;
+    if (length > execution.bodyBytesMax) {
+      return taken(await execution.beginStream(head), Readable.from(continued(read, chunks), { objectMode: false }));
+    }
+  }
+  const body = Buffer.concat(read, length);
+  return taken(await settle(body), body);
+}
