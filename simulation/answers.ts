@@ -35,8 +35,27 @@ export function judgeResponse(world: World, request: WebRequest, response: WebRe
   const isStored = [...seen.answers.values()].includes(response.body);
   // A function call has no header by which it could be told that its value was not kept.
   const isTold = response.by === "replay" || route.via === "http";
-  if (isFinal(response) && isTold && headerIn(response, "idempotency-stored") === undefined && !isStored) {
+  if (
+    isFinal(response) &&
+    isTold &&
+    headerIn(response, "idempotency-stored") === undefined &&
+    !isStored &&
+    !seen.isForgotten
+  ) {
     world.violate("answer-not-stored", `${seen.id}: ${response.by} ${response.body}`);
+  }
+  if (problem?.code === "response-not-stored") {
+    if (!seen.isForgotten) world.violate("answer-not-stored", `${seen.id}: it is said to have been done`);
+    return;
+  }
+  if (response.by === "replay" && route.via === "http") judgeReplay(world, request, response);
+  const isPast = isStored && seen.answers.get(seen.life) !== response.body && seen.bornMs < startedMs;
+  // By a clock that jumped or runs at another speed, what is remembered here may end a little later than there.
+  if (isPast && response.by === "replay" && !world.hasJumped && world.plan.drift === 0) {
+    world.violate("answer-expired", `${seen.id}: ${response.body} is of a former life`);
+  }
+  if (problem?.code === "idempotency-key-reused" && seen.intents.size === 1) {
+    world.violate("reused-untrue", `${seen.id} was never asked for anything else`);
   }
   if ((isFinal(response) || isStored) && !response.body.includes(`"intent":${JSON.stringify(request.intent)}`)) {
     world.violate("answer-foreign", `${request.intent} was answered ${response.body}`);
@@ -47,5 +66,13 @@ export function judgeResponse(world: World, request: WebRequest, response: WebRe
     if (route.onUnknown !== "hold" && !wasSealed && !isOwn) {
       world.violate("untrue-final", `${seen.id} under ${route.onUnknown}: told that it is not run again`);
     }
+  }
+}
+
+function judgeReplay(world: World, { route, intent }: WebRequest, response: WebResponse): void {
+  const created = route.profile === "adr-007" ? 200 : 201;
+  const isKnown = response.status === created || (response.status === 402 && route.ending === "declined");
+  if (!isKnown || headerIn(response, "idempotency-replayed") !== "true") {
+    world.violate("replay-changed", `${intent}: ${response.status} ${JSON.stringify(response.headers)}`);
   }
 }

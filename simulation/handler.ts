@@ -41,6 +41,15 @@ export function bodyOf(id: string, intent: string, made: unknown): string {
   return JSON.stringify({ id, intent, made });
 }
 
+/** Who has given its key away, or is past its time, calls nobody any more. */
+function judgeCall(world: World, { id, record, heldByPerson }: Seen, run: Run, name: string): void {
+  const { executionMs, leaseMs } = world.plan;
+  const isEnded = record?.state === "processing" && record.fence === run.fence && record.leaseLeftMs === 0;
+  if (isEnded && !heldByPerson) world.violate("step-after-end", `${id}: ${name} on a lease that was ended`);
+  const isOver = world.nowMs - run.startedMs > executionMs + leaseMs / 2;
+  if (isOver && run.machine.isUntroubled) world.violate("step-past-limit", `${id}: ${name} is called too late`);
+}
+
 export async function runHandler(parts: HandlerParts): Promise<Made> {
   const { world, machine, provider, asked, seen, context } = parts;
   const { route, intent } = asked;
@@ -106,7 +115,10 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
   async function act(action: Action): Promise<unknown> {
     switch (action.do) {
       case "pause":
-        return new Promise<void>((resolve) => machine.after(action.ms, resolve));
+        // In the end a handler keeps within its time.
+        return new Promise<void>((resolve) =>
+          machine.after(world.isQuiet ? Math.min(action.ms, world.plan.leaseMs * 0.3) : action.ms, resolve),
+        );
       case "call": {
         const reference = context?.reference(action.name) ?? `${asked.key}.${action.name}`;
         return provider.call(machine, requestOf(action, reference));
@@ -126,6 +138,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
                 `${seen.id}: ${machine.name} calls ${action.name} under a lost fence`,
               );
             }
+            judgeCall(world, seen, run, action.name);
             return provider.call(machine, requestOf(action, step.reference));
           });
         } catch (error) {

@@ -4,9 +4,10 @@ import { isFinal, problemIn } from "./answers.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
 import { person } from "./judgement.ts";
 import { running, type Machine } from "./machine.ts";
-import { operate, rightDecision } from "./operator.ts";
+import { operate, rightDecision, type Wish } from "./operator.ts";
 import { planOf, type Item, type Plan } from "./plan.ts";
 import { createProvider, type Provider } from "./provider.ts";
+import { mixed } from "./random.ts";
 import { drive, driveByTurns, type Events } from "./scheduler.ts";
 import { createShopper, uuidOf, type Shopper } from "./shopper.ts";
 import type { WebRequest, WebResponse } from "./service.ts";
@@ -26,7 +27,9 @@ export interface History {
 }
 
 const eventsMax = 30_000;
-const probesMax = 60;
+/** How often somebody patient asks or tries again: longer, all in all, than a lease can last for a clock that went back. */
+const triesMax = 60;
+const pauseMsOf = ({ leaseMs }: Plan): number => Math.max(1_000, leaseMs);
 
 interface Stage {
   readonly world: World;
@@ -43,9 +46,12 @@ export function requestOf(world: World, item: Extract<Item, { kind: "ask" }>): W
   if (route === undefined) throw new Error("a plan has a route");
   const key = uuidOf(world.plan.seed, item.key);
   const intent = `ask${item.route}.${item.key}.${item.principal}.${item.content}`;
-  const content = JSON.stringify({ intent, amount: 100 });
+  const number = world.nextRequest();
+  // The same content, spelled in one of two ways.
+  const isTurned = mixed(world.plan.seed, number, 9) % 4 === 0;
+  const content = JSON.stringify(isTurned ? { amount: 100, intent } : { intent, amount: 100 });
   return {
-    number: world.nextRequest(),
+    number,
     route,
     key,
     header: key,
@@ -55,8 +61,15 @@ export function requestOf(world: World, item: Extract<Item, { kind: "ask" }>): W
   };
 }
 
+function meddle({ world, far, provider }: Stage, plan: { readonly thinksMs: number; readonly wish: Wish }): void {
+  const machine = world.newMachine("operator", { drifts: false });
+  machine.deliver("reply", () => {
+    operate(world, machine, linkStore(world, machine, far).store, provider, plan).catch(() => undefined);
+  });
+}
+
 function play(stage: Stage, item: Item): void {
-  const { world, fleet, far, provider } = stage;
+  const { world, fleet } = stage;
   const faulty = item.kind !== "ask" && item.kind !== "press";
   if (faulty) world.counts.faults += 1;
   switch (item.kind) {
@@ -91,13 +104,8 @@ function play(stage: Stage, item: Item): void {
     case "jump":
       world.note(`the store's clock jumps by ${item.byMs.toFixed(0)} ms`);
       return world.jumpStore(item.byMs);
-    case "operator": {
-      const machine = world.newMachine("operator", { drifts: false });
-      machine.deliver("reply", () => {
-        operate(world, machine, linkStore(world, machine, far).store, provider, item).catch(() => undefined);
-      });
-      return;
-    }
+    case "operator":
+      return meddle(stage, item);
     case "blind":
       world.note(`the provider cannot be asked for ${item.forMs.toFixed(0)} ms`);
       world.blindUntilMs = world.nowMs + item.forMs;
@@ -115,9 +123,10 @@ function heal({ world, fleet }: Stage): void {
 
 /** An answer that a living process has made is stored as soon as the store can be had, unless somebody overtook it. */
 function judgeKept({ world }: Stage): void {
-  for (const { id, kept, fence, machine } of world.runs) {
+  for (const { id, kept, fence, machine, startedMs } of world.runs) {
     const record = world.seen.get(id)?.record;
-    if (kept === undefined || !machine.isAlive || fence === -1) continue;
+    const isOverdue = world.nowMs - startedMs >= world.plan.executionMs;
+    if (kept === undefined || !machine.isAlive || fence === -1 || isOverdue) continue;
     if (record?.state === "processing" && record.fence === fence) {
       world.violate(
         "answer-dropped",
@@ -127,18 +136,41 @@ function judgeKept({ world }: Stage): void {
   }
 }
 
+/** After an outage this long, what was to be given back is still tried again. */
+const giveBackMs = 25_000;
+
+/** Nothing ran under the key, and whoever was told so gives it back: it does not end as a doubt. */
+function leftBehind({ world }: Stage): Seen | undefined {
+  return [...world.seen.values()].find(({ record, granted, begun }) => {
+    if (record?.state !== "processing" || (record.leaseLeftMs ?? 0) >= 0 || begun.has(record.fence)) return false;
+    const grant = granted.get(record.fence);
+    return grant?.machine.isAlive === true && grant.atMs > world.plan.spanMs - giveBackMs;
+  });
+}
+
+/** Each try comes after twice the time of the one before. */
+function* givenBack(stage: Stage): Events<boolean> {
+  const { world } = stage;
+  for (let slice = 0; slice < 120 && leftBehind(stage) !== undefined; slice += 1) {
+    if (!(yield* world.scheduler.runUntil(world.nowMs + 1_000, eventsMax))) return false;
+  }
+  const left = leftBehind(stage);
+  if (left !== undefined) world.violate("left-behind", `${left.id}: nothing ran, and its key was not given back`);
+  return true;
+}
+
 type Rest = "answered" | "held" | "stuck";
 
 /** Asks again, as a patient caller would, until there is an answer or a person is needed. */
 async function probe(stage: Stage, machine: Machine, request: WebRequest): Promise<Rest> {
   const { world, fleet } = stage;
-  const pauseMs = Math.max(1_000, world.plan.leaseMs);
+  const pauseMs = pauseMsOf(world.plan);
   const seen = world.seenOf({
     key: request.key as never,
     principal: request.principal,
     operation: request.route.operation,
   });
-  for (let tries = 0; tries < probesMax; tries += 1) {
+  for (let tries = 0; tries < triesMax; tries += 1) {
     const heard = await send(world, fleet, machine, { ...request, number: world.nextRequest() }).catch(() => undefined);
     if (heard !== undefined && heard.by !== "gateway" && isRest(heard)) return "answered";
     if (heard !== undefined && needsPerson(request, seen)) return "held";
@@ -168,8 +200,8 @@ async function rest(stage: Stage, request: WebRequest): Promise<void> {
       operation: request.route.operation,
     });
     const { store } = linkStore(world, machine, far);
-    for (let tries = 0; tries < 20 && came === "held"; tries += 1) {
-      await new Promise<void>((resolve) => machine.after(world.plan.leaseMs, resolve));
+    for (let tries = 0; tries < triesMax && came === "held"; tries += 1) {
+      await new Promise<void>((resolve) => machine.after(pauseMsOf(world.plan), resolve));
       const record = seen.record === undefined ? undefined : await store.find(seen.record.identity);
       if (record === undefined || record.state === "completed") break;
       const decision = rightDecision(world, provider, record);
@@ -197,7 +229,7 @@ function* atRest(stage: Stage, fail: (error: unknown) => void): Events<boolean> 
       .catch(fail);
     yield;
   }
-  const sliceMs = plan.leaseMs;
+  const sliceMs = pauseMsOf(plan);
   for (let slice = 0; slice < 400 && left > 0 && !scheduler.isStopped; slice += 1) {
     if (!(yield* scheduler.runUntil(scheduler.nowMs + sliceMs, eventsMax))) return false;
   }
@@ -211,6 +243,7 @@ function* played(world: World, fail: (error: unknown) => void): Events<void> {
   const fleet = createFleet(world, far, provider);
   const shoppers = plan.persons.map((_, number) => createShopper(world, fleet, number));
   const stage: Stage = { world, far, provider, fleet, shoppers, asked: new Map() };
+  world.onMeddling = (wish) => meddle(stage, { thinksMs: 0, wish });
   yield;
   plan.items.forEach((item, index) => {
     if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item));
@@ -221,6 +254,7 @@ function* played(world: World, fail: (error: unknown) => void): Events<void> {
     yield;
     isWhole = yield* scheduler.runUntil(plan.spanMs + plan.leaseMs * 4 + 10_000, eventsMax);
     if (!scheduler.isStopped) judgeKept(stage);
+    isWhole &&= yield* givenBack(stage);
     isWhole &&= yield* atRest(stage, fail);
   }
   if (!isWhole) world.violate("runaway", `more than ${eventsMax} events`);

@@ -10,6 +10,7 @@ import type {
   StoredRecord,
   SuspendRequest,
 } from "../packages/ichido/src/core/store.ts";
+import { judgeLasting } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
 import { idOf, isSealed, type Seen, type World } from "./world.ts";
 
@@ -79,6 +80,7 @@ export function judge(world: World, change: Change): void {
   else if (verb === "settle") judgeSettle(world, change, change.request as SettleRequest);
   else judgeOwned(world, change, change.request as Claim);
   judgeAnswer(world, change);
+  judgeLasting(world, change);
   noteLease(world, change);
   if (before !== undefined && after !== undefined && after.fence < before.fence) {
     world.violate("fence-not-growing", `${seen.id}: ${before.fence} then ${after.fence}`);
@@ -89,6 +91,7 @@ export function judge(world: World, change: Change): void {
 function judgeClaim(world: World, change: Change, request: ClaimRequest, result: ClaimResult): void {
   const { seen, before, after, stepsBefore, isSteady } = change;
   seen.owners.set(request.owner, change.from);
+  if (request.takeover === "open") seen.askers.add(request.owner);
   if (change.from.hasExited && change.from.isUntroubled && result.outcome === "granted") {
     world.violate("shutdown-left", `${seen.id}: ${change.from.name} had closed while its claim was under way`);
   }
@@ -105,7 +108,8 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   if (result.outcome === "processing" && !isLive(world, seen)) {
     world.violate("kept-out", `${seen.id}: nobody is at work, ${shown(before)}`);
   }
-  if (result.outcome === "mismatch" && isSteady && before?.state === "completed") {
+  const isRefused = result.outcome === "mismatch" || result.outcome === "completed";
+  if (isRefused && isSteady && before?.state === "completed") {
     if (before.expiresAtMs <= world.storeNowMs()) world.violate("kept-past-retention", `${seen.id}: ${shown(before)}`);
   }
   if (result.outcome === "granted" && !isTaken) judgeAgain(world, change, request);
@@ -114,6 +118,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
     const unfinished = stepsBefore.some(({ state }) => state === "started");
     if (before !== undefined) judgeExpiry(world, seen, before, unfinished, isSteady);
     seen.life += 1;
+    seen.bornMs = world.nowMs;
     seen.origin = "new";
     seen.heldByPerson = false;
     seen.releasedByPerson = false;
@@ -126,6 +131,10 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
     world.violate("taken-under-owner", `${seen.id}: ${shown(before)}`);
   }
   if (before.state === "completed") world.violate("completed-taken", seen.id);
+  if ((before.leaseLeftMs ?? 0) < 0) judgeLapse(world, seen, before);
+  if (seen.hasty.get(request.owner) === before.fence) {
+    world.violate("own-answer-overtaken", `${seen.id}: ${change.from.name} takes what it has an answer for`);
+  }
   if (before.holdReason !== undefined) {
     world.violate("hold-overridden", `${seen.id}: taken from ${shown(before)} by ${change.from.name}`);
   }
@@ -136,6 +145,15 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
     world.violate("interim-overridden", `${seen.id}: forgotten by a takeover`);
   }
   seen.origin = before.state === "failed" ? "failed" : isSealed(before) ? "suspended" : "lapsed";
+}
+
+/** A slow handler is never overtaken while its process runs and reaches the store. */
+function judgeLapse(world: World, { id }: Seen, { fence }: StoredRecord): void {
+  const run = world.runs.find((each) => each.id === id && each.fence === fence);
+  if (run === undefined || run.endedMs !== undefined || world.hasJumped) return;
+  const { isAlive, isUntroubled } = run.machine;
+  const isInTime = world.nowMs - run.startedMs < world.plan.executionMs;
+  if (isAlive && isUntroubled && isInTime) world.violate("overtaken", `${id}: ${run.machine.name} is at work`);
 }
 
 /** The same fence again: the owner sent its claim a second time. */
@@ -165,6 +183,12 @@ function judgeSettle(world: World, { seen, before, after, result, from }: Change
     world.violate("settled-under-owner", `${seen.id}: ${shown(before)}`);
   if (!isPerson && before.holdReason !== undefined && request.decision.kind !== "hold") {
     world.violate("hold-overridden", `${seen.id}: ${request.decision.kind} by ${request.actor} (${from.name})`);
+  }
+  if (!isPerson && !(seen.askers.has(before.owner) && seen.owners.get(before.owner) === from)) {
+    world.violate(
+      "settled-unasked",
+      `${seen.id}: ${request.decision.kind} by ${from.name}, which did not ask about it`,
+    );
   }
   if (!isPerson && request.decision.kind === "hold" && before.state === "failed") {
     world.violate("hold-over-released", `${seen.id}: ${request.actor} holds what its owner released`);
@@ -276,7 +300,9 @@ function judgeAnswer(world: World, { seen, verb, before, after, request }: Chang
   }
   if (after?.state !== "completed" || after.response === undefined) return;
   const text = bodyText(after.response.body);
-  seen.answers.set(seen.life, text);
+  const isForgotten = after.response.kind === "tombstone";
+  if (isForgotten) seen.isForgotten = true;
+  else seen.answers.set(seen.life, text);
   if (verb === "complete" && bodyText((request as CompleteRequest).response.body) !== text) {
     world.violate("stored-other", seen.id);
   }
@@ -287,5 +313,6 @@ function judgeAnswer(world: World, { seen, verb, before, after, request }: Chang
   ) {
     world.violate("refusal-stored", `${seen.id}: ${after.response.status} ${text}`);
   }
-  if (!text.includes(JSON.stringify(seen.id))) world.violate("answer-foreign", `${seen.id} stored ${text}`);
+  if (!isForgotten && !text.includes(JSON.stringify(seen.id)))
+    world.violate("answer-foreign", `${seen.id} stored ${text}`);
 }

@@ -1,12 +1,15 @@
 /**
  * `npm run simulate -- --seeds N [--from S]` plays N seeds; `--seed X` plays one, tells its history and shrinks it where it
- * goes wrong; `--part events` those of outbox, relay and inbox; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
+ * goes wrong; `--workers M` plays them in M processes and sums up, `--summary FILE` adds that as a row to a page; `--part events` those of outbox, relay and inbox; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
  */
 import { parseArgs } from "node:util";
 import { runEventsHistory, runEventsHistoryByTurns } from "./events/history.ts";
 import { runHistory, runHistoryByTurns } from "./history.ts";
 import { sealGlobals } from "./sealed-globals.ts";
 import { shrink, type Play, type Told } from "./shrink.ts";
+import { summaryOf } from "./summary.ts";
+import { runTransactionsHistory, runTransactionsHistoryByTurns } from "./transactions/history.ts";
+import { averagesOf, playAll, type Played } from "./workers.ts";
 import { nothingOmitted } from "./world.ts";
 
 const { values } = parseArgs({
@@ -14,13 +17,16 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
-    /** `engine` or `events`. */
     part: { type: "string", default: "engine" },
     all: { type: "boolean", default: false },
     /** Invariants to pass over, separated by commas; for looking behind what is known. */
     ignore: { type: "string", default: "" },
     twice: { type: "boolean", default: false },
     turns: { type: "boolean", default: false },
+    workers: { type: "string" },
+    summary: { type: "string" },
+    /** The last line tells what was played, for a program to read. */
+    json: { type: "boolean", default: false },
     quiet: { type: "boolean", default: false },
     whole: { type: "boolean", default: false },
   },
@@ -31,9 +37,11 @@ interface Part {
   readonly playByTurns: (seed: number) => Promise<Told>;
 }
 
+/** A line each. */
 const parts: Readonly<Record<string, Part>> = {
   engine: { play: runHistory, playByTurns: runHistoryByTurns },
   events: { play: runEventsHistory, playByTurns: runEventsHistoryByTurns },
+  transactions: { play: runTransactionsHistory, playByTurns: runTransactionsHistoryByTurns },
 };
 const chosen = parts[values.part];
 if (chosen === undefined)
@@ -102,6 +110,7 @@ async function many(from: number, count: number): Promise<void> {
         played.push(history);
         if (values.twice && play(seed, omitted).hash !== history.hash)
           throw new Error(`seed ${seed} is not deterministic`);
+        if (history.violation !== undefined && !values.all) break;
       }
       return played;
     });
@@ -116,7 +125,7 @@ async function many(from: number, count: number): Promise<void> {
         tell(history);
       } else entry.times += 1;
     }
-    done += size;
+    done += histories.length;
     const nowMs = clockMs();
     if (!values.quiet && nowMs - saidMs > 5_000) {
       saidMs = nowMs;
@@ -124,16 +133,38 @@ async function many(from: number, count: number): Promise<void> {
     }
     if (found.size > 0 && !values.all) break;
   }
-  const perSeed = Object.entries(totals).map(([name, value]) => `${name} ${(value / done).toFixed(1)}`);
-  console.log(
-    `${done} seeds from ${from} in ${((clockMs() - startedMs) / 1_000).toFixed(1)} s (${Math.round((done * 1_000) / (clockMs() - startedMs))} a second)`,
-  );
-  console.log(`on average: ${perSeed.join(", ")}`);
+  const played: Played = {
+    seeds: done,
+    totals,
+    found: Array.from(found, ([invariant, { first, times }]) => ({ invariant, first, times })),
+  };
+  tellAll(played, from, startedMs);
   console.log(`hash of all traces: ${hash.toString(16)}${values.twice ? ", each seed twice the same" : ""}`);
-  for (const [invariant, { first, times }] of [...found].toSorted(([, a], [, b]) => b.times - a.times)) {
+  if (values.json) console.log(JSON.stringify(played));
+}
+
+function tellAll(played: Played, from: number, startedMs: number): void {
+  const { seeds, found } = played;
+  const passedMs = clockMs() - startedMs;
+  const rate = Math.round((seeds * 1_000) / passedMs);
+  console.log(`${seeds} seeds from ${from} in ${(passedMs / 1_000).toFixed(1)} s (${rate} a second)`);
+  console.log(`on average: ${averagesOf(played)}`);
+  for (const { invariant, first, times } of found.toSorted((a, b) => b.times - a.times)) {
     console.log(`${invariant}: ${times} seeds, first ${first}`);
   }
-  if (found.size > 0) process.exitCode = 1;
+  console.log(`${found.reduce((sum, { times }) => sum + times, 0)} violations`);
+  if (found.length > 0) process.exitCode = 1;
+}
+
+/** In processes of their own; every violation is counted. */
+async function byWorkers(from: number, count: number, workers: number): Promise<void> {
+  const startedMs = clockMs();
+  const write = values.summary === undefined ? undefined : summaryOf(values.summary, values.part, from);
+  const played = await playAll({ part: values.part, from, seeds: count, workers }, ({ seeds, found }) => {
+    if (!values.quiet) console.log(`${seeds} of ${count} seeds, ${found.length} invariants broken`);
+  });
+  tellAll(played, from, startedMs);
+  write?.(played);
 }
 
 /** Whatever the microtasks of an event are drained by, the history is the same. */
@@ -149,5 +180,7 @@ async function byTurns(from: number, count: number): Promise<void> {
 
 Error.stackTraceLimit = values.seed === undefined ? 0 : 20;
 if (values.turns) await byTurns(Number(values.from), Number(values.seeds));
-else if (values.seed === undefined) await many(Number(values.from), Number(values.seeds));
+else if (values.workers !== undefined) {
+  await byWorkers(Number(values.from), Number(values.seeds), Number(values.workers));
+} else if (values.seed === undefined) await many(Number(values.from), Number(values.seeds));
 else await one(Number(values.seed));

@@ -18,7 +18,8 @@ export function rightDecision(
   const seen = world.seenOf(record.identity);
   const runs = world.runs.filter((run) => run.id === id && run.fence !== -1);
   if (runs.some((run) => run.machine.isAlive && run.endedMs === undefined)) return undefined;
-  const intents = new Set(runs.map((run) => run.intent));
+  // Under a key that was forgotten and used anew there may have been other content.
+  const intents = new Set(runs.filter((run) => run.life === seen.life).map((run) => run.intent));
   for (const intent of intents) if (provider.isTravelling(intent)) return undefined;
   const effect = world.effects.find(
     ({ intent, life, kind }) => intents.has(intent) && life === String(seen.life) && kind !== "honours",
@@ -28,12 +29,14 @@ export function rightDecision(
   return { kind: "adopt", answer: { status: 201, body } };
 }
 
+export type Wish = "hold" | "settle";
+
 export async function operate(
   world: World,
   machine: Machine,
   store: Store,
   provider: Provider,
-  { thinksMs, wish }: { readonly thinksMs: number; readonly wish: "hold" | "settle" },
+  { thinksMs, wish }: { readonly thinksMs: number; readonly wish: Wish },
 ): Promise<void> {
   const { records } = await store.list({ state: "unknown", limit: 100 });
   if (records.length === 0) return;
@@ -42,6 +45,9 @@ export async function operate(
   if (decision === undefined) return;
   world.note(`${machine.name} decides to ${decision.kind} ${idOf(record.identity)}`);
   await new Promise<void>((resolve) => machine.after(thinksMs, resolve));
+  // Somebody who decides must be right about the world. Where another attempt has the record, the store must say so.
+  const isSame = world.seenOf(record.identity).record?.fence === record.fence;
+  if (isSame && wish === "settle" && rightDecision(world, provider, record)?.kind !== decision.kind) return;
   const { identity, fence } = record;
   const result = await settle(store, { record: identity, decision, actor: person, reason: "looked into it", fence });
   world.note(`${machine.name} settled ${idOf(identity)}: ${result}`);

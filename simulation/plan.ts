@@ -30,6 +30,8 @@ export interface RoutePlan {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly runsWithoutStore: boolean;
+  /** Answers are larger than what is kept of them: that it was done is remembered, not how it was answered. */
+  readonly forgets: boolean;
   readonly actions: readonly Action[];
   /** What a call without an answer makes of the handler. */
   readonly onLostCall: "throw" | "error" | "unknown";
@@ -82,6 +84,8 @@ export interface Weather {
   readonly stalls: number;
   /** It is told to close down. */
   readonly closes: number;
+  /** A person looks into the records in doubt while the message is under way. */
+  readonly meddles: number;
   readonly callLostBefore: number;
   readonly callLostAfter: number;
   readonly callDies: number;
@@ -114,6 +118,8 @@ export interface Plan {
   readonly lagMs: number;
   readonly callMsMax: number;
   readonly callTimeoutMs: number;
+  /** What a handler may take at most; beyond it nobody keeps the key for it. */
+  readonly executionMs: number;
   /** How long the faults last. */
   readonly spanMs: number;
   readonly leaseMs: number;
@@ -138,6 +144,7 @@ function weatherOf(random: Random): Weather {
     dies: share(0.015),
     stalls: share(0.02),
     closes: share(0.006),
+    meddles: share(0.01),
     callLostBefore: share(0.04),
     callLostAfter: share(0.06),
     callDies: share(0.04),
@@ -218,6 +225,7 @@ function routeOf(random: Random, number: number, leaseMs: number, isShort: boole
     leaseMs,
     retentionMs: isShort ? Math.ceil(random.between(0.7 * leaseMs, spanMs * 0.6)) : 86_400_000,
     runsWithoutStore: via === "http" && random.chance(0.06),
+    forgets: via === "http" && random.chance(0.08),
     actions,
     onLostCall: random.pick(["throw", "throw", "error", "unknown"] as const),
     early: via === "run" ? early.filter(({ ending }) => ending === "throw" || ending === "unknown") : early,
@@ -323,6 +331,7 @@ export function planOf(seed: number): Plan {
     lagMs: random.chance(0.4) ? 0 : leaseMs * random.between(0.1, 3),
     callMsMax,
     callTimeoutMs: callMsMax * random.between(0.5, 1.5),
+    executionMs: Math.max(100, Math.ceil(random.chance(0.08) ? leaseMs * random.between(2.5, 5) : spanMs * 4)),
     spanMs,
     leaseMs,
     drift: random.chance(0.2) ? random.between(-0.02, 0.02) : 0,

@@ -39,7 +39,11 @@ export function createProvider(world: World): Provider {
 
   function take({ kind, intent, call, reference, key, life, isPromised, isDeclined }: CallRequest): Effect {
     const known = kind === "honours" ? world.effects.find((each) => each.reference === reference) : undefined;
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.intent !== intent && isPromised)
+        world.violate("reference-shared", `${intent} and ${known.intent}: ${reference}`);
+      return known;
+    }
     const number = world.effects.length + 1;
     const effect: Effect = { intent, call, kind, reference, key, atMs: world.nowMs, life, number, isPromised };
     const former = world.effects.find(

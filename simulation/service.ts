@@ -6,6 +6,7 @@ import type { NeutralRequest, NeutralResponse } from "../packages/ichido/src/cor
 import type { OnUnknown, ResolvedRoute, RouteOptions, VerifyAnswer } from "../packages/ichido/src/core/options.ts";
 import { createReconciler, type Reconciler } from "../packages/ichido/src/core/reconciler.ts";
 import type { HeaderLine, Identity } from "../packages/ichido/src/core/record.ts";
+import { keyHashOf } from "../packages/ichido/src/core/scope.ts";
 import type { LandedRequest, StepRequest } from "../packages/ichido/src/core/store.ts";
 import { CommitFailed } from "../packages/ichido/src/core/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
@@ -51,21 +52,41 @@ function isOwn({ status, headers }: NeutralResponse): boolean {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** A claim is sent while this very process has an outcome for the record that the store does not have yet. */
+function noteOwnOutcome(world: World, machine: Machine, identity: Identity, owner: string): void {
+  const seen = world.seenOf(identity);
+  const run = world.runs.find(({ id, fence }) => id === seen.id && fence === seen.record?.fence);
+  if (run?.kept === undefined || run.machine !== machine || seen.record?.state !== "processing") return;
+  if (world.nowMs - run.startedMs < world.plan.executionMs) seen.hasty.set(owner, run.fence);
+}
+
 export function createService(world: World, machine: Machine, far: StoreServer, provider: Provider): Service {
   const { plan } = world;
   const { store, transactions } = linkStore(world, machine, far);
   /** Requests whose claim the store has answered. */
   const heard = new Set<string>();
+  /** Keys of which the store did not take an outcome at once. */
+  const unstored = new Set<string>();
   const plainClaim = store.claim.bind(store);
   const plainStart = store.startStep.bind(store);
   const plainLanded = store.landed.bind(store);
   const listening = Object.assign(store, {
     async claim(...args: Parameters<typeof plainClaim>) {
       const sentMs = machine.monotonicMs();
+      const { identity, owner } = args[0];
+      if (unstored.has(keyHashOf(identity))) noteOwnOutcome(world, machine, identity, owner);
       const result = await plainClaim(...args);
+      if (result.outcome === "granted") unstored.delete(keyHashOf(identity));
       const asks = args[0].labels?.["ask"];
       // What comes later than that the engine has given up.
       if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
+      if (
+        asks !== undefined &&
+        result.outcome === "granted" &&
+        (result.origin === "new" || result.origin === "failed")
+      ) {
+        world.seenOf(identity).granted.set(result.fence, { machine, atMs: world.nowMs });
+      }
       return result;
     },
     async startStep(request: StepRequest) {
@@ -118,7 +139,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
     storeTimeoutMs: plan.driver.timeoutMs + storeSlackMs,
     verifyMs: Math.min(50_000, Math.max(10, Math.ceil(plan.callMsMax * 2))),
     closeMs: Math.ceil(plan.leaseMs),
-    executionMs: Math.max(100, Math.ceil(plan.spanMs * 4)),
+    executionMs: plan.executionMs,
     sweepMs: plan.isShort ? Math.max(50, Math.ceil(plan.leaseMs)) : "off",
     labels: ({ number }) => ({ ask: String(number) }),
     onEvent: noted,
@@ -126,6 +147,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   });
 
   function noted(event: IchidoEvent): void {
+    if (event.type === "not-stored") unstored.add(event.keyHash);
     if (event.type === "warning" && event.code === "labels-failed") world.violate("crashed", event.message);
   }
 
@@ -137,6 +159,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       leaseMs: route.leaseMs,
       retentionMs: route.retentionMs,
       statusUrl: (id) => `/operations/${id}`,
+      ...(route.forgets ? { bodyBytesMax: 8 } : {}),
       dangerouslyRunWithoutStore: route.runsWithoutStore,
       ...(route.inFlight === "default" ? {} : { inFlight: route.inFlight }),
     };
@@ -265,6 +288,8 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
     serve: (given) => {
       // A copy of a request is a request of its own.
       const request = { ...given, number: world.nextRequest() };
+      const { principal, route } = request;
+      world.seenOf({ key: request.key as never, principal, operation: route.operation }).intents.add(request.intent);
       return request.route.via === "run" ? ran(request) : served(request);
     },
     close: async () => {

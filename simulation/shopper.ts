@@ -122,10 +122,15 @@ export function createShopper(world: World, fleet: Fleet, number: number): Shopp
     world.note(
       `${machine.name} is told ${result.kind}${result.kind === "unknown" ? ` (${result.reason})` : ""} after ${result.tries}`,
     );
+    const isError = result.kind === "done" && result.answer.status >= 400;
+    if (isError && result.problem?.code !== "response-not-stored") {
+      world.violate("client-done-untrue", `${intent}: done by ${result.answer.status}`);
+    }
     if (result.kind === "done" && !isOurs && result.problem === undefined) {
       world.violate("client-done-untrue", `${intent}: done by ${text}`);
     }
-    if (result.kind === "declined" && !result.keyKept && !isOurs) {
+    const isDeclined = isOurs || (result.kind === "declined" && (result.problem?.originalStatus ?? 0) >= 400);
+    if (result.kind === "declined" && !result.keyKept && !isDeclined) {
       const effect = world.effects.find((each) => each.intent === intent);
       if (effect !== undefined)
         world.violate("client-declined-untrue", `${intent}: declined by ${text}, effect ${effect.number}`);

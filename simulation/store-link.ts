@@ -71,12 +71,13 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
       ["dies", weather.dies],
       ["stalls", weather.stalls],
       ["closes", weather.closes],
+      ["meddles", weather.meddles],
     ] as const;
     let edge = 0;
     for (const [kind, share] of kinds) {
       edge += share;
       if (draw >= edge || draw < edge - share || !world.strikes(`${name}:${kind}`)) continue;
-      machine.isUntroubled &&= kind === "closes";
+      machine.isUntroubled &&= kind === "closes" || kind === "meddles";
       world.note(`${machine.name} ${verb} meets ${kind} (${name})`);
       if (kind === "lost-before") isLost = "before";
       else if (kind === "lost-after") isLost = "after";
@@ -87,7 +88,10 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
         toMs = leaseMs * random.between(0, 0.3);
         backMs = leaseMs * random.between(0, 0.3);
       } else if (kind === "dies") scheduler.after(random.between(0, toMs + backMs), () => world.kill(machine));
-      else if (kind === "closes") scheduler.after(random.between(0, toMs + backMs), () => world.onClosing(machine));
+      else if (kind === "meddles") {
+        const wish = random.pick(["hold", "settle"] as const);
+        scheduler.after(random.between(0, toMs), () => world.onMeddling(wish));
+      } else if (kind === "closes") scheduler.after(random.between(0, toMs + backMs), () => world.onClosing(machine));
       else {
         const forMs = leaseMs * random.between(0.3, 3);
         const first = random.pick(["reply", "timer"] as const);

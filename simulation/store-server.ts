@@ -3,10 +3,19 @@
  * record before and after every call and judges what became of it. It knows the store by its contract alone.
  */
 import type { Identity } from "../packages/ichido/src/core/record.ts";
-import type { CompleteRequest, Store, StoredRecord, TickRequest } from "../packages/ichido/src/core/store.ts";
+import type {
+  CompleteRequest,
+  Landed,
+  LandedRequest,
+  SettleRequest,
+  Store,
+  StoredRecord,
+  TickRequest,
+} from "../packages/ichido/src/core/store.ts";
 import { memoryStore } from "../packages/ichido/src/stores/memory/index.ts";
 import { createLocks, type OpenTransaction, type RowWrite } from "./database.ts";
 import { judge, judgeExpiry, judgeSteps } from "./judgement.ts";
+import { judgeAudit, judgeLanded } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
 import { createTicks } from "./ticks.ts";
 import { idOf, type Seen, type World } from "./world.ts";
@@ -63,6 +72,8 @@ export function createStoreServer(world: World): StoreServer {
     const change = { seen, from, verb, request, before, after, result, stepsBefore, isSteady };
     judge(world, change);
     if (looksAtSteps && verb !== "claim") judgeSteps(world, change, await store.steps(request.identity));
+    if (verb === "settle" && result === "ok")
+      judgeAudit(world, request as SettleRequest, await store.audit(request.identity));
     seen.record = after;
     return result;
   }
@@ -88,6 +99,8 @@ export function createStoreServer(world: World): StoreServer {
   }
 
   const locks = createLocks(world);
+  /** Identities with the fences under which a transaction committed. */
+  const committed = new Set<string>();
   const lockMs = world.plan.leaseMs * 0.3;
   let transactions = 0;
 
@@ -112,6 +125,7 @@ export function createStoreServer(world: World): StoreServer {
     if (completion !== undefined && (await one(from, "complete", completion, [completion])) !== "ok") {
       world.violate("row-without-answer", `${idOf(completion.identity)}: the locked record was taken`);
     }
+    if (completion !== undefined) committed.add(`${idOf(completion.identity)} ${completion.fence}`);
     for (const row of writes) world.wroteRow(row);
     end(transaction, "committed");
   }
@@ -161,7 +175,11 @@ export function createStoreServer(world: World): StoreServer {
       const [locked] = args as [{ readonly identity?: Identity } | undefined];
       const isFree = locked?.identity === undefined || (await locks.wait(locked.identity, lockMs));
       if (!isFree) return whileLocked(verb);
-      if (verb === "landed") return call(verb, args);
+      if (verb === "landed") {
+        const landed = (await call(verb, args)) as Landed;
+        judgeLanded(world, args[0] as LandedRequest, landed, committed);
+        return landed;
+      }
       if (verb === "sweep") return swept(args);
       if (verb !== "renew") return one(from, verb, args[0] as { readonly identity: Identity }, args);
       const answers: unknown[] = [];

@@ -30,9 +30,13 @@ export interface Seen {
   record: StoredRecord | undefined;
   /** Counts up each time the identity runs as new. */
   life: number;
+  /** When its present life began. */
+  bornMs: number;
   fenceMax: number;
   /** Bodies that were stored, by life. */
   readonly answers: Map<number, string>;
+  /** That it was done was stored, but not its answer. */
+  isForgotten: boolean;
   /** How the present fence was come by, as the store saw it when it was first given. */
   origin: "new" | "failed" | "lapsed" | "suspended" | "person" | undefined;
   /** Fences under which a handler began, and those for which the outside world was asked and said "absent". */
@@ -48,6 +52,14 @@ export interface Seen {
   leaseUntilMs: number | undefined;
   /** Steps, by fence and name, whose start was refused and told so. */
   readonly refusedSteps: Set<string>;
+  /** Fences of attempts with nothing in doubt, by whom the grant reached. */
+  readonly granted: Map<number, { readonly machine: Machine; readonly atMs: number }>;
+  /** Claims by a process with an outcome of its own for the fence, which it should have written first. */
+  readonly hasty: Map<string, number>;
+  /** Claims by which the outside world is asked about a record in doubt. */
+  readonly askers: Set<string>;
+  /** What was ever asked for under the key. */
+  readonly intents: Set<string>;
   /** Fences whose commit did not land, as the store has told. */
   readonly notLanded: Set<number>;
   owners: Map<string, Machine>;
@@ -97,6 +109,7 @@ export class World {
   readonly counts = { storeCalls: 0, faults: 0, takeovers: 0, replays: 0, lost: 0, answers: 0, handlers: 0 };
   /** Faults have ended; handlers come to their end and messages arrive. */
   isQuiet = false;
+  hasJumped = false;
   #storeAheadMs = 0;
   outages: {
     readonly fromMs: number;
@@ -129,6 +142,7 @@ export class World {
 
   jumpStore(byMs: number): void {
     this.#storeAheadMs += byMs;
+    this.hasJumped = true;
   }
 
   note(line: string): void {
@@ -172,6 +186,9 @@ export class World {
 
   /** Set by the fleet. */
   onClosing: (machine: Machine) => void = () => undefined;
+
+  /** Set by the history: somebody opens the console. */
+  onMeddling: (wish: "hold" | "settle") => void = () => undefined;
 
   kill(machine: Machine): void {
     if (!machine.isAlive || this.isQuiet) return;
@@ -221,8 +238,10 @@ export class World {
         id,
         record: undefined,
         life: 0,
+        bornMs: 0,
         fenceMax: 0,
         answers: new Map(),
+        isForgotten: false,
         origin: undefined,
         begun: new Set(),
         cleared: new Set(),
@@ -231,6 +250,10 @@ export class World {
         sealedUntilMs: -1,
         leaseUntilMs: undefined,
         refusedSteps: new Set(),
+        granted: new Map(),
+        hasty: new Map(),
+        askers: new Set(),
+        intents: new Set(),
         notLanded: new Set(),
         owners: new Map(),
       };

@@ -6,7 +6,7 @@ import type { Delivery, Published, Publisher, Subscription, Taker } from "../../
 import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
 import type { Machine } from "../machine.ts";
 import { createRandom, mixed } from "../random.ts";
-import type { EventsWorld } from "./world.ts";
+import { brokerTimeoutMs, toBroker, type EventsWorld } from "./world.ts";
 
 interface Entry {
   readonly message: EventMessage;
@@ -24,12 +24,12 @@ interface Taking {
   isOver: boolean;
 }
 
-const timeoutMs = 2_000;
-
 export class Broker {
   readonly #world: EventsWorld;
   readonly #partitions: Entry[][];
   readonly #past: EventMessage[] = [];
+  /** Who brought each event first. */
+  readonly #bringers = new Map<string, Machine>();
   readonly #takings: Taking[] = [];
   #turn = 0;
 
@@ -53,7 +53,7 @@ export class Broker {
   #publish(machine: Machine, message: EventMessage): Promise<Published> {
     const world = this.#world;
     const { scheduler, plan } = world;
-    const fate = world.fateOf(machine, "to the broker");
+    const fate = world.fateOf(machine, toBroker);
     const random = createRandom(plan.seed, machine.number, machine.sent, 12);
     const error = new Error("no answer");
     return new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class Broker {
           }),
         );
       };
-      const timer = machine.after(timeoutMs, () => resolve({ outcome: "unavailable", error }));
+      const timer = machine.after(brokerTimeoutMs, () => resolve({ outcome: "unavailable", error }));
       if (fate.lost === "before") {
         if (fate.tells) answer({ outcome: "unavailable", error }, fate.backMs);
         return;
@@ -77,12 +77,21 @@ export class Broker {
           return answer({ outcome: "rejected", error: new Error("refused") }, fate.backMs);
         if (random.chance(plan.faults.later) && world.strikes(`${name} later`))
           return answer({ outcome: "later", error: new Error("later"), delayMs: random.between(0, 800) }, fate.backMs);
+        this.#judgeTwice(machine, message.id);
         this.#take(message, 0);
         if (fate.dies) return world.kill(machine);
         if (fate.lost !== "after") return answer({ outcome: "sent" }, fate.backMs);
         if (fate.tells) answer({ outcome: "unavailable", error }, fate.backMs);
       });
     });
+  }
+
+  /** Whoever brought it before lives, and heard all that it was told: it has written that it is done. */
+  #judgeTwice(machine: Machine, id: string): void {
+    const first = this.#bringers.get(id);
+    if (first === undefined) this.#bringers.set(id, machine);
+    else if (first.isAlive && !this.#world.troubled.has(first))
+      this.#world.violate("sent-twice", `${id} by ${first.name} and ${machine.name}`);
   }
 
   #take(message: EventMessage, deliveries: number): void {

@@ -33,31 +33,37 @@ const tables = database
   .map(({ name }) => String(name))
   .filter((name) => name !== "ichido_outbox_lanes" && !name.includes("migration"));
 
-const textsMax = 2_000;
-const statements = new Map<string, StatementSync>();
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
 
-function prepared(sql: string): StatementSync {
-  let statement = statements.get(sql);
-  if (statement === undefined) {
-    statement = database.prepare(sql);
+const textsMax = 10_000;
+const statements = new Map<string, Prepared>();
+
+function prepared(sql: string): Prepared {
+  let entry = statements.get(sql);
+  if (entry === undefined) {
+    const statement = database.prepare(sql);
+    entry = { statement, hasRows: statement.columns().length > 0 };
     if (statements.size >= textsMax) statements.clear();
-    statements.set(sql, statement);
+    statements.set(sql, entry);
   }
-  return statement;
+  return entry;
 }
 
 /** As it was before the first history. */
 export function emptyDatabase(nowMs: () => number): void {
   clock.nowMs = nowMs;
   if (database.isTransaction) database.exec("rollback");
-  for (const table of [...tables, "sqlite_sequence"]) prepared(`delete from ${table}`).run();
-  prepared("update ichido_outbox_lanes set session = null").run();
+  for (const table of [...tables, "sqlite_sequence"]) runStatement(`delete from ${table}`);
+  runStatement("update ichido_outbox_lanes set session = null");
 }
 
 export function runStatement(sql: string, values: readonly unknown[] = []): TransactionResult {
-  const statement = prepared(sql);
+  const { statement, hasRows } = prepared(sql);
   const bound = values.map(sqliteValue) as readonly SQLInputValue[];
-  if (statement.columns().length === 0) return { rows: [], affected: Number(statement.run(...bound).changes) };
+  if (!hasRows) return { rows: [], affected: Number(statement.run(...bound).changes) };
   const rows = statement.all(...bound);
   return { rows, affected: rows.length };
 }

@@ -1,13 +1,16 @@
 /** The processes: relays and consumers, each put in its place again after it ended. */
+import type { Ichido } from "../../packages/ichido/src/core/create-ichido.ts";
 import { createConsumer } from "../../packages/ichido/src/inbox/consumer.ts";
 import { createInbox, type Inbox } from "../../packages/ichido/src/inbox/inbox.ts";
-import type { OnceHandler } from "../../packages/ichido/src/inbox/run-once.ts";
 import { createOutbox, type Outbox } from "../../packages/ichido/src/outbox/outbox.ts";
 import { createRelay } from "../../packages/ichido/src/outbox/relay.ts";
 import type { Machine } from "../machine.ts";
 import { mixed } from "../random.ts";
 import type { Broker } from "./broker.ts";
+import { handlersOf } from "./handlers.ts";
+import { createLeases, createLeaseStore } from "./leases.ts";
 import { linkDatabase } from "./link.ts";
+import type { Provider } from "./provider.ts";
 import type { DatabaseServer } from "./server.ts";
 import type { EventsWorld } from "./world.ts";
 
@@ -16,21 +19,20 @@ interface Place {
   machine: Machine | undefined;
   stop: ((drainMs: number) => Promise<void>) | undefined;
   returnsMs: number;
+  /** Away because of a strike: comes back in its own time, whatever else is over. */
+  isStruck: boolean;
 }
 
 export interface Fleet {
   readonly places: readonly Place[];
   /** A person's own process. */
   readonly desk: { readonly machine: Machine; readonly outbox: Outbox; readonly inbox: Inbox };
-  kill(place: number, awayMs: number): void;
-  killConsumers(awayMs: number): void;
+  kill(place: number, awayMs: number, by?: "fault" | "strike"): void;
+  /** All of them, right after an effect. */
+  strikeConsumers(awayMs: number): void;
   stop(place: number, awayMs: number, drainMs: number): void;
   /** Everybody is there. */
   restore(): void;
-}
-
-export function handlerNames({ plan }: EventsWorld): readonly string[] {
-  return ["mail", "stock"].slice(0, plan.handlers);
 }
 
 function outboxOf(world: EventsWorld, server: DatabaseServer, machine: Machine): Outbox {
@@ -39,39 +41,41 @@ function outboxOf(world: EventsWorld, server: DatabaseServer, machine: Machine):
     transactions: linkDatabase(world, server, machine),
     topics: { "order.*": { to: "simulated", attemptsMax, onDead } },
     source: "/shop",
+    environment: machine.environment,
   }) as Outbox;
 }
 
-function inboxOf(world: EventsWorld, server: DatabaseServer, machine: Machine): Inbox<undefined> {
+function inboxOf(
+  world: EventsWorld,
+  server: DatabaseServer,
+  machine: Machine,
+  ichido?: Pick<Ichido, "run">,
+): Inbox<undefined> {
   const { retentionMs, waitMs } = world.plan;
-  return createInbox({ transactions: linkDatabase(world, server, machine), retentionMs, waitMs });
+  return createInbox({
+    transactions: linkDatabase(world, server, machine),
+    retentionMs,
+    waitMs,
+    environment: machine.environment,
+    ...(ichido === undefined ? {} : { ichido }),
+  });
 }
 
-/** An effect in the inbox's own database; of some events the first runs fail, before or after it. */
-function onceHandler(world: EventsWorld, name: string, machine: Machine): OnceHandler<undefined> {
-  const { seed, faults, handlerMsMax } = world.plan;
-  return async (_tx, { handle, message, attempt }) => {
-    const draw = mixed(seed, ...Buffer.from(message.id), name.length);
-    const fails = draw % 1_000 < faults.fails * 1_000 && attempt <= 1 + (draw % 4);
-    const isStruck = fails && world.strikes(`${name} of ${message.id} attempt ${attempt} fails`);
-    world.note(`${machine.name} runs ${name} of ${message.id}`);
-    if (isStruck && draw % 2 === 0) throw new Error("the handler failed");
-    const tookMs = world.isQuiet ? 1 : (draw % 97) * 0.01 * handlerMsMax;
-    await new Promise<void>((resolve) => {
-      machine.after(tookMs, resolve);
-    });
-    await handle.execute("insert into effects (handler, event) values (?, ?)", [name, message.id]);
-    if (isStruck) throw new Error("the handler failed");
-  };
-}
-
-export function createFleet(world: EventsWorld, server: DatabaseServer, broker: Broker): Fleet {
+export function createFleet(
+  world: EventsWorld,
+  {
+    server,
+    broker,
+    provider,
+  }: { readonly server: DatabaseServer; readonly broker: Broker; readonly provider: Provider },
+): Fleet {
   const { plan, scheduler } = world;
+  const leaseStore = createLeaseStore(world);
   const places: Place[] = [];
   for (const role of ["relay", "consumer"] as const) {
     const count = role === "relay" ? plan.relays : plan.consumers;
     for (let each = 0; each < count; each += 1)
-      places.push({ role, machine: undefined, stop: undefined, returnsMs: 0 });
+      places.push({ role, machine: undefined, stop: undefined, returnsMs: 0, isStruck: false });
   }
 
   function begun(place: Place, machine: Machine): { start(): Promise<void>; stop(drainMs: number): Promise<void> } {
@@ -81,22 +85,18 @@ export function createFleet(world: EventsWorld, server: DatabaseServer, broker: 
         name: machine.name,
         batch: plan.batch,
         leaseMs: plan.leaseMs,
-        idleMs: [40, 700],
+        idleMs: [50, 2_000],
         backoffMs: [plan.backoffMs, 1_500],
         pauseMs: [50, 800],
         crashesMax: plan.relayCrashesMax,
-        environment: machine.environment,
       });
       return { start: () => relay.start(), stop: (drainMs) => relay.stop({ drainMs }) };
     }
+    const ichido = plan.leased === "none" ? undefined : createLeases(world, machine, leaseStore);
     const consumer = createConsumer({
       subscription: broker.subscription(machine),
-      inbox: inboxOf(world, server, machine),
-      handlers: handlerNames(world).map((name) => ({
-        name,
-        topics: ["order.*"],
-        once: onceHandler(world, name, machine),
-      })),
+      inbox: inboxOf(world, server, machine, ichido),
+      handlers: handlersOf(world, machine, provider),
       attemptsMax: plan.handlerAttemptsMax,
       backoffMs: plan.backoffMs,
       backoffMsMax: 1_500,
@@ -104,13 +104,20 @@ export function createFleet(world: EventsWorld, server: DatabaseServer, broker: 
       inPlaceMs: plan.inPlaceMs,
       replayMs: plan.replayMs,
     });
-    return { start: () => consumer.start(), stop: (drainMs) => consumer.stop({ drainMs }) };
+    return {
+      start: () => consumer.start(),
+      async stop(drainMs) {
+        await consumer.stop({ drainMs });
+        await ichido?.close();
+      },
+    };
   }
 
   function launch(place: Place): void {
     const machine = world.newMachine(place.role);
     world.mortals.add(machine);
     place.machine = machine;
+    place.isStruck = false;
     machine.deliver("reply", () => {
       const service = begun(place, machine);
       place.stop = (drainMs) => service.stop(drainMs);
@@ -156,15 +163,17 @@ export function createFleet(world: EventsWorld, server: DatabaseServer, broker: 
   return {
     places,
     desk,
-    kill(index, awayMs) {
+    kill(index, awayMs, by = "fault") {
       const place = places[index];
       if (place?.machine === undefined) return;
-      world.kill(place.machine);
-      if (place.machine === undefined) away(place, awayMs);
+      world.kill(place.machine, by);
+      if (place.machine !== undefined) return;
+      place.isStruck = by === "strike";
+      away(place, awayMs);
     },
-    killConsumers(awayMs) {
+    strikeConsumers(awayMs) {
       places.forEach(({ role }, index) => {
-        if (role === "consumer") this.kill(index, awayMs);
+        if (role === "consumer") this.kill(index, awayMs, "strike");
       });
     },
     stop(index, awayMs, drainMs) {
@@ -181,7 +190,7 @@ export function createFleet(world: EventsWorld, server: DatabaseServer, broker: 
       });
     },
     restore() {
-      for (const place of places) if (place.machine === undefined) launch(place);
+      for (const place of places) if (place.machine === undefined && !place.isStruck) launch(place);
     },
   };
 }

@@ -1,11 +1,15 @@
 /** One seed, one history of events: the plan is played, the faults end, people decide about what is left, and all must be done. */
+import { CommitFailed } from "../../packages/ichido/src/core/transaction.ts";
 import { drive, driveByTurns, type Events } from "../scheduler.ts";
+import { mixed } from "../random.ts";
 import { nothingOmitted, type Omissions, type Violation } from "../world.ts";
 import { Broker } from "./broker.ts";
 import { runStatement } from "./database.ts";
-import { createFleet, handlerNames, type Fleet } from "./fleet.ts";
+import { createFleet, type Fleet } from "./fleet.ts";
+import { handlerNames, leasedName } from "./handlers.ts";
 import { Ledger } from "./ledger.ts";
 import { eventsPlanOf, type EventsItem, type EventsPlan } from "./plan.ts";
+import { Provider } from "./provider.ts";
 import { createDatabaseServer, type DatabaseServer } from "./server.ts";
 import { EventsWorld } from "./world.ts";
 
@@ -30,17 +34,18 @@ interface Stage {
 const eventsMax = 200_000;
 const by = { actor: "a person", reason: "looked at it" };
 
-/** As a person would: looks whether a forgotten one took effect, and otherwise trusts the letter. */
+/** As a person would: looks whether a forgotten one, or a call to the outside, took effect, and otherwise trusts the letter. */
 function decide({ world, ledger, fleet }: Stage, which: number, discards: boolean): void {
   const { outbox, inbox, machine } = fleet.desk;
-  const own = ledger.letters.filter(({ state }) => state === "dead");
+  // Nobody can call back what is on its way to the outside.
+  const own = ledger.letters.filter(({ state, handler }) => state === "dead" || (discards && handler !== leasedName));
   const all = own.length + ledger.relayLetters.length;
   if (all === 0) return;
   const place = which % all;
   const letter = own[place];
   if (letter !== undefined) {
     const { handler, id, reason } = letter;
-    const isDone = reason === "too-old" && ledger.effectsOf(handler, id) > 0;
+    const isDone = (reason === "too-old" || handler === leasedName) && ledger.effectsOf(handler, id) > 0;
     // What was let go before, and came again after it was forgotten, is let go again.
     const drops = discards || isDone || ledger.isDiscarded(handler, id);
     world.note(`a person ${drops ? "discards" : "replays"} ${handler} of ${id}`);
@@ -61,7 +66,12 @@ function decide({ world, ledger, fleet }: Stage, which: number, discards: boolea
   });
 }
 
-function add({ world, fleet }: Stage, index: number, item: Extract<EventsItem, { kind: "add" }>): void {
+/** As a caller does that is told for sure that nothing was written. */
+const addsMax = 8;
+const addAgainMs = 300;
+
+function add(stage: Stage, index: number, item: Extract<EventsItem, { kind: "add" }>, tries = 1): void {
+  const { world, fleet } = stage;
   const { outbox, machine } = fleet.desk;
   machine.deliver("reply", () => {
     const ids = Array.from({ length: item.events }, (_, each) => `e${index}.${each}`);
@@ -70,7 +80,11 @@ function add({ world, fleet }: Stage, index: number, item: Extract<EventsItem, {
         await outbox.add(handle, { id, topic: "order.paid", key: `k${item.key}`, payload: { id } });
       }
     });
-    done.catch(() => world.note(`adding ${ids.join(", ")} failed`));
+    done.catch((error: unknown) => {
+      world.note(`adding ${ids.join(", ")} failed`);
+      if (error instanceof CommitFailed || tries >= addsMax || world.isQuiet) return;
+      machine.after(addAgainMs, () => add(stage, index, item, tries + 1));
+    });
   });
 }
 
@@ -92,7 +106,7 @@ function play(stage: Stage, item: EventsItem, index: number): void {
     case "database-away":
       world.note(`the database is away for ${item.forMs.toFixed(0)} ms`);
       world.databaseAwayUntilMs = world.nowMs + item.forMs;
-      for (const machine of world.machines) world.struckMs.set(machine, world.databaseAwayUntilMs);
+      for (const machine of world.machines) world.strike(machine, world.databaseAwayUntilMs);
       return server.closeAll(() => true);
     case "broker-away":
       world.note(`the broker is away for ${item.forMs.toFixed(0)} ms`);
@@ -110,17 +124,32 @@ function play(stage: Stage, item: EventsItem, index: number): void {
 
 /** Faults that wait for a commit instead of for a time. */
 function strikeAtEffects({ world, fleet }: Stage): void {
-  let effect = 0;
-  world.tookEffect = (machine) => {
-    const now = effect;
-    effect += 1;
+  const seen = { all: 0, replays: 0 };
+  world.tookEffect = (machine, isReplay) => {
+    const now = { all: seen.all, replays: isReplay ? seen.replays : -1 };
+    seen.all += 1;
+    if (isReplay) seen.replays += 1;
     world.plan.items.forEach((item, index) => {
-      if (item.kind !== "strike" || item.effect !== now || world.omitted.items.has(index)) return;
+      if (item.kind !== "strike" || item.effect !== now[item.of] || world.omitted.items.has(index)) return;
       world.counts.faults += 1;
       const place = fleet.places.findIndex((each) => each.machine === machine);
-      fleet.kill(place, item.awayMs);
-      if (item.all) fleet.killConsumers(item.awayMs);
+      fleet.kill(place, item.awayMs, "strike");
+      if (item.all) fleet.strikeConsumers(item.awayMs);
     });
+  };
+}
+
+/** The newest are decided about soon, sometimes before whoever wrote them has heard of it. */
+function decideSoon(stage: Stage): void {
+  const { world } = stage;
+  const { eagerMs, seed } = world.plan;
+  if (eagerMs === undefined) return;
+  let letters = 0;
+  world.onLetter = () => {
+    letters += 1;
+    const draw = mixed(seed, letters, 31);
+    if (!world.isQuiet)
+      world.scheduler.after(((draw % 1_000) / 1_000) * eagerMs, () => decide(stage, draw >>> 4, draw % 4 === 0));
   };
 }
 
@@ -165,8 +194,8 @@ function unfinished({
   return letter === undefined ? undefined : { invariant: "stuck", detail: `letter of ${letter.id}: ${letter.reason}` };
 }
 
-const roundMs = 3_000;
-const roundsMax = 30;
+const roundMs = 1_000;
+const roundsMax = 90;
 
 function* atRest(stage: Stage): Events<boolean> {
   const { world, ledger } = stage;
@@ -182,7 +211,7 @@ function* atRest(stage: Stage): Events<boolean> {
   const left = unfinished(stage);
   if (left !== undefined) world.violate(left.invariant, left.detail);
   const effects = runStatement("select count(*) as effects from effects").rows[0]?.["effects"];
-  if (effects !== world.counts.effects) throw new Error("the ledger and the table of effects differ");
+  if (effects !== world.counts.effects - ledger.outside) throw new Error("the ledger and the table of effects differ");
   return true;
 }
 
@@ -191,10 +220,11 @@ function* played(world: EventsWorld): Events<void> {
   const ledger = new Ledger(world);
   const server = createDatabaseServer(world, ledger);
   const broker = new Broker(world);
-  const fleet = createFleet(world, server, broker);
+  const fleet = createFleet(world, { server, broker, provider: new Provider(world, ledger) });
   const stage: Stage = { world, server, ledger, broker, fleet };
   yield;
   strikeAtEffects(stage);
+  decideSoon(stage);
   sweepNowAndThen(stage);
   plan.items.forEach((item, index) => {
     if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item, index));

@@ -1,7 +1,8 @@
 /** What was truly committed, and what must be true of it at every moment. */
 import type { Machine } from "../machine.ts";
 import { runStatement } from "./database.ts";
-import type { Statement } from "./server.ts";
+import { leasedName } from "./handlers.ts";
+import type { Written } from "./server.ts";
 import type { EventsWorld } from "./world.ts";
 
 export interface Added {
@@ -27,6 +28,7 @@ const addsEvent = /^insert into ichido_outbox \(id,/;
 const takesEffect = /^insert into effects/;
 const decides = /^insert into ichido_(inbox|outbox)_audit/;
 const aboutLetters = /_dead\b/;
+const holds = /^update ichido_outbox_relays\s+set until_ms/;
 const starts = /^insert into ichido_inbox_starts/;
 const endsStart = /^delete from ichido_inbox_starts where handler = \? and id = \? and token/;
 const endsStarts = /^delete from ichido_inbox_starts where handler = \? and id = \?$/;
@@ -44,6 +46,8 @@ export class Ledger {
   readonly #passed = new Set<string>();
   readonly #discarded = new Set<string>();
   readonly #tokens = new Map<string, { readonly machine: Machine; readonly name: string }>();
+  /** Effects that are not in the database. */
+  outside = 0;
   letters: readonly Letter[] = [];
   relayLetters: readonly RelayLetter[] = [];
 
@@ -59,11 +63,13 @@ export class Ledger {
     return this.#discarded.has(nameOf(handler, id)) || this.#discarded.has(id);
   }
 
-  committed(machine: Machine, wrote: readonly Statement[]): void {
+  committed(machine: Machine, wrote: readonly Written[]): void {
     let isAboutLetters = false;
-    for (const { sql, values } of wrote) {
+    for (const { sql, values, affected } of wrote) {
+      if (holds.test(sql) && affected === 0)
+        this.#world.violate("wrote-without-session", `${machine.name} committed a turn of a session that is over`);
       if (addsEvent.test(sql)) this.#added(String(values[0]), String(values[2]));
-      else if (takesEffect.test(sql)) this.#tookEffect(machine, String(values[0]), String(values[1]));
+      else if (takesEffect.test(sql)) this.tookEffect(machine, String(values[0]), String(values[1]), "here");
       else if (starts.test(sql)) {
         const [handler, id, token] = values.map(String);
         this.#tokens.set(token ?? "", { machine, name: nameOf(handler ?? "", id ?? "") });
@@ -93,15 +99,21 @@ export class Ledger {
     }
   }
 
-  #tookEffect(machine: Machine, handler: string, id: string): void {
+  tookEffect(machine: Machine, handler: string, id: string, where: "here" | "outside"): void {
+    if (where === "outside") this.outside += 1;
     const name = nameOf(handler, id);
     const count = (this.#effects.get(name) ?? 0) + 1;
     this.#effects.set(name, count);
     this.#world.counts.effects += 1;
     this.#world.note(`EFFECT ${name} by ${machine.name}`);
-    this.#world.tookEffect(machine);
+    this.#world.tookEffect(machine, this.#everDead.has(name));
     if (count > 1) this.#world.violate("effect-twice", name);
     if (this.#discarded.has(name)) this.#world.violate("discarded-ran", name);
+    if (
+      where === "here" &&
+      this.letters.some((each) => each.state === "dead" && nameOf(each.handler, each.id) === name)
+    )
+      this.#world.violate("dead-ran", name);
     this.#judgeOrder(handler, id);
   }
 
@@ -130,16 +142,27 @@ export class Ledger {
       this.#world.note(`letter ${name}: ${reason}, ${state}, by ${by.name}`);
       this.#everDead.add(name);
       if (former === undefined) this.#world.counts.letters += 1;
-      if (reason === "crashed" && state === "dead") this.#judgeCrashed(name);
+      if (state === "dead") this.#world.onLetter();
+      if (state === "dead") this.#judgeLetter(letter);
     }
+    const known = new Set(this.relayLetters.map(({ id }) => id));
     this.relayLetters = runStatement("select seq, id, reason from ichido_outbox_dead order by seq")
       .rows as unknown as RelayLetter[];
     for (const { id, reason } of this.relayLetters) {
+      if (!known.has(id)) this.#world.onLetter();
       if (this.#world.plan.onDead === "skip" && !this.#passed.has(id)) {
         this.#world.note(`relay's letter ${id}: ${reason}, by ${by.name}`);
         this.#passed.add(id);
       }
     }
+  }
+
+  #judgeLetter({ handler, id, reason }: Letter): void {
+    const name = nameOf(handler, id);
+    if (reason === "crashed") this.#judgeCrashed(name);
+    // What is called failed or crashed has not been processed; outside, a handler may fail after its effect.
+    if (handler !== leasedName && reason !== "too-old" && this.effectsOf(handler, id) > 0)
+      this.#world.violate("letter-of-processed", `${name}: ${reason}`);
   }
 
   /** As many as may have died have died, or may well seem to: they stand still, or were cut off a moment ago. */

@@ -13,6 +13,8 @@ interface Wire {
   readonly connection: Connection;
   /** The near end has given it up. */
   isLost: boolean;
+  /** BEGIN was sent, with its first statement. */
+  isOpen: boolean;
 }
 
 function lost(): Error {
@@ -68,23 +70,27 @@ export function linkDatabase(
   return {
     dialect: "sqlite",
     async run(fn) {
-      const wire: Wire = { connection: server.connect(machine), isLost: false };
-      await call(wire, { verb: "begin" });
+      const wire: Wire = { connection: server.connect(machine), isLost: false, isOpen: false };
+      const execute = (sql: string, values: readonly unknown[]): Promise<TransactionResult> => {
+        const begins = !wire.isOpen;
+        wire.isOpen = true;
+        return call(wire, { verb: "execute", sql, values, begins });
+      };
       const handle = handleOf({
         dialect: "sqlite",
         writesAlone: true,
         inside: () => true,
-        execute: (sql, values) => call(wire, { verb: "execute", sql, values }),
+        execute,
       });
       let value: Awaited<ReturnType<typeof fn>>;
       try {
         value = await whileOpen(handle, (open) => fn(undefined, open));
       } catch (error) {
-        await call(wire, { verb: "rollback" }).catch(() => undefined);
+        if (wire.isOpen) await call(wire, { verb: "rollback" }).catch(() => undefined);
         throw error;
       }
       try {
-        await call(wire, { verb: "commit" });
+        if (wire.isOpen) await call(wire, { verb: "commit" });
       } catch (cause) {
         throw new CommitFailed("the commit was sent and its answer is an error or was lost", { cause });
       }

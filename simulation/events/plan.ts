@@ -23,8 +23,14 @@ export type EventsItem = { readonly atMs: number } & (
   | { readonly kind: "database-away"; readonly forMs: number }
   | { readonly kind: "broker-away"; readonly forMs: number }
   | { readonly kind: "deliver-again"; readonly which: number }
-  /** Right after this effect was committed: whoever did it dies, alone or with all consumers. */
-  | { readonly kind: "strike"; readonly effect: number; readonly all: boolean; readonly awayMs: number }
+  /** Right after this effect, or this effect of a replay, was committed: whoever did it dies, alone or with all consumers. */
+  | {
+      readonly kind: "strike";
+      readonly of: "all" | "replays";
+      readonly effect: number;
+      readonly all: boolean;
+      readonly awayMs: number;
+    }
   | { readonly kind: "decide"; readonly which: number; readonly discards: boolean }
 );
 
@@ -34,6 +40,9 @@ export interface EventsPlan {
   readonly relays: number;
   readonly consumers: number;
   readonly handlers: number;
+  /** A further handler under a lease, by what the provider does that it calls. */
+  readonly leased: "none" | "honours" | "asked";
+  readonly runLeaseMs: number;
   readonly partitions: number;
   readonly leaseMs: number;
   readonly batch: number;
@@ -51,6 +60,8 @@ export interface EventsPlan {
   /** How long the database's lock is waited for. */
   readonly busyMs: number;
   readonly sweepEveryMs: number | undefined;
+  /** Within this time of a new letter somebody decides about it. */
+  readonly eagerMs: number | undefined;
   readonly replayMs: number;
   readonly backoffMs: number;
   readonly handlerMsMax: number;
@@ -88,8 +99,10 @@ function itemOf(random: Random, kind: Kind, atMs: number, places: number, retent
     case "deliver-again":
       return { kind, atMs, which: random.int(0, 99) };
     case "strike": {
-      const awayMs = random.chance(0.5) ? shortMs : retentionMs * random.between(0.8, 1.5);
-      return { kind, atMs, effect: random.int(0, 9), all: random.chance(0.6), awayMs: Math.min(20_000, awayMs) };
+      const of = random.pick(["all", "replays"] as const);
+      const isLong = random.chance(of === "replays" ? 0.8 : 0.5);
+      const awayMs = isLong ? Math.min(20_000, retentionMs * random.between(0.8, 1.5)) : shortMs;
+      return { kind, atMs, of, effect: random.int(0, of === "replays" ? 2 : 9), all: random.chance(0.7), awayMs };
     }
     case "decide":
       return { kind, atMs, which: random.int(0, 99), discards: random.chance(0.25) };
@@ -100,8 +113,9 @@ export function eventsPlanOf(seed: number): EventsPlan {
   const random = createRandom(seed, 4_242);
   const relays = random.chance(0.5) ? 1 : 2;
   const consumers = random.int(1, 3);
-  const spanMs = random.between(6_000, 25_000);
-  const retentionMs = random.chance(0.6) ? random.int(5_000, 10_000) : random.int(10_000, 60_000);
+  const spanMs = random.chance(0.7) ? random.between(5_000, 15_000) : random.between(15_000, 22_000);
+  // Few values: they stand in the text of statements, which are prepared once.
+  const retentionMs = random.chance(0.6) ? random.pick([5_000, 7_000, 10_000]) : random.pick([15_000, 30_000, 60_000]);
   // What a call and two clocks may add up to stays below the tenth of the retention that rows are kept longer.
   const callMs = random.int(100, Math.min(2_500, Math.floor(retentionMs * 0.035)));
   const times: Readonly<Record<Kind, number>> = {
@@ -115,6 +129,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
     strike: random.chance(0.5) ? 0 : random.int(1, 2),
     decide: random.chance(0.3) ? 0 : random.int(2, 8),
   };
+  const leased = random.pick(["none", "honours", "asked"] as const);
   const items: EventsItem[] = [];
   for (const [kind, count] of Object.entries(times)) {
     for (let each = 0; each < count; each += 1) {
@@ -127,9 +142,11 @@ export function eventsPlanOf(seed: number): EventsPlan {
     spanMs,
     relays,
     consumers,
-    handlers: random.int(1, 2),
+    handlers: leased === "none" ? random.int(1, 2) : random.int(0, 1),
+    leased,
+    runLeaseMs: random.pick([1_000, 2_000, 4_000]),
     partitions: random.int(1, 2),
-    leaseMs: random.int(800, 3_000),
+    leaseMs: random.pick([1_200, 2_000, 3_000, 4_500, 6_000]),
     batch: random.int(2, 8),
     attemptsMax: random.int(1, 4),
     onDead: random.pick(["park-key", "skip"] as const),
@@ -143,9 +160,10 @@ export function eventsPlanOf(seed: number): EventsPlan {
     waitMs: random.int(300, 2_000),
     callMs,
     busyMs: random.int(50, callMs),
-    sweepEveryMs: random.chance(0.3) ? undefined : random.int(400, 3_000),
-    replayMs: random.int(400, 2_500),
-    backoffMs: random.int(20, 200),
+    sweepEveryMs: random.chance(0.3) ? undefined : random.int(600, 5_000),
+    eagerMs: random.chance(0.6) ? undefined : random.pick([20, 300, 2_000]),
+    replayMs: random.int(500, 4_000),
+    backoffMs: random.chance(0.4) ? random.int(1, 8) : random.int(20, 200),
     handlerMsMax: random.chance(0.5) ? 2 : random.between(2, 3_000),
     skewMs: random.chance(0.5) ? 0 : Math.floor(retentionMs * 0.02),
     faults: {

@@ -9,12 +9,17 @@ import type { Ledger } from "./ledger.ts";
 import type { EventsWorld } from "./world.ts";
 
 export type Message =
-  | { readonly verb: "begin" | "commit" | "rollback" }
-  | { readonly verb: "execute"; readonly sql: string; readonly values: readonly unknown[] };
+  | { readonly verb: "commit" | "rollback" }
+  /** BEGIN travels with the first statement. */
+  | { readonly verb: "execute"; readonly sql: string; readonly values: readonly unknown[]; readonly begins: boolean };
 
 export interface Statement {
   readonly sql: string;
   readonly values: readonly unknown[];
+}
+
+export interface Written extends Statement {
+  readonly affected: number;
 }
 
 export type Answer = { readonly result: TransactionResult } | { readonly error: Error };
@@ -23,12 +28,12 @@ export interface Connection {
   readonly machine: Machine;
   isOver: boolean;
   /** What its transaction has written. */
-  readonly wrote: Statement[];
+  readonly wrote: Written[];
 }
 
 export interface DatabaseServer {
   connect(machine: Machine): Connection;
-  /** Answers at once, or for `begin` when the lock is free or was waited for too long. */
+  /** Answers at once, or where a transaction begins when the lock is free or was waited for too long. */
   handle(connection: Connection, message: Message, answer: (answer: Answer) => void): void;
   /** The connection is gone. */
   close(connection: Connection): void;
@@ -51,28 +56,27 @@ export function createDatabaseServer(world: EventsWorld, ledger: Ledger): Databa
   const connections = new Set<Connection>();
   let holder: Connection | undefined;
   let heardMs = 0;
-  const waiting: { readonly connection: Connection; readonly answer: (answer: Answer) => void }[] = [];
+  const waiting: { readonly connection: Connection; readonly granted: () => void }[] = [];
 
   function grant(): void {
     const next = waiting.shift();
     if (next === undefined) return;
     hold(next.connection);
-    next.answer({ result: nothing });
+    next.granted();
   }
 
   function hold(connection: Connection): void {
     holder = connection;
     connection.wrote.length = 0;
     runStatement("begin immediate");
-    heard(connection);
+    heardMs = world.nowMs;
+    scheduler.after(idleMs, () => watch(connection));
   }
 
-  function heard(connection: Connection): void {
-    heardMs = world.nowMs;
-    const at = heardMs;
-    scheduler.after(idleMs, () => {
-      if (holder === connection && heardMs === at) close(connection);
-    });
+  function watch(connection: Connection): void {
+    if (holder !== connection) return;
+    if (heardMs + idleMs > world.nowMs) scheduler.at(heardMs + idleMs, () => watch(connection));
+    else close(connection);
   }
 
   function end(word: "commit" | "rollback"): void {
@@ -96,12 +100,13 @@ export function createDatabaseServer(world: EventsWorld, ledger: Ledger): Databa
     if (holder === connection) end("rollback");
   }
 
-  function begin(connection: Connection, answer: (answer: Answer) => void): void {
+  function begin(connection: Connection, granted: () => void, answer: (answer: Answer) => void): void {
     if (holder === undefined) {
       hold(connection);
-      return answer({ result: nothing });
+      return granted();
     }
-    const place = { connection, answer };
+    world.troubled.add(connection.machine);
+    const place = { connection, granted };
     waiting.push(place);
     scheduler.after(world.plan.busyMs, () => {
       const index = waiting.indexOf(place);
@@ -109,6 +114,17 @@ export function createDatabaseServer(world: EventsWorld, ledger: Ledger): Databa
       waiting.splice(index, 1);
       answer({ error: locked() });
     });
+  }
+
+  function execute(connection: Connection, { sql, values }: Statement, answer: (answer: Answer) => void): void {
+    heardMs = world.nowMs;
+    try {
+      const result = runStatement(sql, values);
+      if (!reads.test(sql)) connection.wrote.push({ sql, values, affected: result.affected });
+      answer({ result });
+    } catch (error) {
+      answer({ error: error as Error });
+    }
   }
 
   return {
@@ -120,21 +136,12 @@ export function createDatabaseServer(world: EventsWorld, ledger: Ledger): Databa
     handle(connection, message, answer) {
       world.counts.databaseCalls += 1;
       if (connection.isOver) return answer({ error: new Error("the connection is closed") });
-      if (message.verb === "begin") return begin(connection, answer);
+      if (message.verb === "execute" && message.begins)
+        return begin(connection, () => execute(connection, message, answer), answer);
       if (holder !== connection) return answer({ error: new Error("no transaction is open") });
-      if (message.verb !== "execute") {
-        end(message.verb);
-        return answer({ result: nothing });
-      }
-      heard(connection);
-      const { sql, values } = message;
-      try {
-        const result = runStatement(sql, values);
-        if (!reads.test(sql)) connection.wrote.push({ sql, values });
-        answer({ result });
-      } catch (error) {
-        answer({ error: error as Error });
-      }
+      if (message.verb === "execute") return execute(connection, message, answer);
+      end(message.verb);
+      answer({ result: nothing });
     },
     close,
     closeAll(of) {

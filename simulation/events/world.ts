@@ -1,6 +1,6 @@
 /** What one history of events shares: time, trace, processes, and what strikes their messages. */
 import { epochMs, Machine } from "../machine.ts";
-import { createRandom, mixed } from "../random.ts";
+import { mixed } from "../random.ts";
 import { Scheduler } from "../scheduler.ts";
 import { Trace } from "../trace.ts";
 import type { Omissions, Violation } from "../world.ts";
@@ -19,6 +19,10 @@ export interface Fate {
   readonly seenMs: number;
 }
 
+export const toBroker = "to the broker";
+/** After so long without a word a publisher says that it found no way. */
+export const brokerTimeoutMs = 2_000;
+
 export class EventsWorld {
   readonly plan: EventsPlan;
   readonly scheduler = new Scheduler();
@@ -27,18 +31,31 @@ export class EventsWorld {
   readonly violations: Violation[] = [];
   readonly machines: Machine[] = [];
   readonly fates: string[] = [];
-  readonly counts = { databaseCalls: 0, commits: 0, faults: 0, deaths: 0, deliveries: 0, effects: 0, letters: 0 };
+  readonly counts = {
+    databaseCalls: 0,
+    storeCalls: 0,
+    commits: 0,
+    faults: 0,
+    deaths: 0,
+    deliveries: 0,
+    effects: 0,
+    letters: 0,
+  };
   /** The faults are over. */
   isQuiet = false;
   databaseAwayUntilMs = 0;
   brokerAwayUntilMs = 0;
   /** Those that may die by a message. */
   readonly mortals = new Set<Machine>();
+  /** Processes that something has ever struck or held up. */
+  readonly troubled = new Set<Machine>();
   /** When something last struck the messages of a process. */
   readonly struckMs = new Map<Machine, number>();
   /** Called when an effect has just been committed, and nobody has heard of it yet. */
-  tookEffect: (machine: Machine) => void = () => undefined;
+  tookEffect: (machine: Machine, isReplay: boolean) => void = () => undefined;
   onKilled: (machine: Machine) => void = () => undefined;
+  /** Called when a message has become a letter, the handler's or the relay's. */
+  onLetter: () => void = () => undefined;
 
   constructor(plan: EventsPlan, omitted: Omissions, keepsTrace: boolean) {
     this.plan = plan;
@@ -75,8 +92,9 @@ export class EventsWorld {
     return machine;
   }
 
-  kill(machine: Machine): void {
-    if (!machine.isAlive || this.isQuiet) return;
+  /** A strike comes even when the other faults are over: most letters are replayed then. */
+  kill(machine: Machine, by: "fault" | "strike" = "fault"): void {
+    if (!machine.isAlive || (this.isQuiet && by === "fault")) return;
     this.note(`${machine.name} dies`);
     this.counts.deaths += 1;
     machine.kill();
@@ -86,8 +104,14 @@ export class EventsWorld {
   freeze(machine: Machine, forMs: number, first: "reply" | "timer"): void {
     if (!machine.isAlive || this.isQuiet) return;
     this.note(`${machine.name} stands still for ${forMs.toFixed(0)} ms, then ${first} first`);
-    this.struckMs.set(machine, this.nowMs + forMs);
+    this.strike(machine, this.nowMs + forMs);
     machine.freeze(forMs, first);
+  }
+
+  /** Something strikes a process, or its messages, until then. */
+  strike(machine: Machine, untilMs: number): void {
+    this.troubled.add(machine);
+    this.struckMs.set(machine, Math.max(this.struckMs.get(machine) ?? 0, untilMs));
   }
 
   /** Counts a fault that is about to happen; false where it is left out of this history. */
@@ -102,17 +126,16 @@ export class EventsWorld {
   fateOf(machine: Machine, what: string): Fate {
     machine.sent += 1;
     const { seed, faults } = this.plan;
-    const random = createRandom(seed, machine.number, machine.sent, 11);
+    const part = (which: number): number => mixed(seed, machine.number, machine.sent, which) / 2 ** 32;
     const plain: Fate = {
-      thereMs: random.between(0.1, 1),
-      backMs: random.between(0.1, 1),
+      thereMs: 0.1 + 0.9 * part(11),
+      backMs: 0.1 + 0.9 * part(12),
       lost: undefined,
       dies: false,
-      tells: random.chance(0.6),
-      seenMs: random.chance(0.5) ? 0 : random.between(0, 3_000),
+      tells: true,
+      seenMs: 0,
     };
-    const draw = random.next();
-    const slowMs = random.between(20, this.plan.callMs * 2);
+    const draw = part(13);
     const { before, after, slowThere, slowBack, dies } = faults;
     const bounds = [before, after, slowThere, slowBack, this.mortals.has(machine) ? dies : 0];
     const kinds = ["before", "after", "slow there", "slow back", "dies"] as const;
@@ -122,11 +145,14 @@ export class EventsWorld {
       return draw < sum;
     });
     if (kind === undefined || !this.strikes(`${machine.name} ${what} ${machine.sent} ${kind}`)) return plain;
+    const struck = { ...plain, tells: part(14) < 0.6, seenMs: part(15) < 0.5 ? 0 : part(16) * 3_000 };
+    const slowMs = 20 + part(17) * (this.plan.callMs * 2 - 20);
     const untilMs = this.nowMs + (kind.startsWith("slow") ? slowMs : 0);
-    this.struckMs.set(machine, Math.max(this.struckMs.get(machine) ?? 0, untilMs));
-    if (kind === "slow there") return { ...plain, thereMs: slowMs };
-    if (kind === "slow back") return { ...plain, backMs: slowMs };
-    if (kind === "dies") return { ...plain, dies: true };
-    return { ...plain, lost: kind };
+    // A slow broker is waited for; all else may keep a process from what it has to do in time.
+    if (!kind.startsWith("slow") || what !== toBroker || slowMs > brokerTimeoutMs / 2) this.strike(machine, untilMs);
+    if (kind === "slow there") return { ...struck, thereMs: slowMs };
+    if (kind === "slow back") return { ...struck, backMs: slowMs };
+    if (kind === "dies") return { ...struck, dies: true };
+    return { ...struck, lost: kind };
   }
 }

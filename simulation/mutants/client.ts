@@ -37,6 +37,25 @@ export const client: readonly Mutant[] = [
       { file: "client/delivery.ts", find: "isReplay(answer.headers) ? undefined : sends", replace: "undefined" },
     ],
   },
+  one("a key is not kept", "client/attempt.ts", "if (now !== kept) await write(name, now);", ""),
+  one(
+    "what was done and cannot be shown was declined",
+    "client/retry-policy.ts",
+    '(problem?.originalStatus ?? 200) < 400 ? "done" : "declined"',
+    '(problem?.originalStatus ?? 200) < 0 ? "done" : "declined"',
+  ),
+  one(
+    "what nobody knows was declined",
+    "client/retry-policy.ts",
+    'return mayRetry === true ? "pending" : "open";',
+    'return mayRetry === true ? "pending" : "declined";',
+  ),
+  one(
+    "what is in flight was declined",
+    "client/retry-policy.ts",
+    'code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "pending";',
+    'code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "declined";',
+  ),
   one(
     "a login page is an answer",
     "client/delivery.ts",

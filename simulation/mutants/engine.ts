@@ -278,14 +278,14 @@ export const engine: readonly Mutant[] = [
   one(
     "a handler goes on after it was handed over",
     "core/execution.ts",
-    'abortBy(new Error("this attempt was handed over"));',
+    'abortBy(new FenceLost("this attempt was handed over"));',
     "",
   ),
   one(
     "a lost lease may still be trusted by steps",
     "core/execution.ts",
-    "return abortedBy === undefined && isTrusted(live, environment.monotonicMs());",
-    "return isTrusted({ ...live, lost: false }, environment.monotonicMs());",
+    "return abortedBy === undefined && !isOver && isTrusted(live, environment.monotonicMs());",
+    "return !isOver && isTrusted({ ...live, lost: false }, environment.monotonicMs());",
   ),
   one(
     "an outcome of this process does not go first",

@@ -1,8 +1,7 @@
-/** The rules that are undone, one by one. */
-import { client } from "./client.ts";
-import { engine } from "./engine.ts";
+/** The rules that are undone, one by one: a line for each part of the simulation. */
+import { engineMutants } from "./engine-part.ts";
+import { eventsMutants } from "./events.ts";
 import type { Mutant } from "./mutant.ts";
-import { reconciler } from "./reconciler.ts";
-import { record } from "./record.ts";
+import { transactionsMutants } from "./transactions.ts";
 
-export const mutants: readonly Mutant[] = [...record, ...engine, ...reconciler, ...client];
+export const mutants: readonly Mutant[] = [...engineMutants, ...eventsMutants, ...transactionsMutants];

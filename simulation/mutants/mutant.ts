@@ -12,14 +12,25 @@ export interface Edit {
   readonly replace: string;
 }
 
+/** The parts of the simulation that a mutant can be hunted by. */
+export type Part = "engine" | "events" | "transactions";
+
 export interface Mutant {
   readonly name: string;
+  /** Whose histories must show it. Absent: those of the engine. */
+  readonly part?: Part;
   readonly edits: readonly Edit[];
 }
 
 export function one(name: string, file: string, find: string, replace: string): Mutant {
   return { name, edits: [{ file, find, replace }] };
 }
+
+export const partOf = ({ part = "engine" }: Mutant): Part => part;
+
+/** The same mutants, hunted by the histories of a part. */
+export const shownBy = (part: Part, mutants: readonly Mutant[]): readonly Mutant[] =>
+  mutants.map((mutant) => ({ ...mutant, part }));
 
 /** Where a file of an edit stands below a root. */
 export const placeOf = (file: string): string => join("packages/ichido/src", file);

@@ -15,12 +15,6 @@ export const reconciler: readonly Mutant[] = [
     'if (answer.verdict !== "found") {',
   ),
   one(
-    "a reconciler takes records on hold",
-    "core/reconciler.ts",
-    "if (record.holdReason !== undefined) return false;",
-    "",
-  ),
-  one(
     "a reconciler settles on whatever fence there is",
     "core/reconciler.ts",
     "        fence: claim.fence,\n        decision",

@@ -1,0 +1,17 @@
+/** What the histories of the engine must show: the record, the policy of a request, the reconciler, the client. */
+import { client } from "./client.ts";
+import { engine } from "./engine.ts";
+import type { Mutant } from "./mutant.ts";
+import { outcomeMutants } from "./outcomes.ts";
+import { recordFields } from "./record-fields.ts";
+import { reconciler } from "./reconciler.ts";
+import { record } from "./record.ts";
+
+export const engineMutants: readonly Mutant[] = [
+  ...record,
+  ...recordFields,
+  ...engine,
+  ...outcomeMutants,
+  ...reconciler,
+  ...client,
+];

@@ -1,0 +1,157 @@
+/** How an attempt keeps its lease and comes by its outcome, undone rule by rule. */
+import { one, type Mutant } from "./mutant.ts";
+
+const leases: readonly Mutant[] = [
+  one(
+    "a lease is renewed when it is over",
+    "core/heartbeat.ts",
+    "entry.sentMs + claim.renewal.leaseMs / 3;",
+    "entry.sentMs + claim.renewal.leaseMs * 1.2;",
+  ),
+  one(
+    "a renewal that was refused counts",
+    "core/heartbeat.ts",
+    'if (answers[index] === "ok") claim.confirmedMs = sentMs;',
+    "if (answers.length > 0) claim.confirmedMs = sentMs;",
+  ),
+  one(
+    "a renewal that failed counts",
+    "core/heartbeat.ts",
+    "    } catch {\n",
+    "    } catch {\n      for (const claim of batch) claim.confirmedMs = sentMs;\n",
+  ),
+  one(
+    "a handler past its time keeps its key",
+    "core/heartbeat.ts",
+    "if (nowMs - claim.startedMs >= parts.executionMs) {",
+    "if (nowMs < 0) {",
+  ),
+  one(
+    "a late grant is not given back",
+    "core/store-calls.ts",
+    'if (result.outcome !== "granted") return;',
+    'if (result.outcome !== "granted" || tries > 0) return;',
+  ),
+  one(
+    "a late grant is given back once",
+    "core/store-calls.ts",
+    "if (tries >= giveBackTriesMax) return;",
+    "if (tries >= 1) return;",
+  ),
+  one("what has closed still claims", "core/engine.ts", "      if (closed) return stillProcessing;\n", ""),
+  one(
+    "a grant that came while closing is kept",
+    "core/engine.ts",
+    "    if (closing) {\n      await execution.giveBack();\n",
+    "    if (closing) {\n",
+  ),
+  one(
+    "a record that cannot be told about is not handed over",
+    "core/recovery.ts",
+    "  await execution.handOver();\n",
+    "",
+  ),
+  one(
+    "handing over keeps the lease",
+    "core/execution.ts",
+    "await (late === undefined ? calls.suspend({ ...claim, ...hold }) : late.now())",
+    'void hold;\n      await (late === undefined ? Promise.resolve("ok" as const) : late.now())',
+  ),
+];
+
+const outcomes: readonly Mutant[] = [
+  one("a late outcome is tried once more", "core/late-writes.ts", "void now().catch(again)", "void now().catch(stop)"),
+  one(
+    "an answer too large to keep is not remembered",
+    "core/execution.ts",
+    "return keep(response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));",
+    "return response.body.length > route.bodyBytesMax ? release() : keep(recordedOf(response));",
+  ),
+  one(
+    "an answer is sent before its commit",
+    "core/commit.ts",
+    "          await storeOn(handle, serialised);\n",
+    '          await storeOn(handle, serialised);\n          parts.provide({ kind: "own", response: serialised });\n',
+  ),
+  one("nobody asks what became of a commit", "core/commit.ts", "if (response === undefined) {", "if (used) {"),
+  one(
+    "a lost commit counts as made",
+    "core/commit.ts",
+    'if (fate === "committed") return',
+    'if (fate === "committed" || fate === "open") return',
+  ),
+  one(
+    "a question about a commit is asked once",
+    "core/lost-commit.ts",
+    'if (landed !== "busy") return landed;',
+    'return landed === "busy" ? "not-landed" : landed;',
+  ),
+  one("a replay is not marked", "core/recorder.ts", ", [profile.marker.name, profile.marker.value]]", "]"),
+  one(
+    "the replay cache outlives its record",
+    "core/replay-cache.ts",
+    "endMs: environment.monotonicMs() + leftMs,",
+    "endMs: environment.monotonicMs() + 100 * leftMs,",
+  ),
+  one(
+    "an interim answer is stored as the answer",
+    "core/execution.ts",
+    "calls.suspend({ ...claim, interim }),",
+    "calls.complete({ ...claim, response: interim }),",
+  ),
+  one(
+    "an outcome that is open is sent as an answer of its own",
+    "core/execution.ts",
+    "if (releasing) return release();",
+    'if (releasing || route.onUnknown === "hold") return release();',
+  ),
+  one(
+    "another attempt's answer is told as lost",
+    "core/engine.ts",
+    'if (record?.state === "completed" && record.response !== undefined) return answerFor(ask, record.response);',
+    "",
+  ),
+  one(
+    "references are shared by callers",
+    "core/execution.ts",
+    "referenceOf(identity, grant.canonical, name);",
+    "referenceOf({ ...identity, principal: undefined } as never, grant.canonical, name);",
+  ),
+  one(
+    "references do not tell steps apart",
+    "core/execution.ts",
+    "referenceOf(identity, grant.canonical, name);",
+    "referenceOf(identity, grant.canonical, name.slice(0, 0));",
+  ),
+];
+
+const steps: readonly Mutant[] = [
+  one(
+    "what a step came to is not noted",
+    "core/steps.ts",
+    "    const value = await fn(contextOf(name));\n    await finish(name, value);\n",
+    "    const value = await fn(contextOf(name));\n",
+  ),
+  one(
+    "what a step's verify finds is not taken",
+    "core/steps.ts",
+    'if (verdict.verdict === "found") {',
+    'if (verdict.verdict === ("never" as string) && verdict.verdict === "found") {',
+  ),
+  one(
+    "a step is called before its start is noted",
+    "core/steps.ts",
+    "fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) }));",
+    `void calls
+      .startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) })
+      .catch(() => undefined);`,
+  ),
+  one(
+    "a step starts without a look at the lease",
+    "core/steps.ts",
+    "    stopUnlessTrusted();\n    const mayBeLost",
+    "    const mayBeLost",
+  ),
+];
+
+export const outcomeMutants: readonly Mutant[] = [...leases, ...outcomes, ...steps];

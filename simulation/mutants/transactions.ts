@@ -1,0 +1,257 @@
+/** Transactions with their answer in them, undone rule by rule. */
+import { one, shownBy, type Mutant } from "./mutant.ts";
+
+const attempt: readonly Mutant[] = [
+  one(
+    "an answer ends the transaction under a running body",
+    "core/transaction-attempt.ts",
+    'if (body === "running" || overtaken) {',
+    "if (overtaken) {",
+  ),
+  one(
+    "a final answer is sent although the body it came before is rolled back",
+    "core/transaction-attempt.ts",
+    "return Promise.resolve(keeps ? refused(parts.leftRunning()) : sendAsIs);",
+    "return Promise.resolve(sendAsIs);",
+  ),
+  one("a body past its time keeps its connection", "core/transaction-attempt.ts", "      handle.giveUp?.();\n", ""),
+  one(
+    "ctx.transaction resolves although nothing was committed",
+    "core/transaction-attempt.ts",
+    'if (result.kind === "replace") throw failure ?? ending();',
+    "void failure;",
+  ),
+  one(
+    "what a body wrote before it threw is committed with the answer",
+    "core/transaction-attempt.ts",
+    'conclude({ kind: body === "threw" ? "apart" : "commit", response: kept() })',
+    'conclude({ kind: "commit", response: kept() })',
+  ),
+  one(
+    "a second body runs in the transaction of the first",
+    "core/transaction-attempt.ts",
+    'if (body !== "none") throw oneBody();',
+    'if (body === "closed") throw oneBody();',
+  ),
+  one(
+    "an answer is sent although its writes are gone",
+    "core/transaction-attempt.ts",
+    "settled.resolve(refused());",
+    "settled.resolve(sendAsIs);",
+  ),
+  one(
+    "the caller of an overdue attempt is not answered",
+    "core/transaction-attempt.ts",
+    '      provided.resolve(response);\n      settled.resolve({ kind: "replace", response });\n',
+    "      void response;\n",
+  ),
+  one(
+    "what verify found is told and not stored",
+    "core/transaction-attempt.ts",
+    'void conclude({ kind: "commit", response });',
+    'void conclude({ kind: "rollback" });\n      void response;',
+  ),
+];
+
+const mode: readonly Mutant[] = [
+  one(
+    "a refusal is kept by itself when its COMMIT is lost",
+    "core/transaction-mode.ts",
+    "if (isUndone(error)) {",
+    "if (isUndone(error) || answer.status >= 400) {",
+  ),
+  one(
+    "any answer is kept by itself when its transaction is undone",
+    "core/transaction-mode.ts",
+    "const isKept = error instanceof Undone || answer.status >= 400;",
+    "const isKept = true;",
+  ),
+  one(
+    "transaction mode runs without asking what is in doubt",
+    "core/transaction-mode.ts",
+    'if (origin !== "lapsed" && origin !== "suspended") return Promise.resolve({ kind: "run" });',
+    'if (origin !== ("never" as string)) return Promise.resolve({ kind: "run" });',
+  ),
+  one(
+    "a handler runs although verify could not tell",
+    "core/transaction-mode.ts",
+    'else if (found.kind !== "run") refusal',
+    'else if (found.kind === "lost") refusal',
+  ),
+  one(
+    "the claim is made outside the transaction",
+    "core/transaction-mode.ts",
+    'const grant = await calls.claim(request, handle);\n        if (grant.outcome !== "granted") {\n          refusal',
+    'const grant = await calls.claim(request);\n        if (grant.outcome !== "granted") {\n          refusal',
+  ),
+  one(
+    "the answer is written outside the transaction",
+    "core/transaction-mode.ts",
+    'if ((await calls.complete(completion, handle)) === "stale") throw lost();',
+    'void handle;\n    if ((await calls.complete(completion)) === "stale") throw lost();',
+  ),
+  one(
+    "the writes commit without the answer",
+    "core/transaction-mode.ts",
+    "await store(completionOf(opened.claim, answer), handle);\n        if (faults",
+    "if (faults",
+  ),
+  one(
+    "an attempt of which nothing is kept is committed",
+    "core/transaction-mode.ts",
+    'if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");',
+    'if (conclusion.kind === "rollback") return;',
+  ),
+  one(
+    "a fate that cannot be told counts as committed",
+    "core/transaction-mode.ts",
+    'return fate === "committed" || fate === "lost" ? fate : "undone";',
+    'return fate === "not-landed" ? "undone" : fate === "lost" ? fate : "committed";',
+  ),
+  one(
+    "a commit that did not land counts as committed",
+    "core/transaction-mode.ts",
+    'return fate === "committed" || fate === "lost" ? fate : "undone";',
+    'return fate === "lost" ? fate : "committed";',
+  ),
+  one(
+    "a handler that never ends is waited for without end",
+    "core/transaction-mode.ts",
+    "return executions.bound(attempt.concluded).catch(() => {",
+    "return attempt.concluded.catch(() => {",
+  ),
+];
+
+const leased: readonly Mutant[] = [
+  one(
+    "an overtaken owner commits, in lease mode",
+    "core/commit.ts",
+    'if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");',
+    "void result;",
+  ),
+  one(
+    "a lost COMMIT counts as not landed, and is not asked about",
+    "core/commit.ts",
+    "const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);",
+    'const fate = "not-landed" as Awaited<ReturnType<typeof fateOf>>;',
+  ),
+  one(
+    "a lost COMMIT counts as landed, and is not asked about",
+    "core/commit.ts",
+    "const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);",
+    'const fate = "committed" as Awaited<ReturnType<typeof fateOf>>;',
+  ),
+  one("a body past its time keeps its connection, in lease mode", "core/commit.ts", "        handle.giveUp?.();\n", ""),
+  one(
+    "a body commits beside an answer that was written meanwhile",
+    "core/commit.ts",
+    "if (!parts.isSettled()) return;",
+    "if (!parts.isSettled() || !(false as boolean)) return;",
+  ),
+  one("an answer does not wait for the commit under way", "core/commit.ts", "underWay = ended.promise;", ""),
+  one(
+    "a commit of the handler's own is asked about before the answer is on it",
+    "core/commit.ts",
+    "await made.stored.catch(() => undefined);",
+    "",
+  ),
+  one(
+    "the question about a lost COMMIT is a claim, given back when its answer comes late",
+    "core/lost-commit.ts",
+    "const landed = await parts.calls.landed(request);",
+    `const { find, claim } = parts.calls as unknown as StoreCalls;
+      const { fingerprint } = (await find(request.identity)) ?? {};
+      const asked = { ...request, fingerprint, leaseMs: 1_000, retentionMs: 86_400_000, takeover: "none" };
+      const { outcome } = await claim(asked as never);
+      const isOpen = outcome !== "granted" && outcome !== "completed";
+      const landed: Landed = isOpen ? "busy" : await parts.calls.landed(request);`,
+  ),
+  one(
+    "a transaction that is under way counts as not landed",
+    "core/lost-commit.ts",
+    'if (landed !== "busy") return landed;',
+    'return landed === "busy" ? "not-landed" : landed;',
+  ),
+  one(
+    "a question that was not answered counts as not landed",
+    "core/lost-commit.ts",
+    "// The store may be back in a moment.",
+    'return "not-landed";',
+  ),
+  one(
+    "the question about a commit does not wait for its transaction",
+    "stores/sqlite/inspect.ts",
+    "return turns.tryWrite((): Landed => {",
+    "return turns.read((): Landed => {",
+  ),
+];
+
+const pooled: readonly Mutant[] = [
+  one(
+    "a COMMIT that failed is taken for a success",
+    "transactions/pooled.ts",
+    "throw failureOfCommit(error);",
+    "void failureOfCommit(error);",
+  ),
+  one(
+    "a COMMIT that was answered by ROLLBACK is taken for a success",
+    "transactions/pooled.ts",
+    "    requireCommitted?.(result);\n",
+    "    void requireCommitted, result;\n",
+  ),
+  one(
+    "COMMIT and ROLLBACK have no deadline",
+    "transactions/pooled.ts",
+    "return await this.#deadlines.bound(this.#callMs, answer);",
+    "return await answer;",
+  ),
+  one(
+    "a connection whose COMMIT failed is lent again",
+    "transactions/pooled.ts",
+    "    } catch (error) {\n      this.broken = true;\n      throw error;\n    }\n  }\n\n  async #commitWith",
+    "    } catch (error) {\n      throw error;\n    }\n  }\n\n  async #commitWith",
+  ),
+  one(
+    "a connection is lent again without a ROLLBACK",
+    "transactions/pooled.ts",
+    "if (!this.broken) await this.rollback().catch(() => undefined);",
+    "",
+  ),
+  one(
+    "a connection that was given up is lent again",
+    "transactions/pooled.ts",
+    "          this.broken = true;\n          reject(reason);",
+    "          reject(reason);",
+  ),
+  one(
+    "a broken connection is given back as a sound one",
+    "transactions/pooled.ts",
+    "parts.giveBack(connection, lent.broken);",
+    "parts.giveBack(connection, false);",
+  ),
+  one(
+    "a handle outlives its transaction",
+    "transactions/pooled.ts",
+    "if (this.over) return Promise.reject(outside());",
+    "",
+  ),
+  one(
+    "a handle ends only when ROLLBACK is answered",
+    "transactions/pooled.ts",
+    "      this.over = true;\n      if (!this.broken)",
+    "      if (!this.broken)",
+  ),
+  one(
+    "a function is given up and its transaction commits",
+    "transactions/pooled.ts",
+    "          this.broken = true;\n          reject(reason);",
+    "          resolve(undefined as Value);\n          void reason;",
+  ),
+];
+
+export const transactionsMutants: readonly Mutant[] = shownBy("transactions", [
+  ...attempt,
+  ...mode,
+  ...leased,
+  ...pooled,
+]);
