@@ -4,22 +4,27 @@ import { createIchido } from "ichido";
 import { captureBody, idempotency } from "ichido/express";
 import { memoryStore } from "ichido/memory";
 
-const ichido = createIchido<express.Request>({
-  store: memoryStore(),
-  // From whatever authenticates your callers; the whole header stands in for that here.
-  scope: (req) => ({ principal: req.get("authorization") ?? "anonymous" }),
+/** Stands for your authentication: whose token it is. Keys belong to that person, whatever token comes with them. */
+const users = new Map([
+  ["Bearer ann-token", "ann"],
+  ["Bearer ben-token", "ben"],
+]);
+const userOf = (req: express.Request): string => users.get(req.get("authorization") ?? "") ?? "";
+
+const ichido = createIchido({
+  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
+  scope: (req: express.Request) => ({ principal: userOf(req) }),
   onUnknown: "hold",
 });
 
 const app = express();
 app.use(captureBody(), express.json());
+app.use((req, res, next) => (userOf(req) === "" ? void res.sendStatus(401) : next()));
 app.post("/payments", idempotency(ichido, { operation: "payment.create" }), (req, res) => {
   const { amount } = req.body as { amount: number };
   const id = randomUUID();
-  res
-    .status(201)
-    .location(`/payments/${id}`)
-    .json({ id, amount, reference: req.idempotency?.reference("charge") });
+  const reference = req.idempotency?.reference("charge"); // for the bank: the same in every attempt
+  res.status(201).location(`/payments/${id}`).json({ id, amount, reference });
 });
 
 const server = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {

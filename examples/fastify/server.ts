@@ -4,14 +4,23 @@ import { createIchido } from "ichido";
 import { idempotency } from "ichido/fastify";
 import { memoryStore } from "ichido/memory";
 
-const ichido = createIchido<FastifyRequest>({
-  store: memoryStore(),
-  // From whatever authenticates your callers; the whole header stands in for that here.
-  scope: (request) => ({ principal: request.headers.authorization ?? "anonymous" }),
+/** Stands for your authentication: whose token it is. Keys belong to that person, whatever token comes with them. */
+const users = new Map([
+  ["Bearer ann-token", "ann"],
+  ["Bearer ben-token", "ben"],
+]);
+const userOf = (request: FastifyRequest): string => users.get(request.headers.authorization ?? "") ?? "";
+
+const ichido = createIchido({
+  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
+  scope: (request: FastifyRequest) => ({ principal: userOf(request) }),
   onUnknown: "hold",
 });
 
 const app = fastify();
+app.addHook("onRequest", async (request, reply) => {
+  if (userOf(request) === "") await reply.code(401).send();
+});
 await app.register(idempotency, { ichido });
 const config = { idempotency: { operation: "payment.create" } } as object;
 app.post<{ Body: { amount: number } }>("/payments", { config }, async (request, reply) => {

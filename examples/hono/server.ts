@@ -7,18 +7,25 @@ import { memoryStore } from "ichido/memory";
 
 type Env = { Variables: IdempotencyVariables };
 
+/** Stands for your authentication: whose token it is. Keys belong to that person, whatever token comes with them. */
+const users = new Map([
+  ["Bearer ann-token", "ann"],
+  ["Bearer ben-token", "ben"],
+]);
+const userOf = (c: Context): string => users.get(c.req.header("authorization") ?? "") ?? "";
+
 const ichido = createIchido<Context<Env>>({
-  store: memoryStore(),
-  // From whatever authenticates your callers; the whole header stands in for that here.
-  scope: (c) => ({ principal: c.req.header("authorization") ?? "anonymous" }),
+  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
+  scope: (c) => ({ principal: userOf(c) }),
   onUnknown: "hold",
 });
 
 const app = new Hono<Env>();
+app.use((c, next) => (userOf(c) === "" ? Promise.resolve(c.body(null, 401)) : next()));
 app.post("/payments", idempotency<Context<Env>>(ichido, { operation: "payment.create" }), async (c) => {
   const { amount } = await c.req.json<{ amount: number }>();
   const id = randomUUID();
-  const reference = c.var.idempotency.reference("charge");
+  const reference = c.var.idempotency.reference("charge"); // for the bank: the same in every attempt
   return c.json({ id, amount, reference }, 201, { Location: `/payments/${id}` });
 });
 

@@ -5,14 +5,21 @@ import { createIchido } from "ichido";
 import { idempotency, type IdempotencyState } from "ichido/koa";
 import { memoryStore } from "ichido/memory";
 
-const ichido = createIchido<Koa.Context>({
-  store: memoryStore(),
-  // From whatever authenticates your callers; the whole header stands in for that here.
-  scope: (ctx) => ({ principal: ctx.get("authorization") || "anonymous" }),
+/** Stands for your authentication: whose token it is. Keys belong to that person, whatever token comes with them. */
+const users = new Map([
+  ["Bearer ann-token", "ann"],
+  ["Bearer ben-token", "ben"],
+]);
+const userOf = (ctx: Koa.Context): string => users.get(ctx.get("authorization")) ?? "";
+
+const ichido = createIchido({
+  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
+  scope: (ctx: Koa.Context) => ({ principal: userOf(ctx) }),
   onUnknown: "hold",
 });
 
 const app = new Koa<IdempotencyState>();
+app.use((ctx, next) => (userOf(ctx) === "" ? ctx.throw(401) : next()));
 // With a body parser in front, captureBody() comes before it.
 app.use(idempotency<Koa.Context>(ichido, { operation: "payment.create" }));
 app.use(async (ctx) => {
@@ -20,6 +27,7 @@ app.use(async (ctx) => {
   const id = randomUUID();
   ctx.status = 201;
   ctx.set("location", `/payments/${id}`);
+  // The reference is for the bank: the same in every attempt.
   ctx.body = { id, amount, reference: ctx.state.idempotency?.reference("charge") };
 });
 

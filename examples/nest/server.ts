@@ -1,21 +1,32 @@
 import "reflect-metadata";
 import { randomUUID } from "node:crypto";
-import { Body, Controller, Module, Post } from "@nestjs/common";
+import { Body, Controller, Module, Post, type ExecutionContext } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import { createIchido, type Context } from "ichido";
 import { memoryStore } from "ichido/memory";
 import { captureBody, Idempotency, IdempotencyModule, Idempotent } from "ichido/nest";
 
-const ichido = createIchido<{ headers: Record<string, string | undefined> }>({
-  store: memoryStore(),
-  // From your guard; the whole header stands in for that here.
-  scope: (request) => ({ principal: request.headers["authorization"] ?? "anonymous" }),
+interface Authorized {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** Stands for your authentication: whose token it is. Keys belong to that person, whatever token comes with them. */
+const users = new Map([
+  ["Bearer ann-token", "ann"],
+  ["Bearer ben-token", "ben"],
+]);
+const userOf = (request: Authorized): string => users.get(request.headers["authorization"] ?? "") ?? "";
+
+const ichido = createIchido({
+  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
+  scope: (request: Authorized) => ({ principal: userOf(request) }),
   onUnknown: "hold",
 });
 
 class Payments {
   create({ amount }: { amount: number }, idempotency: Context): object {
+    // The reference is for the bank: the same in every attempt.
     return { id: randomUUID(), amount, reference: idempotency.reference("charge") };
   }
 }
@@ -36,5 +47,9 @@ Module({ imports: [IdempotencyModule.forRoot({ ichido })], controllers: [Payment
 
 const app = await NestFactory.create<NestExpressApplication>(App, { logger: false });
 captureBody(app);
+// A guard: guards run before the key is looked at.
+app.useGlobalGuards({
+  canActivate: (context: ExecutionContext) => userOf(context.switchToHttp().getRequest<Authorized>()) !== "",
+});
 await app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");
 console.log(`listening on ${JSON.stringify(app.getHttpServer().address())}`);

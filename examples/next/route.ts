@@ -4,10 +4,16 @@ import { createIchido } from "ichido";
 import { idempotent } from "ichido/fetch";
 import { memoryStore } from "ichido/memory";
 
-const ichido = createIchido<Request>({
-  store: memoryStore(),
-  // From your session; the whole header stands in for that here.
-  scope: (request) => ({ principal: request.headers.get("authorization") ?? "anonymous" }),
+/** Stands for your session: whose token it is. Keys belong to that person, whatever token comes with them. */
+const users = new Map([
+  ["Bearer ann-token", "ann"],
+  ["Bearer ben-token", "ben"],
+]);
+const userOf = (request: Request): string => users.get(request.headers.get("authorization") ?? "") ?? "";
+
+const ichido = createIchido({
+  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
+  scope: (request: Request) => ({ principal: userOf(request) }),
   onUnknown: "hold",
 });
 
@@ -21,4 +27,7 @@ async function pay(request: Request): Promise<Response> {
 }
 
 /** Programs send the header; a form that the browser submits has the key in a hidden field. */
-export const POST = idempotent(ichido, { operation: "payment.create" }, pay, { keyField: "idempotencyKey" });
+const payOnce = idempotent(ichido, { operation: "payment.create" }, pay, { keyField: "idempotencyKey" });
+
+export const POST = (request: Request): Promise<Response> | Response =>
+  userOf(request) === "" ? new Response(null, { status: 401 }) : payOnce(request);

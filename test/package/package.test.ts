@@ -1,7 +1,9 @@
-import { symlinkSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { build as esbuild } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { build as rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pack, root } from "./packed.ts";
 import type { Packed } from "./packed.ts";
@@ -21,25 +23,31 @@ function importsOf(text: string): string[] {
 }
 
 describe("the tarball", () => {
-  test("holds no tests, no build state and nothing but the package", () => {
+  test("holds what a user needs and nothing else", () => {
     const strange = packed.files.filter(
       (file) =>
-        /(\.test\.|\.bench\.|\.tsbuildinfo$|(^|\/)(test|tests|__tests__|node_modules)\/)/.test(file) ||
-        !/^(dist|src|package\.json$|README|LICENSE|CHANGELOG)/.test(file),
+        !/^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(file) ||
+        /(\.test\.|\.bench\.|(^|\/)(test|tests|__tests__|node_modules)\/)/.test(file),
     );
     expect(strange).toEqual([]);
-    expect(packed.files.length).toBeGreaterThan(20);
+    const dangling = packed.files.filter((file) => packed.read(file).includes("sourceMappingURL"));
+    expect(dangling).toEqual([]);
   });
 
-  test("holds the sources its source maps point to", () => {
-    const missing = packed.files
-      .filter((file) => file.endsWith(".map"))
-      .flatMap((file) => {
-        const map = JSON.parse(packed.read(file)) as { sources: string[] };
-        return map.sources.map((source) => posix.join(posix.dirname(file), source));
-      })
-      .filter((source) => !packed.files.includes(source));
-    expect(missing).toEqual([]);
+  test("is as large as its page says", () => {
+    const bytes = packed.files.reduce((sum, file) => sum + statSync(join(packed.folder, file)).size, 0);
+    const page = readFileSync(join(root, "docs/reference/support.md"), "utf8");
+    const said = /(\d+) files, ([\d.]+) MB, ([\d.]+) MB packed/.exec(page)?.slice(1).map(Number) ?? [];
+    const is = [packed.files.length, bytes / 1e6, packed.tarballBytes / 1e6];
+    is.forEach((value, index) => expect(Math.abs(value / (said[index] ?? 0) - 1), String(is)).toBeLessThan(0.1));
+  });
+
+  test("shows no condition of the repository's own", () => {
+    const conditions = Object.values(packed.manifest.exports).flatMap((targets) =>
+      typeof targets === "string" ? [] : Object.keys(targets),
+    );
+    expect([...new Set(conditions)]).toEqual(["types", "default"]);
+    expect(packed.manifest).not.toHaveProperty("private");
   });
 
   test("carries its licence", () => {
@@ -110,31 +118,31 @@ describe("an empty project", () => {
     await packed.run(process.execPath, ["inside.js"]);
   });
 
-  test.each(["nodenext", "bundler"])(
-    "sees the types under moduleResolution %s, checked to the last declaration",
-    async (resolution) => {
-      const types = join(packed.project, "node_modules", "@types");
-      mkdirSync(types, { recursive: true });
-      for (const name of ["@types/node", "undici-types"]) {
-        const target = join(packed.project, "node_modules", name);
-        mkdirSync(dirname(target), { recursive: true });
-        try {
-          symlinkSync(join(root, "node_modules", name), target);
-        } catch {
-          // Made by the other case of this test.
-        }
-      }
+  /** The newest TypeScript, and the oldest that `docs/reference/support.md` names. */
+  const compilers = {
+    newest: join(root, "node_modules/typescript"),
+    oldest: join(root, "test/package/oldest/node_modules/typescript"),
+  };
+  const ways = [
+    { resolution: "nodenext", module: "nodenext", file: "consumer.cts" },
+    { resolution: "bundler", module: "esnext", file: "consumer.ts" },
+  ];
+
+  test.each(Object.entries(compilers).flatMap(([age, compiler]) => ways.map((way) => ({ age, compiler, ...way }))))(
+    "sees the types with the $age TypeScript under moduleResolution $resolution in $file, to the last declaration",
+    async ({ compiler, resolution, module, file }) => {
+      linkTypes();
       const lines = packed.subpaths.map(
         (name, index) =>
           `import * as subpath${index} from "${name}";\nexport const kept${index}: object = subpath${index};`,
       );
       const wrong =
         '// @ts-expect-error the types are really there\nimport { nothingOfThatName } from "ichido";\nexport { nothingOfThatName };';
-      writeFileSync(join(packed.project, "consumer.ts"), [...lines, wrong, ""].join("\n"));
+      writeFileSync(join(packed.project, file), [...lines, wrong, ""].join("\n"));
       const options = {
         target: "es2023",
         lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
-        module: resolution === "bundler" ? "esnext" : "nodenext",
+        module,
         moduleResolution: resolution,
         types: ["node"],
         strict: true,
@@ -142,12 +150,42 @@ describe("an empty project", () => {
         skipLibCheck: false,
         exactOptionalPropertyTypes: true,
       };
-      writeFileSync(
-        join(packed.project, "tsconfig.json"),
-        JSON.stringify({ compilerOptions: options, files: ["consumer.ts"] }),
-      );
-      const output = await packed.run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "."]);
-      expect(output).toBe("");
+      writeFileSync(join(packed.project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: [file] }));
+      const tsc = join(compiler, "bin/tsc");
+      expect(await packed.run(process.execPath, [tsc, "-p", "."])).toBe("");
     },
   );
+
+  test("the oldest TypeScript is the one that its page names", () => {
+    const { version } = JSON.parse(readFileSync(join(compilers.oldest, "package.json"), "utf8")) as {
+      version: string;
+    };
+    expect(readFileSync(join(root, "docs/reference/support.md"), "utf8")).toContain(
+      `TypeScript ${version.split(".").slice(0, 2).join(".")} or newer`,
+    );
+  });
+
+  test.each(["esbuild", "rolldown"])("is bundled for a browser by %s, and only what is used", async (bundler) => {
+    const entry = join(packed.project, "browser.js");
+    writeFileSync(entry, 'import { createClient } from "ichido/client";\nconsole.log(typeof createClient);\n');
+    const out = join(packed.project, `${bundler}.js`);
+    await bundlers[bundler]?.(entry, out);
+    const code = readFileSync(out, "utf8");
+    expect(code).not.toMatch(/\bnode:|createIchido/);
+    expect(await packed.run(process.execPath, [out])).toBe("function\n");
+  });
 });
+
+const bundlers: Readonly<Record<string, (entry: string, out: string) => Promise<unknown>>> = {
+  esbuild: (entry, out) =>
+    esbuild({ entryPoints: [entry], outfile: out, bundle: true, format: "esm", platform: "browser" }),
+  rolldown: (entry, out) => rolldown({ input: entry, platform: "browser", output: { file: out, format: "esm" } }),
+};
+
+function linkTypes(): void {
+  for (const name of ["@types/node", "undici-types"]) {
+    const target = join(packed.project, "node_modules", name);
+    mkdirSync(dirname(target), { recursive: true });
+    if (!existsSync(target)) symlinkSync(join(root, "node_modules", name), target);
+  }
+}
