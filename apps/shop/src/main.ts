@@ -42,9 +42,6 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
     undo.push(() => database.close());
     const keys = await openKeyStore(config.keyStoreUrl, database);
     undo.push(() => keys.close());
-    await keys.store.ping().catch((error: unknown) => {
-      throw new StartError(`keys cannot be kept: ${reasonOf(error)}`, { cause: error });
-    });
 
     const flow = await startEvents({
       database,
@@ -71,6 +68,9 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       onEvent: logWarning,
     });
     undo.push(() => ichido.close());
+    await ichido.start().catch((error: unknown) => {
+      throw new StartError(`keys cannot be kept: ${reasonOf(error)}`, { cause: error });
+    });
 
     const ports = {
       payments: sqlPaymentRepository(database),

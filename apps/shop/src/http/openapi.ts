@@ -288,20 +288,42 @@ const open = {
   ),
 };
 
+type Paths = Readonly<Record<string, Readonly<Record<string, object>>>>;
+
+function tagged<P extends Paths>(tag: string, paths: P): P {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, operations]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(operations).map(([method, operation]) => [method, { tags: [tag], ...operation }]),
+      ),
+    ]),
+  ) as P;
+}
+
 export const openapi = {
   openapi: "3.1.0",
   info: {
     title: "ichido shop",
     version: "0.1.0",
     description: "A shop that takes effect once, however often it is asked. Policy: /.well-known/idempotency",
+    license: { name: "MIT", identifier: "MIT" },
   },
+  servers: [{ url: "/", description: "Wherever this document was read" }],
+  tags: [
+    { name: "payments", description: "Money that moves through the bank" },
+    { name: "orders", description: "Orders, their payment, and what follows from it" },
+    { name: "accounts", description: "Balances, by transaction id and by compare-and-set" },
+    { name: "users", description: "Documents with versions" },
+    { name: "service", description: "The service itself; no token is needed" },
+  ],
   security: [{ bearer: [] }],
   paths: {
-    ...payments,
-    ...orders,
-    ...accounts,
-    ...users,
-    ...open,
+    ...tagged("payments", payments),
+    ...tagged("orders", orders),
+    ...tagged("accounts", accounts),
+    ...tagged("users", users),
+    ...tagged("service", open),
   },
   components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } }, schemas },
 } as const;
