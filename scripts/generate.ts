@@ -5,9 +5,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   leaseAbsurdUs,
+  lockWaitUs,
   nobody,
   spentRetentions,
   tickGapIntervals,
+  tickPatienceUs,
 } from "../packages/ichido/src/core/record-machine/bounds.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -33,9 +35,11 @@ const rooms = [
 
 const bounds: Readonly<Record<string, string>> = {
   leaseAbsurdUs: String(leaseAbsurdUs),
+  leaseAheadUs: String(leaseAbsurdUs + lockWaitUs),
   leaseAbsurdSeconds: String(leaseAbsurdUs / 1_000_000),
   spentRetentions: String(spentRetentions),
   tickGapIntervals: String(tickGapIntervals),
+  tickPatienceUs: String(tickPatienceUs),
   nobody,
 };
 

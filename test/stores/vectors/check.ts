@@ -25,6 +25,8 @@ export interface Bed {
   arrange(placed: readonly Placed[], tick: TickRow | undefined): Promise<Store>;
   /** Everything that lies in the store, by key. */
   lying(): Promise<ReadonlyMap<string, Lying>>;
+  /** What the store may leave beside what the machine says, where that is safe and cheaper. */
+  alsoLeaves?(vector: Vector): readonly WholeRecord[];
   /** Where the store looks before it sweeps, and decides anew for each record: that decision, for all of them. */
   sweepEach?(placed: readonly Placed[], tick: TickRow | undefined): Promise<void>;
   close(): Promise<void>;
@@ -71,7 +73,7 @@ async function differencesIn(bed: Bed, store: Store, vectors: readonly Vector[])
   const [lying, listed] = [await bed.lying(), await listedOf(store)];
   for (const vector of vectors) {
     const { key } = vector.identity;
-    const allowed = allowedAfter(vector);
+    const allowed = [...allowedAfter(vector), ...(bed.alsoLeaves?.(vector) ?? [])];
     const got = plain(lying.get(key));
     const fitting = allowed.find((after) => isDeepStrictEqual(got, plain(lyingOf(after, lying.get(key)))));
     if (got !== undefined && fitting === undefined) {

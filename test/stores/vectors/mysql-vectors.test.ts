@@ -1,15 +1,16 @@
 import mysql2 from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mysqlStore } from "ichido/mysql";
-import { leaseAbsurdUs } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
+import { mysql2Transactions } from "ichido/transactions";
+import { leaseAbsurdUs, lockWaitUs } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
 import { dueUs, isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
-import { lockWaitUs } from "../../../packages/ichido/src/stores/mysql/dialect.ts";
 import { encodeHeaders } from "../../../packages/ichido/src/stores/shared/header-lines.ts";
 import { describeWith, freshDatabase, type FreshDatabase } from "../../support/services.ts";
 import { nowUs } from "./cases.ts";
 import type { Bed, Lying, Placed } from "./check.ts";
 import { answerOf, lyingOf, textOf, type Columns } from "./columns.ts";
-import { runVectors } from "./run.ts";
+import { joined } from "./joined.ts";
+import { runJoined, runVectors } from "./run.ts";
 
 const names =
   "`key`, scope_hash, operation, fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former, state, owner," +
@@ -113,6 +114,13 @@ describeWith("mariadb", "MySQL by the record machine", (url) => {
     close: async () => undefined,
   };
   runVectors({ test, expect }, async () => bed, "the machine");
+  runJoined({ test, expect }, [
+    {
+      title: "answers on a transaction",
+      verbs: ["complete"],
+      open: async () => joined(bed, { runner: mysql2Transactions(pool) }),
+    },
+  ]);
 });
 
 function lyingHere(row: Columns): Lying {

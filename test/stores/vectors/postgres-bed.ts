@@ -1,6 +1,7 @@
 /** PostgreSQL with a clock that stands, and records laid into its tables. */
 import pg from "pg";
 import { postgresStore } from "ichido/postgres";
+import { pgTransactions, type TransactionRunner } from "ichido/transactions";
 import type { OwnerToken, RecordState } from "ichido";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
 import { decodeHeaders, encodeHeaders } from "../../../packages/ichido/src/stores/shared/header-lines.ts";
@@ -18,6 +19,7 @@ const recordColumns = `
   response_headers, response_body, created_at, updated_at, expires_at`;
 
 export interface PostgresServer {
+  readonly runner: TransactionRunner<unknown>;
   /** A bed with tables of its own; until it is closed, functions of its migrations are edited as told. */
   bed(prefix: string, edit?: (sql: string) => string): Promise<Bed>;
   close(): Promise<void>;
@@ -38,6 +40,7 @@ export async function postgresServer(serverUrl: string): Promise<PostgresServer>
   const own = new pg.Pool({ connectionString: database.url, max: 6 });
   own.on("error", () => {});
   return {
+    runner: pgTransactions(own),
     bed: (prefix, edit) => postgresBed(own, prefix, edit),
     async close() {
       await own.end();

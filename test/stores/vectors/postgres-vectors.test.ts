@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/services.ts";
-import { findMutants, runVectors, type Mutant } from "./run.ts";
+import { joined } from "./joined.ts";
+import { findMutants, runJoined, runVectors, type Mutant } from "./run.ts";
 import { postgresServer, type PostgresServer } from "./postgres-bed.ts";
 
 const mutants: readonly Mutant[] = [
@@ -65,6 +66,41 @@ const mutants: readonly Mutant[] = [
   },
 ];
 
+const joinedMutants: readonly Mutant[] = [
+  {
+    title: "a claim on a transaction has a shorter retention",
+    from: "moment, moment, moment + retention_ms",
+    to: "moment, moment, moment - retention_ms",
+  },
+  {
+    title: "an answer on a transaction needs no fence",
+    from: "and r.owner = of_owner and r.fence = of_fence\n    and r.state = 'processing'",
+    to: "and r.owner = of_owner\n    and r.state = 'processing'",
+    by: "owners",
+  },
+  {
+    title: "an answer on a transaction leaves the hold",
+    from: "lease_until = null, hold_reason = null,\n    response_kind = of_kind",
+    to: "lease_until = null,\n    response_kind = of_kind",
+    by: "owners",
+  },
+];
+
+const lastMutants: readonly Mutant[] = [
+  {
+    title: "an answer with COMMIT needs no owner",
+    from: "and r.owner = of_owner and r.fence = of_fence\n    and r.state = 'processing'",
+    to: "and r.fence = of_fence\n    and r.state = 'processing'",
+    by: "owners",
+  },
+  {
+    title: "an answer with COMMIT is committed although stale",
+    from: "  if not found then\n    raise exception",
+    to: "  if false then\n    raise exception",
+    by: "owners",
+  },
+];
+
 describeWith("postgres", "PostgreSQL by the record machine", (url) => {
   let server: PostgresServer;
   beforeAll(async () => {
@@ -74,4 +110,17 @@ describeWith("postgres", "PostgreSQL by the record machine", (url) => {
 
   runVectors({ test, expect }, () => server.bed("vectors_"));
   findMutants({ test, expect }, mutants, (edit) => server.bed("mutant_", edit));
+
+  const joinedBed = async (last: boolean, edit?: (sql: string) => string) =>
+    joined(await server.bed(edit === undefined ? "vectors_" : "mutant_", edit), {
+      runner: server.runner,
+      last,
+      bornInDoubt: true,
+    });
+  runJoined({ test, expect }, [
+    { title: "claims and answers on a transaction", verbs: ["claim", "complete"], open: () => joinedBed(false) },
+    { title: "answers that travel with COMMIT", verbs: ["complete"], open: () => joinedBed(true) },
+  ]);
+  findMutants({ test, expect }, joinedMutants, (edit) => joinedBed(false, edit));
+  findMutants({ test, expect }, lastMutants, (edit) => joinedBed(true, edit));
 });

@@ -87,6 +87,30 @@ export function runVectors({ test, expect }: Framework, open: () => Promise<Bed>
   });
 }
 
+export interface JoinedVectors {
+  readonly title: string;
+  readonly verbs: readonly Vector["verb"][];
+  open(): Promise<Bed>;
+}
+
+/** The same rules on a caller's own transaction; which hashes are alike is said in one place for both. */
+export function runJoined({ test, expect }: Framework, ways: readonly JoinedVectors[]): void {
+  const joinedFamilies = families("the machine").map(({ tick, vectors }) => ({ tick, vectors }));
+  for (const { title, verbs, open } of ways) {
+    const asked = joinedFamilies.flatMap(({ tick, vectors }) => {
+      const some = vectors.filter(({ verb }) => verbs.includes(verb));
+      return some.length === 0 ? [] : [{ tick, some }];
+    });
+    const count = asked.reduce((sum, { some }) => sum + some.length, 0);
+    test(`${title}: ${count} vectors`, { timeout: 120_000 }, async () => {
+      const bed = await open();
+      expect(count).toBeGreaterThan(400);
+      for (const { tick, some } of asked) expect(await differences(bed, some, tick)).toEqual([]);
+      await bed.close();
+    });
+  }
+}
+
 /** One line of a function or script, turned into another. */
 export interface Mutant {
   readonly title: string;

@@ -1,11 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, describe, test } from "vitest";
 import { sqliteStore } from "ichido/sqlite";
+import { nodeSqliteTransactions } from "ichido/transactions";
 import { encodeHeaders } from "../../../packages/ichido/src/stores/shared/header-lines.ts";
 import { nowUs } from "./cases.ts";
 import type { Bed, Placed } from "./check.ts";
 import { answerOf, lyingOf, type Columns } from "./columns.ts";
-import { runVectors } from "./run.ts";
+import { joined } from "./joined.ts";
+import { runJoined, runVectors } from "./run.ts";
 
 const names = [
   "key",
@@ -63,8 +65,7 @@ function valuesOf({ identity, record }: Placed): Value[] {
   ];
 }
 
-async function sqliteBed(): Promise<Bed> {
-  const database = new DatabaseSync(":memory:");
+async function sqliteBed(database = new DatabaseSync(":memory:")): Promise<Bed> {
   const open = () => sqliteStore(database, { nowMs: () => nowUs / 1_000 });
   await open().migrate();
   return {
@@ -111,5 +112,15 @@ async function sqliteBed(): Promise<Bed> {
 }
 
 describe("SQLite by the record machine", () => {
-  runVectors({ test, expect }, sqliteBed, "the machine");
+  runVectors({ test, expect }, () => sqliteBed(), "the machine");
+  runJoined({ test, expect }, [
+    {
+      title: "claims and answers on a transaction",
+      verbs: ["claim", "complete"],
+      async open() {
+        const database = new DatabaseSync(":memory:");
+        return joined(await sqliteBed(database), { runner: nodeSqliteTransactions(database) });
+      },
+    },
+  ]);
 });

@@ -1,6 +1,16 @@
 /** What a claim means for the record it meets, what becomes of the record, and what the claimant is told. */
 import type { ClaimRequest, ClaimResult } from "../store.ts";
-import { nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Origin, type Prints } from "./record.ts";
+import {
+  leaseEndUs,
+  nextFence,
+  toMs,
+  usOf,
+  type Hash,
+  type HeldRecord,
+  type Moment,
+  type Origin,
+  type Prints,
+} from "./record.ts";
 import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
 
 export type ClaimVerdict =
@@ -73,7 +83,7 @@ export function born(terms: ClaimTerms, fingerprint: Prints, formerFence: number
     fence: nextFence(formerFence, moment),
     attempts: 1,
     doubtStays: terms.doubtStays === true,
-    leaseUs: nowUs + usOf(terms.leaseMs),
+    leaseUs: leaseEndUs(terms.leaseMs, nowUs),
     fingerprint,
     interim: undefined,
     holdReason: undefined,
@@ -93,7 +103,7 @@ export function held<R extends HeldRecord>(
   moment: Moment,
 ): R {
   const { nowUs } = moment;
-  const leaseUs = nowUs + usOf(terms.leaseMs);
+  const leaseUs = leaseEndUs(terms.leaseMs, nowUs);
   if (verdict === "resend") return { ...record, leaseUs, updatedUs: nowUs };
   return {
     ...record,

@@ -11,7 +11,7 @@ import type {
   StepRequest,
   SuspendRequest,
 } from "../store.ts";
-import { usOf, type HeldRecord, type StepRow, type WholeRecord } from "./record.ts";
+import { leaseEndUs, usOf, type HeldRecord, type StepRow, type WholeRecord } from "./record.ts";
 
 export interface Answered<R> {
   readonly record: R | undefined;
@@ -42,7 +42,7 @@ function owned<R extends HeldRecord>(
 
 /** What was under way when its owner or a person ended the lease must not keep others out: an ended lease stays ended. */
 function leased(record: HeldRecord, leaseMs: number, nowUs: number): number {
-  return record.leaseUs === 0 ? 0 : nowUs + usOf(leaseMs);
+  return record.leaseUs === 0 ? 0 : leaseEndUs(leaseMs, nowUs);
 }
 
 /** Also revives a lapsed lease that nobody took. `updatedUs` stays: a heartbeat is not a change anyone waits for. */
@@ -67,6 +67,11 @@ export function release<R extends HeldRecord>(record: R | undefined, proof: Proo
   return owned(record, proof, stateAfter.release, (held) =>
     held.holdReason === undefined ? failed(held, nowUs) : { ...held, leaseUs: 0, updatedUs: nowUs },
   );
+}
+
+/** Whether something was said that a store notes beside the ended lease. */
+export function leavesDoubt({ interim, holdReason }: Pick<SuspendRequest, "interim" | "holdReason">): boolean {
+  return interim !== undefined || holdReason !== undefined;
 }
 
 /** An interim answer or a hold that is there already stays: ending a lease again says nothing new. */

@@ -92,4 +92,8 @@ export function originOf(text: string): Origin {
 
 export const usOf = (ms: number): number => Math.ceil(ms * 1_000);
 
+export function leaseEndUs(leaseMs: number, nowUs: number): number {
+  return nowUs + usOf(leaseMs);
+}
+
 export const toMs = (us: number): number => Math.floor(us / 1_000);

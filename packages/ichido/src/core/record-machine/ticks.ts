@@ -14,6 +14,11 @@ export function nextTick(tick: TickRow | undefined, nowUs: number, intervalUs: n
   return { lastUs: nowUs, intervalUs, steadySinceUs: even ? tick.steadySinceUs : nowUs };
 }
 
+/** The last tick as the other rules take it, where the moment may have been read up to `waitUs` before it. */
+export function tickSeen(lastUs: number, nowUs: number, waitUs: number): number {
+  return lastUs - nowUs <= waitUs ? Math.min(lastUs, nowUs) : lastUs;
+}
+
 export function isTrusted(tick: TickRow | undefined, nowUs: number): boolean {
   if (tick === undefined) return false;
   const gapUs = tickGapIntervals * tick.intervalUs;

@@ -25,6 +25,11 @@ export function leaseSeen(leaseUs: number, nowUs: number, waitUs: number): numbe
   return leaseUs <= nowUs + leaseAbsurdUs + waitUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs;
 }
 
+/** What is written in the record that a listing asks for: nobody writes that a record is in doubt. */
+export function stateWritten(state: ListQuery["state"]): RecordState | undefined {
+  return state === "unknown" ? "processing" : state;
+}
+
 /** Which answer it is that a record has, where there is one place for both. */
 export function answersOf(
   state: RecordState,

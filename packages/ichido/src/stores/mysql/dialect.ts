@@ -1,5 +1,4 @@
 /** The `.sql` files as statements ready to send: macros written out, comments gone, named parameters in their order. */
-import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { statements } from "./statements.generated.ts";
 
 /** Bytes, integers and null alone: no text is ever quoted, so no `sql_mode` and no character set can change a value. */
@@ -11,36 +10,27 @@ export interface Statement {
   bind(values: Values): Value[];
 }
 
-/**
- * `UTC_TIMESTAMP` is the moment a statement began, and a statement may then wait for a lock. A lease that is absurdly
- * far ahead therefore means that the clock went back only if it is further ahead than such a wait, too: otherwise
- * a claim that waited would take a record from under its living owner.
- */
-export const lockWaitUs = 240_000_000;
-const leaseAheadUs = leaseAbsurdUs + lockWaitUs;
-
-/** How much a tick may begin before the last one without meaning that the clock went back. */
-export const tickPatienceUs = 1_000_000;
-
-/** What several statements say alike, written once. */
-const rules: Readonly<Record<string, string>> = {
+/** What several statements say alike, written once: the moment a statement began, and the rules (`sql/rule-*.sql`). */
+const macros: Readonly<Record<string, string>> = {
   now: "timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(6))",
-  live: `(lease_us between {now} + 1 and {now} + ${leaseAheadUs})`,
-  doubtful: "(response_status is not null or hold_reason is not null)",
-  happened: "(s.started_us is not null and (s.finished_us is not null or s.start_fence >= r.released_fence))",
-  unfinished:
-    "select 1 from {steps} s where s.`key` = r.`key` and s.scope_hash = r.scope_hash and s.life = r.life" +
-    " and s.finished_us is null and {happened}",
-  own: "`key` = :key and scope_hash = :scopeHash and state = 'processing' and owner = :owner and fence = :fence",
-  patience: String(tickPatienceUs),
+  live: statements.ruleLive,
+  doubtful: statements.ruleDoubtful,
+  unknown: statements.ruleUnknown,
+  happened: statements.ruleHappened,
+  unfinished: statements.ruleUnfinished,
+  own: statements.ruleOwn,
 };
 
 const nestingMax = 8;
 
-function expand(text: string, macros: Readonly<Record<string, string>>): string {
-  let sql = text.replace(/^\s*--.*$/gm, "");
+function withoutComments(text: string): string {
+  return text.replace(/^\s*--.*$/gm, "").trim();
+}
+
+function expand(text: string, names: Readonly<Record<string, string>>): string {
+  let sql = withoutComments(text);
   for (let depth = 0; depth < nestingMax && sql.includes("{"); depth += 1) {
-    sql = sql.replace(/\{(\w+)\}/g, (whole, name: string) => macros[name] ?? whole);
+    sql = sql.replace(/\{(\w+)\}/g, (whole, name: string) => withoutComments(names[name] ?? whole));
   }
   return sql.replace(/\s+/g, " ").trim();
 }
@@ -82,7 +72,7 @@ const filters = {
   processing: "r.state = 'processing'",
   completed: "r.state = 'completed'",
   failed: "r.state = 'failed'",
-  unknown: "r.state = 'processing' and ({doubtful} or not {live})",
+  unknown: "{unknown}",
   label: "(locate(:labelFirst, r.labels) = 1 or locate(:labelNext, r.labels) > 1)",
 } as const;
 
@@ -98,7 +88,7 @@ export function createDialect(prefix: string) {
   for (const table of ["records", "labels", "steps", "audit", "clock"]) tables[table] = `${prefix}${table}`;
   const cache = new Map<StatementName, Statement>();
 
-  const text = (name: StatementName): string => expand(statements[name], { ...rules, ...tables });
+  const text = (name: StatementName): string => expand(statements[name], { ...macros, ...tables });
   const manyRows = (name: ManyRows, row: string, separator: string) => {
     const [head = "", tail = ""] = text(name).split("{rows}");
     return (count: number): string => head + Array.from({ length: count }, () => row).join(separator) + tail;
@@ -120,7 +110,7 @@ export function createDialect(prefix: string) {
     list(wanted: readonly ListFilter[]): Statement {
       const source = wanted.includes("label") ? labelled : "{records} r";
       const where = wanted.map((name) => filters[name]).join(" and ");
-      return prepare(expand(statements.list, { ...rules, ...tables, source, filters: where === "" ? "true" : where }));
+      return prepare(expand(statements.list, { ...macros, ...tables, source, filters: where === "" ? "true" : where }));
     },
     /** A migration as single statements: `multipleStatements` is off in most pools, as it should be. */
     split(migration: string): readonly string[] {

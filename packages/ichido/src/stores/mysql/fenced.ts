@@ -10,6 +10,7 @@ import type {
   SuspendRequest,
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
+import { leavesDoubt } from "../../core/record-machine/owned.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import { claimOf } from "./rows.ts";
@@ -90,7 +91,7 @@ export async function suspend(run: Run, dialect: Dialect, request: SuspendReques
     ...claimValues(request),
     ...responseValues(request.interim),
     interim: interim ? 1 : 0,
-    doubt: interim || request.holdReason !== undefined ? 1 : 0,
+    doubt: leavesDoubt(request) ? 1 : 0,
     holdReason: longText("holdReason", request.holdReason),
   };
   return fenced(await run(statement.sql, statement.bind(values)));

@@ -1,16 +1,17 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
 import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { Step, StoredRecord } from "../../core/store.ts";
+import { lockWaitUs, tickPatienceUs } from "../../core/record-machine/bounds.ts";
 import type { Holding } from "../../core/record-machine/owned.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
+import { tickSeen } from "../../core/record-machine/ticks.ts";
 import type { TickRow } from "../../core/record-machine/ticks.ts";
 import { answersOf, leaseSeen, recordView, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders } from "../shared/header-lines.ts";
 import { decodeLabels } from "../shared/labels.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
-import { lockWaitUs, tickPatienceUs } from "./dialect.ts";
 import { binaryValue } from "./values.ts";
 import type { ClaimValues } from "./values.ts";
 
@@ -84,7 +85,7 @@ export function tickOf(row: Row): TickRow | undefined {
   const nowUs = integerOf(row["now_us"]);
   const lastUs = integerOf(row["last_us"]);
   return {
-    lastUs: lastUs - nowUs <= tickPatienceUs ? Math.min(lastUs, nowUs) : lastUs,
+    lastUs: tickSeen(lastUs, nowUs, tickPatienceUs),
     intervalUs: integerOf(row["interval_us"]),
     steadySinceUs: integerOf(row["steady_since_us"]),
   };

@@ -3,6 +3,7 @@ import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
 import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";
+import { stateWritten } from "../../core/record-machine/view.ts";
 import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
 import type { Row, SqliteValue } from "./database.ts";
 import { bytes, integer, orNull, recordOf, text } from "./row.ts";
@@ -82,7 +83,7 @@ function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, l
 }
 
 function sourceOf(query: ListQuery) {
-  const stored = query.state === "unknown" ? "processing" : query.state;
+  const stored = stateWritten(query.state);
   if (query.label !== undefined) {
     return {
       boundary: statements.listLabelledBoundary,

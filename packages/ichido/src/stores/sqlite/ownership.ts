@@ -11,7 +11,7 @@ import type {
 } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
 import { mayLeaveLease, stateAfter } from "../../core/record-machine/owned.ts";
-import { usOf } from "../../core/record-machine/record.ts";
+import { leaseEndUs } from "../../core/record-machine/record.ts";
 import type { SqliteValue } from "./database.ts";
 import { identityValues, integer, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -37,7 +37,7 @@ export function renew(session: Session, requests: readonly RenewRequest[]): Prom
 }
 
 function renewOne(session: Session, request: RenewRequest, nowUs: number): Fenced {
-  const leaseUs = nowUs + usOf(request.leaseMs);
+  const leaseUs = leaseEndUs(request.leaseMs, nowUs);
   return session.connection.run(statements.renew, leaseUs, ...owned(request)) === 1 ? "ok" : "stale";
 }
 
@@ -142,7 +142,7 @@ function holdForStep({ connection, testUs }: Session, request: StepRequest): Hel
   const nowUs = testUs?.() ?? integer(row, "now_ms") * 1000;
   const record = { stepsStarted: integer(row, "steps_started"), leaseUs: integer(row, "lease_us") };
   if (!mayLeaveLease(record, request.leaseMs, nowUs)) {
-    connection.run(statements.holdForStep, nowUs + usOf(request.leaseMs), nowUs, ...owned(request));
+    connection.run(statements.holdForStep, leaseEndUs(request.leaseMs, nowUs), nowUs, ...owned(request));
   }
   return { attempt: integer(row, "attempts"), nowUs };
 }
