@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import SlowFirst from "./test/support/slow-first.ts";
 
 export default defineConfig({
   ssr: { resolve: { conditions: ["ichido-source", "node"] } },
@@ -11,6 +12,7 @@ export default defineConfig({
     // One try, everywhere: a test that fails now and then may be an effect that happens twice now and then.
     retry: 0,
     pool: "forks",
+    sequence: { sequencer: SlowFirst },
     // Most tests wait for a server or a process: four files at a time even on a small machine.
     maxWorkers: Math.max(4, availableParallelism()),
     globalSetup: ["test/global-setup.ts"],

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { skipNotes, slowestFiles, sum, summaryLine, tally } from "../../scripts/test-counts.ts";
+import { slowest } from "../support/slow-first.ts";
 import { root } from "./tracked.ts";
 
 interface Ended {
@@ -34,6 +35,10 @@ describe("the test command", () => {
       ["--conditions=ichido-source", "scripts/launch.mjs", "scripts/test.ts", "--root", sample, ...args],
       { SAMPLE: kind },
     );
+
+  test("knows its slowest files by the names they have", () => {
+    expect(slowest.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
 
   test("ends with its own count of passed, failed and skipped tests", async () => {
     const { code, lines } = await testCommand("pass");
