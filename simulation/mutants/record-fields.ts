@@ -37,14 +37,14 @@ const taken: readonly Mutant[] = [
   one(
     "a lease lasts twice as long as was asked for",
     claim,
-    "leaseUs: nowUs + usOf(terms.leaseMs),",
-    "leaseUs: nowUs + 2 * usOf(terms.leaseMs),",
+    "leaseUs: leaseEndUs(terms.leaseMs, nowUs),",
+    "leaseUs: leaseEndUs(2 * terms.leaseMs, nowUs),",
   ),
   one(
     "a takeover lasts half as long as was asked for",
     claim,
-    "const leaseUs = nowUs + usOf(terms.leaseMs);",
-    "const leaseUs = nowUs + usOf(terms.leaseMs / 2);",
+    "const leaseUs = leaseEndUs(terms.leaseMs, nowUs);",
+    "const leaseUs = leaseEndUs(terms.leaseMs / 2, nowUs);",
   ),
   one(
     "who waits is told of a living owner as unknown",

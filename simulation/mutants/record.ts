@@ -145,8 +145,8 @@ const owners: readonly Mutant[] = [
   one(
     "an ended lease comes back",
     owned,
-    "return record.leaseUs === 0 ? 0 : nowUs + usOf(leaseMs);",
-    "void record;\n  return nowUs + usOf(leaseMs);",
+    "return record.leaseUs === 0 ? 0 : leaseEndUs(leaseMs, nowUs);",
+    "void record;\n  return leaseEndUs(leaseMs, nowUs);",
   ),
   one(
     "suspending forgets the hold",

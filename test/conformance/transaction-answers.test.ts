@@ -43,6 +43,8 @@ async function rows(): Promise<Rows> {
   const store = await openSqliteStore(path, { migrate: true });
   const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec("CREATE TABLE users (id INTEGER PRIMARY KEY)");
+  // Looked at with COMMIT, and not before.
+  database.exec("CREATE TABLE mails (user_id INTEGER REFERENCES users DEFERRABLE INITIALLY DEFERRED)");
   const transactions = nodeSqliteTransactions(database);
   const scope = (): { principal: string } => ({ principal: "alice" });
   const ichido = createIchido<never>({ store, transactions, scope, onUnknown: "rerun" } as never);
@@ -71,12 +73,15 @@ async function ask(port: number): Promise<readonly unknown[]> {
 }
 
 type Where = "whole application" | "one controller";
+type Mode = "lease" | "transaction";
+type Handler = (context: Context | undefined) => unknown;
 
 async function startNest(
   platform: "express" | "fastify",
   where: Where,
-  handler: (context: Context) => unknown,
+  handler: Handler,
   ichido: Ichido<never>,
+  mode: Mode = "lease",
 ): Promise<number> {
   class Users {
     create(context: Context): unknown {
@@ -84,7 +89,7 @@ async function startNest(
     }
   }
   const descriptor = Object.getOwnPropertyDescriptor(Users.prototype, "create") as PropertyDescriptor;
-  Idempotent({ operation: "user.create" })(Users.prototype, "create", descriptor);
+  Idempotent({ operation: "user.create", mode })(Users.prototype, "create", descriptor);
   Post()(Users.prototype, "create", descriptor);
   Idempotency()(Users.prototype, "create", 0);
   if (where === "one controller") UseInterceptors(ClassSerializerInterceptor)(Users);
@@ -98,6 +103,63 @@ async function startNest(
   opened.push(() => app.close());
   return Number(new URL(await app.getUrl()).port);
 }
+
+async function startFastify(handler: Handler, ichido: Ichido<never>, mode: Mode = "lease"): Promise<number> {
+  const app = fastify({ forceCloseConnections: true });
+  await app.register(onFastify, { ichido } as never);
+  const shown = { type: "object", properties: { id: { type: "number" } } };
+  const config = { idempotency: { operation: "user.create", mode } } as object;
+  app.post("/users", { config, schema: { response: { 200: shown } } }, async (request) =>
+    handler((request as { idempotency?: Context }).idempotency),
+  );
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  opened.push(() => app.close());
+  return Number(new URL(app.listeningOrigin).port);
+}
+
+async function startExpress(handler: Handler, ichido: Ichido<never>, mode: Mode = "lease"): Promise<number> {
+  const app = express();
+  app.set("json replacer", (name: string, value: unknown) => (name === "password" ? undefined : value));
+  app.post("/users", onExpress(ichido as never, { operation: "user.create", mode }), async (request) => {
+    await handler(request.idempotency);
+  });
+  const running = await listening(createServer(app), {} as never);
+  opened.push(() => running.close());
+  return running.port;
+}
+
+const starts: Readonly<Record<string, (handler: Handler, ichido: Ichido<never>, mode: Mode) => Promise<number>>> = {
+  express: startExpress,
+  fastify: startFastify,
+  "nest on express": (handler, ichido, mode) => startNest("express", "one controller", handler, ichido, mode),
+  "nest on fastify": (handler, ichido, mode) => startNest("fastify", "one controller", handler, ichido, mode),
+};
+
+describe.each(Object.keys(starts))("%s", (name) => {
+  it.each(["lease", "transaction"] as const)(
+    "A24 an answer whose COMMIT fails is neither sent nor stored, mode %s",
+    async (mode) => {
+      const { ichido, count } = await rows();
+      let broken = true;
+      const mailed: Handler = (context) =>
+        context?.transaction(async (_tx, handle) => {
+          await handle.execute("INSERT INTO users DEFAULT VALUES", []);
+          if (broken) await handle.execute("INSERT INTO mails VALUES (99)", []);
+          return { status: 200, body: new User(), headers: { "x-own": "1" } };
+        });
+      const port = await starts[name]!(mailed, ichido, mode);
+      const [status, text, own] = await ask(port);
+      expect(status).toBe(503);
+      expect(text).not.toContain('"id":1');
+      expect(own).toBeNull();
+      expect(count()).toBe(0);
+      broken = false;
+      expect(await ask(port)).toEqual([200, '{"id":1}', "1", false]);
+      expect(await ask(port)).toEqual([200, '{"id":1}', "1", true]);
+      expect(count()).toBe(1);
+    },
+  );
+});
 
 for (const platform of ["express", "fastify"] as const) {
   describe(`nest on ${platform}`, () => {
@@ -148,16 +210,7 @@ for (const platform of ["express", "fastify"] as const) {
 describe("fastify", () => {
   it("A24 hides what a response schema leaves out, first and replayed", async () => {
     const { ichido, count } = await rows();
-    const app = fastify({ forceCloseConnections: true });
-    await app.register(onFastify, { ichido } as never);
-    const shown = { type: "object", properties: { id: { type: "number" } } };
-    const config = { idempotency: { operation: "user.create" } } as object;
-    app.post("/users", { config, schema: { response: { 200: shown } } }, async (request) =>
-      signUp((request as { idempotency?: Context }).idempotency, new User()),
-    );
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    opened.push(() => app.close());
-    const port = Number(new URL(app.listeningOrigin).port);
+    const port = await startFastify((context) => signUp(context, new User()), ichido);
     expect(await ask(port)).toEqual([200, '{"id":1}', "1", false]);
     expect(await ask(port)).toEqual([200, '{"id":1}', "1", true]);
     expect(count()).toBe(1);
@@ -167,14 +220,7 @@ describe("fastify", () => {
 describe("express", () => {
   it("A24 hides what the application's replacer leaves out, first and replayed", async () => {
     const { ichido, count } = await rows();
-    const app = express();
-    app.set("json replacer", (name: string, value: unknown) => (name === "password" ? undefined : value));
-    app.post("/users", onExpress(ichido as never, { operation: "user.create" }), async (request) => {
-      await signUp(request.idempotency, new User());
-    });
-    const running = await listening(createServer(app), {} as never);
-    opened.push(() => running.close());
-    const { port } = running;
+    const port = await startExpress((context) => signUp(context, new User()), ichido);
     expect(await ask(port)).toEqual([200, '{"id":1}', "1", false]);
     expect(await ask(port)).toEqual([200, '{"id":1}', "1", true]);
     expect(count()).toBe(1);

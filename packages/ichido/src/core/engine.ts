@@ -171,7 +171,7 @@ export function createEngine<Native>(
       lateWrites,
       verifyMs: settings.verifyMs,
       transactions: settings.transactions,
-      truth: () => truthOf(ask),
+      truth: (isUndone) => truthOf(ask, isUndone),
       openAnswer: (holdReason) =>
         holdReason === undefined
           ? refusals.notVisibleYet(ask.route, ask.identity)

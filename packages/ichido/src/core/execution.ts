@@ -38,8 +38,8 @@ export interface ExecutionParts {
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
   readonly transactions: TransactionRunner<unknown> | undefined;
-  /** What callers are told when the fence was lost: the record is the truth. */
-  readonly truth: () => Promise<NeutralResponse>;
+  /** What callers are told when the fence was lost, or nothing was left of this attempt: the record is the truth. */
+  readonly truth: (isUndone?: boolean) => Promise<NeutralResponse>;
   /** What callers are told when a step's outcome is open. */
   readonly openAnswer: (holdReason: string | undefined) => NeutralResponse;
   readonly storeTimeoutMs: number;
@@ -303,7 +303,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     rendering.end(() =>
       settled(undefined, async () => {
         await leaveOpen("the transaction was not committed");
-        return { kind: "replace", response: await parts.truth() };
+        return { kind: "replace", response: await parts.truth(true) };
       }),
     );
   }
