@@ -262,9 +262,13 @@ export function judgeSteps(world: World, change: Change, after: readonly Step[])
   if (verb === "startStep" && result === "ok" && started?.state === "started") {
     if (started.lastStartedAtMs !== world.storeNowMs()) world.violate("step-start-lost", `${seen.id}: ${started.name}`);
   }
+  const { actor } = request as Partial<SettleRequest>;
+  const isPersonal = verb === "settle" && actor === person;
   for (const { name, state, finishedAtMs, lastStartedAtMs } of before) {
-    if (state !== "finished") continue;
     const now = after.find((each) => each.name === name);
+    // Only a person may say that it did not happen.
+    if (now === undefined && result === "ok" && !isPersonal) world.violate("step-forgotten", `${seen.id}: ${name}`);
+    if (state !== "finished") continue;
     if (now?.finishedAtMs !== finishedAtMs || now?.lastStartedAtMs !== lastStartedAtMs) {
       world.violate("step-changed", `${seen.id}: ${name} was finished`);
     }

@@ -38,7 +38,7 @@ export type Statement =
 
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
-const stepVerbs = new Set(["startStep", "finishStep", "release"]);
+const stepVerbs = new Set(["startStep", "finishStep", "release", "settle"]);
 const silent = new Set(["watch", "ping", "tick", "list", "stats", "find", "steps", "audit", "close"]);
 
 export function createStoreServer(world: World): StoreServer {
