@@ -55,6 +55,8 @@ export async function startEvents(options: {
     leaseMs: RELAY_LEASE_MS,
     onEvent: (event) => {
       if (event.type === "dead" || event.type === "unrouted") log(`event ${event.id} (${event.topic}): ${event.type}`);
+      else if (event.type === "set-aside")
+        log(`event ${event.id} (${event.topic}) waits alone: ${textOf(event.error)}`);
       else if (event.type === "paused") log(`events wait, the broker cannot be used: ${textOf(event.error)}`);
     },
   });

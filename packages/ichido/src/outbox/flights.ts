@@ -36,6 +36,9 @@ export interface Flights {
   lanes(): Set<number>;
 }
 
+/** The name of its chain: of its key where order is kept, else its own. */
+export const chainOf = ({ keyHash, seq }: Pick<Waiting, "keyHash" | "seq">): string => keyHash ?? `#${seq}`;
+
 export function createFlights(): Flights {
   const held = new Map<number, Waiting>();
   const chains = new Map<string, Waiting[]>();
@@ -45,8 +48,6 @@ export function createFlights(): Flights {
   /** Keys of which something may have been left unread, with the length at which they have room again. */
   const leftUnread = new Map<string, number>();
   let hasRoom = false;
-
-  const chainOf = (event: Waiting): string => event.keyHash ?? `#${event.seq}`;
 
   function forget(event: Waiting): void {
     held.delete(event.seq);

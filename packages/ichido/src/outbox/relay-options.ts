@@ -20,6 +20,14 @@ export type RelayEvent =
       readonly error: string;
     }
   | { readonly type: "paused"; readonly route: string; readonly topic: string; readonly error: Error }
+  /** It finds no way although others pass, and waits by itself: somebody should look. It costs no attempt. */
+  | {
+      readonly type: "set-aside";
+      readonly id: string;
+      readonly topic: string;
+      readonly error: Error;
+      readonly delayMs: number;
+    }
   | { readonly type: "resumed"; readonly route: string; readonly topic: string }
   /** No rule, or no route: the event stays, and somebody should look. */
   | { readonly type: "unrouted"; readonly id: string; readonly topic: string }

@@ -22,6 +22,8 @@ export interface RelayHealth {
   readonly inFlight: number;
   /** Sent by a session that was lost, not marked yet. */
   readonly unmarked: number;
+  /** Events that wait by themselves because they find no way although others do. */
+  readonly setAside: number;
   readonly routes: readonly RouteHealth[];
   readonly lastError: unknown;
 }
@@ -137,7 +139,8 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
     const outcomes: readonly Outcome[] = [...sender.outcomes];
     const inHand = company.length > 0 ? company : flights.seqs();
-    const rescans = nowMs() >= rescanAtMs;
+    const { beyond } = sender;
+    const rescans = beyond === undefined && nowMs() >= rescanAtMs;
     const paused = routes.pausedPatterns();
     flights.beginReading();
     const found = await lease.fenced(() =>
@@ -152,7 +155,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
           ? {}
           : {
               claim: {
-                floor: rescans ? 0 : Math.max(0, highest - gap),
+                floor: rescans ? 0 : (beyond ?? Math.max(0, highest - gap)),
                 lanes: lease.ownLanes,
                 pausedTopics: routes.pausedTopics(),
                 crowded: flights.crowded(ofOneKey),
@@ -172,7 +175,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
       // A claim leaves out the topics of a pause that it knows; of those that it does not know an earlier event of the
       // same key may be missing, and the pause may be over by now.
       const taken = sender.markSent(found).filter(({ message }) => !routes.goesBy(message.topic, paused));
-      flights.accept(taken, ofOneKey);
+      flights.accept(sender.sift(taken, { last, isFull: found.length >= claims }), ofOneKey);
     }
     return found.length;
   }
@@ -304,7 +307,8 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     const { sent, rejected, dead } = written;
     await tendSession();
     rescanAtMs = 0;
-    const found = await turn(batch, [], batch);
+    let found = await turn(batch, [], batch);
+    while (!stopping && flights.heads.size === 0 && sender.beyond !== undefined) found = await turn(batch, [], batch);
     await sendSuspects();
     while (!stopping && (flights.heads.size > 0 || flights.inFlight > 0)) {
       sender.sendFree();
@@ -348,6 +352,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
       held: flights.size,
       inFlight: flights.inFlight,
       unmarked: sender.unmarked.size,
+      setAside: sender.setAside,
       routes: routes.health(),
       lastError,
     }),

@@ -1,6 +1,6 @@
 /**
  * Where events go and whether the way is open. A transport fault pauses what goes by the same rule, or by the same route;
- * after the pause one event tries the way before the others follow. It never costs an attempt.
+ * after the pause one event tries the way before the others follow, after further ones a few. It never costs an attempt.
  */
 import type { Publisher } from "../brokers/broker.ts";
 import { IchidoError } from "../core/errors.ts";
@@ -17,8 +17,15 @@ export interface RouteHealth {
   readonly lastError: string | undefined;
 }
 
+/** How many events the broker has had a word for. */
+export interface Passes {
+  readonly byRule: number;
+  readonly byRoute: number;
+}
+
 interface Way {
   readonly rule: ResolvedRule;
+  passes: number;
   failures: number;
   pausedUntilMs: number;
   probing: boolean;
@@ -30,6 +37,8 @@ export interface Routes {
   publisherOf(rule: ResolvedRule): Publisher | undefined;
   /** Whether an event of this rule may leave now. */
   mayLeave(rule: ResolvedRule): "yes" | "wait" | "paused";
+  /** Whether nothing has passed since a transport fault. */
+  isShut(rule: ResolvedRule): boolean;
   left(rule: ResolvedRule): void;
   /** A transport fault. True when this began a pause. */
   unavailable(
@@ -38,6 +47,7 @@ export interface Routes {
   ): boolean;
   /** The way is good, whatever the broker said about the event. True when it was not before. */
   passed(rule: ResolvedRule): boolean;
+  passesOf(rule: ResolvedRule): Passes;
   arrived(rule: ResolvedRule): void;
   /** Notes a topic, so that it can be left out of the next claims while its rule pauses. */
   see(topic: string, rule: ResolvedRule): void;
@@ -53,6 +63,8 @@ export interface Routes {
 
 const topicsMax = 1_000;
 const exponentMax = 20;
+/** More and more at once, since the one that tries may be the only one that cannot pass. */
+const triesMax = 16;
 
 export function createRoutes(
   topics: Topics,
@@ -70,11 +82,12 @@ export function createRoutes(
   }
   const ways = new Map<string, Way>();
   const seen = new Map<string, string>();
+  const passesByRoute = new Map<string, number>();
 
   function wayOf(rule: ResolvedRule): Way {
     let way = ways.get(rule.pattern);
     if (way === undefined) {
-      way = { rule, failures: 0, pausedUntilMs: 0, probing: false, inFlight: 0, lastError: undefined };
+      way = { rule, passes: 0, failures: 0, pausedUntilMs: 0, probing: false, inFlight: 0, lastError: undefined };
       ways.set(rule.pattern, way);
     }
     return way;
@@ -84,6 +97,7 @@ export function createRoutes(
     if (seen.size < topicsMax) seen.set(topic, rule.pattern);
   }
 
+  const triesOf = ({ failures }: Way): number => Math.min(triesMax, 2 ** Math.max(0, failures - 1));
   const isPaused = (way: Way): boolean => way.pausedUntilMs > environment.monotonicMs();
 
   function close(way: Way, message: string, retryAfterMs: number | undefined): boolean {
@@ -103,8 +117,9 @@ export function createRoutes(
     mayLeave(rule) {
       const way = wayOf(rule);
       if (isPaused(way)) return "paused";
-      return way.probing && way.inFlight > 0 ? "wait" : "yes";
+      return way.probing && way.inFlight >= triesOf(way) ? "wait" : "yes";
     },
+    isShut: (rule) => wayOf(rule).probing,
     left(rule) {
       wayOf(rule).inFlight += 1;
     },
@@ -121,8 +136,11 @@ export function createRoutes(
       const wasShut = way.probing;
       way.failures = 0;
       way.probing = false;
+      way.passes += 1;
+      passesByRoute.set(rule.to, (passesByRoute.get(rule.to) ?? 0) + 1);
       return wasShut;
     },
+    passesOf: (rule) => ({ byRule: wayOf(rule).passes, byRoute: passesByRoute.get(rule.to) ?? 0 }),
     see,
     pausedTopics() {
       if (![...ways.values()].some(isPaused)) return [];

@@ -5,10 +5,11 @@
 import type { Publisher, Published } from "../brokers/broker.ts";
 import { fraction } from "../core/environment.ts";
 import type { Waiting } from "./database.ts";
-import type { Flights } from "./flights.ts";
+import { chainOf, type Flights } from "./flights.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
-import type { Routes } from "./routes.ts";
+import type { Passes, Routes } from "./routes.ts";
 import { companyOf } from "./session.ts";
+import { createSetbacks } from "./setbacks.ts";
 import type { ResolvedRule, Topics } from "./topics.ts";
 import { errorText, type Outcome } from "./turn.ts";
 
@@ -24,6 +25,8 @@ export interface Sender {
   readonly outcomes: Outcome[];
   /** Sent by a session that was lost, and not marked yet. */
   readonly unmarked: ReadonlySet<number>;
+  /** How many events wait alone because they find no way although others do. */
+  readonly setAside: number;
   /** Lets everything leave that may. Suspects stay. */
   sendFree(): void;
   /** The next suspects that may leave together; empty when there are none. */
@@ -33,6 +36,23 @@ export interface Sender {
   sessionLost(): void;
   /** Whether an event of a later session was sent by an earlier one; it is marked then. */
   markSent(events: readonly Waiting[]): readonly Waiting[];
+  /**
+   * What of a reading is to be held: where there is more to read, not what was tried in vain by ways that are still shut, with
+   * what stands behind it. Somebody behind all that may pass.
+   */
+  sift(events: readonly Waiting[], reading: { readonly last: number; readonly isFull: boolean }): readonly Waiting[];
+  /** Where the next reading begins, because all before it was tried in vain. */
+  readonly beyond: number | undefined;
+}
+
+type Unavailable = Extract<Published, { readonly outcome: "unavailable" }>;
+
+interface Flight {
+  readonly rule: ResolvedRule;
+  /** The session, by its number. */
+  readonly sentIn: number;
+  /** How many had passed when it left. */
+  readonly left: Passes;
 }
 
 export function createSender(parts: {
@@ -48,6 +68,7 @@ export function createSender(parts: {
   const { environment, onEvent } = options;
   const outcomes: Outcome[] = [];
   const unmarked = new Set<number>();
+  const setbacks = createSetbacks();
 
   /** The oldest goes first: by now another relay has most likely marked it. */
   function remember(seq: number): void {
@@ -56,6 +77,12 @@ export function createSender(parts: {
     if (unmarked.size > unmarkedMax && oldest !== undefined) unmarked.delete(oldest);
   }
   let generation = 0;
+  let beyond: number | undefined;
+
+  const waitsForWay = ({ message }: Waiting): boolean => {
+    const rule = topics.find(message.topic);
+    return rule !== undefined && routes.isShut(rule);
+  };
 
   function backoff(attempts: number): number {
     const [first, most] = options.backoffMs;
@@ -108,16 +135,33 @@ export function createSender(parts: {
     }
   }
 
-  function settle(event: Waiting, rule: ResolvedRule, published: Published, tookMs: number, sentIn: number): void {
+  /** It found no way: all that go by it wait for that, or, where others passed meanwhile, this one by itself. */
+  function turnBack(event: Waiting, { rule, sentIn, left }: Flight, fault: Unavailable): void {
+    const { id, topic } = event.message;
+    const { error, scope, retryAfterMs = 0 } = fault;
+    const alone = setbacks.note(event.seq, left, routes.passesOf(rule), scope);
+    if (alone === 0) {
+      if (!routes.unavailable(rule, fault)) return;
+      beyond = undefined;
+      onEvent({ type: "paused", route: rule.to, topic, error });
+      return;
+    }
+    const delayMs = Math.max(backoff(alone), wait(retryAfterMs));
+    if (sentIn === generation) outcomes.push({ kind: "postponed", event, error: errorText(error), delayMs });
+    onEvent({ type: "set-aside", id, topic, error, delayMs });
+  }
+
+  function settle(event: Waiting, flight: Flight, published: Published, tookMs: number): void {
+    const { rule, sentIn } = flight;
     const { id, topic } = event.message;
     routes.arrived(rule);
     if (published.outcome === "unavailable") {
-      if (routes.unavailable(rule, published))
-        onEvent({ type: "paused", route: rule.to, topic, error: published.error });
+      turnBack(event, flight, published);
       flights.arrive(event);
       flights.dropChain(event);
       return;
     }
+    setbacks.forget(event.seq);
     if (routes.passed(rule)) onEvent({ type: "resumed", route: rule.to, topic });
     if (published.outcome === "later") {
       if (sentIn === generation)
@@ -146,7 +190,7 @@ export function createSender(parts: {
 
   function launch(event: Waiting, way: { readonly rule: ResolvedRule; readonly publisher: Publisher }): void {
     const { rule, publisher } = way;
-    const sentIn = generation;
+    const flight: Flight = { rule, sentIn: generation, left: routes.passesOf(rule) };
     const startMs = environment.monotonicMs();
     flights.depart(event);
     routes.left(rule);
@@ -160,7 +204,7 @@ export function createSender(parts: {
       }
     };
     void publish().then((published) => {
-      settle(event, rule, published, environment.monotonicMs() - startMs, sentIn);
+      settle(event, flight, published, environment.monotonicMs() - startMs);
       changed();
     });
   }
@@ -170,10 +214,13 @@ export function createSender(parts: {
   return {
     outcomes,
     unmarked,
+    get setAside() {
+      return setbacks.alone;
+    },
     sendFree() {
       // While a suspect waits, nothing else leaves: it needs the relay for itself.
       if (flights.heads.size === 0 || suspects().length > 0) return;
-      for (const event of Array.from(flights.heads)) {
+      for (const event of setbacks.inOrder(flights.heads)) {
         if (flights.inFlight >= options.concurrency || !covered()) return;
         // A chain that was dropped meanwhile took this head along.
         const way = flights.heads.has(event) ? wayFor(event) : undefined;
@@ -204,6 +251,22 @@ export function createSender(parts: {
       generation += 1;
       for (const { kind, event } of outcomes.splice(0)) if (kind === "sent") remember(event.seq);
       flights.dropWaiting();
+    },
+    get beyond() {
+      return beyond;
+    },
+    sift(events, { last, isFull }) {
+      const stuck = events.filter((event) => setbacks.has(event.seq) && waitsForWay(event));
+      if (isFull && stuck.length > 0) {
+        const chains = new Set(stuck.map(chainOf));
+        const rest = events.filter((event) => !chains.has(chainOf(event)));
+        beyond = rest.some(waitsForWay) ? undefined : last;
+        return rest;
+      }
+      const isOver = !isFull && beyond !== undefined;
+      if (isOver && stuck.length === events.filter(waitsForWay).length) setbacks.nextRound();
+      beyond = undefined;
+      return events;
     },
     markSent(events) {
       return events.filter((event) => {
