@@ -1,5 +1,5 @@
 /** PostgreSQL undoes a transaction in which a statement failed, and answers COMMIT without an error. */
-import { kyselyTransactions, pgTransactions } from "ichido/transactions";
+import { fromKysely, kyselyTransactions, pgTransactions } from "ichido/transactions";
 import type { TransactionRunner } from "ichido/transactions";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool } from "pg";
@@ -46,6 +46,27 @@ describeWith("postgres", "a transaction whose failed statement was caught", (ser
       });
     }
     expect((await pool.query("select id from effects order by id")).rows.map(({ id }) => id)).toEqual([1, 2, 11, 12]);
+    await pool.end();
+    await database.drop();
+  });
+
+  it("goes on after a rollback to a savepoint, also through a handle that was first used while it was undone", async () => {
+    const database = await freshDatabase(server);
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    pool.on("error", () => {});
+    await pool.query("create table effects (id int primary key)");
+    const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+    await kysely.transaction().execute(async (trx) => {
+      const say = (text: string): Promise<unknown> => sql.raw(text).execute(trx);
+      const handle = fromKysely(trx, "postgres");
+      const insert = (): Promise<unknown> => handle.execute("insert into effects values ($1)", [1]);
+      await say("savepoint before");
+      await expect(say("select 1 / 0")).rejects.toThrow(/division by zero/);
+      await expect(insert()).rejects.toMatchObject({ code: "25P02" });
+      await say("rollback to savepoint before");
+      await insert();
+    });
+    expect((await pool.query("select id from effects")).rows).toEqual([{ id: 1 }]);
     await pool.end();
     await database.drop();
   });

@@ -131,10 +131,20 @@ export function handleOf(parts: HandleParts): CheckedHandle {
     if (!(await probe(parts))) throw outside();
   }
 
+  /** Not remembered: a transaction that failed may be rolled back to a savepoint, and go on. */
+  async function checkOnce(): Promise<void> {
+    try {
+      await check();
+    } catch (error) {
+      asked = undefined;
+      throw error;
+    }
+  }
+
   /** PostgreSQL refuses everything after an error by itself. */
   function ask(): Promise<void> {
-    if (asked === undefined || parts.dialect !== "postgres") asked = check(asked);
-    return asked;
+    if (parts.dialect !== "postgres") asked = check(asked);
+    return (asked ??= checkOnce());
   }
 
   /** At once where the client itself can tell, and then every time: the transaction may have ended since. */
