@@ -117,6 +117,8 @@ forEachDatabase("outbox", (open) => {
       [{ topic: "order.paid", key: "", payload: 1 }, /key must be a well-formed text/],
       [{ topic: "order.paid", payload: "a".repeat(20) }, /payload has 22 bytes, more than payloadBytesMax \(10\)/],
       [{ topic: "order.paid", payload: { at: new Date() } }, /cannot be stored/],
+      [{ topic: "order.paid" }, /payload is undefined; give null/],
+      [{ topic: "order.paid", payload: undefined }, /payload is undefined; give null/],
       [{ topic: "order.paid", payload: 1, id: "a b" }, /id must be 1 to 255 printable/],
       [{ topic: "order.paid", payload: 1, headers: { "ce-id": "x" } }, /header ce-id is set by ichido/],
       [{ topic: "order.paid", payload: 1, delayMs: -1 }, /delayMs must be/],
@@ -168,6 +170,15 @@ forEachDatabase("outbox", (open) => {
       prefix: "nowhere_",
     });
     await expect(createRelay(outbox, { routes: { wire: wire() } }).tick()).rejects.toThrow(/outbox\.migrate\(\)/);
+    const missing = { code: "schema-missing", message: expect.stringContaining("call outbox.migrate()") };
+    const adding = (options: object) =>
+      outbox.transaction((_tx, handle) => outbox.add(handle, { topic: "a", payload: 1 }, options));
+    await expect(adding({})).rejects.toMatchObject(missing);
+    await expect(adding({ atCommit: true })).rejects.toMatchObject(missing);
+    await expect(outbox.stats()).rejects.toMatchObject(missing);
+    await expect(outbox.parked()).rejects.toMatchObject(missing);
+    await expect(outbox.dead.list()).rejects.toMatchObject(missing);
+    await expect(outbox.sweep()).rejects.toMatchObject(missing);
   });
 
   it("sent events are remembered for keepSentMs and then swept", async () => {
@@ -190,6 +201,12 @@ describe("outbox options", () => {
   const transactions = { dialect: "sqlite", run: async () => undefined } as never;
   it("are checked when it is made", () => {
     const make = (options: object) => () => createOutbox({ transactions, source: "/s", topics: {}, ...options });
+    const runner = /^option transactions: expected what pgTransactions\(pool\) or its like/;
+    for (const pool of [undefined, { connect: () => {}, query: () => {} }, { run: () => {} }])
+      expect(make({ transactions: pool })).toThrow(runner);
+    expect(make({ topics: undefined })).toThrow(/^option topics: expected an object of rules by topic/);
+    expect(make({ topics: { a: undefined } })).toThrow(/^option topics\["a"\]: expected an object/);
+    expect(() => createRelay(undefined as never, { routes: {} })).toThrow(/^option outbox: expected what createOutbox/);
     expect(make({ source: "" })).toThrow(/source: expected a URI reference/);
     expect(make({ prefix: "a b" })).toThrow(/prefix: expected/);
     expect(make({ payloadBytesMax: -1 })).toThrow(/payloadBytesMax: expected/);
@@ -197,6 +214,17 @@ describe("outbox options", () => {
     expect(make({ topics: { a: { to: "" } } })).toThrow(/\.to: expected the name of a route/);
     expect(make({ topics: { a: { to: "x", attemptsMax: 0 } } })).toThrow(/attemptsMax/);
     expect(make({ topics: { a: { to: "x", order: "no" } } })).toThrow(/order: expected/);
+  });
+  it("what is no handle and what is no event is refused by name", async () => {
+    const outbox = createOutbox({ transactions, source: "/s", topics: {} });
+    const handle = { dialect: "sqlite", execute: async () => ({ rows: [], affected: 0 }) };
+    for (const each of [undefined, null, "x", { query: () => {} }, { ...handle, dialect: "oracle" }])
+      await expect(outbox.add(each as never, { topic: "a", payload: 1 })).rejects.toMatchObject({
+        code: "usage-invalid",
+        message: expect.stringContaining("outbox.add takes a handle first"),
+      });
+    for (const each of [undefined, null, "x"])
+      await expect(outbox.add(handle as never, each as never)).rejects.toMatchObject({ code: "message-invalid" });
   });
   it("a route that nobody serves is refused when the relay is made", () => {
     const outbox = createOutbox({ transactions, source: "/s", topics: { a: { to: "x" } } });

@@ -202,6 +202,8 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
   },
   "./outbox": {
     createOutbox: [
+      ["atCommit", (o) => anOutbox().add(on, { topic: "a", payload: 1 }, o)],
+      ["budgetMs", (o) => anOutbox().sweep(o)],
       ["keepSentMs", (o) => call("./outbox", "createOutbox", { transactions: runner, source: "/a", topics: {}, ...o })],
       [
         "attemptsMax",
@@ -210,16 +212,8 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
       ],
     ],
     createRelay: [
-      [
-        "concurrency",
-        (o) =>
-          call(
-            "./outbox",
-            "createRelay",
-            call("./outbox", "createOutbox", { transactions: runner, source: "/a", topics: {} }),
-            { routes: {}, ...o },
-          ),
-      ],
+      ["drainMs", (o) => (call("./outbox", "createRelay", anOutbox(), { routes: {} }) as Stops).stop(o)],
+      ["concurrency", (o) => call("./outbox", "createRelay", anOutbox(), { routes: {}, ...o })],
     ],
     pgWake: [["channel", (o) => call("./outbox", "pgWake", pool, o)]],
     postgresJsWake: [["channel", (o) => call("./outbox", "postgresJsWake", {}, o)]],
@@ -282,6 +276,17 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
   },
 };
 
+function anOutbox(): AnOutbox {
+  return call("./outbox", "createOutbox", { transactions: runner, source: "/a", topics: {} }) as AnOutbox;
+}
+
+interface AnOutbox {
+  add(handle: object, message: object, options: object): Promise<unknown>;
+  sweep(options: object): Promise<unknown>;
+}
+interface Stops {
+  stop(options: object): Promise<unknown>;
+}
 interface Moves {
   move(executor: object, request: object): Promise<unknown>;
 }

@@ -1,8 +1,9 @@
 /** The outbox's statements over a transaction handle: one function a verb, rows in our own words. */
 import type { EventMessage } from "../brokers/message.ts";
-import { isIchidoError } from "../core/errors.ts";
+import { IchidoError, isIchidoError } from "../core/errors.ts";
 import type { TransactionHandle } from "../core/transaction.ts";
 import { columnOf } from "../drivers/row.ts";
+import { failureOf } from "../inbox/failures.ts";
 import { decodeMessage } from "./envelope.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
@@ -69,10 +70,23 @@ export function createStatements(dialect: Dialect, prefix: string): Statements {
     return text;
   }
 
-  return (handle, verb, values, when) => {
+  return async (handle, verb, values, when) => {
     const text = textOf(verb);
-    return execute(handle, text, values, { ...when, frequent: verb === "add" });
+    try {
+      return await execute(handle, text, values, { ...when, frequent: verb === "add", judge: named });
+    } catch (error) {
+      throw named(error);
+    }
   };
+}
+
+function named(error: unknown): unknown {
+  if (isIchidoError(error) || failureOf(error) !== "no-table") return error;
+  return new IchidoError(
+    "schema-missing",
+    "the tables of the outbox are missing; call outbox.migrate() once at deploy, or run the text of outbox.plan() with your own tool",
+    { cause: error },
+  );
 }
 
 export function waitingOf(row: Row): Waiting {

@@ -9,7 +9,7 @@ export interface OutboxMessage {
   readonly topic: string;
   /** What the event is about, such as the order's id. Order is kept among events with the same key. */
   readonly key?: string;
-  /** Plain JSON, or bytes with a `contentType`. */
+  /** Plain JSON, or bytes with a `contentType`. Not `undefined`: `null` says that there is nothing more to say. */
   readonly payload: unknown;
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -61,6 +61,9 @@ function optionalTexts(message: OutboxMessage): Partial<Record<(typeof optionalN
 }
 
 export function payloadBytes(message: OutboxMessage, bytesMax: number): Uint8Array {
+  // No bytes would stand for it, which no consumer can read as JSON.
+  if (message.payload === undefined)
+    throw new IchidoError("message-invalid", "payload is undefined; give null for an event that says nothing more");
   const bytes = message.payload instanceof Uint8Array ? message.payload : encodeValue(message.payload, "payload");
   if (bytes.length > bytesMax) {
     throw new IchidoError(

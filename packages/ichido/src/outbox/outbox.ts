@@ -131,8 +131,36 @@ const optionNames: OptionNames<OutboxOptions<never>> = {
   environment: true,
 };
 
+/** For what types cannot catch: the pool in place of what `pgTransactions(pool)` gives, a client in place of a handle. */
+const hasFunction = (value: unknown, name: string): boolean => typeof Reflect.get(Object(value), name) === "function";
+const dialects: readonly unknown[] = ["postgres", "mysql", "sqlite"];
+
+function checkRunner(runner: unknown): void {
+  if (hasFunction(runner, "run") && dialects.includes(Reflect.get(Object(runner), "dialect"))) return;
+  throw optionInvalid("transactions", "what pgTransactions(pool) or its like in ichido/transactions gives", runner);
+}
+
+function checkAdd(handle: TransactionHandle, message: OutboxMessage, dialect: TransactionHandle["dialect"]): void {
+  if (!hasFunction(handle, "execute") || !dialects.includes(handle.dialect)) {
+    throw new IchidoError(
+      "usage-invalid",
+      "outbox.add takes a handle first: the one that outbox.transaction or ctx.transaction gives beside tx, or fromPg(client) and its " +
+        "like in ichido/transactions",
+    );
+  }
+  if (handle.dialect !== dialect) {
+    throw new IchidoError(
+      "usage-invalid",
+      `the handle speaks ${handle.dialect}, the outbox lives on ${dialect}: pass the handle of a transaction on its database`,
+    );
+  }
+  if (typeof message !== "object" || message === null)
+    throw new IchidoError("message-invalid", "an event is an object with a topic and a payload");
+}
+
 export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   knownOptions("createOutbox", options, optionNames);
+  checkRunner(options.transactions);
   const { transactions, source, strict = false, trace, environment = systemEnvironment } = options;
   if (typeof source !== "string" || source === "" || /\s/.test(source))
     throw optionInvalid("source", 'a URI reference such as "/shop"', source);
@@ -159,16 +187,13 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   }
 
   return {
-    async add(handle, message, { atCommit = false } = {}) {
+    async add(handle, message, addOptions = {}) {
+      checkAdd(handle, message, dialect);
+      knownOptions("outbox.add", addOptions, { atCommit: true });
+      const { atCommit = false } = addOptions;
       // What is added after an event that waits for COMMIT waits behind it.
       const isLate = atCommit || late.has(handle);
       if (isLate) late.add(handle);
-      if (handle.dialect !== dialect) {
-        throw new IchidoError(
-          "usage-invalid",
-          `the handle speaks ${handle.dialect}, the outbox lives on ${dialect}: pass the handle of a transaction on its database`,
-        );
-      }
       const topic = checkTopic(message.topic);
       const key = checkKey(message.key);
       const wallMs = environment.wallMs();

@@ -3,6 +3,7 @@
  * and keys belong to lanes. Within a key an event leaves only after the one before it was taken over.
  */
 import { IchidoError } from "../core/errors.ts";
+import { knownOptions, optionInvalid } from "../core/option-checks.ts";
 import { createFlights } from "./flights.ts";
 import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";
@@ -56,6 +57,8 @@ const outcomesMsMax = 50;
 const failuresMsMax = 5_000;
 
 export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions: RelayOptions): Relay {
+  if (typeof outbox !== "object" || outbox === null || outbox[internals] === undefined)
+    throw optionInvalid("outbox", "what createOutbox(…) gave", outbox);
   const { transactions, run, topics, wake, keepSentMs, requireSchema } = outbox[internals];
   const options = resolveRelayOptions(relayOptions, outbox[internals].environment);
   const { environment, leaseMs, batch, onEvent } = options;
@@ -334,7 +337,9 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
 
   return {
     start: () => inTurn(begin),
-    stop({ drainMs = drainMsDefault } = {}) {
+    stop(stopOptions = {}) {
+      knownOptions("relay.stop", stopOptions, { drainMs: true });
+      const { drainMs = drainMsDefault } = stopOptions;
       stopping = true;
       signal.raise();
       return inTurn(() => end(drainMs));

@@ -98,6 +98,8 @@ export interface Execution {
   readonly frequent?: boolean;
   /** In one message with COMMIT, where the handle can do that. */
   readonly atCommit?: boolean;
+  /** What the caller is told in place of an error that comes with COMMIT. */
+  readonly judge?: (error: unknown) => unknown;
 }
 
 const nothingYet: TransactionResult = { rows: [], affected: 0 };
@@ -106,7 +108,7 @@ export async function execute(
   handle: TransactionHandle,
   text: string,
   values: Values = {},
-  { frequent = false, atCommit = false }: Execution = {},
+  { frequent = false, atCommit = false, judge }: Execution = {},
 ): Promise<TransactionResult> {
   if (frequent && handle.dialect === "postgres") {
     const form = fixedOf(text);
@@ -116,6 +118,7 @@ export async function execute(
     handle.closeWith(
       form.sql,
       bound.map((value) => (Buffer.isBuffer(value) ? Buffer.from(value) : value)),
+      judge,
     );
     return nothingYet;
   }

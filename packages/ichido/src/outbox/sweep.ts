@@ -1,4 +1,5 @@
 /** Removing what was kept long enough: small batches, each its own transaction, within a time budget. */
+import { knownOptions } from "../core/option-checks.ts";
 import type { Environment } from "../core/environment.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import type { Statements } from "./database.ts";
@@ -22,8 +23,10 @@ export async function sweepOutbox(
     readonly keepDeadMs: number;
     readonly environment: Environment;
   },
-  { limit = limitDefault, budgetMs = budgetMsDefault }: { readonly limit?: number; readonly budgetMs?: number } = {},
+  options: { readonly limit?: number; readonly budgetMs?: number } = {},
 ): Promise<SweepResult> {
+  knownOptions("outbox.sweep", options, { limit: true, budgetMs: true });
+  const { limit = limitDefault, budgetMs = budgetMsDefault } = options;
   const { transactions, run, environment } = parts;
   const untilMs = environment.monotonicMs() + budgetMs;
   let deleted = 0;

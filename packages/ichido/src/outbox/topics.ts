@@ -1,5 +1,5 @@
 /** Which events go where, and what is kept in order. The most specific pattern wins. */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions, optionInvalid } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 
 export interface TopicRule {
@@ -48,6 +48,8 @@ function resolve(pattern: string, rule: TopicRule): ResolvedRule {
 }
 
 export function createTopics(rules: Readonly<Record<string, TopicRule>>): Topics {
+  if (typeof rules !== "object" || rules === null)
+    throw optionInvalid("topics", 'an object of rules by topic, such as { "order.*": { to: "nats" } }', rules);
   const resolved = Object.entries(rules).map(([pattern, rule]) => resolve(pattern, rule));
   const exact = new Map(resolved.filter(({ pattern }) => !pattern.endsWith("*")).map((rule) => [rule.pattern, rule]));
   const open = resolved
