@@ -9,7 +9,7 @@ import type { RedisSubscriptionOptions } from "ichido/redis-streams";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Delivery } from "../../packages/ichido/src/brokers/broker.ts";
 import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
-import { drivers, openClient, openCluster, removeKeys } from "../stores/redis-clients.ts";
+import { drivers, openClient, openCluster, pipeliningClients, removeKeys } from "../stores/redis-clients.ts";
 import type { Driver, OpenClient } from "../stores/redis-clients.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, startRedis, startRedisCluster, uniqueName } from "../support/services.ts";
@@ -117,6 +117,20 @@ describeWith("redis", "redis streams: publisher", (url) => {
     expect(await redisStreamsPublisher(client.client, { stream, partitions: 4 }).publish(eventOf())).toEqual({
       outcome: "sent",
     });
+  });
+
+  test("a client that pipelines by itself is refused by name, everywhere", async () => {
+    for (const client of pipeliningClients()) {
+      const refused = expect.objectContaining({
+        code: "option-invalid",
+        message: expect.stringMatching(/^option enableAutoPipelining: .*give ichido a client of its own/),
+      });
+      expect(() => redisStreamsPublisher(client)).toThrow(refused);
+      expect(() => redisStreamsSubscription(client, { group: "g" })).toThrow(refused);
+      await expect(async () => ensureRedisGroups(client, { group: "g" })).rejects.toThrow(refused);
+      await expect(async () => trimRedisStreams(client)).rejects.toThrow(refused);
+      client.disconnect();
+    }
   });
 
   test("options that cannot work are refused", async () => {

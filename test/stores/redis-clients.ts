@@ -43,6 +43,17 @@ export async function openClient(driver: Driver, url: string, options: IoredisOp
   };
 }
 
+/** Never connected. The last one has the option on its nodes alone, which are asked by themselves now and then. */
+export function pipeliningClients(): (Redis | Cluster)[] {
+  const options = { lazyConnect: true, enableAutoPipelining: true };
+  const nodes = [{ host: "127.0.0.1", port: 1 }];
+  return [
+    new Redis(options),
+    new Cluster(nodes, options),
+    new Cluster(nodes, { lazyConnect: true, redisOptions: { enableAutoPipelining: true } }),
+  ];
+}
+
 export async function openCluster(driver: Driver, urls: readonly string[]): Promise<OpenClient> {
   if (driver === "ioredis") {
     const nodes = urls.map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port) }));

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, startRedis } from "../support/services.ts";
 import type { Instance } from "../support/services.ts";
-import { drivers, openClient } from "./redis-clients.ts";
+import { drivers, openClient, pipeliningClients } from "./redis-clients.ts";
 import type { OpenClient } from "./redis-clients.ts";
 import { ask, request, tally } from "./redis-load.ts";
 
@@ -210,9 +210,10 @@ describeWith("redis", "redis store and the server it is given", () => {
         expect.objectContaining({ code: "option-invalid" }),
       );
     }
-    const pipelining = new Redis({ lazyConnect: true, enableAutoPipelining: true });
-    expect(() => redisStore(pipelining)).toThrow(/^option enableAutoPipelining/);
-    pipelining.disconnect();
+    for (const pipelining of pipeliningClients()) {
+      expect(() => redisStore(pipelining)).toThrow(/^option enableAutoPipelining/);
+      pipelining.disconnect();
+    }
     client.disconnect();
   });
 });

@@ -20,6 +20,10 @@ export interface IoredisClient {
 /** `Cluster` of `ioredis`. */
 export interface IoredisCluster extends IoredisClient {
   readonly isCluster: boolean;
+  /** Those of its nodes are asked by themselves where a whole cluster is walked through. */
+  readonly options: IoredisClient["options"] & {
+    readonly redisOptions?: { readonly enableAutoPipelining?: boolean | undefined } | undefined;
+  };
   nodes(role?: "master"): IoredisClient[];
 }
 
@@ -76,7 +80,8 @@ export function kindOf(client: RedisClient): ClientKind {
     typeof client === "object" && client !== null && typeof Reflect.get(client, name) === "function";
   if (has("callBuffer") && has("duplicate")) {
     const cluster = client as IoredisCluster;
-    if (cluster.options?.enableAutoPipelining === true) throw pipelining();
+    const { enableAutoPipelining, redisOptions } = cluster.options ?? {};
+    if (enableAutoPipelining === true || redisOptions?.enableAutoPipelining === true) throw pipelining();
     return cluster.isCluster ? { kind: "ioredis-cluster", client: cluster } : { kind: "ioredis", client: cluster };
   }
   if (has("sendCommand") && has("nodeClient"))
