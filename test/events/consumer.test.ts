@@ -248,26 +248,6 @@ forEachDatabase("a consumer", (open) => {
     await expect(inbox.dead.list({ limit: 0 })).rejects.toThrow(/limit: expected/);
   });
 
-  test("W2 a topic without a handler is never acknowledged and raises an alarm, unless that was asked for", async () => {
-    const bed = await consuming(inbox, [writes("narrow", ["order.paid"])], { unhandledMs: 45_000 });
-    const one = message({ topic: "stock.moved" });
-    await bed.deliver(one);
-    expect(bed.answers).toMatchObject({ acked: [], retried: [{ id: one.id, delayMs: 45_000 }] });
-    expect(bed.events).toMatchObject([{ type: "unhandled", topic: "stock.moved", ignored: false }]);
-    expect(bed.consumer.health().unhandled).toEqual(["stock.moved"]);
-    const deaf = await consuming(inbox, [writes("narrow", ["order.paid"])], { unhandled: "ignore" });
-    await deaf.deliver(one);
-    expect(deaf.answers.acked).toEqual([one.id]);
-    expect(deaf.events).toMatchObject([{ type: "unhandled", ignored: true }]);
-  });
-
-  test("a message that went round for want of a handler runs as soon as there is one", async () => {
-    const bed = await consuming(inbox, [writes("deployed")], { crashesMax: 1 });
-    const one = message();
-    await bed.deliver(one, 50);
-    expect(await effectsOf(one.id)).toEqual(["deployed"]);
-  });
-
   test("what is no event is kept with its bytes, acknowledged, and cannot be replayed", async () => {
     const bed = await consuming(inbox, [writes("reads")]);
     const raw = new Uint8Array([0, 255, 1, ...Buffer.from(uniqueName("raw"))]);

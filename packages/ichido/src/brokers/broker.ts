@@ -78,6 +78,8 @@ export interface Subscription {
   readonly redeliveryMsMax: number;
   /** How long a delivery may stay unanswered before it is handed out again. Absent: as long as the connection lives. */
   readonly ackWaitMs?: number;
+  /** What it asks the broker for, where it knows: `order.paid`, `order.*`, `*`. */
+  readonly topics?: readonly string[];
   /** Begins to hand out. With order "key", per partition one after the other; else at most `concurrency` at once. */
   start(taker: Taker): Promise<void>;
   /** Takes no more; waits up to `drainMs` for what runs, then hands back the rest. */

@@ -31,6 +31,7 @@ class PullSubscription implements Subscription {
   readonly name = "nats";
   readonly redeliveryMsMax: number;
   readonly ackWaitMs: number;
+  readonly topics: readonly string[];
   readonly #options: ResolvedSubscription;
   readonly #source: NatsSource;
   #link: NatsLink | undefined;
@@ -41,6 +42,7 @@ class PullSubscription implements Subscription {
     this.#source = source;
     this.redeliveryMsMax = options.redeliveryMsMax;
     this.ackWaitMs = options.ackWaitMs;
+    this.topics = options.topics;
   }
 
   async start(taker: Taker): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Takes deliveries from a subscription and answers them: acknowledged once every handler that wants the topic has an
- * outcome that is committed. What no handler wants is never acknowledged unless that was asked for.
+ * outcome that is committed. What no handler wants is kept as a dead letter, so that nothing behind it waits.
  */
 import { integerOption, knownOptions, oneOfOption, type OptionNames } from "../core/option-checks.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
@@ -10,7 +10,7 @@ import { fraction, type Timer } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
 import type { DeadReason } from "./dead-letters.ts";
-import { checkHandlers, isFor, type ConsumerHandler } from "./handlers.ts";
+import { checkHandlers, isFor, requireHandlers, type ConsumerHandler } from "./handlers.ts";
 import { partsOf, type Inbox } from "./inbox.ts";
 
 interface About {
@@ -18,6 +18,9 @@ interface About {
   readonly topic: string;
   readonly id: string;
 }
+
+/** What is done with a topic that no handler wants. */
+export type Unhandled = "keep" | "retry" | "ignore";
 
 export type ConsumerEvent =
   | (About & { readonly type: "processed"; readonly attempts: number })
@@ -29,7 +32,7 @@ export type ConsumerEvent =
   /** The database cannot be used; costs no attempts. */
   | (Partial<About> & { readonly type: "unavailable"; readonly error: unknown })
   /** An alarm: deploy a handler for the topic, or say `unhandled: "ignore"`. */
-  | { readonly type: "unhandled"; readonly topic: string; readonly id: string; readonly ignored: boolean }
+  | { readonly type: "unhandled"; readonly topic: string; readonly id: string; readonly action: Unhandled }
   | { readonly type: "unreadable"; readonly error: unknown }
   /** The broker: a lost connection, or an answer that it did not take. */
   | { readonly type: "disturbed"; readonly error: unknown };
@@ -48,9 +51,12 @@ export interface ConsumerOptions<Tx> {
   readonly crashesMax?: number;
   /** How long a message is kept while its database is down or another process has it; then it is handed back. Default 60 000. */
   readonly inPlaceMs?: number;
-  /** What to do with a topic that no handler wants. Default `retry`: hand back after `unhandledMs`, with an alarm. */
-  readonly unhandled?: "retry" | "ignore";
-  /** Default 60 000. */
+  /**
+   * What to do with a topic that no handler wants, always with an alarm. Default `keep`: a dead letter, acknowledged. `retry`:
+   * handed back for `unhandledMs`, and in an ordered subscription all that stands behind it waits. `ignore`: acknowledged.
+   */
+  readonly unhandled?: Unhandled;
+  /** For `retry`. Default 60 000. */
   readonly unhandledMs?: number;
   /** How often it looks for dead letters that are to be replayed. Default 5000. */
   readonly replayMs?: number;
@@ -113,7 +119,7 @@ function resolve<Tx>(options: ConsumerOptions<Tx>): AttemptSettings & { unhandle
     integerOption(name, settings[name], 1, Number.MAX_SAFE_INTEGER);
   }
   const { unhandled } = options;
-  if (unhandled !== undefined) oneOfOption("unhandled", unhandled, ["retry", "ignore"]);
+  if (unhandled !== undefined) oneOfOption("unhandled", unhandled, ["keep", "retry", "ignore"]);
   return settings;
 }
 
@@ -225,17 +231,24 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   }
 
   async function takeUnhandled(delivery: Delivery): Promise<void> {
-    const { topic, id } = delivery.message;
-    const ignored = options.unhandled === "ignore";
+    const { message } = delivery;
+    const { topic, id } = message;
+    const action = options.unhandled ?? "keep";
     if (unhandled.size < unhandledNotedMax) unhandled.add(topic);
-    emit({ type: "unhandled", topic, id, ignored });
-    await answer(() => (ignored ? delivery.ack() : delivery.retry(settings.unhandledMs)));
+    emit({ type: "unhandled", topic, id, action });
+    if (action === "keep") return keep(delivery, () => parts.desk.putUnhandled(message));
+    await answer(() => (action === "ignore" ? delivery.ack() : delivery.retry(settings.unhandledMs)));
   }
 
   async function takeUnreadable(delivery: UnreadableDelivery): Promise<void> {
     emit({ type: "unreadable", error: delivery.error });
+    await keep(delivery, () => parts.desk.putUnreadable(delivery.raw, delivery.headers, delivery.error));
+  }
+
+  /** Acknowledged once its letter is written. */
+  async function keep(delivery: Pick<Delivery, "ack" | "retry">, put: () => Promise<unknown>): Promise<void> {
     try {
-      await parts.desk.putUnreadable(delivery.raw, delivery.headers, delivery.error);
+      await put();
     } catch (error) {
       emit({ type: "unavailable", error });
       await answer(() => delivery.retry(handBackMs));
@@ -313,6 +326,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   return {
     async start() {
       if (state !== "new") throw new IchidoError("usage-invalid", `the consumer is ${state}; create another one`);
+      if (options.unhandled !== "ignore") requireHandlers(handlers, subscription.topics);
       await inbox.check(subscription);
       state = "running";
       forget = parts.desk.onReplay(() => {

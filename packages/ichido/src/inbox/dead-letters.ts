@@ -1,10 +1,12 @@
 /** Messages that a handler could not process: kept whole, looked at by people, run again or let go. */
 import type { EventMessage } from "../brokers/message.ts";
+import { printOf } from "../brokers/print.ts";
 import { IchidoError } from "../core/errors.ts";
+import { knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import { sha256, sha256Hex } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { failureOf } from "./failures.ts";
-import { columnOfId } from "./identity.ts";
+import { checkHandlerName, columnOfId } from "./identity.ts";
 import { bytesOf, numberOf, textOf } from "../stores/shared/columns.ts";
 import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";
 import type { Start } from "./starts.ts";
@@ -21,6 +23,8 @@ export type DeadReason =
   | "crashed"
   /** It is older than the retention, so that nobody can tell whether it was processed before: look, then replay or discard. */
   | "too-old"
+  /** No handler of the consumer wanted its topic: deploy one, then replay it to that handler, or discard. */
+  | "unhandled"
   /** What the broker delivered is no event. `payload` are the bytes as they came. */
   | "unreadable";
 
@@ -63,6 +67,11 @@ export interface DeadLetterDecision {
   readonly reason: string;
 }
 
+export interface DeadLetterReplay extends DeadLetterDecision {
+  /** The handlers that are to run it instead: for a letter that no handler wanted, or whose handler has another name now. */
+  readonly to?: readonly string[];
+}
+
 export interface InboxAuditEntry {
   readonly action: "replay" | "discard";
   readonly actor: string;
@@ -78,7 +87,7 @@ export interface InboxDeadLetters {
   ): Promise<{ readonly letters: readonly InboxDeadLetter[]; readonly cursor: number | undefined }>;
   get(letter: { readonly handler: string; readonly id: string }): Promise<InboxDeadLetter | undefined>;
   /** Marks it for the consumers of its handler, which run it at their next pass. `already`: it is marked. */
-  replay(decision: DeadLetterDecision): Promise<"ok" | "already" | "absent" | "unreadable">;
+  replay(decision: DeadLetterReplay): Promise<"ok" | "already" | "absent" | "unreadable">;
   /** Forgets it; redeliveries stay duplicates for the retention. */
   discard(decision: DeadLetterDecision): Promise<"ok" | "absent">;
   audit(letter: { readonly handler: string; readonly id: string }): Promise<readonly InboxAuditEntry[]>;
@@ -87,6 +96,8 @@ export interface InboxDeadLetters {
 /** What a consumer does with dead letters. */
 export interface DeadLetterDesk {
   put(message: EventMessage, handler: string, news: DeadNews): Promise<"dead" | "processed">;
+  /** Keeps what no handler wants, as often as it comes. */
+  putUnhandled(message: EventMessage): Promise<unknown>;
   putUnreadable(raw: Uint8Array, headers: Readonly<Record<string, string>>, error: unknown): Promise<void>;
   has(key: InboxKey): Promise<boolean>;
   replaying(handler: string, limit: number): Promise<readonly InboxDeadLetter[]>;
@@ -95,8 +106,9 @@ export interface DeadLetterDesk {
   onReplay(wake: () => void): () => void;
 }
 
-/** Not a name that a handler can have. */
+/** Not names that a handler can have. */
 export const unreadableHandler = "(unreadable)";
+export const unhandledHandler = "(unhandled)";
 const limitDefault = 100;
 const limitMax = 1_000;
 const textMax = 1_000;
@@ -122,6 +134,18 @@ function letterOf(row: Row): InboxDeadLetter {
     sinceMs: numberOf(row, "since_ms"),
     state: textOf(row, "state") as InboxDeadLetter["state"],
   };
+}
+
+const decisionNames: OptionNames<DeadLetterDecision> = { handler: true, id: true, actor: true, reason: true };
+const replayNames: OptionNames<DeadLetterReplay> = { ...decisionNames, to: true };
+
+function checkReplay(decision: DeadLetterReplay): void {
+  knownOptions("inbox.dead.replay", decision, replayNames);
+  checkDecision(decision);
+  const { handler, to } = decision;
+  if (to === undefined ? handler === unhandledHandler : !Array.isArray(to) || to.length === 0)
+    throw optionInvalid("to", "the names of the handlers that are to run it", to);
+  for (const name of to ?? []) checkHandlerName(name);
 }
 
 function checkDecision({ actor, reason }: DeadLetterDecision): void {
@@ -201,6 +225,12 @@ export function createDeadLetters(
         await statements(handle, "removeStarts", { handler: key.handler, id: key.id });
         return "dead";
       }),
+    putUnhandled: (message) =>
+      inside((handle) => {
+        const key = { handler: unhandledHandler, id: columnOfId(message.id), print: printOf(message) };
+        const error = `no handler wants the topic ${message.topic}`;
+        return store(handle, key, message, { reason: "unhandled", error, attempts: 0 });
+      }),
     async putUnreadable(raw, headers, error) {
       const id = `sha256:${sha256Hex(Buffer.concat([Buffer.from(JSON.stringify(headers)), Buffer.from([0]), raw]))}`;
       const message = { id, topic: "", source: "", time: "", contentType: "", payload: raw, headers };
@@ -233,6 +263,22 @@ export function createDeadLetters(
     await statements(handle, "addAudit", { action, handler, id: columnOfId(decision.id), topic, actor, reason });
   }
 
+  /** Its own handler is done with it; those who are to run it have it as a letter of theirs. */
+  async function handOver(handle: TransactionHandle, row: Row, to: readonly string[]): Promise<boolean> {
+    const { handler, message, reason, error, attempts } = letterOf(row);
+    const own = { handler, id: textOf(row, "id"), print: bytesOf(row, "print") };
+    // Of two people one removes it.
+    if ((await statements(handle, "removeDead", own)).affected === 0) return false;
+    if (handler !== unhandledHandler) await marked(handle, own);
+    for (const name of to) {
+      const key = { ...own, handler: name };
+      await store(handle, key, message, { reason, error, attempts });
+      await statements(handle, "replayDead", { handler: name, id: own.id });
+      await statements(handle, "unmarkDead", key);
+    }
+    return true;
+  }
+
   const dead: InboxDeadLetters = {
     async list({ handler, topic, limit = limitDefault, cursor = 0 } = {}) {
       if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
@@ -250,14 +296,21 @@ export function createDeadLetters(
       return row === undefined ? undefined : letterOf(row);
     },
     async replay(decision) {
-      checkDecision(decision);
-      const { handler } = decision;
+      checkReplay(decision);
+      const { handler, to } = decision;
       const id = columnOfId(decision.id);
       const answer = await inside(async (handle) => {
         const rows = await rowsOf(handle, { handler, id }, limitMax);
         const [first] = rows;
         if (first === undefined) return "absent" as const;
         if (handler === unreadableHandler) return "unreadable" as const;
+        if (to !== undefined) {
+          let moved = false;
+          for (const row of rows) moved = (await handOver(handle, row, to)) || moved;
+          if (!moved) return "absent" as const;
+          await note(handle, "replay", decision, textOf(first, "topic"));
+          return "ok" as const;
+        }
         // The conditional update decides between two people.
         if ((await statements(handle, "replayDead", { handler, id })).affected === 0) return "already" as const;
         for (const row of rows) await statements(handle, "unmarkDead", { handler, id, print: bytesOf(row, "print") });
@@ -268,6 +321,7 @@ export function createDeadLetters(
       return answer;
     },
     async discard(decision) {
+      knownOptions("inbox.dead.discard", decision, decisionNames);
       checkDecision(decision);
       const { handler } = decision;
       const id = columnOfId(decision.id);

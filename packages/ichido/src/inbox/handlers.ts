@@ -65,3 +65,17 @@ export function isFor(handler: NamedHandler, topic: string): boolean {
     pattern.endsWith("*") ? topic.startsWith(pattern.slice(0, -1)) : pattern === topic,
   );
 }
+
+/** What a subscription asks for by name somebody must want. Of a pattern, nobody knows what will come by it. */
+export function requireHandlers<Tx>(
+  handlers: readonly ConsumerHandler<Tx>[],
+  topics: readonly string[] | undefined,
+): void {
+  const missing = (topics ?? []).find(
+    (topic) => !topic.endsWith("*") && !handlers.some((handler) => isFor(handler, topic)),
+  );
+  if (missing === undefined) return;
+  throw invalid(
+    `handlers: no handler wants the topic ${missing}, which the subscription asks for; add one, or say unhandled: "ignore"`,
+  );
+}

@@ -5,6 +5,7 @@ export type { LeasedContext, LeasedHandler, LeasedOptions } from "./run-leased.t
 export type {
   DeadLetterDecision,
   DeadLetterQuery,
+  DeadLetterReplay,
   DeadReason,
   InboxAuditEntry,
   InboxDeadLetter,
@@ -17,6 +18,7 @@ export {
   type ConsumerEvent,
   type ConsumerHealth,
   type ConsumerOptions,
+  type Unhandled,
 } from "./consumer.ts";
 export type { ConsumerHandler } from "./handlers.ts";
 export {
