@@ -34,6 +34,8 @@ export type ConsumerEvent =
   /** An alarm: deploy a handler for the topic, or say `unhandled: "ignore"`. */
   | { readonly type: "unhandled"; readonly topic: string; readonly id: string; readonly action: Unhandled }
   | { readonly type: "unreadable"; readonly error: unknown }
+  /** An alarm, once for each handler: its letters are to be replayed, and no consumer that has it seems to run. */
+  | { readonly type: "replay-waits"; readonly handler: string; readonly waitingMs: number }
   /** The broker: a lost connection, or an answer that it did not take. */
   | { readonly type: "disturbed"; readonly error: unknown };
 
@@ -100,6 +102,8 @@ export const consumerDefaults = {
 const replayBatchMax = 100;
 const unhandledNotedMax = 100;
 const handBackMs = 1_000;
+/** A consumer that has the handler would have looked many times by then. */
+const replayWaitsMs = 60_000;
 
 function resolve<Tx>(options: ConsumerOptions<Tx>): AttemptSettings & { unhandledMs: number; replayMs: number } {
   const settings = {
@@ -147,6 +151,8 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   const settings = resolve(options);
   const stopping = new AbortController();
   const unhandled = new Set<string>();
+  /** Handlers whose replays nobody runs, and that were told of. */
+  const waited = new Set<string>();
   let state: ConsumerHealth["state"] = "new";
   let inFlight = 0;
   let unavailable = false;
@@ -269,7 +275,16 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
         if (settled !== "handed-back") done += 1;
       }
     }
+    await tellWaiting();
     return done;
+  }
+
+  async function tellWaiting(): Promise<void> {
+    for (const { handler, waitingMs } of await parts.desk.waiting()) {
+      if (waitingMs < replayWaitsMs || waited.has(handler) || handlers.some(({ name }) => name === handler)) continue;
+      if (waited.size < unhandledNotedMax) waited.add(handler);
+      emit({ type: "replay-waits", handler, waitingMs });
+    }
   }
 
   /** Processed, and then not removed: the next look finds a duplicate. */

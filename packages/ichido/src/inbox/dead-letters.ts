@@ -7,7 +7,7 @@ import { sha256, sha256Hex } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { failureOf } from "./failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";
-import { bytesOf, numberOf, textOf } from "../stores/shared/columns.ts";
+import { bytesOf, numberOf, optionalNumber, textOf } from "../stores/shared/columns.ts";
 import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";
 import type { Start } from "./starts.ts";
 import type { Statements } from "./statement.ts";
@@ -101,6 +101,8 @@ export interface DeadLetterDesk {
   putUnreadable(raw: Uint8Array, headers: Readonly<Record<string, string>>, error: unknown): Promise<void>;
   has(key: InboxKey): Promise<boolean>;
   replaying(handler: string, limit: number): Promise<readonly InboxDeadLetter[]>;
+  /** Whose letters are to be replayed, and how long the first of each waits. */
+  waiting(): Promise<readonly { readonly handler: string; readonly waitingMs: number }[]>;
   remove(message: EventMessage, handler: string): Promise<void>;
   /** Called when something was marked in this process. */
   onReplay(wake: () => void): () => void;
@@ -165,12 +167,12 @@ export function createDeadLetters(
 
   async function rowsOf(
     handle: TransactionHandle,
-    wanted: { readonly handler?: string; readonly id?: string; readonly topic?: string; readonly state?: string },
+    wanted: { readonly handler?: string; readonly id?: string; readonly topic?: string },
     limit: number,
     after = 0,
   ): Promise<readonly Row[]> {
     const values: Record<string, string | number> = { after, limit };
-    for (const name of ["handler", "id", "topic", "state"] as const) {
+    for (const name of ["handler", "id", "topic"] as const) {
       values[name] = wanted[name] ?? "";
       values[`any_${name}`] = wanted[name] === undefined ? 1 : 0;
     }
@@ -239,7 +241,12 @@ export function createDeadLetters(
     },
     has: async ({ handler, id }) => (await inside((handle) => rowsOf(handle, { handler, id }, 1))).length > 0,
     replaying: async (handler, limit) =>
-      (await inside((handle) => rowsOf(handle, { handler, state: "replaying" }, limit))).map(letterOf),
+      (await inside((handle) => statements(handle, "listReplaying", { handler, limit }))).rows.map(letterOf),
+    waiting: async () =>
+      (await inside((handle) => statements(handle, "waitingReplays"))).rows.map((row) => ({
+        handler: textOf(row, "handler"),
+        waitingMs: optionalNumber(row, "waiting_ms") ?? 0,
+      })),
     async remove(message, handler) {
       const key = keyOf(message, handler);
       await inside(async (handle) => {

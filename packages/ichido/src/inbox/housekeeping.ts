@@ -25,6 +25,8 @@ export interface InboxStats {
   /** Dead letters that wait for a consumer's next pass. */
   readonly replaying: number;
   readonly oldestDeadMs: number | undefined;
+  /** Well above a consumer's `replayMs`: no consumer has the handler that is to run it. */
+  readonly oldestReplayingMs: number | undefined;
   /** Well above the retention: nobody sweeps. */
   readonly oldestRowMs: number | undefined;
 }
@@ -63,6 +65,7 @@ export async function statsOf(transactions: TransactionRunner<unknown>, statemen
     dead: numberOf(row, "dead_rows"),
     replaying: numberOf(row, "replaying_rows"),
     oldestDeadMs: optionalNumber(row, "oldest_dead_ms"),
+    oldestReplayingMs: optionalNumber(row, "oldest_replaying_ms"),
     oldestRowMs: optionalNumber(row, "oldest_row_ms"),
   };
 }

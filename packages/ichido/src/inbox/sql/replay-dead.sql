@@ -2,4 +2,4 @@
 -- Parameters: :handler, :id.
 -- Result: the number marked.
 -- Guarantee: a second call marks nothing.
-update {prefix}inbox_dead set state = 'replaying' where handler = :handler and id = :id and state = 'dead'
+update {prefix}inbox_dead set state = 'replaying', marked_ms = {now} where handler = :handler and id = :id and state = 'dead'

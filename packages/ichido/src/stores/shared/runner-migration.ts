@@ -3,7 +3,7 @@
  * table is the one of the stores; the lock is the same, too, so a store and an outbox may be migrated at once.
  *
  * PostgreSQL and SQLite apply all that is pending in one transaction. MySQL and MariaDB commit around every DDL statement:
- * there each statement of a migration must be one that may be run again.
+ * there each statement of a migration must be one that may be run again, or adds a column or an index, which is looked for.
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { TransactionHandle, TransactionRunner } from "../../core/transaction.ts";
@@ -114,6 +114,27 @@ export function statementsOf(dialect: Dialect, step: Migration, prefix: string):
   return statements.map((text) => text.replace(/\n\s*\n/g, "\n").trim()).filter((text) => text !== "");
 }
 
+const addsColumn = /^alter table (\S+)\s+add column (\S+)/;
+const createsIndex = /^create index (\S+) on (\S+)/;
+
+/** MySQL knows no `if not exists` for columns and indexes: a migration that died half-way left them behind. */
+async function isDone(handle: TransactionHandle, sql: string): Promise<boolean> {
+  if (handle.dialect !== "mysql") return false;
+  const [, table, column] = addsColumn.exec(sql) ?? [];
+  const [, index, indexed] = createsIndex.exec(sql) ?? [];
+  if (table === undefined && index === undefined) return false;
+  const { rows } = await (table === undefined
+    ? handle.execute(
+        "select 1 as found from information_schema.statistics where table_schema = database() and table_name = ? and index_name = ?",
+        [indexed, index],
+      )
+    : handle.execute(
+        "select 1 as found from information_schema.columns where table_schema = database() and table_name = ? and column_name = ?",
+        [table, column],
+      ));
+  return rows.length > 0;
+}
+
 async function ledgerExists(handle: TransactionHandle, prefix: string): Promise<boolean> {
   const table = `${prefix}migrations`;
   const { rows } =
@@ -165,7 +186,9 @@ export function createRunnerMigrator(
   async function apply(handle: TransactionHandle): Promise<number> {
     const pending = pendingMigrations(part, known, await readLedger(handle, options));
     for (const step of pending) {
-      for (const sql of statementsOf(dialect, step, prefix)) await handle.execute(name(sql), []);
+      for (const sql of statementsOf(dialect, step, prefix)) {
+        if (!(await isDone(handle, name(sql)))) await handle.execute(name(sql), []);
+      }
       await handle.execute(name(ledgerInsert(dialect, part, step)), []);
     }
     return pending.length;
