@@ -344,3 +344,25 @@ describe("options of the inbox", () => {
     });
   });
 });
+
+test.each([
+  ["runOnce", (inbox: Inbox) => inbox.runOnce(message(), "one", () => {}, { redeliverd: true } as never)],
+  ["run", (inbox: Inbox) => inbox.run(message(), "one", () => {}, { leasMs: 5_000 } as never)],
+  ["sweep", (inbox: Inbox) => inbox.sweep({ limt: 5 } as never)],
+  ["dead.list", (inbox: Inbox) => inbox.dead.list({ handlr: "one" } as never)],
+  [
+    "dead.replay",
+    (inbox: Inbox) => inbox.dead.replay({ handler: "one", id: "1", actor: "ann", reason: "why", too: [] } as never),
+  ],
+  [
+    "dead.discard",
+    (inbox: Inbox) => inbox.dead.discard({ handler: "one", id: "1", actor: "ann", reason: "why", to: [] } as never),
+  ],
+])("inbox.%s refuses a misspelt option by name", async (verb, call) => {
+  const inbox = inboxOn({ dialect: "sqlite", run: () => Promise.reject(new Error("not asked")) });
+  const refusal = {
+    code: "option-invalid",
+    message: expect.stringContaining(`inbox.${verb} has no such option`) as string,
+  };
+  await expect(call(inbox)).rejects.toMatchObject(refusal);
+});

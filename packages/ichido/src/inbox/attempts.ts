@@ -55,6 +55,11 @@ const startedBefore = {
     "a replay of it was started and did not end, and it is older than the inbox remembers: look whether it has taken effect",
 } as const;
 
+const staysUnknown = {
+  reason: "unknown",
+  error: "an earlier attempt vanished and its outcome is not known; settle it first",
+} as const;
+
 /** How long to wait for starts that are about to be taken back, before what is left counts as deaths. */
 const lateEndMs = 1_500;
 
@@ -95,6 +100,8 @@ export async function settleMessage<Tx>(
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
   let verdict: { readonly reason: DeadReason; readonly error: unknown } | undefined;
   let isSent = false;
+  /** Why it was last found busy: nobody is at work, and what became of it is not known. */
+  let isUnknown = false;
 
   async function step(): Promise<Settled | "busy"> {
     if (verdict !== undefined) return bury(verdict);
@@ -110,12 +117,7 @@ export async function settleMessage<Tx>(
     if (outcome === "duplicate") return known(result);
     if (outcome === "conflict") return bury(reason === "too-old" ? tooOld : conflict);
     if (outcome !== "busy") return outcome;
-    if (reason === "outcome-unknown" && isOverdue()) {
-      return bury({
-        reason: "unknown",
-        error: "an earlier attempt vanished and its outcome is not known; settle it first",
-      });
-    }
+    isUnknown = reason === "outcome-unknown";
     emit({ type: "busy", ...about, ...(reason === "outcome-unknown" ? { reason } : {}) });
     // Nothing ran: a copy that only waits must not look like one that died.
     await end();
@@ -212,7 +214,11 @@ export async function settleMessage<Tx>(
         if (verdict !== undefined) continue;
       } else {
         waits += 1;
-        if (isOverdue()) return "handed-back";
+        if (isOverdue()) {
+          if (!isUnknown || verdict !== undefined) return "handed-back";
+          verdict = staysUnknown;
+          continue;
+        }
         waitingSinceMs ??= attempts.nowMs();
       }
       const pauseMs = backoff(attempts, outcome === "failed" ? failed : waits);

@@ -139,6 +139,7 @@ function letterOf(row: Row): InboxDeadLetter {
 }
 
 const decisionNames: OptionNames<DeadLetterDecision> = { handler: true, id: true, actor: true, reason: true };
+const queryNames: OptionNames<DeadLetterQuery> = { handler: true, topic: true, limit: true, cursor: true };
 const replayNames: OptionNames<DeadLetterReplay> = { ...decisionNames, to: true };
 
 function checkReplay(decision: DeadLetterReplay): void {
@@ -287,7 +288,9 @@ export function createDeadLetters(
   }
 
   const dead: InboxDeadLetters = {
-    async list({ handler, topic, limit = limitDefault, cursor = 0 } = {}) {
+    async list(query = {}) {
+      knownOptions("inbox.dead.list", query, queryNames);
+      const { handler, topic, limit = limitDefault, cursor = 0 } = query;
       if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
         throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
       const wanted = { ...(handler === undefined ? {} : { handler }), ...(topic === undefined ? {} : { topic }) };

@@ -1,6 +1,7 @@
 /** Forgetting and counting. */
 import type { Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
+import { knownOptions, type OptionNames } from "../core/option-checks.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
 import type { Statements } from "./statement.ts";
@@ -31,6 +32,7 @@ export interface InboxStats {
   readonly oldestRowMs: number | undefined;
 }
 
+const boundNames: OptionNames<SweepBounds> = { limit: true, budgetMs: true };
 const limitDefault = 1_000;
 const limitMax = 10_000;
 const budgetMsDefault = 250;
@@ -40,8 +42,10 @@ export async function sweepInbox(
   statements: Statements,
   environment: Environment,
   ageMs: number,
-  { limit = limitDefault, budgetMs = budgetMsDefault }: SweepBounds = {},
+  bounds: SweepBounds = {},
 ): Promise<InboxSweep> {
+  knownOptions("inbox.sweep", bounds, boundNames);
+  const { limit = limitDefault, budgetMs = budgetMsDefault } = bounds;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
     throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
   const untilMs = environment.monotonicMs() + budgetMs;

@@ -137,6 +137,14 @@ const optionNames: OptionNames<InboxOptions<never>> = {
   environment: true,
 };
 
+const onceNames: OptionNames<OnceOptions> = { attempt: true, redelivered: true, evenIfOld: true };
+const runNames: OptionNames<RunOptions & LeasedOptions> = {
+  attempt: true,
+  evenIfOld: true,
+  onUnknown: true,
+  leaseMs: true,
+};
+
 export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   knownOptions("createInbox", options, optionNames);
   const { transactions, ichido, environment = systemEnvironment } = options;
@@ -171,14 +179,18 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const inbox: Inbox<Tx> = {
     ...migrator,
     dead,
-    async runOnce(message, handler, fn, { attempt = 1, redelivered = false, evenIfOld = false } = {}) {
+    async runOnce(message, handler, fn, options = {}) {
+      knownOptions("inbox.runOnce", options, onceNames);
+      const { attempt = 1, redelivered = false, evenIfOld = false } = options;
       const key = keyOf(message, handler);
       const isRefused = !evenIfOld && isTooOld(message);
       const found = redelivered || isRefused ? await lookUp(once, key) : undefined;
       if (found !== undefined) return resultOf(found);
       return isRefused ? tooOld : runOnce(once, key, fn, { message, attempt });
     },
-    async run(message, handler, fn, { attempt = 1, evenIfOld = false, ...leased } = {}) {
+    async run(message, handler, fn, given = {}) {
+      knownOptions("inbox.run", given, runNames);
+      const { attempt = 1, evenIfOld = false, ...leased } = given;
       const key = keyOf(message, handler);
       const options = { ...leased, retentionMs: keepMs };
       const refusal = !evenIfOld && isTooOld(message) ? tooOld : undefined;

@@ -205,7 +205,7 @@ async function runInTime<Tx>(
     return "processed";
   }
 
-  const run = transactions.run(body, { opensByHandle: true }).catch((error: unknown) => {
+  const run = transactions.run(body, { opensByHandle: true, leavesOne: true }).catch((error: unknown) => {
     timer?.cancel();
     if (late) return "busy" as const;
     return afterFailure(parts, key, phase, error);
