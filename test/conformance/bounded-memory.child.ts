@@ -11,7 +11,7 @@ import { memoryStore } from "ichido/memory";
 
 const mebibyte = 1_048_576;
 const ichido = createIchido<express.Request>({
-  store: memoryStore({ recordsMax: 1_000 }),
+  store: memoryStore({ recordsMax: 1_000, scopeShareMax: 1 }),
   scope: () => ({ tenant: "t" }),
   onUnknown: "rerun",
   sweepMs: "off",
@@ -43,7 +43,7 @@ const uploadBytesMax = requestBytesMax;
 const web = getRequestListener(
   idempotent(
     createIchido<Request>({
-      store: memoryStore({ recordsMax: 1_000 }),
+      store: memoryStore({ recordsMax: 1_000, scopeShareMax: 1 }),
       scope: () => ({ tenant: "t" }),
       onUnknown: "rerun",
       sweepMs: "off",

@@ -39,7 +39,7 @@ function usedBytes(): number {
 /** Long retention: nothing may go, so growth must be refused. */
 async function refusal(): Promise<object> {
   const clock = fakeClock();
-  const store = memoryStore({ recordsMax, nowMs: clock.nowMs });
+  const store = memoryStore({ recordsMax, scopeShareMax: 1, nowMs: clock.nowMs });
   const count = { granted: 0, full: 0, replayed: 0, live: 0, wrong: 0 };
   const used: number[] = [];
   const before = usedBytes();
@@ -71,7 +71,7 @@ async function refusal(): Promise<object> {
 /** Short retention and even ticks: expired records make room, so that growth goes on at a constant size. */
 async function turnover(): Promise<object> {
   const clock = fakeClock();
-  const store = memoryStore({ recordsMax, nowMs: clock.nowMs });
+  const store = memoryStore({ recordsMax, scopeShareMax: 1, nowMs: clock.nowMs });
   const retentionMs = 40_000;
   const count = { granted: 0, full: 0 };
   const used: number[] = [];

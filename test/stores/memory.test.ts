@@ -68,6 +68,67 @@ async function runEvenly(store: Store, clock: FakeClock, minutes: number): Promi
   await store.tick({ intervalMs: minuteMs });
 }
 
+describe("memory store: what one caller may take up", () => {
+  const of = (principal: string, key: string): Partial<ClaimRequest> => ({
+    identity: sampleIdentity(key, { tenant: "acme", principal }),
+  });
+
+  async function fill(store: Store, principal: string): Promise<string> {
+    for (let index = 0; index < 1_000; index += 1) {
+      const key = `${principal}-${index}`;
+      const { outcome } = await claim(store, key, of(principal, key));
+      if (outcome !== "granted") return outcome;
+    }
+    return "never refused";
+  }
+
+  it("S14 one caller's keys never keep another from its own", async () => {
+    const store = memoryStore({ recordsMax: 500 });
+    expect(await fill(store, "mallory")).toBe("quota");
+    expect((await store.stats()).records).toBe(250);
+    expect(await claim(store, "mallory-0", of("mallory", "mallory-0"))).toMatchObject({
+      outcome: "granted",
+      resent: true,
+    });
+    expect((await claim(store, "a", of("alice", "a"))).outcome).toBe("granted");
+    expect(await fill(store, "bob")).toBe("full");
+  });
+
+  it("S14 the bytes of one caller's answers count likewise", async () => {
+    const store = memoryStore({ bytesMax: 100_000 });
+    const identity = sampleIdentity("large", { tenant: "acme", principal: "mallory" });
+    const first = await claim(store, "large", { identity });
+    const fence = first.outcome === "granted" ? first.fence : 0;
+    const response = sampleResponse({ body: new Uint8Array(60_000) });
+    await store.complete({ identity, owner: sampleOwner("large"), fence, response });
+    expect((await claim(store, "next", of("mallory", "next"))).outcome).toBe("quota");
+    expect((await claim(store, "a", of("alice", "a"))).outcome).toBe("granted");
+  });
+
+  it("S14 a caller's own expired records make room for it, however many of others stand before them", async () => {
+    const clock = fakeClock();
+    const store = memoryStore({ recordsMax: 200, nowMs: clock.nowMs });
+    await store.tick({ intervalMs: minuteMs });
+    for (let index = 0; index < 50; index += 1) {
+      await claim(store, `other-${index}`, { ...of(`other-${index}`, `other-${index}`), retentionMs: minuteMs });
+    }
+    expect(await fill(store, "mallory")).toBe("quota");
+    await runEvenly(store, clock, 11);
+    expect((await claim(store, "again", of("mallory", "again"))).outcome).toBe("granted");
+    expect((await claim(store, "a", of("alice", "a"))).outcome).toBe("granted");
+  });
+
+  it("S14 scopeShareMax says how much, and keys that all callers share have no such bound", async () => {
+    const small = memoryStore({ recordsMax: 100, scopeShareMax: 0.1 });
+    expect(await fill(small, "mallory")).toBe("quota");
+    expect((await small.stats()).records).toBe(10);
+    const shared = memoryStore({ recordsMax: 4 });
+    for (let index = 0; index < 4; index += 1) {
+      expect((await claim(shared, `key-${index}`)).outcome).toBe("granted");
+    }
+  });
+});
+
 describe("memory store at its bounds", () => {
   it("S14 refuses a new key at recordsMax and leaves no trace of it", async () => {
     const store = memoryStore({ recordsMax: 2 });
@@ -201,6 +262,9 @@ describe("memory store leases", () => {
 
 describe("memory store options", () => {
   const wrong: readonly (readonly [string, unknown, RegExp])[] = [
+    ["scopeShareMax", 0, /option scopeShareMax: expected a number above 0 and up to 1, got 0/],
+    ["scopeShareMax", 1.5, /option scopeShareMax: .* got 1.5/],
+    ["scopeShareMax", Number.NaN, /option scopeShareMax: .* got NaN/],
     ["recordsMax", 0, /option recordsMax: expected an integer from 1 to \d+, got 0/],
     ["recordsMax", 1.5, /recordsMax: .* got 1.5/],
     ["recordsMax", "9", /recordsMax: .* got "9"/],
@@ -212,7 +276,7 @@ describe("memory store options", () => {
     [
       "maxRecords",
       5,
-      /option maxRecords: memoryStore has no such option; it has recordsMax, bytesMax, nowMs, environment/,
+      /option maxRecords: memoryStore has no such option; it has recordsMax, bytesMax, scopeShareMax, nowMs, environment/,
     ],
   ];
   for (const [name, value, message] of wrong) {

@@ -16,6 +16,9 @@ import type { Ask, Ruling } from "./ruling.ts";
 import { identityOf, keyHashOf, scopeFor, sharedScope } from "./scope.ts";
 import { StoreFailure } from "./store-calls.ts";
 
+/** Room is made by expiry, so that asking every second is of no use. */
+const quotaRetrySeconds = 60;
+
 function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome {
   switch (ruling.kind) {
     case "replay":
@@ -30,6 +33,8 @@ function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome
       return "outcome_unknown";
     case "full":
       return "store_error";
+    case "quota":
+      return "refused";
   }
 }
 
@@ -68,6 +73,11 @@ export function createDecide<Native>(
         return refusals.refuse("store-unavailable", {
           detail: "The store is full and takes no new keys.",
           retryAfter: 1,
+        });
+      case "quota":
+        return refusals.refuse("quota-exceeded", {
+          detail: "You have as many keys in use as you may. Room is made as they expire; those that you used go on.",
+          retryAfter: quotaRetrySeconds,
         });
     }
   }

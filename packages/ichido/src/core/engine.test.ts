@@ -969,8 +969,21 @@ describe("a store that fails", () => {
   it("a full store refuses new keys with 503 and still replays", async () => {
     const { ask, serve } = bed({}, (clock) => memoryStore({ recordsMax: 1, nowMs: clock.nowMs }));
     await serve();
-    expect(problemIn(await ask({ key: "key-2" }))).toMatchObject({ status: 503, code: "store-unavailable" });
+    expect(problemIn(await ask({ key: "key-2", caller: { tenant: "acme", user: "bob" } }))).toMatchObject({
+      status: 503,
+      code: "store-unavailable",
+    });
     expect((await ask()).kind).toBe("replay");
+  });
+
+  it("a caller that has its share of the store is refused new keys with 429 quota-exceeded, and nobody else", async () => {
+    const { ask, serve, events } = bed({}, (clock) => memoryStore({ recordsMax: 2, nowMs: clock.nowMs }));
+    await serve();
+    const refusal = await ask({ key: "key-2" });
+    expect(problemIn(refusal)).toMatchObject({ status: 429, code: "quota-exceeded", retryable: true, retryAfter: 60 });
+    expect(events).toContainEqual(expect.objectContaining({ type: "request", outcome: "refused", status: 429 }));
+    expect((await ask()).kind).toBe("replay");
+    expect((await ask({ key: "key-2", caller: { tenant: "acme", user: "bob" } })).kind).toBe("execute");
   });
 
   it("runs unprotected only where the route says so by its dangerous name, and only where the claim failed", async () => {

@@ -309,7 +309,8 @@ export function createEngine<Native>(
       case "mismatch":
         return { kind: "mismatch" };
       case "full":
-        return { kind: "full" };
+      case "quota":
+        return { kind: result.outcome };
     }
   }
 

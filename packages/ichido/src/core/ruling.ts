@@ -20,4 +20,5 @@ export type Ruling =
   | { readonly kind: "in-flight"; readonly leaseLeftMs: number }
   | { readonly kind: "unknown"; readonly interim?: StoredResponse; readonly holdReason?: string }
   | { readonly kind: "not-visible-yet" }
-  | { readonly kind: "full" };
+  | { readonly kind: "full" }
+  | { readonly kind: "quota" };

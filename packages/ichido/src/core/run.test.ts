@@ -157,10 +157,13 @@ describe("run", () => {
   });
 
   it("a full store is told apart from a running call", async () => {
-    const store = memoryStore({ recordsMax: 1 });
+    const store = memoryStore({ recordsMax: 2 });
     const ichido = createIchido({ store, scope: () => scope, onUnknown: "rerun", sweepMs: "off" });
     await ichido.run(request(), () => 1);
-    await expect(ichido.run(request({ key: "k-2" }), () => 1)).rejects.toMatchObject({ code: "store-unavailable" });
+    await expect(ichido.run(request({ key: "k-2" }), () => 1)).rejects.toMatchObject({ code: "quota-exceeded" });
+    await ichido.run(request({ scope: { principal: "another" } }), () => 1);
+    const other = { key: "k-2", scope: { principal: "third" } };
+    await expect(ichido.run(request(other), () => 1)).rejects.toMatchObject({ code: "store-unavailable" });
     await ichido.close();
     await expect(ichido.run(request({ key: "k-3" }), () => 1)).rejects.toMatchObject({ code: "engine-closed" });
   });

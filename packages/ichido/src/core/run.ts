@@ -60,6 +60,11 @@ function refusalOf(ruling: Exclude<Ruling, { kind: "execute" | "replay" }>, oper
       );
     case "full":
       return new IchidoError("store-unavailable", `${operation}: the store is full and takes no new keys`);
+    case "quota":
+      return new IchidoError(
+        "quota-exceeded",
+        `${operation}: this scope has its share of the store; no new keys of it`,
+      );
   }
 }
 

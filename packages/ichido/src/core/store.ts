@@ -39,8 +39,8 @@
  *                        One sweeper at a time, over all processes: a second one gives up at once and says `busy`.
  *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any
  *                        bytes come back unchanged, headers with order and multiplicity.
- *  S14 Refusal.          A store at its bound refuses new identities (`full`) and never drops a record that may still be
- *                        needed. Replays and completions go on.
+ *  S14 Refusal.          A store at its bound refuses new identities (`full`, or `quota` at the bound of one caller) and
+ *                        never drops a record that may still be needed. Replays and completions go on.
  *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start and
  *                        the time of its last one (a start that is sent again is a start); a finished one keeps its result,
  *                        byte for byte. A person's `settle` with `release` removes those that were never finished: they
@@ -137,7 +137,9 @@ export type ClaimResult =
       readonly attempts: number;
     }
   | { readonly outcome: "mismatch" }
-  | { readonly outcome: "full" };
+  | { readonly outcome: "full" }
+  /** This caller (tenant and principal) has its share of the store; others go on. */
+  | { readonly outcome: "quota" };
 
 /** The proof of ownership that every later verb must show. */
 export interface Claim {

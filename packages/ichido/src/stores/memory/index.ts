@@ -18,7 +18,7 @@ import { isNews, stepView } from "../../core/record-machine/view.ts";
 import { warnUnlessAlone } from "./alone.ts";
 import { claim } from "./claim.ts";
 import { list, stats } from "./listing.ts";
-import { boundOf, checkNames, clockOf, timersOf, type MemoryStoreOptions } from "./options.ts";
+import { boundOf, checkNames, clockOf, shareOf, timersOf, type MemoryStoreOptions } from "./options.ts";
 import { copyBytes, copyIn, toRecord, type Row } from "./row.ts";
 import { createShelf, idOf, idOfRow } from "./shelf.ts";
 import { createWatchers } from "./watchers.ts";
@@ -35,6 +35,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const shelf = createShelf({
     recordsMax: boundOf("recordsMax", options.recordsMax),
     bytesMax: boundOf("bytesMax", options.bytesMax),
+    scopeShareMax: shareOf(options.scopeShareMax),
   });
   const watchers = createWatchers(timersOf(options.environment));
   let tick: TickRow | undefined;
@@ -75,7 +76,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (transaction !== undefined) throw cannotJoin(transaction);
       const at = moment();
       const before = shelf.get(request.identity);
-      if (before === undefined && !shelf.hasRoom(at.nowUs, at.trusted)) return { outcome: "full" };
+      const room = before === undefined ? shelf.roomFor(request.identity, at.nowUs, at.trusted) : "free";
+      if (room !== "free") return { outcome: room };
       const { row, result } = claim(before, request, { ...at, fenceFloor: shelf.fenceFloor });
       keep(before, row);
       return result;

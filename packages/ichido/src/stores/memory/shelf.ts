@@ -1,11 +1,24 @@
-/** The rows of a memory store: looked up by identity, bounded in number and bytes, ordered by when they may go. */
+/**
+ * The rows of a memory store: looked up by identity, bounded in number and bytes, as a whole and for each caller, and
+ * ordered by when they may go.
+ */
+import { lengthPrefixed } from "../../core/length-prefix.ts";
 import type { Identity, StoredResponse } from "../../core/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
-import { createDueQueue, type Queued } from "./due-queue.ts";
+import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
 import { textOf, type Row } from "./row.ts";
+
+/** All rows of one tenant and principal. Queued among its like by when the first of its rows may go. */
+interface Caller extends Queued {
+  readonly id: string;
+  readonly due: DueQueue<Slot>;
+  records: number;
+  bytes: number;
+}
 
 interface Slot extends Queued {
   readonly id: string;
+  readonly caller: Caller;
   row: Row;
   bytes: number;
 }
@@ -13,15 +26,23 @@ interface Slot extends Queued {
 export interface ShelfLimits {
   readonly recordsMax: number;
   readonly bytesMax: number;
+  /** Of either bound, what one caller may take up. */
+  readonly scopeShareMax: number;
 }
+
+/** `full`: for everybody. `quota`: this caller has its share. */
+export type Room = "free" | "full" | "quota";
 
 /** What a record costs besides its texts and bodies: objects, map entry, queue entry, hashes. Measured on Node 24. */
 const recordBytes = 1_000;
 const stepBytes = 150;
 const headerBytes = 80;
+const callerBytes = 400;
 
 /** Expired records that one claim may clear away to make room: bounded work, and more than the one it adds. */
 const reclaimedPerClaimMax = 16;
+
+type Whose = Pick<Identity, "tenant" | "principal">;
 
 export interface Shelf {
   readonly size: number;
@@ -30,8 +51,8 @@ export interface Shelf {
   get(identity: Identity): Row | undefined;
   put(row: Row): void;
   rows(): IterableIterator<Row>;
-  /** Whether there is room for one more record, after clearing away a few expired ones if need be. */
-  hasRoom(nowUs: number, trusted: boolean): boolean;
+  /** Whether this caller may have one more record, after clearing away a few expired ones if need be. */
+  roomFor(caller: Whose, nowUs: number, trusted: boolean): Room;
   /** Removes one expired record; false when there is none. */
   removeExpired(nowUs: number): boolean;
   /** Some record is expired. */
@@ -40,26 +61,63 @@ export interface Shelf {
 
 export function createShelf(limits: ShelfLimits): Shelf {
   const slots = new Map<string, Slot>();
-  const queue = createDueQueue<Slot>();
+  const callers = new Map<string, Caller>();
+  const due = createDueQueue<Caller>();
+  const recordsShare = Math.ceil(limits.recordsMax * limits.scopeShareMax);
+  const bytesShare = Math.ceil(limits.bytesMax * limits.scopeShareMax);
   let bytes = 0;
   let fenceFloor = 0;
 
-  function firstExpired(nowUs: number): Slot | undefined {
-    const slot = queue.first();
+  function callerOf(whose: Whose): Caller {
+    const id = callerIdOf(whose);
+    let caller = callers.get(id);
+    if (caller === undefined) {
+      caller = { id, due: createDueQueue<Slot>(), records: 0, bytes: 0, dueUs: 0, place: -1 };
+      callers.set(id, caller);
+      bytes += callerBytes;
+    }
+    return caller;
+  }
+
+  function resize(slot: Slot, size: number): void {
+    const more = size - slot.bytes;
+    slot.bytes = size;
+    slot.caller.bytes += more;
+    bytes += more;
+  }
+
+  function requeue(slot: Slot, slotDueUs: number | undefined): void {
+    slot.caller.due.put(slot, slotDueUs);
+    due.put(slot.caller, slot.caller.due.first()?.dueUs);
+  }
+
+  /** The first row that may go: of that caller, or of all. */
+  function firstExpired(nowUs: number, caller = due.first()): Slot | undefined {
+    const slot = caller?.due.first();
     return slot !== undefined && slot.dueUs <= nowUs ? slot : undefined;
   }
 
-  function removeExpired(nowUs: number): boolean {
-    const slot = firstExpired(nowUs);
+  function remove(slot: Slot | undefined): boolean {
     if (slot === undefined) return false;
-    queue.put(slot, undefined);
+    const { caller } = slot;
+    requeue(slot, undefined);
+    resize(slot, 0);
     slots.delete(slot.id);
-    bytes -= slot.bytes;
     fenceFloor = Math.max(fenceFloor, slot.row.fence);
+    caller.records -= 1;
+    if (caller.records === 0) {
+      callers.delete(caller.id);
+      bytes -= callerBytes;
+    }
     return true;
   }
 
   const isFull = (): boolean => slots.size >= limits.recordsMax || bytes >= limits.bytesMax;
+
+  /** Where all callers share their keys there is nobody to protect from another. */
+  const isBounded = ({ tenant, principal }: Whose): boolean => tenant !== undefined || principal !== undefined;
+  const hasItsShare = (caller: Caller | undefined): caller is Caller =>
+    caller !== undefined && (caller.records >= recordsShare || caller.bytes >= bytesShare);
 
   return {
     get size() {
@@ -73,28 +131,33 @@ export function createShelf(limits: ShelfLimits): Shelf {
       const id = idOfRow(row);
       let slot = slots.get(id);
       if (slot === undefined) {
-        slot = { id, row, bytes: 0, dueUs: 0, place: -1 };
+        slot = { id, caller: callerOf(row), row, bytes: 0, dueUs: 0, place: -1 };
+        slot.caller.records += 1;
         slots.set(id, slot);
       }
       slot.row = row;
-      bytes -= slot.bytes;
-      slot.bytes = sizeOf(row);
-      bytes += slot.bytes;
-      queue.put(slot, dueUs(row));
+      resize(slot, sizeOf(row));
+      requeue(slot, dueUs(row));
     },
     *rows() {
       for (const slot of slots.values()) yield slot.row;
     },
-    hasRoom(nowUs, trusted) {
-      for (let count = 0; trusted && isFull() && count < reclaimedPerClaimMax; count += 1) {
-        if (!removeExpired(nowUs)) break;
+    roomFor(whose, nowUs, trusted) {
+      const caller = isBounded(whose) ? callers.get(callerIdOf(whose)) : undefined;
+      for (let count = 0; trusted && count < reclaimedPerClaimMax; count += 1) {
+        const isOver = hasItsShare(caller);
+        if (!isOver && !isFull()) break;
+        if (!remove(isOver ? firstExpired(nowUs, caller) : firstExpired(nowUs))) break;
       }
-      return !isFull();
+      if (isFull()) return "full";
+      return hasItsShare(caller) ? "quota" : "free";
     },
-    removeExpired,
+    removeExpired: (nowUs) => remove(firstExpired(nowUs)),
     hasExpired: (nowUs) => firstExpired(nowUs) !== undefined,
   };
 }
+
+const callerIdOf = ({ tenant, principal }: Whose): string => lengthPrefixed([tenant, principal]);
 
 /** 32 characters of hash, then the key: no delimiter that a key could imitate. */
 export function idOf(identity: Identity): string {
