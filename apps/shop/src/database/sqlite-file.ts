@@ -2,7 +2,7 @@
  * An SQLite file that several processes share and that must not lose what it acknowledged. Waiting for another process's
  * lock happens in the event loop, hardly inside SQLite, because heartbeats and other requests share the thread.
  */
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,6 +35,8 @@ export async function openDatabase(file: string, migrations: readonly string[]):
 function open(file: string): DatabaseSync {
   try {
     mkdirSync(dirname(file), { recursive: true });
+    // Made here, for its owner alone, where it is not there: SQLite would let everybody read it, and its log.
+    closeSync(openSync(file, "a", 0o600));
     return new DatabaseSync(file, { timeout: BUSY_MS });
   } catch (error) {
     throw cannotOpen(file, error);

@@ -1,6 +1,5 @@
 /** A store with a connection of its own, for those who have none to share. */
 import { knownOptions, optionInvalid } from "../../core/option-checks.ts";
-
 import { requireRuntime } from "../../core/runtime.ts";
 import { busyTimeoutMs } from "./durability.ts";
 import { failureOf } from "./failure.ts";
@@ -11,7 +10,7 @@ export interface OpenSqliteStoreOptions extends SqliteStoreOptions {
   readonly migrate?: boolean;
 }
 
-/** Opens the file with `node:sqlite`, creating it where it is missing. `close()` closes it. */
+/** Opens the file with `node:sqlite`, creating it where it is missing, for its owner alone. `close()` closes it. */
 export async function openSqliteStore(path: string, options: OpenSqliteStoreOptions = {}): Promise<SqliteStore> {
   const { migrate = false, ...rest } = options;
   if (typeof path !== "string" || path === "") {
@@ -27,6 +26,7 @@ export async function openSqliteStore(path: string, options: OpenSqliteStoreOpti
   requireRuntime();
   // Loaded here alone: importing this module must not fail or warn where node:sqlite is absent or experimental.
   const { DatabaseSync } = await import("node:sqlite");
+  await createPrivate(path);
   const database = opened(path, () => new DatabaseSync(path, { timeout: busyTimeoutMs }));
   const store = sqliteStore(database, rest);
   try {
@@ -42,6 +42,17 @@ export async function openSqliteStore(path: string, options: OpenSqliteStoreOpti
       if (database.isOpen) database.close();
     },
   };
+}
+
+/** Answers lie in it in clear. The files that SQLite puts beside it get the same mode. */
+async function createPrivate(path: string): Promise<void> {
+  if (path === ":memory:" || path.startsWith("file:")) return;
+  const { open } = await import("node:fs/promises");
+  try {
+    await (await open(path, "wx", 0o600)).close();
+  } catch {
+    // It is there, with the mode that somebody gave it; or it cannot be made, and SQLite says why.
+  }
 }
 
 function opened<T>(path: string, open: () => T): T {
