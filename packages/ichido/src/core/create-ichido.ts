@@ -5,7 +5,6 @@ import type { Health } from "./health.ts";
 import type { Decider, IchidoOptions } from "./options.ts";
 import { warnUser } from "./runtime.ts";
 import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
-import { parseOperationId } from "./scope.ts";
 import type { ScopeLike } from "./record.ts";
 import type { Store, StoredRecord, SweepResult } from "./store.ts";
 import { resolveEngine } from "./validate-options.ts";
@@ -78,9 +77,9 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
     route: (routeOptions, mountedFor) => engine.route(routeOptions, mountedFor),
     run: (request, fn) => run(parts, request, fn),
     async findOperation(operationId, { tenant, principal }) {
-      const parsed = parseOperationId(operationId);
-      if (parsed === undefined) return undefined;
-      const record = await store.find({ ...parsed, tenant: undefined, principal: undefined, operation: "" });
+      const opened = settings.operationIds.open(operationId, { tenant, principal });
+      if (opened === undefined) return undefined;
+      const record = await store.find({ ...opened, tenant: undefined, principal: undefined, operation: "" });
       const { identity } = record ?? {};
       return identity !== undefined && isPart(identity.tenant, tenant) && isPart(identity.principal, principal)
         ? record

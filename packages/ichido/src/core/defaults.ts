@@ -29,6 +29,7 @@ export const limits = {
   labelLengthMax: 255,
   /** Below this a retry that comes a day late runs again. */
   retentionMsAdvised: 86_400_000,
+  secretLengthMin: 32,
   tickMsMax: 60_000,
   renewBatchMax: 500,
   stepNameLengthMax: 100,

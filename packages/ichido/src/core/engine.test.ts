@@ -154,6 +154,8 @@ describe("other content and duplicates in flight", () => {
     const { operationId, state } = JSON.parse(textOf(response)) as { operationId: string; state: string };
     expect(state).toBe("processing");
     expect(headerIn(response, "location")).toBe(`/operations/${operationId}`);
+    // Addresses end up in logs.
+    expect(Buffer.from(operationId, "base64url").includes("key-1")).toBe(false);
     const scope = { tenant: "acme", principal: "alice" };
     expect((await ichido.findOperation(operationId, scope))?.state).toBe("processing");
     expect(await ichido.findOperation(operationId, { tenant: "acme", principal: "bob" })).toBeUndefined();

@@ -54,7 +54,7 @@ export function createEngine<Native>(
   const heartbeat = createHeartbeat({ calls, environment, executionMs: settings.executionMs });
   const lateWrites = createLateWrites({ environment, executionMs: settings.executionMs });
   const waiting = createWaiting({ environment, store, waitersMax: settings.waitersMax, isOver: () => closed });
-  const refusals = createRefusals(settings.format);
+  const refusals = createRefusals(settings.format, settings.operationIds);
   const engineRoute = resolveRoute(settings.shared, { operation: checked });
   const housekeeping = createHousekeeping({
     calls,

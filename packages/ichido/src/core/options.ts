@@ -104,6 +104,11 @@ export interface SharedOptions<Native> {
 interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   /** Where keys live. */
   readonly store: Store;
+  /**
+   * Seals the operation ids of status addresses, so that nobody who reads an address can tell the key. At least 32
+   * characters, the same in every process. Without it, whoever also knows tenant and principal can.
+   */
+  readonly operationIdSecret?: string;
   readonly problemBase?: string;
   /** Sent as `Link: <…>; rel="describedby"` with every problem. */
   readonly docsUrl?: string;

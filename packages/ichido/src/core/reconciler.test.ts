@@ -11,7 +11,6 @@ import {
 import type { VerifyAnswer } from "./options.ts";
 import { createReconciler, type ReconcileRequest, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 import type { Identity } from "./record.ts";
-import { operationIdOf } from "./scope.ts";
 import { settle } from "./settlement.ts";
 import type { Store, StoredRecord } from "./store.ts";
 
@@ -165,7 +164,7 @@ describe("the reconciler", () => {
     expect(await patient.tick()).toEqual(none);
     const { records } = await world.store.list({ operation, limit: 10 });
     await settle(world.ichido, {
-      record: operationIdOf(records[0]?.identity as never),
+      record: records[0]?.identity as never,
       decision: { kind: "hold" },
       actor: "ops",
       reason: "asked the bank",
@@ -485,25 +484,26 @@ describe("the reconciler", () => {
 });
 
 describe("settle", () => {
-  it("adopts, releases and holds by operation id, with who and why", async () => {
+  it("adopts, releases and holds by identity, with who and why", async () => {
     const world = bed();
     await open(world, "a");
     await open(world, "b");
     const { records } = await world.store.list({ limit: 10 });
-    const [a, b] = records.map(({ identity }) => operationIdOf(identity));
+    const [a, b] = records.map(({ identity }) => identity) as [Identity, Identity];
     const by = { actor: "dana", reason: "the bank's ledger shows it" };
     const adopt = { kind: "adopt", answer: { status: 201, body: { id: 9 } } } as const;
-    expect(await settle(world.store, { record: a ?? "", decision: adopt, ...by })).toBe("ok");
+    expect(await settle(world.store, { record: a, decision: adopt, ...by })).toBe("ok");
     expect(textOf(responseOf(await world.ask({ key: "a" })))).toBe('{"id":9}');
-    expect(await settle(world.ichido, { record: a ?? "", decision: adopt, ...by })).toBe("completed");
-    expect(await settle(world.ichido, { record: b ?? "", decision: { kind: "release" }, fence: 1, ...by })).toBe(
-      "stale",
-    );
-    expect(await settle(world.ichido, { record: b ?? "", decision: { kind: "release" }, ...by })).toBe("ok");
+    expect(await settle(world.ichido, { record: a, decision: adopt, ...by })).toBe("completed");
+    expect(await settle(world.ichido, { record: b, decision: { kind: "release" }, fence: 1, ...by })).toBe("stale");
+    expect(await settle(world.ichido, { record: b, decision: { kind: "release" }, ...by })).toBe("ok");
     expect(executionOf(await world.ask({ key: "b" })).context.attempt).toBe(2);
-    expect(await settle(world.ichido, { record: "nonsense", decision: { kind: "hold" }, ...by })).toBe("absent");
+    const nobody = { ...b, key: "nobody" as Identity["key"] };
+    expect(await settle(world.ichido, { record: nobody, decision: { kind: "hold" }, ...by })).toBe("absent");
+    const text = { record: "nonsense" as never, decision: { kind: "hold" }, ...by } as const;
+    await expect(settle(world.ichido, text)).rejects.toMatchObject({ code: "option-invalid" });
     await expect(
-      settle(world.ichido, { record: b ?? "", decision: { kind: "hold" }, actor: " ", reason: "x" }),
+      settle(world.ichido, { record: b, decision: { kind: "hold" }, actor: " ", reason: "x" }),
     ).rejects.toThrow(/actor/);
   });
 });

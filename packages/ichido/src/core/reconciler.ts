@@ -17,7 +17,7 @@ import type { IchidoListener } from "./events.ts";
 import type { AnswerLike, VerifyAnswer, VerifyRequest } from "./options.ts";
 import type { Identity, OwnerToken } from "./record.ts";
 import { referenceOf } from "./reference.ts";
-import { keyHashOf, operationIdOf } from "./scope.ts";
+import { keyHashOf, localIdOf } from "./scope.ts";
 import { decisionOf, storeOf, type Settlement, type StoreHolder } from "./settlement.ts";
 import type { Claim, ClaimResult, Step, StoredRecord } from "./store.ts";
 
@@ -173,7 +173,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
 
   function isDue(record: StoredRecord): boolean {
     if (record.holdReason !== undefined) return false;
-    const id = operationIdOf(record.identity);
+    const id = localIdOf(record.identity);
     const nowMs = environment.monotonicMs();
     const next = later.get(id);
     if (next !== undefined) return next.fromMs <= nowMs;
@@ -209,7 +209,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       takeover: "open",
     });
     if (grant.outcome !== "granted") {
-      later.delete(operationIdOf(identity));
+      later.delete(localIdOf(identity));
       return "overtaken";
     }
     const claim: Claim = { identity, owner, fence: grant.fence };
@@ -259,7 +259,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     answer: VerifyAnswer,
     ageMs: number,
   ): Promise<Outcome> {
-    const id = operationIdOf(identity);
+    const id = localIdOf(identity);
     // Ended before the decision, which is refused under a living owner. Whoever takes the record in between is held to the
     // operation's own `onUnknown`, and the decision finds another fence.
     if ((await store.suspend(claim)) === "stale") return "overtaken";

@@ -5,7 +5,7 @@ import type { ResolvedRoute } from "./options.ts";
 import { problemOf, problemResponse, type ProblemDetails, type ProblemFormat } from "./problem.ts";
 import type { Identity, StoredResponse } from "./record.ts";
 import { headerOf, interimOf, isFinalStatus } from "./recorder.ts";
-import { operationIdOf } from "./scope.ts";
+import type { OperationIds } from "./operation-id.ts";
 import type { ClaimResult } from "./store.ts";
 
 type Route = Pick<ResolvedRoute<never>, "profile" | "statusUrl" | "leaseMs" | "inFlight">;
@@ -28,7 +28,7 @@ const retryAfterSeconds = 1;
 
 const encoder = new TextEncoder();
 
-export function createRefusals(format: ProblemFormat): Refusals {
+export function createRefusals(format: ProblemFormat, operationIds: Pick<OperationIds, "of">): Refusals {
   const refuse = (code: IchidoErrorCode, details: ProblemDetails): NeutralResponse =>
     problemResponse(problemOf(code, details, format.problemBase), format);
 
@@ -40,7 +40,7 @@ export function createRefusals(format: ProblemFormat): Refusals {
 
   /** Tells where to ask instead of refusing. */
   function accepted(route: Route, identity: Identity, state: "processing" | "unknown"): NeutralResponse {
-    const operationId = operationIdOf(identity);
+    const operationId = operationIds.of(identity);
     const location = route.statusUrl?.(operationId);
     return {
       status: 202,

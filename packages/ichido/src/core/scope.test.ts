@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isIchidoError } from "./errors.ts";
 import { profiles } from "./profiles.ts";
 import type { Identity, Key, Scope } from "./record.ts";
-import { checkScope, identityOf, keyHashOf, operationIdOf, parseOperationId, sharedScope } from "./scope.ts";
+import { checkScope, identityOf, keyHashOf, localIdOf, sharedScope } from "./scope.ts";
 
 const key = (text: string): Key => text as Key;
 const identity = (scope: Scope, operation = "payment.create", text = "k"): Identity =>
@@ -92,8 +92,8 @@ describe("identityOf", () => {
   });
 
   it("S-03 holds apart what a delimiter would join", () => {
-    expect(operationIdOf(identity({ tenant: "a" }, "op", "b:c"))).not.toBe(
-      operationIdOf(identity({ tenant: "a:b" }, "op", "c")),
+    expect(localIdOf(identity({ tenant: "a" }, "op", "b:c"))).not.toBe(
+      localIdOf(identity({ tenant: "a:b" }, "op", "c")),
     );
     expect(identity({ tenant: "a", principal: "b:c" }).scopeHash).not.toEqual(
       identity({ tenant: "a:b", principal: "c" }).scopeHash,
@@ -148,34 +148,6 @@ describe("identityOf", () => {
     expect(() => identity({ tenant: "a" }, "\udc00")).toThrow(
       expect.objectContaining({ code: "option-invalid" }) as Error,
     );
-  });
-});
-
-describe("operationIdOf", () => {
-  it("comes back through parseOperationId for every key", () => {
-    const printable = fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 255 });
-    fc.assert(
-      fc.property(printable, (text) => {
-        const made = identity({ tenant: "t" }, "op", text);
-        const id = operationIdOf(made);
-        expect(id).toMatch(/^[\w-]+$/);
-        expect(parseOperationId(id)).toEqual({ key: text, scopeHash: new Uint8Array(made.scopeHash) });
-      }),
-    );
-  });
-
-  it.each([
-    ["nothing", ""],
-    ["a hash without a key", Buffer.alloc(32).toString("base64url")],
-    ["too short", "abc"],
-    ["padding", `${Buffer.alloc(33, 65).toString("base64url")}=`],
-    ["other characters", `${Buffer.alloc(33, 65).toString("base64url")}+/`],
-    ["stray bits at the end", `${Buffer.alloc(34, 65).toString("base64url").slice(0, -1)}F`],
-    ["a NUL in the key", Buffer.concat([Buffer.alloc(32), Buffer.from("a\0")]).toString("base64url")],
-    ["bytes that are no UTF-8", Buffer.concat([Buffer.alloc(32), Buffer.of(0xff)]).toString("base64url")],
-    ["endless text", "A".repeat(5000)],
-  ])("parseOperationId refuses %s", (_, id) => {
-    expect(parseOperationId(id)).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-/** Whose key it is: scope and identity, and the two short forms of an identity for URLs and logs. */
+/** Whose key it is: scope and identity, and the short form of an identity for logs. */
 import { IchidoError } from "./errors.ts";
 import { lengthPrefixed } from "./length-prefix.ts";
 import type { Profile } from "./profiles.ts";
@@ -7,8 +7,6 @@ import { hasLoneSurrogate, sha256, sha256Hex } from "./sha256.ts";
 
 /** Characters in a tenant or principal, so that it fits a column of every store. */
 export const scopePartLengthMax = 255;
-const operationIdLengthMax = 4096;
-const scopeHashBytes = 32;
 
 /** For `dangerouslyShareKeys`: one key space for all callers. */
 export const sharedScope: Scope = Object.freeze({});
@@ -133,23 +131,6 @@ function bytesOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): Buffe
   if (scopeHash.length + key.length * 3 > desk.length) return Buffer.concat([scopeHash, Buffer.from(key)]);
   desk.set(scopeHash);
   return desk.subarray(0, scopeHash.length + desk.write(key, scopeHash.length));
-}
-
-/** The identity as one opaque word, for status URLs, the console and the command line. */
-export function operationIdOf(identity: Pick<Identity, "key" | "scopeHash">): string {
-  return bytesOf(identity).toString("base64url");
-}
-
-/** What `operationIdOf` made; undefined for anything else, since ids come back from the outside. */
-export function parseOperationId(id: string): { readonly key: Key; readonly scopeHash: Uint8Array } | undefined {
-  if (id.length > operationIdLengthMax) return undefined;
-  const bytes = Buffer.from(id, "base64url");
-  if (bytes.length <= scopeHashBytes) return undefined;
-  const scopeHash = new Uint8Array(bytes.subarray(0, scopeHashBytes));
-  const key = bytes.toString("utf8", scopeHashBytes) as Key;
-  // Decoding passes over characters that are no base64url; spelling it again does not.
-  if (/\p{Cc}/u.test(key) || operationIdOf({ key, scopeHash }) !== id) return undefined;
-  return { key, scopeHash };
 }
 
 /** Eight hexadecimal digits that stand for the key in logs, where the key itself must not appear. */

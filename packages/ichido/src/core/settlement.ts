@@ -5,7 +5,6 @@ import { answerOf } from "./answer.ts";
 import type { AnswerLike } from "./options.ts";
 import type { Identity } from "./record.ts";
 import { recordedOf } from "./recorder.ts";
-import { parseOperationId } from "./scope.ts";
 import type { SettleRequest, SettleResult, Store, StoredRecord } from "./store.ts";
 
 /** An engine, or its store. */
@@ -16,8 +15,8 @@ export function storeOf(holder: StoreHolder): Store {
 }
 
 export interface Settlement {
-  /** The record as `store.list` or `store.find` gave it, its identity, or its `operationId` (of a 202). */
-  readonly record: Pick<StoredRecord, "identity" | "fence"> | Identity | string;
+  /** The record as `store.list`, `store.find` or `ichido.findOperation` gave it, or its identity. */
+  readonly record: Pick<StoredRecord, "identity" | "fence"> | Identity;
   /**
    * `adopt`: it happened, and this is its answer from now on. `release`: it did not happen, the next attempt runs. `hold`:
    * nobody runs it until a person decides again.
@@ -61,16 +60,13 @@ export function decisionOf(decision: Settlement["decision"]): SettleRequest["dec
   return { kind: "adopt", response: recordedOf(answerOf(decision.answer)) };
 }
 
-function identityOf(
-  record: Settlement["record"],
-): { readonly identity: Partial<Identity> & Pick<Identity, "scopeHash" | "key">; readonly fence?: number } | undefined {
-  if (typeof record === "string") {
-    const identity = parseOperationId(record);
-    return identity === undefined ? undefined : { identity };
-  }
+function identityOf(record: Settlement["record"]): {
+  readonly identity: Partial<Identity> & Pick<Identity, "scopeHash" | "key">;
+  readonly fence?: number;
+} {
   if (typeof record === "object" && record !== null && "identity" in record) return record;
   if (typeof record === "object" && record !== null && "scopeHash" in record) return { identity: record };
-  throw optionInvalid("record", "a record of store.list or store.find, its identity, or its operationId", record);
+  throw optionInvalid("record", "a record of store.list, store.find or findOperation, or its identity", record);
 }
 
 export async function settle(holder: StoreHolder, settlement: Settlement): Promise<SettleResult> {
@@ -81,7 +77,6 @@ export async function settle(holder: StoreHolder, settlement: Settlement): Promi
   const decision = decisionOf(settlement.decision);
   const store = storeOf(holder);
   const seen = identityOf(record);
-  if (seen === undefined) return "absent";
   const identity = { tenant: undefined, principal: undefined, operation: "", ...seen.identity };
   const fence = settlement.fence ?? seen.fence ?? (await store.find(identity))?.fence;
   return fence === undefined ? "absent" : store.settle({ identity, fence, decision, actor, reason });

@@ -48,6 +48,7 @@ describe("options are checked once, naming option, expectation and value", () =>
     [{ labels: {} }, "option labels: expected a function, got an object"],
     [{ keep: [200] }, "option keep: expected a function, got an array"],
     [{ statusUrl: "/x" }, "option statusUrl"],
+    [{ operationIdSecret: "too short" }, 'characters, the same in every process, got "9 characters"'],
     [{ enforce: "no" }, "option enforce"],
     [{ formatProblem: 1 }, "option formatProblem"],
     [{ onEvent: 1 }, "option onEvent"],

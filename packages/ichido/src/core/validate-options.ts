@@ -22,6 +22,7 @@ import type {
   RouteOptions,
   SharedOptions,
 } from "./options.ts";
+import { createOperationIds, type OperationIds } from "./operation-id.ts";
 import type { ProblemFormat } from "./problem.ts";
 import { profiles, type Profile, type ProfileName } from "./profiles.ts";
 import { keepsByDefault } from "./recorder.ts";
@@ -58,6 +59,7 @@ const engineNames: OptionNames<IchidoOptions<never>> = {
   store: true,
   scope: true,
   dangerouslyShareKeys: true,
+  operationIdSecret: true,
   problemBase: true,
   docsUrl: true,
   transactions: true,
@@ -227,6 +229,7 @@ export interface ResolvedEngine<Native> {
   readonly scope: ((request: Native) => ScopeLike) | undefined;
   readonly shared: SharedOptions<Native>;
   readonly format: ProblemFormat;
+  readonly operationIds: OperationIds;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly storeTimeoutMs: number;
   readonly executionMs: number;
@@ -289,6 +292,14 @@ function transactionsOf(
   return value;
 }
 
+/** What is given is not shown. */
+function secretOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value.length >= limits.secretLengthMin) return value;
+  const expected = `a secret of at least ${limits.secretLengthMin} characters, the same in every process`;
+  throw optionInvalid("operationIdSecret", expected, typeof value === "string" ? `${value.length} characters` : value);
+}
+
 export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedEngine<Native> {
   knownOptions("createIchido", options, engineNames);
   const store = storeOf(options.store);
@@ -326,6 +337,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
       docsUrl: options.docsUrl,
       formatProblem: options.formatProblem,
     },
+    operationIds: createOperationIds(secretOf(options.operationIdSecret)),
     transactions: transactionsOf(options.transactions, store),
     storeTimeoutMs: storeTimeoutOf(options.storeTimeoutMs, store),
     executionMs,
