@@ -4,7 +4,7 @@ import { ClientError } from "./errors.ts";
 import { readJson } from "./json-text.ts";
 import { checkKey } from "./key-form.ts";
 import { payloadHash, uuidV7, type KeySource } from "./key-source.ts";
-import { remember } from "./remembered.ts";
+import { enlist } from "./remembered.ts";
 import { withLock, type AttemptStorage } from "./storage.ts";
 
 /** What is stored: hashes, never the payload itself. */
@@ -72,13 +72,20 @@ export interface Attempts {
 
 /** As long as servers remember keys. */
 const rememberMsDefault = 86_400_000;
+const rememberedMax = 100;
+/** Far beyond any retention: what was sent before that is a matter for people. */
+const keptMs = 30 * 86_400_000;
+const madeList = { place: "ichido:made", ageMs: keptMs, max: 500 };
 
 const placeOf = (name: string): string => `ichido:attempt:${name}`;
 
 function parse(text: string | null | undefined): Kept | undefined {
-  const kept = (readJson(text ?? "") ?? {}) as Partial<Kept>;
+  if (text === null || text === undefined) return undefined;
+  const kept = (readJson(text) ?? {}) as Partial<Kept>;
   const sound = typeof kept.key === "string" && typeof kept.hash === "string" && typeof kept.bornAtMs === "number";
-  return sound ? (kept as Kept) : undefined;
+  // It may have been sent: a new key could do it twice.
+  if (!sound) throw new Error("damaged");
+  return kept as Kept;
 }
 
 const otherContent = "was sent with other content. Use the original, or let the person decide and call startOver()";
@@ -102,7 +109,7 @@ export function createAttempts(parts: {
     try {
       return await work();
     } catch (cause) {
-      throw new ClientError("storage-failed", `the attempt could not be ${verb}`, { cause });
+      throw new ClientError("storage-failed", `the attempt could not be ${verb}; startOver() forgets it`, { cause });
     }
   }
   const read = (name: string): Promise<Kept | undefined> =>
@@ -115,6 +122,14 @@ export function createAttempts(parts: {
     throw changed(name, "was replaced, here or in another tab. Create it again");
   };
   const guarded = <T>(name: string, work: () => Promise<T>): Promise<T> => withLock(storage, placeOf(name), work);
+  const forget = async (names: readonly string[], isOver: (kept: Kept) => unknown): Promise<void> => {
+    for (const name of names) {
+      await guarded(name, async () => {
+        const kept = await read(name);
+        if (kept && isOver(kept)) await storage.removeItem(placeOf(name));
+      }).catch(() => undefined);
+    }
+  };
 
   return {
     async create(name, payload) {
@@ -122,6 +137,10 @@ export function createAttempts(parts: {
         throw new ClientError("option-invalid", "option name: expected the name of the intent, got none");
       }
       const hash = await payloadHash(payload);
+      const atMs = nowMs();
+      const old = await stored("kept", () => enlist(storage, madeList, [name, atMs]));
+      // Of one that was never sent only what was done before it counts.
+      await forget(old, ({ sentAtMs, last }) => atMs - (sentAtMs ?? last?.sentAtMs ?? 0) >= keptMs);
       return guarded(name, async () => {
         const kept = await read(name);
         const open = kept?.done ? undefined : kept;
@@ -166,7 +185,8 @@ export function createAttempts(parts: {
       const isKept = outcome === "done" && rememberMs > 0;
       try {
         // Listed first: what is written and not listed would stay for ever.
-        const forgotten = isKept ? await remember(storage, [name, nowMs()], rememberMs) : [];
+        const doneList = { place: "ichido:done", ageMs: rememberMs, max: rememberedMax };
+        const forgotten = isKept ? await enlist(storage, doneList, [name, nowMs()]) : [];
         const isGone = await guarded(name, async () => {
           const kept = await read(name);
           // Another tab may have started over meanwhile: its attempt is not ours to end.
@@ -177,9 +197,8 @@ export function createAttempts(parts: {
           else await storage.removeItem(placeOf(name));
           return !isKept && outcome !== "refused";
         });
-        for (const each of forgotten) {
-          await guarded(each, async () => (await read(each))?.done && storage.removeItem(placeOf(each)));
-        }
+        await forget(forgotten, ({ done }) => done);
+        if (isGone) await enlist(storage, madeList, [name, 0]);
         return isGone;
       } catch {
         // The outcome is known and must reach the caller.

@@ -92,7 +92,8 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     // Past its retention the server runs the key as new: asking again could do it twice.
     const ageMs = clock.nowMs() - sentAtMs;
     const policy = await parts.policy(ageMs > freshMs);
-    if (ageMs >= (policy?.retentionMs ?? parts.retentionMs)) return unknown("expired");
+    // One that has not been sent yet was sent by a clock that was set back since: its age is anything.
+    if (ageMs < -freshMs || ageMs >= (policy?.retentionMs ?? parts.retentionMs)) return unknown("expired");
   }
   let inDoubt = attempt.resumed || sentAtMs !== undefined;
   let unproven = 0;

@@ -1,22 +1,29 @@
-/** Names whose outcome is remembered, oldest first: what bounds them in number and age. */
+/** Lists of names, oldest first: what bounds in number and age what is kept under each name. */
 import { readJson } from "./json-text.ts";
 import { withLock, type AttemptStorage } from "./storage.ts";
 
-/** Without it the storage of a page that is never closed would fill up. */
-export const rememberedMax = 100;
-const place = "ichido:done";
-
 type Entry = readonly [name: string, atMs: number];
 
-/** Adds a name, before its outcome is written. Answers which names are to be forgotten for it. */
-export function remember(storage: AttemptStorage, added: Entry, ageMs: number): Promise<readonly string[]> {
+export interface NameList {
+  readonly place: string;
+  readonly ageMs: number;
+  /** Without it the storage of a page that is never closed would fill up. */
+  readonly max: number;
+}
+
+/**
+ * Adds a name, before what is kept under it is written. Answers which names are to be forgotten for it. With the time 0 the
+ * name goes, and nothing else.
+ */
+export function enlist(storage: AttemptStorage, list: NameList, added: Entry): Promise<readonly string[]> {
+  const { place, ageMs, max } = list;
   return withLock(storage, place, async () => {
     const [name, nowMs] = added;
-    // A list that cannot be read bounds nothing, and loses nothing: each outcome is kept under its own name.
-    const listed = (readJson((await storage.getItem(place)) ?? "") ?? []) as readonly Entry[];
-    const others = listed.filter(([each]) => each !== name);
-    const young = others.filter(([, atMs]) => nowMs - atMs < ageMs).slice(1 - rememberedMax);
-    await storage.setItem(place, JSON.stringify([...young, added]));
-    return others.filter((each) => !young.includes(each)).map(([each]) => each);
+    // A list that cannot be read bounds nothing, and loses nothing: what matters is kept under its own name.
+    const listed = readJson((await storage.getItem(place)) ?? "");
+    const others = (Array.isArray(listed) ? (listed as Entry[]) : []).filter((each) => each?.[0] !== name);
+    const young = others.filter((each) => nowMs - each?.[1] < ageMs).slice(1 - max);
+    await storage.setItem(place, JSON.stringify(nowMs ? [...young, added] : others));
+    return others.filter((each) => !young.includes(each)).map((each) => each?.[0]);
   });
 }
