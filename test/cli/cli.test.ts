@@ -13,6 +13,8 @@ describe("ichido", () => {
     const help = await ichido("--help");
     expect([help.code, help.err]).toEqual([0, ""]);
     expect(help.out).toMatch(/^usage: ichido <command>[^]*\n {2}conform /);
+    expect(await ichido("help", "conform")).toEqual(await ichido("conform", "--help"));
+    expect((await ichido("help", "confrom")).code).toBe(2);
   });
 
   it("exits with 2 where the usage is wrong, and says what to do on the error stream", async () => {

@@ -58,7 +58,7 @@ describe("ichido conform", () => {
     const { code, out } = await ichido("conform", url, "--path", "/unprotected", ...callers, "--only", "K-,S-01");
     expect(code).toBe(1);
     expect(out).toMatch(/^K-02\s+FAIL[^]*request\s+POST \/unprotected[^]*expected\s+the marker[^]*seen\s+status 201/m);
-    expect(out).toContain("see       N15; Stripe; ACP 6.3");
+    expect(out).toContain("see       draft section 2.6; Stripe; ACP 6.3");
     expect(out).not.toContain("secret");
   });
 
@@ -94,10 +94,17 @@ describe("ichido conform", () => {
   });
 
   it.each([
-    [["conform"], /url: expected an http or https address/],
-    [["conform", "http://127.0.0.1:1"], /operation\.path: expected a path/],
+    [["conform"], /the address \(url\): expected an http or https address/],
+    [["conform", "http://127.0.0.1:1"], /--path \(operation\.path\): expected a path/],
     [["conform", "http://127.0.0.1:1", "http://127.0.0.1:2"], /one address is enough/],
-    [["conform", "http://127.0.0.1:1", "--path", "/x", "--profile", "mine"], /profile: expected one of ietf/],
+    [
+      ["conform", "http://127.0.0.1:1", "--path", "/x", "--profile", "mine"],
+      /--profile \(profile\): expected one of ietf/,
+    ],
+    // Nobody listens there: usage is judged before the server is asked.
+    [["conform", "http://127.0.0.1:1", "--path", "/x", "--requests-max", "abc"], /--requests-max: expected a positive/],
+    [["conform", "http://127.0.0.1:1", "--path", "/x", "--only", "K-,ZZ"], /--only: expected ids of cases .* got "ZZ"/],
+    [["conform", "http://127.0.0.1:1", "--path", "/x", "--header", "secret"], /--header: expected "Name: value"/],
     [["conform", "http://127.0.0.1:1", "--path", "/x", "--body", "{"], /--body: expected JSON/],
     [["conform", "http://127.0.0.1:1", "--path", "/x", "--auth", "secret"], /--auth: expected "Name: value"/],
     [["conform", "--config", join(folder, "absent.json")], /--config: ENOENT/],
@@ -106,6 +113,23 @@ describe("ichido conform", () => {
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(message);
     expect(err).not.toContain("secret");
+  });
+
+  it("takes forms and other headers from the command line", async () => {
+    const type = ["--header", "Content-Type: application/x-www-form-urlencoded"];
+    const content = ["--content", "amount=100", "--other-content", "amount=200"];
+    const { code, out } = await ichido("conform", url, "--path", "/form", ...type, ...content, "--only", "F-01");
+    expect([code, out]).toEqual([0, expect.stringMatching(/^F-01\s+pass/m)]);
+  });
+
+  it("tells a program, too, that a server cannot be reached", async () => {
+    const { code, out } = await ichido("conform", "http://127.0.0.1:1", "--path", "/x", "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toEqual({
+      v: 1,
+      type: "error",
+      message: expect.stringContaining("ECONNREFUSED") as string,
+    });
   });
 
   it("says once that a server cannot be reached", async () => {

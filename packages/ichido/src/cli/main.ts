@@ -41,6 +41,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     io.out(`${version()}\n`);
     return 0;
   }
+  if (name === "help" && args[0] !== undefined) return main([args[0], "--help"], io);
   if (name === "--help" || name === "-h" || name === "help") {
     io.out(await overview());
     return 0;

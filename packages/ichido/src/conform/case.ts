@@ -30,6 +30,11 @@ export function lacking(
   };
 }
 
+export const otherContent = ({ description }: Session): string | undefined =>
+  description.otherBody === undefined && description.otherContent === undefined
+    ? "not described: otherBody or otherContent"
+    : undefined;
+
 export function accepting(...kinds: NonNullable<Description["accepts"]>): (session: Session) => string | undefined {
   return ({ description }) => {
     const missing = kinds.find((kind) => description.accepts?.includes(kind) !== true);

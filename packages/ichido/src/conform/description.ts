@@ -1,4 +1,7 @@
-/** What the runner is told about a server: enough to send requests that mean something there. */
+/**
+ * What the runner is told about a server: enough to send requests that mean something there. `{{uuid}}` in any of its texts
+ * stands for a value of its own for every effect that is wanted, where an e-mail or a name must be unique.
+ */
 import { profiles, type Profile, type ProfileName } from "../core/profiles.ts";
 
 export type HeaderMap = Readonly<Record<string, string>>;
@@ -59,6 +62,8 @@ export interface Description {
   readonly operation: RequestPart & { readonly path: string };
   /** Another valid body of the operation. */
   readonly otherBody?: unknown;
+  /** In place of `otherBody`: text, for forms and uploads. With the `headers` of the operation. */
+  readonly otherContent?: string;
   readonly accepts?: readonly Accepts[];
   readonly compare?: "semantic" | "bytes";
   /** Another operation that takes the same body. */
@@ -83,125 +88,6 @@ export interface Description {
   /** The published policy, such as `/.well-known/idempotency`. */
   readonly policy?: string;
   readonly variants?: Variants;
-}
-
-/** A description that cannot be used. */
-export class DescriptionError extends Error {
-  override readonly name: string = "DescriptionError";
-}
-
-function fail(what: string, expected: string, got: unknown): never {
-  throw new DescriptionError(`${what}: expected ${expected}, got ${JSON.stringify(got)?.slice(0, 80) ?? "nothing"}`);
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const members: ReadonlySet<string> = new Set([
-  "url",
-  "profile",
-  "overrides",
-  "keyRequired",
-  "operation",
-  "otherBody",
-  "accepts",
-  "compare",
-  "secondOperation",
-  "optionalOperation",
-  "principals",
-  "rotated",
-  "refused",
-  "shifted",
-  "effects",
-  "read",
-  "cors",
-  "replicas",
-  "policy",
-  "variants",
-] satisfies readonly (keyof Description)[]);
-
-const variantNames: ReadonlySet<string> = new Set([
-  "slow",
-  "throws",
-  "throwsAfterEffect",
-  "invalid",
-  "declined",
-  "unprocessable",
-  "noContent",
-  "redirect",
-  "accepted",
-  "binary",
-  "streamed",
-  "large",
-  "cookies",
-  "exchange",
-  "expiring",
-  "conditional",
-] satisfies readonly (keyof Variants)[]);
-
-function checkUrl(what: string, value: unknown): void {
-  const isHttp = typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-  if (!isHttp) fail(what, "an http or https address", value);
-}
-
-function checkHeaders(what: string, value: unknown): void {
-  if (value === undefined) return;
-  if (!isObject(value) || Object.values(value).some((line) => typeof line !== "string")) {
-    fail(what, "an object of strings", value);
-  }
-}
-
-function checkPart(what: string, value: unknown, needsPath: boolean): void {
-  if (value === undefined) return;
-  if (!isObject(value)) fail(what, "an object", value);
-  const { path, method, headers } = value;
-  if (path === undefined ? needsPath : typeof path !== "string" || !path.startsWith("/")) {
-    fail(`${what}.path`, "a path that begins with /", path);
-  }
-  if (method !== undefined && (typeof method !== "string" || !/^[A-Z]+$/.test(method))) {
-    fail(`${what}.method`, "a method in capitals", method);
-  }
-  checkHeaders(`${what}.headers`, headers);
-  if (!["string", "undefined"].includes(typeof value["content"])) fail(`${what}.content`, "text", value["content"]);
-}
-
-function checkVariants(value: unknown): void {
-  if (value === undefined) return;
-  if (!isObject(value)) fail("variants", "an object", value);
-  for (const [name, part] of Object.entries(value)) {
-    if (!variantNames.has(name)) fail(`variants.${name}`, `one of ${[...variantNames].join(", ")}`, name);
-    checkPart(`variants.${name}`, part, false);
-    const { ms } = part as { ms?: unknown };
-    if ((name === "slow" || name === "expiring") && (typeof ms !== "number" || ms <= 0)) {
-      fail(`variants.${name}.ms`, "a positive number", ms);
-    }
-  }
-}
-
-/** Unknown members are refused: a misspelt one would silently leave cases out. */
-export function readDescription(value: unknown): Description {
-  if (!isObject(value)) fail("the description", "an object", value);
-  for (const name of Object.keys(value)) {
-    if (!members.has(name)) fail(name, `no such member; known are ${[...members].join(", ")}`, value[name]);
-  }
-  checkUrl("url", value["url"]);
-  if (value["operation"] === undefined) fail("operation", "an object with the path of the operation", undefined);
-  for (const name of ["operation", "secondOperation", "optionalOperation", "read"]) checkPart(name, value[name], true);
-  for (const name of ["rotated", "refused"]) checkHeaders(name, value[name]);
-  const { profile, principals, effects } = value;
-  if (profile !== undefined && !(typeof profile === "string" && Object.hasOwn(profiles, profile))) {
-    fail("profile", `one of ${Object.keys(profiles).join(", ")}`, profile);
-  }
-  if (principals !== undefined) {
-    if (!Array.isArray(principals) || principals.length === 0)
-      fail("principals", "a list of header objects", principals);
-    for (const [index, headers] of principals.entries()) checkHeaders(`principals[${index}]`, headers);
-  }
-  if (effects !== undefined && !(isObject(effects) && typeof effects["url"] === "string")) {
-    fail("effects", "an object with the url of the counter", effects);
-  }
-  checkVariants(value["variants"]);
-  return value as unknown as Description;
 }
 
 export function profileOf({ profile = "ietf", overrides }: Description): Profile {

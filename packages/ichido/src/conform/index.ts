@@ -10,12 +10,5 @@ export {
 export { reportJunit, reportTable } from "./report.ts";
 export { conformCases, unobservable } from "./cases/index.ts";
 export type { ConformCase, Level } from "./case.ts";
-export {
-  DescriptionError,
-  readDescription,
-  type Accepts,
-  type Description,
-  type HeaderMap,
-  type RequestPart,
-  type Variants,
-} from "./description.ts";
+export type { Accepts, Description, HeaderMap, RequestPart, Variants } from "./description.ts";
+export { DescriptionError, readDescription } from "./read-description.ts";

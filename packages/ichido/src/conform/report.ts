@@ -29,7 +29,7 @@ export function reportTable(report: ConformReport): string {
   const notRun = report.results.filter(({ outcome }) => outcome === "not-run");
   const differs = report.results.filter(({ outcome, level }) => outcome === "failed" && level === "should").length;
   return [
-    `${report.url}  profile ${report.profile}  ${report.requests} requests${report.effectsCounted ? "" : "  (effects not counted: no counter was described)"}`,
+    `${report.url}  profile ${report.profile}${report.policyRead ? " (from its policy)" : ""}  ${report.requests} requests${report.effectsCounted ? "" : "  (effects not counted: no counter was described)"}`,
     "",
     ...ran.flatMap((result) => [rowOf(result, width), ...failureLines(result)]),
     ...(notRun.length === 0 ? [] : ["", "Not run:", ...notRun.map((result) => rowOf(result, width))]),

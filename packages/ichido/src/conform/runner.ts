@@ -1,9 +1,10 @@
 /** Runs the cases one after the other and says of each what became of it. */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions, optionInvalid } from "../core/option-checks.ts";
 import { conformCases, unobservable } from "./cases/index.ts";
 import type { ConformCase, Level } from "./case.ts";
 import type { Description } from "./description.ts";
-import { LimitReached, Nonconformity, Session } from "./session.ts";
+import { withOwnPolicy } from "./own-policy.ts";
+import { LimitReached, Nonconformity, NotAsDescribed, Session } from "./session.ts";
 
 export const conformDefaults = { requestsMax: 600, totalMs: 180_000 } as const;
 
@@ -36,6 +37,8 @@ export interface CaseResult {
 export interface ConformReport {
   readonly url: string;
   readonly profile: string;
+  /** The rules were read from the policy that the server publishes. */
+  readonly policyRead: boolean;
   readonly effectsCounted: boolean;
   readonly requests: number;
   readonly passed: number;
@@ -51,37 +54,69 @@ function failureOf(error: unknown): Failure {
   return { request: "", expected: "an answer", seen: error instanceof Error ? error.message : String(error) };
 }
 
-async function runOne(each: ConformCase, session: Session): Promise<CaseResult> {
+/** A case and, where even its plain request went wrong, why no other one would tell anything. */
+interface Ran {
+  readonly result: CaseResult;
+  readonly stop?: string;
+}
+
+async function runOne(each: ConformCase, session: Session): Promise<Ran> {
   const { id, title, level, reference } = each;
   const base = { id, title, level, reference };
+  session.renew();
   const reason = each.unless?.(session);
-  if (reason !== undefined) return { ...base, outcome: "not-run", reason, durationMs: 0 };
+  if (reason !== undefined) return { result: { ...base, outcome: "not-run", reason, durationMs: 0 } };
   const startedMs = performance.now();
   const durationMs = (): number => Math.round(performance.now() - startedMs);
   try {
     await each.run(session);
-    return { ...base, outcome: "passed", durationMs: durationMs() };
+    return { result: { ...base, outcome: "passed", durationMs: durationMs() } };
   } catch (error) {
-    if (error instanceof LimitReached)
-      return { ...base, outcome: "not-run", reason: error.message, durationMs: durationMs() };
-    return { ...base, outcome: "failed", failure: failureOf(error), durationMs: durationMs() };
+    if (error instanceof LimitReached) {
+      return { result: { ...base, outcome: "not-run", reason: error.message, durationMs: durationMs() } };
+    }
+    const result = { ...base, outcome: "failed", failure: failureOf(error), durationMs: durationMs() } as const;
+    const isHopeless = id === plainCase && error instanceof NotAsDescribed;
+    return { result, ...(isHopeless ? { stop: `a plain request is not answered as described, see ${id}` } : {}) };
   }
+}
+
+const plainCase = "K-01";
+const allIds: readonly string[] = [...conformCases.map(({ id }) => id), ...Object.keys(unobservable)];
+
+/** A misspelt id would be a run of nothing. */
+export function checkOnly(only: readonly string[] | undefined): void {
+  const stranger = only?.find((chosen) => !allIds.some((id) => id.startsWith(chosen)));
+  if (stranger === undefined) return;
+  const groups = new Set(allIds.map((id) => id.slice(0, 2)));
+  throw optionInvalid("only", `ids of cases or beginnings of them (${[...groups].join(", ")}, K-01)`, stranger);
 }
 
 function isChosen(id: string, only: readonly string[] | undefined): boolean {
   return only === undefined || only.some((chosen) => id.startsWith(chosen));
 }
 
-export async function conform(description: Description, options: ConformOptions = {}): Promise<ConformReport> {
+export async function conform(given: Description, options: ConformOptions = {}): Promise<ConformReport> {
   knownOptions("conform", options, { only: true, requestsMax: true, totalMs: true, onResult: true });
+  checkOnly(options.only);
+  const { description, isRead } = await withOwnPolicy(given);
   const session = new Session(description, { ...conformDefaults, ...options });
   const results: CaseResult[] = [];
   const note = (result: CaseResult): void => {
     results.push(result);
     options.onResult?.(result);
   };
+  let stop: string | undefined;
   for (const each of conformCases) {
-    if (isChosen(each.id, options.only)) note(await runOne(each, session));
+    if (!isChosen(each.id, options.only)) continue;
+    if (stop === undefined) {
+      const ran = await runOne(each, session);
+      stop = ran.stop;
+      note(ran.result);
+    } else {
+      const { id, title, level, reference } = each;
+      note({ id, title, level, reference, outcome: "not-run", reason: stop, durationMs: 0 });
+    }
   }
   for (const [id, { title, reason }] of Object.entries(unobservable)) {
     if (isChosen(id, options.only)) {
@@ -93,6 +128,7 @@ export async function conform(description: Description, options: ConformOptions 
   return {
     url: description.url,
     profile: session.profile.name,
+    policyRead: isRead,
     effectsCounted: description.effects !== undefined,
     requests: session.requests,
     passed: count("passed"),

@@ -38,6 +38,11 @@ export class Nonconformity extends Error {
   }
 }
 
+/** Not even a plain request is answered as described, so that no other case would tell anything. */
+export class NotAsDescribed extends Nonconformity {
+  override readonly name: string = "NotAsDescribed";
+}
+
 export class LimitReached extends Error {
   override readonly name: string = "LimitReached";
 }
@@ -85,18 +90,56 @@ export interface SessionLimits {
   readonly totalMs: number;
 }
 
+const placeholder = "{{uuid}}";
+
 export class Session {
-  readonly description: Description;
   readonly profile: Profile;
+  /** Whether texts of the description stand for values that must not be used twice. */
+  readonly hasUnique: boolean;
+  readonly #given: string;
+  #description: Description;
   readonly #limits: SessionLimits;
   readonly #untilMs: number;
   #requests = 0;
 
   constructor(description: Description, limits: SessionLimits) {
-    this.description = description;
+    this.#given = JSON.stringify(description);
+    this.hasUnique = this.#given.includes(placeholder);
+    this.#description = this.#filled();
     this.profile = profileOf(description);
     this.#limits = limits;
     this.#untilMs = performance.now() + limits.totalMs;
+  }
+
+  /** With values in place of its placeholders: the same ones until `renew`. */
+  get description(): Description {
+    return this.#description;
+  }
+
+  #filled(): Description {
+    return JSON.parse(this.#given.replaceAll(placeholder, randomUUID())) as Description;
+  }
+
+  /** For another effect: new values. */
+  renew(): void {
+    if (this.hasUnique) this.#description = this.#filled();
+  }
+
+  /** New values for what is asked inside; then the former ones again. */
+  async renewed<Value>(body: () => Promise<Value>): Promise<Value> {
+    const former = this.#description;
+    this.renew();
+    try {
+      return await body();
+    } finally {
+      this.#description = former;
+    }
+  }
+
+  /** Other content of the operation, as far as it was described. */
+  get other(): Pick<Ask, "body" | "content"> {
+    const { otherBody, otherContent } = this.#description;
+    return otherContent === undefined ? { body: otherBody } : { content: otherContent };
   }
 
   get requests(): number {
@@ -204,9 +247,19 @@ export class Session {
   }
 
   executed(reply: Reply, status = this.statusOf(reply.ask)): Reply {
-    if (reply.status !== status) this.fail(`the operation's own ${status}`, reply);
+    if (reply.status !== status) {
+      const seen = showReply(reply);
+      throw new NotAsDescribed(`the operation's own ${status}${this.#hint(reply)}`, seen, showRequest(reply.request));
+    }
     this.#expectNoMarker(reply);
     return reply;
+  }
+
+  /** What the description may lack, where an answer is not the operation's own. */
+  #hint({ status }: Reply): string {
+    if (status < 300) return `; if ${status} is its own, the description says so (status, --status)`;
+    const isRefusal = [400, 409, 422].includes(status);
+    return isRefusal && !this.hasUnique ? `; members that must be unique are written with ${placeholder}` : "";
   }
 
   replayed(reply: Reply, first: Reply): Reply {

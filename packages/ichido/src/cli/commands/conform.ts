@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as net from "node:net";
 import { parseArgs } from "node:util";
+import { isIchidoError } from "../../core/errors.ts";
 import {
   conform,
   DescriptionError,
@@ -11,6 +12,7 @@ import {
   reportTable,
   type Description,
 } from "../../conform/index.ts";
+import { checkOnly } from "../../conform/runner.ts";
 import { UsageError, type Command, type Io } from "../command.ts";
 
 const usage = `usage: ichido conform [url] [options]
@@ -20,11 +22,14 @@ Sends requests with idempotency keys to a server and tells which rules it keeps.
   --config <file>          JSON description of the server; options below add to it and win
   --path <path>            the operation, such as /payments
   --method <method>        default POST
-  --body <json|@file>      a body that the operation takes
+  --body <json|@file>      a body that the operation takes; {{uuid}} in it is another value for every effect
   --other-body <json|@file>  another one
+  --content <text|@file>   in place of --body: a form, an upload; its type by --header
+  --other-content <text|@file>  another one
+  --header <"Name: value">  of every request; may be repeated
   --status <status>        how the operation answers, default 201
   --auth <"Name: value">   headers of a caller; give it twice for two callers who share nothing
-  --profile <name>         ietf (default), stripe, adr-007 or polling
+  --profile <name>         ietf, stripe, adr-007 or polling; default: what the server publishes, or else ietf
   --key-form <form>        lenient, strict or bare, where it differs from the profile
   --key-optional           requests without a key run
   --effects <url>          where the number of effects can be read
@@ -45,6 +50,9 @@ const options = {
   method: { type: "string" },
   body: { type: "string" },
   "other-body": { type: "string" },
+  content: { type: "string" },
+  "other-content": { type: "string" },
+  header: { type: "string", multiple: true },
   status: { type: "string" },
   auth: { type: "string", multiple: true },
   profile: { type: "string" },
@@ -75,7 +83,7 @@ function fileText(option: string, path: string): string {
 
 function jsonOf(option: string, text: string): unknown {
   try {
-    return JSON.parse(text.startsWith("@") ? fileText(option, text.slice(1)) : text) as unknown;
+    return JSON.parse(textOf(option, text)) as unknown;
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${option}: expected JSON (${(error as Error).message})`);
@@ -88,10 +96,14 @@ function integerOf(option: string, text: string): number {
   throw new UsageError(`${option}: expected a positive integer, got ${JSON.stringify(text)}`);
 }
 
-function headerOf(line: string): Record<string, string> {
+/** Text as it is, or that of a file. */
+const textOf = (option: string, text: string): string =>
+  text.startsWith("@") ? fileText(option, text.slice(1)) : text;
+
+function headerOf(option: string, line: string): Record<string, string> {
   const colon = line.indexOf(":");
   // The value may be a secret: it is not repeated.
-  if (colon < 1) throw new UsageError('--auth: expected "Name: value"');
+  if (colon < 1) throw new UsageError(`${option}: expected "Name: value"`);
   return { [line.slice(0, colon).trim()]: line.slice(colon + 1).trim() };
 }
 
@@ -107,18 +119,48 @@ function fromOptions(values: Values): Record<string, unknown> {
     ...(values.profile === undefined ? {} : { profile: values.profile }),
     ...(values["key-optional"] === true ? { keyRequired: false } : {}),
     ...(values["other-body"] === undefined ? {} : { otherBody: jsonOf("--other-body", values["other-body"]) }),
-    ...(values.auth === undefined ? {} : { principals: values.auth.map(headerOf) }),
+    ...(values["other-content"] === undefined
+      ? {}
+      : { otherContent: textOf("--other-content", values["other-content"]) }),
+    ...(values.auth === undefined ? {} : { principals: values.auth.map((line) => headerOf("--auth", line)) }),
     ...(values.effects === undefined
       ? {}
       : { effects: { url: values.effects, pointer: values["effects-pointer"] ?? "" } }),
   };
 }
 
+/** Members that have an option are told by it, too. */
+const optionOf: Readonly<Record<string, string>> = {
+  url: "the address",
+  profile: "--profile",
+  "operation.path": "--path",
+  "operation.method": "--method",
+  "operation.status": "--status",
+  "effects.url": "--effects",
+};
+
+function inOptions(message: string): string {
+  const [member = ""] = message.split(":");
+  const option = optionOf[member];
+  return option === undefined ? message : `${option} (${member})${message.slice(member.length)}`;
+}
+
 function describe(url: string | undefined, values: Values): Description {
   const file = values.config === undefined ? {} : jsonOf("--config", `@${values.config}`);
   const base = file as Partial<Record<keyof Description, unknown>>;
+  const described = base.operation as { readonly headers?: object } | undefined;
   const operation = {
-    ...(base.operation as object | undefined),
+    ...described,
+    ...(values.content === undefined ? {} : { content: textOf("--content", values.content) }),
+    ...(values.header === undefined
+      ? {}
+      : {
+          headers: Object.assign(
+            {},
+            described?.headers,
+            ...values.header.map((line) => headerOf("--header", line)),
+          ) as object,
+        }),
     ...(values.path === undefined ? {} : { path: values.path }),
     ...(values.method === undefined ? {} : { method: values.method }),
     ...(values.body === undefined ? {} : { body: jsonOf("--body", values.body) }),
@@ -137,9 +179,21 @@ function describe(url: string | undefined, values: Values): Description {
       overrides,
     });
   } catch (error) {
-    if (error instanceof DescriptionError) throw new UsageError(error.message);
+    if (error instanceof DescriptionError) throw new UsageError(inOptions(error.message));
     throw error;
   }
+}
+
+function onlyOf(text: string | undefined): { readonly only?: readonly string[] } {
+  if (text === undefined) return {};
+  const only = text.split(",");
+  try {
+    checkOnly(only);
+  } catch (error) {
+    if (isIchidoError(error)) throw new UsageError(error.message.replace("option only", "--only"));
+    throw error;
+  }
+  return { only };
 }
 
 const connectMs = 5_000;
@@ -165,12 +219,19 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const [url, ...more] = positionals;
   if (more.length > 0) throw new UsageError(`one address is enough, got ${positionals.length}`);
   const description = describe(url, values);
-  await checkReachable(description.url);
   const max = values["requests-max"];
+  const limits = max === undefined ? {} : { requestsMax: integerOf("--requests-max", max) };
+  const only = onlyOf(values.only);
   const line = (type: string, value: object): void => io.out(`${JSON.stringify({ v: 1, type, ...value })}\n`);
+  try {
+    await checkReachable(description.url);
+  } catch (error) {
+    if (values.json === true) line("error", { message: (error as Error).message });
+    throw error;
+  }
   const report = await conform(description, {
-    ...(values.only === undefined ? {} : { only: values.only.split(",") }),
-    ...(max === undefined ? {} : { requestsMax: integerOf("--requests-max", max) }),
+    ...only,
+    ...limits,
     ...(values.json === true ? { onResult: (result) => line("case", result) } : {}),
   });
   if (values.json === true) {

@@ -1,5 +1,5 @@
 /** C: several at once. Few, so that a server in use is not harmed. */
-import { lacking, type ConformCase } from "../case.ts";
+import { either, lacking, otherContent, type ConformCase } from "../case.ts";
 import type { Reply, Session } from "../session.ts";
 import { onceSettled } from "./failure.ts";
 
@@ -41,7 +41,7 @@ export const concurrencyCases: readonly ConformCase[] = [
     id: "C-01",
     title: `of ${crowd} simultaneous requests one runs`,
     level: "must",
-    reference: "N16; N19; issue 42",
+    reference: "draft sections 2.6, 2.7; draft issue 42",
     run: (s) => rush(s, [s.description.url]),
   },
   {
@@ -74,17 +74,14 @@ export const concurrencyCases: readonly ConformCase[] = [
     id: "C-03",
     title: "other content is a mismatch also while the first is running",
     level: "must",
-    reference: "N18",
-    unless: lacking("variants.slow", "otherBody"),
+    reference: "draft section 2.7",
+    unless: either(lacking("variants.slow"), otherContent),
     run: (s) =>
       s.counting(1, async () => {
         const key = s.freshKey();
         const part = slowPart(s);
         // Whichever is first runs; the other one is a mismatch at once.
-        const replies = await Promise.all([
-          s.ask({ ...part, key }),
-          s.ask({ ...part, key, body: s.description.otherBody }),
-        ]);
+        const replies = await Promise.all([s.ask({ ...part, key }), s.ask({ ...part, key, ...s.other })]);
         const status = s.statusOf(part);
         const ran = replies.filter((reply) => reply.status === status);
         const [winner] = ran;
@@ -97,7 +94,7 @@ export const concurrencyCases: readonly ConformCase[] = [
     id: "C-04",
     title: `of ${crowd} simultaneous requests to several servers one runs`,
     level: "must",
-    reference: "N16",
+    reference: "draft section 2.6",
     unless: lacking("replicas"),
     run: (s) => rush(s, [s.description.url, ...(s.description.replicas ?? [])]),
   },

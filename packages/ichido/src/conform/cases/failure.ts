@@ -48,7 +48,7 @@ export const failureCases: readonly ConformCase[] = [
     id: "E-03",
     title: "a failure without effect leaves the key free",
     level: "must",
-    reference: "ACP 6.5; Iceberg; issue 41",
+    reference: "ACP 6.5; Iceberg; draft issue 41",
     unless: either(lacking("variants.throws"), ({ description, profile }) => {
       if (profile.keepServerErrors) return "server errors are stored here";
       const { path, body, method } = description.variants?.throws ?? {};
@@ -68,7 +68,7 @@ export const failureCases: readonly ConformCase[] = [
     id: "E-03 stored",
     title: "where server errors are stored, a 500 is replayed",
     level: "must",
-    reference: "Stripe; N15",
+    reference: "Stripe; draft section 2.6",
     unless: either(lacking("variants.throws"), ({ profile }) =>
       profile.keepServerErrors ? undefined : "server errors are not stored here",
     ),
@@ -84,7 +84,7 @@ export const failureCases: readonly ConformCase[] = [
     id: "E-04",
     title: "a failure after the effect never leads to a second one",
     level: "must",
-    reference: "issue 41; Stripe; Brandur recovery points",
+    reference: "draft issue 41; Stripe; Brandur recovery points",
     unless: lacking("variants.throwsAfterEffect", "effects"),
     run: (s) =>
       s.counting(1, async () => {
@@ -100,7 +100,7 @@ export const failureCases: readonly ConformCase[] = [
     id: "E-05",
     title: "a client that goes away after its request gets the answer of its one effect later",
     level: "must",
-    reference: "N15",
+    reference: "draft section 2.6",
     unless: lacking("variants.slow"),
     run: (s) =>
       s.counting(1, async () => {

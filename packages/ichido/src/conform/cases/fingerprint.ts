@@ -1,6 +1,6 @@
 /** F: what counts as the same request. */
 import { gzipSync } from "node:zlib";
-import { accepting, either, lacking, type ConformCase } from "../case.ts";
+import { accepting, either, otherContent, type ConformCase } from "../case.ts";
 import type { Ask, Session } from "../session.ts";
 import { reordered, withEscapes, withOtherNumbers } from "./respelled.ts";
 
@@ -34,22 +34,22 @@ export const fingerprintCases: readonly ConformCase[] = [
     id: "F-01",
     title: "other content is refused and not run",
     level: "must",
-    reference: "N18; ACP 6.4",
-    unless: lacking("otherBody"),
+    reference: "draft section 2.7; ACP 6.4",
+    unless: otherContent,
     run: (s) =>
       s.counting(1, async () => {
         const key = s.freshKey();
         s.executed(await s.ask({ key }));
-        s.mismatch(await s.ask({ key, body: s.description.otherBody }));
+        s.mismatch(await s.ask({ key, ...s.other }));
       }),
   },
   {
     id: "F-02",
     title: "a mismatch never alters the record",
     level: "must",
-    reference: "G11",
-    unless: lacking("otherBody"),
-    run: (s) => compare({}, [], [{ body: s.description.otherBody }, { body: s.description.otherBody }])(s),
+    reference: "draft section 2.7",
+    unless: otherContent,
+    run: (s) => compare({}, [], [s.other, s.other])(s),
   },
   {
     id: "F-03",
@@ -137,7 +137,7 @@ export const fingerprintCases: readonly ConformCase[] = [
     id: "F-12",
     title: "binary content is compared to the last bit",
     level: "must",
-    reference: "N8",
+    reference: "draft section 2.4",
     unless: accepting("binary"),
     run: (s) => {
       const bytes = Uint8Array.from({ length: 256 }, (_, value) => value);

@@ -41,7 +41,7 @@ export const replayCases: readonly ConformCase[] = [
     id: "R-01",
     title: "status, Location, ETag, Last-Modified and Link are replayed",
     level: "must",
-    reference: "N15",
+    reference: "draft section 2.6",
     run: (s) => s.counting(1, async () => void (await twice(s, undefined))),
   },
   {
@@ -90,7 +90,7 @@ export const replayCases: readonly ConformCase[] = [
     id: "R-04",
     title: "binary content comes back byte for byte, with its length",
     level: "must",
-    reference: "N15",
+    reference: "draft section 2.6",
     ...once("binary", (s, { first, replay }) => {
       const length = replay.header("content-length");
       if (length !== undefined && length !== String(first.body.length))
@@ -119,7 +119,7 @@ export const replayCases: readonly ConformCase[] = [
     id: "R-07",
     title: "the stored representation is replayed whatever is accepted now",
     level: "should",
-    reference: "issue 48",
+    reference: "draft issue 48",
     run: (s) =>
       s.counting(1, async () => {
         const key = s.freshKey();
@@ -138,14 +138,14 @@ export const replayCases: readonly ConformCase[] = [
     id: "R-09",
     title: "a streamed answer is recorded whole",
     level: "must",
-    reference: "N15",
+    reference: "draft section 2.6",
     ...once("streamed"),
   },
   {
     id: "R-10",
     title: "an answer too large to be stored is delivered whole, and a retry does not run",
     level: "must",
-    reference: "G14",
+    reference: "draft section 2.6: never run again",
     unless: lacking("variants.large"),
     run: (s) =>
       s.counting(1, async () => {
@@ -161,14 +161,14 @@ export const replayCases: readonly ConformCase[] = [
     id: "R-11",
     title: "an error that the operation made is replayed",
     level: "should",
-    reference: "N15; Stripe; Iceberg",
+    reference: "draft section 2.6; Stripe; Iceberg",
     ...once("declined"),
   },
   {
     id: "R-12",
     title: "the operation's own 422 is replayed, and told apart from the layer's",
     level: "must",
-    reference: "issue 42",
+    reference: "draft issue 42",
     ...once("unprocessable"),
   },
   {
