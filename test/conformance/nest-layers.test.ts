@@ -15,7 +15,9 @@ import {
   Module,
   Post,
   Redirect,
+  RequestMethod,
   Res,
+  Sse,
   StreamableFile,
   UseFilters,
   UploadedFile,
@@ -56,7 +58,9 @@ function controllerOf(
     Object.defineProperty(prototype, name, { value: handler, configurable: true, writable: true });
     Object.defineProperty(handler, "name", { value: name });
     const descriptor = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
-    for (const decorate of [...own, Post(name)]) decorate(prototype, name, descriptor);
+    for (const decorate of own) decorate(prototype, name, descriptor);
+    const isMounted = Reflect.hasMetadata("path", descriptor.value as object);
+    if (!isMounted) Post(name)(prototype, name, descriptor);
     parameters.forEach((decorate, index) => decorate(prototype, name, index));
   }
   for (const decorate of [...decorators, Controller()]) decorate(Things);
@@ -321,6 +325,30 @@ describe.each(Object.keys(platforms) as Platform[])("nest on %s", (platform) => 
     expect(statuses).toEqual({ raw: 202, file: 201, later: 201, many: 201, elsewhere: 303, nothing: 204, text: 201 });
     expect((await app.post("many")).text).toBe('{"last":1}');
     expect((await app.post("nothing")).headers.get("x-own")).toBe("1");
+  });
+
+  it("A25 refuses @Sse() by another method than GET, whose head leaves before the handler has run", async () => {
+    let runs = 0;
+    const handler = () => of({ data: `${(runs += 1)}` });
+    // Above, so that it is seen at the first request; below, at the start.
+    const controller = controllerOf({
+      pay: { handler, decorators: [operation("pay"), Sse("pay", { method: RequestMethod.POST })] },
+      look: { handler: () => handler(), decorators: [operation("look"), Sse("look")] },
+    });
+    const messages: unknown[] = [];
+    class Told {
+      catch(error: Error, host: ArgumentsHost): void {
+        messages.push(error.message);
+        host.switchToHttp().getResponse<{ status(code: number): { send(): void } }>().status(500).send();
+      }
+    }
+    Catch()(Told);
+    const app = await start(platform, controller, { setup: (nest) => void nest.useGlobalFilters(new Told()) });
+    for (let round = 0; round < 2; round += 1) expect((await app.post("pay")).status).toBe(500);
+    expect([runs, ...messages]).toEqual([0, expect.stringMatching(/@Sse\(\).*@Res\(\)/), expect.anything()]);
+    expect(await (await fetch(`${app.url}/look`)).text()).toContain("data: 1");
+    const below = [Sse("pay", { method: RequestMethod.POST }), operation("pay")];
+    expect(() => controllerOf({ pay: { handler: () => handler(), decorators: below } })).toThrow(/@Sse\(\)/);
   });
 
   it("gives the handler its context, and its transaction's answer is the one that is sent", async () => {

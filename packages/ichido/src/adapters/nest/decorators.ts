@@ -25,10 +25,21 @@ export function Idempotent<Request = unknown>(options: RouteOptions<Request>): C
       letHandlersAnswerEarly(target as new () => object);
       defineMetadata(optionsKey, options, target);
     } else {
+      refuseEventSource(descriptor.value as object);
       letAnswerEarly(target, property, descriptor);
       defineMetadata(optionsKey, options, descriptor.value as object);
     }
   };
+}
+
+const isGet = (method: unknown): boolean => method === 0;
+
+/** Nest sends the head of an event stream before the handler has run: the attempt would count as done when it begins. */
+export function refuseEventSource(handler: object): void {
+  const { getMetadata } = metadata();
+  if (getMetadata("__sse__", handler) !== true || isGet(getMetadata("method", handler))) return;
+  const remedy = "write the events on the response of @Res(), in a handler of @Post()";
+  throw new IchidoError("usage-invalid", `@Sse() under @Idempotent() answers before its handler has run; ${remedy}`);
 }
 
 const merged = new WeakMap<object, WeakMap<object, AnyRouteOptions>>();

@@ -7,7 +7,7 @@ import { engineOption, knownOptions } from "../../core/option-checks.ts";
 import type { Decider } from "../../core/options.ts";
 import type { NeutralResponse } from "../../core/message.ts";
 import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
-import { routeOptionsOf } from "./decorators.ts";
+import { refuseEventSource, routeOptionsOf } from "./decorators.ts";
 import { answersItself, withEarlyAnswer, type EarlyAnswer } from "./early-answer.ts";
 import { nestExchange } from "./exchange.ts";
 import { shieldHandler } from "./handler-shield.ts";
@@ -51,6 +51,8 @@ export class IdempotencyInterceptor {
   #guardOf(context: ExecutionContextLike): NodeGuard<never> | undefined {
     const options = context.getType() === "http" ? routeOptionsOf(context) : undefined;
     if (options === undefined) return undefined;
+    // Not seen by the decorator where `@Sse()` stands above it.
+    refuseEventSource(context.getHandler());
     const guard = this.#guards.get(options) ?? createNodeGuard(this.#ichido, options, this.#wire);
     this.#guards.set(options, guard);
     return guard;
