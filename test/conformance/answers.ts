@@ -11,6 +11,21 @@ export function pieces(body: Uint8Array): readonly Uint8Array[] {
   );
 }
 
+export function streamOf(
+  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array | string>,
+): ReadableStream<Uint8Array> {
+  const iterator = (async function* () {
+    for await (const piece of source) yield typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
+  })();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+}
+
 /** CORS lines for one request, for frameworks whose own layer is not at hand. Status 204 answers a preflight. */
 export function corsLines(
   harness: Pick<Harness<never>, "cors">,

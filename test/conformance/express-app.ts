@@ -20,19 +20,13 @@ import {
   type HarnessOptions,
   type RunningApp,
 } from "ichido/testing";
+import { pieces } from "./answers.ts";
 import { allLayers, layerInFront } from "./layers.ts";
 
 type Express = typeof express;
 type Way = (response: express.Response, answer: HarnessAnswer) => void | Promise<void>;
 
 export const frameworks: Readonly<Record<string, Express>> = { "express 4": express4, "express 5": express };
-
-function pieces(body: Uint8Array): readonly Uint8Array[] {
-  const size = Math.max(1, Math.ceil(body.length / 7));
-  return Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
-    body.subarray(index * size, (index + 1) * size),
-  );
-}
 
 /** Every way in which Express applications write answers. Status and headers are set, unless the way sets them itself. */
 const ways: Readonly<Record<string, Way>> = {

@@ -11,7 +11,7 @@ import {
   type HarnessOptions,
   type RunningApp,
 } from "ichido/testing";
-import { corsLines, listening, pieces } from "./answers.ts";
+import { corsLines, listening, pieces, streamOf } from "./answers.ts";
 import { allLayers, fastifyLayer } from "./layers.ts";
 
 type Way = (reply: FastifyReply, answer: HarnessAnswer) => unknown;
@@ -20,7 +20,7 @@ type Way = (reply: FastifyReply, answer: HarnessAnswer) => unknown;
 const ways: Readonly<Record<string, Way>> = {
   send: (reply, { body }) => reply.send(Buffer.from(body)),
   json: (reply, { json }) => reply.send(json),
-  stream: (reply, { body }) => reply.send(Readable.from(pieces(body))),
+  chunks: (reply, { body }) => reply.send(Readable.from(pieces(body))),
   "web stream": (reply, { body }) => reply.send(new Blob([Buffer.from(body)]).stream()),
   raw(reply, { status, headers, body }) {
     reply.hijack();
@@ -36,6 +36,16 @@ const ways: Readonly<Record<string, Way>> = {
     for await (const event of events) reply.raw.write(event);
     reply.raw.end();
   },
+  "events by stream": (reply, { events }) => reply.type("text/event-stream").send(Readable.from(events)),
+  "events by web stream": (reply, { events }) => reply.type("text/event-stream").send(streamOf(events)),
+  async flush(reply, { status, events }) {
+    reply.hijack();
+    reply.raw.statusCode = status;
+    reply.raw.flushHeaders();
+    for await (const event of events) reply.raw.write(event);
+    reply.raw.end();
+  },
+  hints: () => undefined,
   void: (reply) => reply.removeHeader("content-type").send(),
   provided: () => undefined,
 };

@@ -5,6 +5,7 @@ import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { cors } from "hono/cors";
+import { stream, streamSSE } from "hono/streaming";
 import { idempotency, type IdempotencyVariables } from "ichido/hono";
 import {
   createHarness,
@@ -14,7 +15,7 @@ import {
   type HarnessOptions,
   type RunningApp,
 } from "ichido/testing";
-import { listening, parseJson, pieces } from "./answers.ts";
+import { listening, parseJson, pieces, streamOf } from "./answers.ts";
 import { allLayers, changedResponse } from "./layers.ts";
 
 type Env = { Variables: IdempotencyVariables };
@@ -30,31 +31,27 @@ const ways: Readonly<Record<string, Way>> = {
     for (const [name, value] of headers) c.header(name, value);
     return c.json(json as never, status as never);
   },
-  stream: (_c, { status, body }, headers) => new Response(streamOf(pieces(body)), { status, headers }),
+  chunks: (_c, { status, body }, headers) => new Response(streamOf(pieces(body)), { status, headers }),
+  "stream()": (c, { status, body }, headers) => {
+    c.status(status as never);
+    for (const [name, value] of headers) c.header(name, value);
+    return stream(c, async (out) => {
+      for (const piece of pieces(body)) await out.write(piece);
+    });
+  },
   void: (_c, { status }, headers) => {
     headers.delete("content-type");
     return new Response(null, { status, headers });
   },
   events: (_c, { events }) => new Response(streamOf(events), { headers: { "content-type": "text/event-stream" } }),
+  "events by streamSSE()": (c, { events }) =>
+    streamSSE(c, async (out) => {
+      for await (const event of events) await out.write(event);
+    }),
 };
 
 function noContent(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
-}
-
-export function streamOf(
-  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array | string>,
-): ReadableStream<Uint8Array> {
-  const iterator = (async function* () {
-    for await (const piece of source) yield typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
-  })();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-  });
 }
 
 export function webWays(): readonly string[] {

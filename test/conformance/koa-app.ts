@@ -26,7 +26,7 @@ type Way = (ctx: Ctx, answer: HarnessAnswer) => unknown;
 const ways: Readonly<Record<string, Way>> = {
   send: (ctx, { body }) => (ctx.body = body.length === 0 ? null : Buffer.from(body)),
   json: (ctx, { json }) => (ctx.body = json),
-  stream: (ctx, { body }) => (ctx.body = Readable.from(pieces(body))),
+  chunks: (ctx, { body }) => (ctx.body = Readable.from(pieces(body))),
   raw(ctx, { status, headers, body }) {
     ctx.respond = false;
     for (const [name] of headers) ctx.res.removeHeader(name);
@@ -44,6 +44,15 @@ const ways: Readonly<Record<string, Way>> = {
     for await (const event of events) ctx.res.write(event);
     ctx.res.end();
   },
+  "events by stream": (ctx, { events }) => {
+    ctx.type = "text/event-stream";
+    ctx.body = Readable.from(events);
+  },
+  flush: (ctx, { events }) => {
+    ctx.flushHeaders();
+    ctx.body = Readable.from(events);
+  },
+  hints: () => undefined,
   provided: () => undefined,
 };
 

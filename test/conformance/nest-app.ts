@@ -3,7 +3,18 @@ import "reflect-metadata";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { All, Controller, HttpException, Module, Req, Res, StreamableFile } from "@nestjs/common";
+import {
+  All,
+  Controller,
+  HttpException,
+  Module,
+  Post,
+  Req,
+  Res,
+  StreamableFile,
+  VERSION_NEUTRAL,
+  VersioningType,
+} from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { ExpressAdapter, type NestExpressApplication } from "@nestjs/platform-express";
 import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
@@ -11,6 +22,7 @@ import type { Context } from "ichido";
 import { captureBody, Idempotency, IdempotencyModule, Idempotent } from "ichido/nest";
 import {
   createHarness,
+  planHeader,
   routePrefix,
   type AdapterSubject,
   type Harness,
@@ -44,7 +56,7 @@ interface AnyReply {
 const setHeader = (reply: AnyReply, name: string, value: string | string[]): unknown =>
   reply.raw === undefined ? reply.setHeader?.(name, value) : reply.header?.(name, value);
 
-/** Every way in which handlers of Nest give answers, besides writing on the response themselves. */
+/** Every way in which handlers of Nest give answers. */
 const ways: Readonly<Record<string, (answer: HarnessAnswer, reply: AnyReply) => unknown>> = {
   send: ({ body }) => (body.length === 0 ? undefined : new StreamableFile(body, { length: body.length })),
   json: ({ json, body }, reply) => {
@@ -58,7 +70,49 @@ const ways: Readonly<Record<string, (answer: HarnessAnswer, reply: AnyReply) => 
   void: (_answer, reply) => void reply.removeHeader("content-type"),
   hints: ({ body }) => new StreamableFile(body, { length: body.length }),
   provided: () => undefined,
+  async write({ body }, reply) {
+    const response = handOver(reply);
+    for (const piece of pieces(body)) response.write(piece);
+    response.end();
+  },
+  async events({ events }, reply) {
+    const response = handOver(reply);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for await (const event of events) response.write(event);
+    response.end();
+  },
+  async flush({ events }, reply) {
+    const response = handOver(reply);
+    response.flushHeaders();
+    for await (const event of events) response.write(event);
+    response.end();
+  },
 };
+
+/** Ways of handlers that have the response to themselves. To Nest they are another version of the route. */
+const ownWays = ["write", "events", "flush"];
+const ownVersion = "own" as const;
+
+function versionOf(request: unknown): string {
+  const { headers } = request as { readonly headers: Readonly<Record<string, string | undefined>> };
+  const plan = JSON.parse(decodeURIComponent(headers[planHeader] ?? "{}")) as { readonly way?: string };
+  return ownWays.includes(plan.way ?? "") ? ownVersion : "any";
+}
+
+/** The response of Node, with the lines that were set on the framework's. */
+function handOver(reply: AnyReply): ServerResponse {
+  if (reply.raw === undefined) return reply as unknown as ServerResponse;
+  const { raw } = reply;
+  const fastify = reply as unknown as {
+    readonly statusCode: number;
+    hijack(): void;
+    getHeaders(): Readonly<Record<string, string | string[] | undefined>>;
+  };
+  fastify.hijack();
+  raw.statusCode = fastify.statusCode;
+  for (const [name, value] of Object.entries(fastify.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  return raw;
+}
 
 async function answer(
   harness: Harness<AnyRequest>,
@@ -91,7 +145,7 @@ async function answer(
 }
 
 /** A controller with one handler for every route of the harness. */
-function controllerOf(harness: Harness<AnyRequest>): new () => object {
+function controllerOf(harness: Harness<AnyRequest>, version: string | typeof VERSION_NEUTRAL): new () => object {
   class Things {}
   const prototype = Things.prototype as Record<string, unknown>;
   for (const { name, paths, options } of harness.routes) {
@@ -99,20 +153,24 @@ function controllerOf(harness: Harness<AnyRequest>): new () => object {
     prototype[property] = (request: AnyRequest, reply: AnyReply, idempotency?: Context) =>
       answer(harness, request, reply, idempotency);
     const descriptor = Object.getOwnPropertyDescriptor(prototype, property) as PropertyDescriptor;
-    All([...paths])(prototype, property, descriptor);
+    const mount = version === ownVersion ? Post : All;
+    mount([...paths])(prototype, property, descriptor);
     Idempotent(options)(prototype, property, descriptor);
     Req()(prototype, property, 0);
-    Res({ passthrough: true })(prototype, property, 1);
+    Res({ passthrough: version !== ownVersion })(prototype, property, 1);
     Idempotency()(prototype, property, 2);
   }
-  Controller(routePrefix)(Things);
+  Controller({ path: routePrefix, version })(Things);
   return Things;
 }
 
 function moduleOf(harness: Harness<AnyRequest>): new () => object {
   class App {}
   const idempotency = IdempotencyModule.forRoot({ ichido: harness.ichido, quietMs: 5_000 });
-  Module({ imports: [idempotency], controllers: [controllerOf(harness)] })(App);
+  Module({
+    imports: [idempotency],
+    controllers: ([ownVersion, VERSION_NEUTRAL] as const).map((version) => controllerOf(harness, version)),
+  })(App);
   return App;
 }
 
@@ -176,6 +234,7 @@ async function createFastify(harness: Harness<AnyRequest>): Promise<NestFastifyA
 export async function startNest(platform: Platform, options: HarnessOptions): Promise<RunningApp> {
   const harness = createHarness<AnyRequest>(options, (request) => request.headers["authorization"]);
   const app = platform === "express" ? await createExpress(harness) : await createFastify(harness);
+  app.enableVersioning({ type: VersioningType.CUSTOM, extractor: versionOf });
   await app.listen(0, "127.0.0.1");
   const server = app.getHttpServer();
   const address = server.address();

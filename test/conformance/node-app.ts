@@ -12,8 +12,8 @@ import {
   type HarnessOptions,
   type RunningApp,
 } from "ichido/testing";
-import { corsLines, listening, parseJson, pieces } from "./answers.ts";
-import { joinedLines, streamOf } from "./hono-app.ts";
+import { corsLines, listening, parseJson, pieces, streamOf } from "./answers.ts";
+import { joinedLines } from "./hono-app.ts";
 import { allLayers, changedResponse, layerInFront } from "./layers.ts";
 
 type NodeWay = (response: ServerResponse, answer: HarnessAnswer) => unknown;
@@ -29,6 +29,13 @@ const nodeWays: Readonly<Record<string, NodeWay>> = {
     response.writeHead(status, headers.flat());
     response.end(body);
   },
+  async chunks(response, { body }) {
+    for (const piece of pieces(body)) {
+      response.write(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  },
   void(response) {
     response.removeHeader("content-type");
     response.end();
@@ -38,6 +45,12 @@ const nodeWays: Readonly<Record<string, NodeWay>> = {
     for await (const event of events) response.write(event);
     response.end();
   },
+  async flush(response, { events }) {
+    response.flushHeaders();
+    for await (const event of events) response.write(event);
+    response.end();
+  },
+  hints: () => undefined,
   provided: () => undefined,
 };
 
@@ -157,7 +170,7 @@ export async function startFetch(options: HarnessOptions): Promise<RunningApp> {
 function fetchAnswer({ status, body, events, way, json }: HarnessAnswer, headers: Headers): Response {
   if (way === "events") return new Response(streamOf(events), { headers: { "content-type": "text/event-stream" } });
   if (way === "json") return Response.json(json, { status, headers });
-  if (way === "stream") return new Response(streamOf(pieces(body)), { status, headers });
+  if (way === "chunks") return new Response(streamOf(pieces(body)), { status, headers });
   if (way === "void") headers.delete("content-type");
   const empty = way === "void" || status === 204 || status === 205 || status === 304;
   return new Response(empty ? null : new Uint8Array(body), { status, headers });
@@ -180,6 +193,6 @@ const outside = "what a handler throws becomes an answer outside of the wrapper,
 export const fetchSubject: Pick<AdapterSubject, "start" | "ways" | "layers" | "skip"> = {
   start: startFetch,
   layers: ["signature", "envelope"],
-  ways: ["json", "stream", "void", "events"],
+  ways: ["json", "chunks", "void", "events"],
   skip: { A22: joinedLines, "E-03 stripe": outside, "A16 thrown status": outside },
 };

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { memoryStore } from "ichido/memory";
 import { openSqliteStore } from "ichido/sqlite";
 import {
@@ -15,6 +16,7 @@ import {
   type TransactionalEffects,
 } from "ichido/testing";
 import { nodeSqliteTransactions } from "../../packages/ichido/src/transactions/index.ts";
+import type { FrameworkName } from "./subjects.ts";
 
 type StorePart = Pick<AdapterSubject, "openStore" | "openProcesses" | "transactions">;
 
@@ -66,7 +68,10 @@ async function openSqlite(): Promise<AdapterStore> {
   };
 }
 
-function sqliteProcesses(framework: string): () => Promise<ServerProcesses> {
+/** A server that starts from it takes a third of the time; there are many of them. */
+const compileCache = fileURLToPath(new URL("../../node_modules/.cache/ichido-servers", import.meta.url));
+
+function sqliteProcesses(framework: FrameworkName): () => Promise<ServerProcesses> {
   return async () => {
     const { files, remove } = temporaryFiles();
     await (await openSqliteStore(files.database, { migrate: true })).close();
@@ -78,9 +83,9 @@ function sqliteProcesses(framework: string): () => Promise<ServerProcesses> {
       committedEffects: () => committed.count(),
       async start(options = {}) {
         const { faults, ...engine } = options;
-        const child = await spawnChild(new URL("express-child.ts", import.meta.url), {
+        const child = await spawnChild(new URL("server.child.ts", import.meta.url), {
           args: [framework, JSON.stringify(files), JSON.stringify(engine)],
-          env: { ICHIDO_FAULTS: faults, NODE_ENV: "test" },
+          env: { ICHIDO_FAULTS: faults, NODE_ENV: "test", NODE_COMPILE_CACHE: compileCache },
         });
         children.push(child);
         const [, port] = await child.waitFor(/^listening on (\d+)$/, 30_000);
@@ -99,7 +104,7 @@ function sqliteProcesses(framework: string): () => Promise<ServerProcesses> {
   };
 }
 
-export function storeParts(framework: string): Readonly<Record<string, StorePart>> {
+export function storeParts(framework: FrameworkName): Readonly<Record<"memory" | "sqlite", StorePart>> {
   return {
     memory: {
       async openStore() {

@@ -5,7 +5,8 @@
  *     adapterSuite({ describe, it }, { name: "mine", ways: [], start, openStore });
  *
  * `start` builds the application that `harness.ts` describes. It needs nothing but `describe` and `it`, and asserts with
- * `node:assert/strict`. Every case has its own store and servers, so cases may run at the same time.
+ * `node:assert/strict`. Every case has its own store and servers, so cases may run at the same time. What a service says
+ * about itself (T-05) is published by `ichido/policy` and tried from outside by `ichido/conform`.
  */
 import type { SuiteRunner } from "../store-suite/subject.ts";
 import { answerCases } from "./answer-cases.ts";
@@ -43,12 +44,6 @@ export const adapterCases: readonly AdapterCase[] = [
   ...processCases,
 ];
 
-/** Cases of the table that no adapter can be tried on, with the reason. */
-const elsewhere: Readonly<Record<string, string>> = {
-  "T-05 a machine-readable description states header, scope, retention and errors":
-    "published by `ichido/policy` and tried from outside by `ichido/conform`, not by an adapter",
-};
-
 /** Registers one test for every case. Unknown ids in `subject.skip` are an error: a skip must not outlive its case. */
 export function adapterSuite(runner: SuiteRunner, subject: AdapterSubject): void {
   const ids = new Set(adapterCases.map((each) => each.id));
@@ -57,14 +52,13 @@ export function adapterSuite(runner: SuiteRunner, subject: AdapterSubject): void
   if (strange.length > 0) throw new Error(`subject.skip names cases that do not exist: ${strange.join(", ")}`);
 
   runner.describe(`adapter: ${subject.name}`, () => {
-    const register = (title: string, reason: string | undefined, body: () => Promise<void>): void => {
+    for (const each of adapterCases) {
+      const title = `${each.id} ${each.behaviour}`;
+      const reason = reasonToSkip(each, subject);
+      const body = (): Promise<void> => withRig(subject, each.run);
       if (reason === undefined) runner.it(title, body);
       else runner.it.skip(`${title} [skipped: ${reason}]`, body);
-    };
-    for (const each of adapterCases) {
-      register(`${each.id} ${each.behaviour}`, reasonToSkip(each, subject), () => withRig(subject, each.run));
     }
-    for (const [title, reason] of Object.entries(elsewhere)) register(title, reason, async () => undefined);
   });
 }
 

@@ -17,7 +17,7 @@ export interface Plan {
   readonly status?: number;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly content?: Content;
-  /** How the answer is written; default `send`. Others are the framework's own and named by the subject. */
+  /** How the answer is written; default `send`. Others are the framework's own and named by the subject (`subject.ts`). */
   readonly way?: string;
   /** The event stream of the answer waits here after its first event. */
   readonly eventsGate?: string;
@@ -66,14 +66,21 @@ export interface HarnessAnswer {
   readonly body: Uint8Array;
   /** The value behind the body, where it is JSON. */
   readonly json: unknown;
-  /** Three server-sent events, for the ways `events` (written one by one) and `flush` (after flushing the headers). */
+  /** Three server-sent events, for the ways `events` and `flush`. */
   readonly events: AsyncIterable<string>;
   readonly way: string;
   readonly hints: boolean;
 }
 
-/** Ways whose answer is not replayed: live streams, and what is no answer of its own. */
-export const notReplayed: readonly string[] = ["hints", "events", "flush"];
+/** The answer leaves while the handler still makes it. */
+export function isLive(way: string): boolean {
+  return way === "flush" || /^events\b/.test(way);
+}
+
+/** Not live streams, and not what is no answer of its own. */
+export function isReplayed(way: string): boolean {
+  return !isLive(way) && way !== "hints";
+}
 
 export const planHeader = "x-plan";
 

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { ask, eventually, requestText, sendRaw, type Ask, type Reply } from "./client.ts";
-import { storm } from "./fire-cases.ts";
 import { assertExecuted, assertRefused, assertReplayed, freshKey } from "./rig.ts";
 
 const leaseMs = 2_000;
@@ -25,22 +24,6 @@ async function lost(port: number, options: Ask): Promise<void> {
 const needs = ["processes"] as const;
 
 export const processCases: readonly AdapterCase[] = [
-  defineCase(
-    "A01 processes",
-    "200 keys, eight requests at once each, over two processes: every effect happens once",
-    async (rig) => {
-      const processes = await rig.processes();
-      const servers = await Promise.all([processes.start(), processes.start()]);
-      const { executed, others } = await storm((server, options) => ask(servers[server]?.port ?? 0, options), 200);
-      assert.equal(executed, 200);
-      assert.equal(processes.effects.count(), 200);
-      assert.deepEqual(
-        [...new Set(others)].filter((status) => status !== 201 && status !== 409),
-        [],
-      );
-    },
-    needs,
-  ),
   defineCase(
     "C-04 processes",
     "fifty simultaneous requests over two processes: one runs",

@@ -49,7 +49,11 @@ export interface AdapterSubject {
   start(options: HarnessOptions): Promise<RunningApp>;
   /** An empty store, for one case. */
   openStore(): Promise<AdapterStore>;
-  /** The framework's own ways of writing an answer, besides `send`. */
+  /**
+   * The framework's own ways of writing an answer, besides `send`. These the cases know by name: `json`; `write` and
+   * `writeHead` of Node's response; `void`: no content; `hints`: early hints go first; `chunks`: piece by piece, with time
+   * between; `events` (and whatever begins with it: `events by …`): an event stream; `flush`: the head first.
+   */
   readonly ways: readonly string[];
   /** What `HarnessOptions.layer` may be. */
   readonly layers?: readonly Layer[];
@@ -57,7 +61,7 @@ export interface AdapterSubject {
   readonly transactions?: boolean;
   /** The framework can leave the adapter with a parsed body alone. */
   readonly parsedBodies?: boolean;
-  /** Absent where the store is not seen by other processes. */
+  /** Absent where the store is not seen by other processes, or where such a store is tried with another subject. */
   readonly openProcesses?: () => Promise<ServerProcesses>;
   /** Case ids that cannot be passed, each with the reason that its title will state. */
   readonly skip?: Readonly<Record<string, string>>;
