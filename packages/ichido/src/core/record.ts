@@ -5,7 +5,7 @@ type Brand<Base, Name extends string> = Base & { readonly [brand]: Name };
 
 /** A validated idempotency key, without quotes. */
 export type Key = Brand<string, "Key">;
-/** 128 random bits made by the attempt, as 32 hexadecimal digits. */
+/** Names one attempt and no other (`owner.ts`), as 32 hexadecimal digits. */
 export type OwnerToken = Brand<string, "OwnerToken">;
 
 /** Lease states as stored. "Unknown" is not stored: it is `processing` whose lease lapsed or was ended. */

@@ -1,3 +1,3 @@
--- A relay died with this one alone in its hands.
--- Parameters: seq, error, delay_ms (null for an ordered event).
+-- A relay died with this suspect in its hands, alone or in small company.
+-- Parameters: seq, error, delay_ms (null for an ordered event, and where it was in company).
 update {prefix}outbox set crashes = crashes + 1, last_error = :error, due_ms = {now} + :delay_ms where seq = :seq

@@ -1,3 +1,4 @@
--- A relay died with these in its hands: from now on each is sent alone. A second death in company adds nothing.
+-- A relay died with these in its hands: from now on they leave in small company (`companyOf`). A second death in any
+-- other company adds nothing.
 -- Parameters: seqs.
 update {prefix}outbox set crashes = 1 where seq in (:seqs) and crashes = 0
