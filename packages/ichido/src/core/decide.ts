@@ -169,7 +169,8 @@ export function createDecide<Native>(
     key: Key,
     startedMs: number,
   ): Promise<Ask<Native>> {
-    const scope = parts.scope === undefined ? sharedScope : scopeFor(parts.scope, request.native);
+    const scopeOf = route.scope ?? parts.scope;
+    const scope = scopeOf === undefined ? sharedScope : scopeFor(scopeOf, request.native);
     const labels = labelsOf(request.native, route);
     const body = await request.body();
     const { profile } = route;

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
   answer,
+  alice,
   bed,
   executionOf,
   headerIn,
   problemIn,
   responseOf,
   textOf,
+  type Caller,
 } from "../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import type { FakeClock } from "../testing/clock.ts";
@@ -100,6 +102,32 @@ describe("a first request and its retries", () => {
     expect((await ask({ caller: { tenant: "globex", user: "bob" } })).kind).toBe("replay");
   });
 
+  it("a route's own scope wins over the engine's, also where that one shares keys or has no user", async () => {
+    const guest = { route: { operation: "user.create", scope: () => ({ principal: "guest" }) } };
+    const { ask, serve } = bed({
+      scope: ({ user }: Caller) => {
+        if (user === "") throw new TypeError("no user");
+        return { principal: user };
+      },
+    });
+    const nobody = { tenant: "", user: "" };
+    await serve({ ...guest, caller: nobody });
+    expect((await ask({ ...guest, caller: alice })).kind).toBe("replay");
+    expect((await ask({ caller: alice })).kind).toBe("execute");
+    await expect(ask({ caller: nobody })).rejects.toMatchObject({ code: "scope-missing" });
+
+    const shared = bed({ scope: undefined, dangerouslyShareKeys: true } as never);
+    const mine = { route: { operation: "mine", scope: ({ user }: Caller) => ({ principal: user }) } };
+    await shared.serve({ ...mine, caller: alice });
+    expect((await shared.ask({ ...mine, caller: { tenant: "acme", user: "bob" } })).kind).toBe("execute");
+  });
+
+  it("a route's scope that is no function is refused at construction", () => {
+    expect(() => bed().ichido.route({ operation: "a", scope: "guest" as never })).toThrow(
+      /option scope: expected a function/,
+    );
+  });
+
   it("a scope that names nobody is an error and claims nothing", async () => {
     const { ask, store } = bed();
     await expect(ask({ caller: { tenant: undefined as never, user: "x" } })).rejects.toMatchObject({
@@ -145,6 +173,30 @@ describe("other content and duplicates in flight", () => {
     await answer(first);
     expect((await ask()).kind).toBe("replay");
   });
+
+  it.each([
+    ["409", {}],
+    ["202", { profile: "polling", statusUrl: (id: string) => `/operations/${id}` } as const],
+  ])(
+    "C-02 %s: Retry-After is a second while the owner renews, and the rest of the lease once it does not",
+    async (_, options) => {
+      const { ask, clock, store } = bed({ ...options, leaseMs: 30_000 });
+      executionOf(await ask());
+      const retryAfter = async (): Promise<string | undefined> => headerIn(responseOf(await ask()), "retry-after");
+      for (let beat = 0; beat < 5; beat += 1) {
+        await clock.advance(9_000);
+        expect(await retryAfter()).toBe("1");
+      }
+      store.break("renew", "fail");
+      await clock.advance(22_500);
+      const left = Number(await retryAfter());
+      expect(left).toBeGreaterThan(1);
+      expect(left).toBeLessThanOrEqual(15);
+      await clock.advance(left * 1_000);
+      // Whoever comes when he was told to finds nobody in his way.
+      executionOf(await ask());
+    },
+  );
 
   it("polling answers 202 with the place to ask", async () => {
     const { ask, ichido } = bed({ profile: "polling", statusUrl: (id) => `/operations/${id}` });

@@ -154,6 +154,8 @@ export type IchidoOptions<Native> = BaseIchidoOptions<Native> &
   );
 
 export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
+  /** Whose key it is on this route, in place of the engine's `scope`: for routes without a user. */
+  readonly scope?: (request: Native) => ScopeLike;
   /** Names the effect (`payment.create`). Part of the identity: the same key under another operation is independent. */
   readonly operation: string;
   /** Default: true for POST and PATCH. */
@@ -179,6 +181,8 @@ export interface Decider<Native> {
 /** A route's options, checked and completed. Opaque to adapters. */
 export interface ResolvedRoute<Native> {
   readonly operation: string;
+  /** Undefined: the engine's. */
+  readonly scope: ((request: Native) => ScopeLike) | undefined;
   /** Methods that are refused without a key. */
   readonly requiredFor: ReadonlySet<string>;
   readonly methods: ReadonlySet<string>;

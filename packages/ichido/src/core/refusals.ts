@@ -26,6 +26,15 @@ export interface Refusals {
 /** Long enough not to hammer, short enough for a person who waits. */
 const retryAfterSeconds = 1;
 
+/**
+ * An owner that lives renews its lease after a third of it, and may be done at any moment. One that has let half of it pass
+ * is most likely dead, and nothing can be had before the rest is over.
+ */
+function secondsLeft({ leaseMs }: Route, leaseLeftMs: number): number {
+  if (leaseLeftMs * 2 >= leaseMs) return retryAfterSeconds;
+  return Math.max(retryAfterSeconds, Math.ceil(leaseLeftMs / 1_000));
+}
+
 const encoder = new TextEncoder();
 
 export function createRefusals(format: ProblemFormat, operationIds: Pick<OperationIds, "of">): Refusals {
@@ -39,7 +48,12 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
   }
 
   /** Tells where to ask instead of refusing. */
-  function accepted(route: Route, identity: Identity, state: "processing" | "unknown"): NeutralResponse {
+  function accepted(
+    route: Route,
+    identity: Identity,
+    state: "processing" | "unknown",
+    retryAfter = retryAfterSeconds,
+  ): NeutralResponse {
     const operationId = operationIds.of(identity);
     const location = route.statusUrl?.(operationId);
     return {
@@ -47,7 +61,7 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
       headers: [
         ["content-type", "application/json"],
         ["cache-control", "no-store"],
-        ["retry-after", String(retryAfterSeconds)],
+        ["retry-after", String(retryAfter)],
         ...(location === undefined ? [] : ([["location", location]] as const)),
       ],
       body: encoder.encode(JSON.stringify({ operationId, state })),
@@ -63,11 +77,11 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
         detail: "Send the original content again to get its answer, or use a new key for new content.",
       }),
     inFlight(route, identity, leaseLeftMs) {
-      if (route.inFlight === "accepted") return accepted(route, identity, "processing");
-      const leftSeconds = Math.max(1, Math.floor(leaseLeftMs / 1000));
+      const retryAfter = secondsLeft(route, leaseLeftMs);
+      if (route.inFlight === "accepted") return accepted(route, identity, "processing", retryAfter);
       return refuse("idempotency-in-flight", {
         detail: "Wait and send the same request again: it will get the answer of the one that is running.",
-        retryAfter: Math.min(retryAfterSeconds, leftSeconds),
+        retryAfter,
       });
     },
     leftRunning: () =>

@@ -61,9 +61,9 @@ function partOf(value: object, name: "tenant" | "principal"): string | undefined
 function scopeMissing(what: string, cause?: unknown): IchidoError {
   return new IchidoError(
     "scope-missing",
-    `The scope (option scope of createIchido, member scope of run) did not say whose key it is: ${what}. ` +
+    `The scope (option scope of createIchido or of the route, member scope of run) did not say whose key it is: ${what}. ` +
       "Give { tenant } or { principal } or both, each a non-empty string or a whole number from the authenticated caller; " +
-      "leave a part out by not naming it. For routes without a user give a constant principal.",
+      "leave a part out by not naming it. For routes without a user give a constant principal, by the route's own scope.",
     { cause },
   );
 }

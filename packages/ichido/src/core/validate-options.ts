@@ -48,6 +48,7 @@ const sharedNames: OptionNames<SharedOptions<never>> = {
 const routeNames: OptionNames<RouteOptions<never>> = {
   ...sharedNames,
   operation: true,
+  scope: true,
   required: true,
   methods: true,
   mode: true,
@@ -181,6 +182,7 @@ export function resolveRoute<Native>(
     );
   }
   checkShared(route);
+  optionalFunction("scope", route.scope);
   const set = { ...engine, ...route };
   const profile = profileOf(set.profile);
   const leaseMs = integerOption("leaseMs", set.leaseMs ?? defaults.leaseMs, limits.leaseMsMin, limits.leaseMsMax);
@@ -203,6 +205,7 @@ export function resolveRoute<Native>(
   const requiredFor = [...methods].filter((method) => required ?? protectedMethods.includes(method));
   return {
     operation,
+    scope: route.scope,
     requiredFor: new Set(requiredFor),
     methods,
     onUnknown: onUnknownOf(set.onUnknown),

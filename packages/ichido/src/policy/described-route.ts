@@ -180,7 +180,7 @@ export function describeRoute<Native>(
     profile: profile.name,
     key: keyOf(profile),
     scope: [
-      ...(ichido.published.sharedKeys ? [] : scope),
+      ...(ichido.published.sharedKeys && route.scope === undefined ? [] : scope),
       ...(profile.operationInIdentity ? ["operation"] : []),
       "key",
     ],

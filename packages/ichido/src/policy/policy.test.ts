@@ -135,6 +135,8 @@ describe("T-05 the published policy", () => {
     expect(policyOf(engine(), [pay], { scope: ["account"] }).scope).toEqual(["account", "operation", "key"]);
     const shared = createIchido({ store: memoryStore(), dangerouslyShareKeys: true, onUnknown: "rerun" });
     expect(policyOf(shared, [pay]).scope).toEqual(["operation", "key"]);
+    const own = { ...pay, options: { ...pay.options, scope: () => ({ principal: "guest" }) } };
+    expect(policyOf(shared, [own]).scope).toEqual(["tenant", "principal", "operation", "key"]);
   });
 
   it("refuses to publish what is not protected", () => {

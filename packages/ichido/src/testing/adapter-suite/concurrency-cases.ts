@@ -76,6 +76,30 @@ export const concurrencyCases: readonly AdapterCase[] = [
     assertReplayed(await app.ask({ key }), answer1);
     assert.equal(app.effects(), 1);
   }),
+  defineCase(
+    "C-02 lease",
+    "of an owner that no longer renews, the refusal tells the rest of its lease",
+    async (rig) => {
+      const leftMs = 6_500;
+      const app = await rig.start({
+        wrap: (store) => ({
+          ...store,
+          claim: async (request) => {
+            const result = await store.claim(request);
+            return result.outcome === "processing" ? { ...result, leaseLeftMs: leftMs } : result;
+          },
+        }),
+      });
+      const key = freshKey();
+      const running = app.ask({ key, plan: { gate: "slow" } });
+      await app.gates.reached("slow");
+      const reply = await app.ask({ key });
+      const problem = assertRefused(reply, 409, "idempotency-in-flight");
+      assert.deepEqual([reply.header("retry-after"), problem["retryAfter"]], ["7", 7]);
+      app.gates.open("slow");
+      assertReplayed(await app.ask({ key }), assertExecuted(await running));
+    },
+  ),
   defineCase("C-03", "other content is a mismatch also while the first is running", async (rig) => {
     const app = await rig.start();
     const key = freshKey();
