@@ -63,7 +63,10 @@ function withStore(store: Store): (app: express.Express) => void {
 
 const subjects = new Map<string, number>();
 subjects.set("bare", await serve((app) => app.use(express.json()).post("/", answer)));
-subjects.set("ichido memory", await serve(withStore(memoryStore({ recordsMax: 5_000_000, bytesMax: 2 ** 33, scopeShareMax: 1 }))));
+subjects.set(
+  "ichido memory",
+  await serve(withStore(memoryStore({ recordsMax: 5_000_000, bytesMax: 2 ** 33, scopeShareMax: 1 }))),
+);
 const sqlite = await openSqliteStore(join(folder, "keys.db"), { migrate: true });
 closers.push(() => sqlite.close());
 subjects.set("ichido sqlite FULL", await serve(withStore(sqlite)));

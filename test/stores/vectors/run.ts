@@ -90,7 +90,7 @@ export function runVectors({ test, expect }: Framework, open: () => Promise<Bed>
 export interface JoinedVectors {
   readonly title: string;
   readonly verbs: readonly Vector["verb"][];
-  open(): Promise<Bed>;
+  readonly open: () => Promise<Bed>;
 }
 
 /** The same rules on a caller's own transaction; which hashes are alike is said in one place for both. */
