@@ -66,6 +66,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     kept: undefined,
     isOpen: false,
     called: new Set(),
+    signal: context?.signal,
   };
   world.runs.push(run);
   world.counts.handlers += 1;

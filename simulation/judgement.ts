@@ -151,7 +151,10 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
 function judgeLapse(world: World, { id }: Seen, { fence }: StoredRecord): void {
   const run = world.runs.find((each) => each.id === id && each.fence === fence);
   if (run === undefined || run.endedMs !== undefined || world.hasJumped) return;
-  const { isAlive, isUntroubled } = run.machine;
+  const { isAlive, isUntroubled, wakesAtMs } = run.machine;
+  if (isAlive && wakesAtMs === undefined && run.signal?.aborted === false) {
+    world.violate("trust-outlived", `${id}: ${run.machine.name} counts on a lease that is another's`);
+  }
   const isInTime = world.nowMs - run.startedMs < world.plan.executionMs;
   if (isAlive && isUntroubled && isInTime) world.violate("overtaken", `${id}: ${run.machine.name} is at work`);
 }

@@ -7,7 +7,7 @@ import type { OnUnknown, ResolvedRoute, RouteOptions, VerifyAnswer } from "../pa
 import { createReconciler, type Reconciler } from "../packages/ichido/src/core/reconciler.ts";
 import type { HeaderLine, Identity } from "../packages/ichido/src/core/record.ts";
 import { keyHashOf } from "../packages/ichido/src/core/scope.ts";
-import type { LandedRequest, StepRequest } from "../packages/ichido/src/core/store.ts";
+import type { LandedRequest, RenewRequest, StepRequest } from "../packages/ichido/src/core/store.ts";
 import { CommitFailed } from "../packages/ichido/src/core/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import type { Machine } from "./machine.ts";
@@ -70,6 +70,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   const plainClaim = store.claim.bind(store);
   const plainStart = store.startStep.bind(store);
   const plainLanded = store.landed.bind(store);
+  const plainRenew = store.renew.bind(store);
   const listening = Object.assign(store, {
     async claim(...args: Parameters<typeof plainClaim>) {
       const sentMs = machine.monotonicMs();
@@ -96,6 +97,20 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       if (result === "stale") refusedSteps.add(name);
       else refusedSteps.delete(name);
       return result;
+    },
+    async renew(requests: readonly RenewRequest[]) {
+      const results = await plainRenew(requests);
+      for (const [place, { identity, fence }] of requests.entries()) {
+        const { id } = world.seenOf(identity);
+        const run = world.runs.find((each) => each.id === id && each.fence === fence && each.machine === machine);
+        if (results[place] !== "stale" || run === undefined) continue;
+        machine.after(1, () => {
+          if (run.endedMs === undefined && run.signal?.aborted === false) {
+            world.violate("loss-untold", `${id}: ${machine.name} was refused a renewal, and its handler goes on`);
+          }
+        });
+      }
+      return results;
     },
     async landed(request: LandedRequest) {
       const result = await plainLanded(request);

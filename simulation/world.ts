@@ -93,6 +93,8 @@ export interface Run {
   isOpen: boolean;
   /** Steps that called out. */
   readonly called: Set<string>;
+  /** Told to the handler when it must stop. */
+  readonly signal: AbortSignal | undefined;
 }
 
 export class World {
