@@ -34,6 +34,7 @@ export class Machine {
   /** No fault has met it or its messages so far. */
   isUntroubled = true;
   wakesAtMs: number | undefined;
+  wasFrozen = false;
   readonly #scheduler: Scheduler;
   readonly #clocks: Clocks;
   readonly #bornMs: number;
@@ -93,6 +94,7 @@ export class Machine {
   freeze(forMs: number, first: Arrival): void {
     if (!this.isAlive || this.wakesAtMs !== undefined) return;
     this.isUntroubled = false;
+    this.wasFrozen = true;
     const wakesAtMs = this.#scheduler.nowMs + forMs;
     this.wakesAtMs = wakesAtMs;
     this.#scheduler.at(wakesAtMs, () => this.wake(first));

@@ -331,7 +331,7 @@ export function planOf(seed: number): Plan {
     lagMs: random.chance(0.4) ? 0 : leaseMs * random.between(0.1, 3),
     callMsMax,
     callTimeoutMs: callMsMax * random.between(0.5, 1.5),
-    executionMs: Math.max(100, Math.ceil(random.chance(0.08) ? leaseMs * random.between(2.5, 5) : spanMs * 4)),
+    executionMs: Math.max(100, Math.ceil(random.chance(0.08) ? leaseMs * random.between(1.5, 4) : spanMs * 4)),
     spanMs,
     leaseMs,
     drift: random.chance(0.2) ? random.between(-0.02, 0.02) : 0,

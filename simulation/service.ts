@@ -99,14 +99,20 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       return result;
     },
     async renew(requests: readonly RenewRequest[]) {
-      const results = await plainRenew(requests);
-      for (const [place, { identity, fence }] of requests.entries()) {
+      const runs = requests.map(({ identity, fence }) => {
         const { id } = world.seenOf(identity);
-        const run = world.runs.find((each) => each.id === id && each.fence === fence && each.machine === machine);
+        return world.runs.find((each) => each.id === id && each.fence === fence && each.machine === machine);
+      });
+      for (const run of runs) {
+        const isOver = run !== undefined && world.nowMs - run.startedMs > plan.executionMs + plan.leaseMs;
+        if (isOver && !machine.wasFrozen) world.violate("held-past-limit", `${run.id}: ${machine.name}`);
+      }
+      const results = await plainRenew(requests);
+      for (const [place, run] of runs.entries()) {
         if (results[place] !== "stale" || run === undefined) continue;
         machine.after(1, () => {
           if (run.endedMs === undefined && run.signal?.aborted === false) {
-            world.violate("loss-untold", `${id}: ${machine.name} was refused a renewal, and its handler goes on`);
+            world.violate("loss-untold", `${run.id}: ${machine.name} was refused a renewal, and its handler goes on`);
           }
         });
       }
