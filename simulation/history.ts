@@ -49,7 +49,9 @@ export function requestOf(world: World, item: Extract<Item, { kind: "ask" }>): W
   const number = world.nextRequest();
   // The same content, spelled in one of two ways.
   const isTurned = mixed(world.plan.seed, number, 9) % 4 === 0;
-  const content = JSON.stringify(isTurned ? { amount: 100, intent } : { intent, amount: 100 });
+  // Callers may say the same under the same key, and are still not one.
+  const cart = `cart${item.route}.${item.key}.${item.content}`;
+  const content = JSON.stringify(isTurned ? { amount: 100, cart } : { cart, amount: 100 });
   return {
     number,
     route,

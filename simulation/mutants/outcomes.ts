@@ -113,9 +113,9 @@ const outcomes: readonly Mutant[] = [
   ),
   one(
     "references are shared by callers",
-    "core/execution.ts",
-    "referenceOf(identity, grant.canonical, name);",
-    "referenceOf({ ...identity, principal: undefined } as never, grant.canonical, name);",
+    "core/reference.ts",
+    "hex(identity.scopeHash), identity.key,",
+    "identity.key,",
   ),
   one(
     "references do not tell steps apart",
