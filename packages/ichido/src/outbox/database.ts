@@ -14,7 +14,7 @@ import { statements as portable } from "./statements.generated.ts";
 
 type Dialect = TransactionHandle["dialect"];
 type Row = Readonly<Record<string, unknown>>;
-type Verb = keyof typeof portable | "park" | "addLanes" | "lockKey" | "patience" | "turn";
+type Verb = keyof typeof portable | keyof typeof mysql | keyof typeof postgres;
 
 /** An event in a relay's hands. */
 export interface Waiting {

@@ -8,7 +8,7 @@ import { optionalBytes, numberOf, optionalText, textOf } from "../stores/shared/
 import type { Statements, Waiting } from "./database.ts";
 import { laneCount } from "./lanes.ts";
 import type { Topics } from "./topics.ts";
-import { bury, limitPatience, park, SessionLost } from "./turn.ts";
+import { bury, park, SessionLost, setUp } from "./turn.ts";
 
 export interface Session {
   readonly id: string;
@@ -141,7 +141,7 @@ export async function tend(
   request: TendRequest,
 ): Promise<Tended> {
   const { id, leaseMs, held, alone } = request;
-  await limitPatience(run, handle, leaseMs);
+  await setUp(run, handle, leaseMs);
   if (request.isNew) await run(handle, "addRelay", { session: id, name: request.name, lease_ms: leaseMs });
   else {
     const values = { session: id, lease_ms: leaseMs, claimed: held.join(","), alone: alone ? 1 : 0 };

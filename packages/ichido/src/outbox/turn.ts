@@ -119,9 +119,9 @@ async function write(run: Statements, handle: TransactionHandle, { outcomes, kee
   }
 }
 
-/** MySQL has no such bound for one transaction, and on SQLite whoever froze inside one stops all writers anyway. */
-export async function limitPatience(run: Statements, handle: TransactionHandle, leaseMs: number): Promise<void> {
-  if (handle.dialect === "postgres") await run(handle, "patience", { lease_ms: leaseMs });
+/** MySQL has no bound for an idle transaction, and on SQLite whoever froze inside one stops all writers anyway. */
+export async function setUp(run: Statements, handle: TransactionHandle, leaseMs: number): Promise<void> {
+  if (handle.dialect === "postgres") await run(handle, "settings", { lease_ms: leaseMs });
 }
 
 const lost = (): SessionLost => new SessionLost("the relay's session was taken over by another one");
@@ -166,7 +166,11 @@ export function takeTurn(
   const claim = turn.claim?.lanes.length === 0 ? undefined : turn.claim;
   if (claim !== undefined && transactions.dialect === "postgres" && isPlain(turn)) {
     const values = turnValues(turn, claim);
-    return transactions.run(async (_tx, handle) => foundIn(await run(handle, "turn", values)), { opensByHandle: true });
+    const steps = async (_tx: unknown, handle: TransactionHandle): Promise<readonly Waiting[]> => {
+      await setUp(run, handle, turn.leaseMs);
+      return foundIn(await run(handle, "turn", values));
+    };
+    return transactions.run(steps, { opensByHandle: true });
   }
   return transactions.run((_tx, handle) => takeInSteps(run, handle, turn, claim), { unwatched: true });
 }
@@ -177,7 +181,7 @@ async function takeInSteps(
   turn: Turn,
   claim: Turn["claim"],
 ): Promise<readonly Waiting[]> {
-  await limitPatience(run, handle, turn.leaseMs);
+  await setUp(run, handle, turn.leaseMs);
   await write(run, handle, turn);
   const found = claim === undefined ? [] : (await run(handle, "claim", claimValues(turn, claim))).rows.map(waitingOf);
   const { affected } = await run(handle, "hold", {

@@ -1,6 +1,6 @@
 -- A whole turn in one statement, where all that became of events is that they were sent: removes them, reads the next ones
 -- by the text of claim.sql, renews the session and notes what it now holds. No row: the session was taken over, and the turn must
--- be rolled back. One row without a number: nothing to send. Its locks last no longer than the lease, as patience.sql says.
+-- be rolled back. One row without a number: nothing to send. Comes after settings.sql.
 -- Does not wait for the disk: what a server's crash may undo is that events were sent, and they are sent again.
 -- Parameters: seqs, floor, lanes, claimed (still in hand, and those just sent), topics, crowded, batch, session, lease_ms, held
 -- (the numbers still in hand, comma-separated).
@@ -16,7 +16,6 @@ held as (
     claimed = concat_ws(',', nullif(:held, ''), (select string_agg(seq::text, ',') from found)),
     alone = 0
   where session = :session
-    and (select set_config('idle_in_transaction_session_timeout', ':lease_ms', true)) is not null
     and (select set_config('synchronous_commit', 'off', true)) is not null
   returning session
 )
