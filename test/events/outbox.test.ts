@@ -162,6 +162,39 @@ forEachDatabase("outbox", (open) => {
     expect(order).toEqual(["first", "second"]);
   });
 
+  it("with strict, what was needed to lock keys is swept, but nothing that somebody writes under", async (context) => {
+    const database = open();
+    if (database.dialect !== "mysql") context.skip("strict locks without rows here");
+    const outbox = await openOutbox(database, { strict: true });
+    const addUnder = async (...keys: readonly string[]) =>
+      outbox.transaction(async (_tx, handle) => {
+        for (const key of keys) await outbox.add(handle, { topic: "order.paid", key, payload: 1 });
+      });
+    const keysLeft = async () =>
+      Number((await database.query(`SELECT count(*) AS n FROM ${outbox.prefix}outbox_keys`))[0]?.["n"]);
+    const old = Array.from({ length: 30 }, (_, at) => `old-${at}`);
+    const age = () => database.query(`UPDATE ${outbox.prefix}outbox_keys SET used_ms = 0`);
+    await addUnder(...old);
+    await age();
+    expect(await outbox.sweep({ limit: 20, budgetMs: 60_000 })).toEqual({ deleted: 20, more: true });
+    await addUnder(...old);
+    await age();
+    await addUnder("new-1", "new-2");
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+    const writing = outbox.transaction(async (_tx, handle) => {
+      await outbox.add(handle, { topic: "order.paid", key: "old-7", payload: 2 });
+      reach();
+      await released;
+    });
+    await reached;
+    expect(await outbox.sweep({ budgetMs: 60_000 })).toEqual({ deleted: 29, more: false });
+    release();
+    await writing;
+    expect(await keysLeft()).toBe(3);
+    expect(await outbox.sweep()).toEqual({ deleted: 0, more: false });
+  });
+
   it("tables that are missing are said to be, with what to do", async () => {
     const outbox = createOutbox({
       transactions: open().side().runner,

@@ -201,51 +201,6 @@ forEachDatabase("relay", (open) => {
     expect(await outbox.stats()).toMatchObject({ pending: 0, dead: 0 });
   });
 
-  it.each([
-    ["in order", "order.paid"],
-    ["without order", "mail.x"],
-  ])("one event that stays unavailable stops no other of its rule, %s", async (_, topic) => {
-    const outbox = await openOutbox(open());
-    const others = Array.from({ length: 40 }, (__, at) => `other-${at}`);
-    await add(outbox, { topic, key: "stuck", id: "stuck" }, { topic, key: "stuck", id: "behind" });
-    await add(outbox, ...others.map((id) => ({ topic, key: id, id })));
-    let stuck = true;
-    const publisher = wire(({ id }) => (stuck && id === "stuck" ? unavailable("forbidden") : { outcome: "sent" }));
-    // One at a time: nothing leaves beside the one that is stuck.
-    const { relay, events } = relayOf(outbox, publisher, { concurrency: 1 });
-    const isOrdered = topic === "order.paid";
-    await eventually(async () => {
-      await relay.tick();
-      expect(idsOf(publisher.sent)).toHaveLength(isOrdered ? 40 : 41);
-      expect(relay.health().setAside).toBe(1);
-    }, 60_000);
-    expect(idsOf(publisher.sent)).toEqual(expect.arrayContaining(others));
-    expect(events).toContainEqual(expect.objectContaining({ type: "set-aside", id: "stuck", topic }));
-    expect(await outbox.stats()).toMatchObject({ pending: isOrdered ? 2 : 1, dead: 0 });
-    stuck = false;
-    await eventually(async () => {
-      await relay.tick();
-      expect(publisher.sent).toHaveLength(42);
-    }, 60_000);
-    await relay.stop();
-    if (isOrdered) expect(idsOf(publisher.sent).slice(-2)).toEqual(["stuck", "behind"]);
-    expect(relay.health().setAside).toBe(0);
-    expect(await outbox.stats()).toMatchObject({ pending: 0, dead: 0, parked: 0 });
-  });
-
-  it("events that stay unavailable, more than a relay holds at once, do not keep it from those behind them", async () => {
-    const outbox = await openOutbox(open());
-    const range = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}-${at}`);
-    const [stuck, others] = [range("stuck", 35), range("other", 15)];
-    await add(outbox, ...[...stuck, ...others].map((id) => ({ topic: "order.paid", key: id, id })));
-    const publisher = wire(({ id }) => (id.startsWith("stuck") ? unavailable("full") : { outcome: "sent" }));
-    const { relay } = relayOf(outbox, publisher, { batch: 10, idleMs: [1, 5], backoffMs: [50, 1_000] });
-    await relay.start();
-    await eventually(() => expect(idsOf(publisher.sent).toSorted()).toEqual(others.toSorted()), 60_000);
-    await relay.stop();
-    expect(await outbox.stats()).toMatchObject({ pending: 35, dead: 0 });
-  });
-
   it("an event whose receiver asks for it later waits with its key, at no cost, and lets others pass", async () => {
     const outbox = await openOutbox(open());
     await add(

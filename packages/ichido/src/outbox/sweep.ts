@@ -3,7 +3,7 @@ import { knownOptions } from "../core/option-checks.ts";
 import type { Environment } from "../core/environment.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import type { Statements } from "./database.ts";
-import { numberOf } from "../stores/shared/columns.ts";
+import { bytesOf, numberOf } from "../stores/shared/columns.ts";
 
 export interface SweepResult {
   readonly deleted: number;
@@ -14,6 +14,11 @@ export interface SweepResult {
 const limitDefault = 10_000;
 const budgetMsDefault = 200;
 const batch = 1_000;
+/** A key of `strict` is needed while the transaction that locks it is open. */
+const keepKeysMs = 3_600_000;
+
+const hashOf = (row: Readonly<Record<string, unknown>>): string =>
+  Buffer.from(bytesOf(row, "key_hash")).toString("hex");
 
 export async function sweepOutbox(
   parts: {
@@ -31,28 +36,52 @@ export async function sweepOutbox(
   const untilMs = environment.monotonicMs() + budgetMs;
   let deleted = 0;
 
+  /** How many may go now; 0: enough for one call. */
+  const most = (): number => (environment.monotonicMs() >= untilMs ? 0 : Math.min(batch, limit - deleted));
+
   async function removeAll(
     pick: "sweepSentPick" | "sweepDeadPick",
     remove: "sweepSent" | "removeDead",
     keepMs: number,
   ) {
     for (;;) {
-      const most = Math.min(batch, limit - deleted);
-      if (most <= 0 || environment.monotonicMs() >= untilMs) return true;
+      const wanted = most();
+      if (wanted <= 0) return true;
       const found = await transactions.run(async (_tx, handle) => {
-        const { rows } = await run(handle, pick, { keep_ms: keepMs, limit: most });
+        const { rows } = await run(handle, pick, { keep_ms: keepMs, limit: wanted });
         const seqs = rows.map((row) => numberOf(row, "seq"));
         if (remove === "sweepSent" && seqs.length > 0) await run(handle, remove, { seqs });
         if (remove === "removeDead") for (const seq of seqs) await run(handle, remove, { seq });
         return seqs.length;
       });
       deleted += found;
-      if (found < most) return false;
+      if (found < wanted) return false;
     }
+  }
+
+  /** MySQL and MariaDB alone: elsewhere `strict` locks without rows. */
+  async function removeKeys(): Promise<boolean> {
+    while (transactions.dialect === "mysql") {
+      const wanted = most();
+      if (wanted <= 0) return true;
+      const { found, removed } = await transactions.run(async (_tx, handle) => {
+        const picked = (await run(handle, "sweepKeysPick", { keep_ms: keepKeysMs, limit: wanted })).rows.map(hashOf);
+        if (picked.length === 0) return { found: 0, removed: 0 };
+        const values = { hashes: JSON.stringify(picked), keep_ms: keepKeysMs };
+        const hashes = (await run(handle, "sweepKeysLock", values)).rows.map(hashOf);
+        if (hashes.length > 0) await run(handle, "sweepKeys", { hashes: JSON.stringify(hashes) });
+        return { found: picked.length, removed: hashes.length };
+      });
+      deleted += removed;
+      // No more, or somebody writes under all the rest.
+      if (found < wanted || removed === 0) return false;
+    }
+    return false;
   }
 
   const moreSent = await removeAll("sweepSentPick", "sweepSent", parts.keepSentMs);
   const moreDead = await removeAll("sweepDeadPick", "removeDead", parts.keepDeadMs);
+  const moreKeys = await removeKeys();
   await transactions.run((_tx, handle) => run(handle, "sweepParked"));
-  return { deleted, more: moreSent || moreDead };
+  return { deleted, more: moreSent || moreDead || moreKeys };
 }

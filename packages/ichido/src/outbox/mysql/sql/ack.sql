@@ -1,4 +1,6 @@
--- Events that the broker has taken over. By explicit numbers: an event that commits late is never swept along. Through
--- the primary key whatever the statistics say: a scan would wait for rows of transactions that are still open.
+-- Events that the broker has taken over. By explicit numbers: an event that commits late is never swept along.
+-- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
+-- of transactions that are still open.
 -- Parameters: seqs.
-delete o from {prefix}outbox o force index (primary) where o.seq in (:seqs)
+delete o from json_table('[:seqs]', '$[*]' columns (seq bigint path '$')) s
+straight_join {prefix}outbox o on o.seq = s.seq

@@ -1,0 +1,8 @@
+-- Remembers what is about to be removed as sent.
+-- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
+-- of transactions that are still open.
+-- Parameters: seqs.
+insert into {prefix}outbox_sent (seq, id, topic, message_key, added_ms, sent_ms)
+select o.seq, o.id, o.topic, o.message_key, o.added_ms, {now}
+from json_table('[:seqs]', '$[*]' columns (seq bigint path '$')) s
+straight_join {prefix}outbox o on o.seq = s.seq

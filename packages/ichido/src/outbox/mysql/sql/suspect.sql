@@ -1,0 +1,8 @@
+-- A relay died with these in its hands: from now on each is sent alone. A second death in company adds nothing.
+-- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
+-- of transactions that are still open.
+-- Parameters: seqs.
+update json_table('[:seqs]', '$[*]' columns (seq bigint path '$')) s
+straight_join {prefix}outbox o on o.seq = s.seq
+set o.crashes = 1
+where o.crashes = 0
