@@ -247,6 +247,11 @@ describe("outbox options", () => {
     expect(make({ topics: { a: { to: "" } } })).toThrow(/\.to: expected the name of a route/);
     expect(make({ topics: { a: { to: "x", attemptsMax: 0 } } })).toThrow(/attemptsMax/);
     expect(make({ topics: { a: { to: "x", order: "no" } } })).toThrow(/order: expected/);
+    expect(make({ topics: { a: { to: "x", orderedWith: "b c" } } })).toThrow(/orderedWith: expected the pattern/);
+    expect(make({ topics: { a: { to: "x", order: "none", orderedWith: "b" } } })).toThrow(/orderedWith: a rule with/);
+    expect(make({ topics: { a: { to: "x" }, b: { to: "y", orderedWith: "a" } } })).toThrow(
+      /rules "a" and "b" keep one order \(orderedWith\), so they must have the same "to"/,
+    );
   });
   it("what is no handle and what is no event is refused by name", async () => {
     const outbox = createOutbox({ transactions, source: "/s", topics: {} });

@@ -103,4 +103,53 @@ forEachDatabase("relay setbacks", (open) => {
       expect(await outbox.stats()).toMatchObject({ pending: 0 });
     },
   );
+
+  it("a rule that is split while events wait keeps their order where it says with whom", async () => {
+    const database = open();
+    const before = await openOutbox(database, { topics: { "order.*": { to: "wire" } } });
+    await add(before, ...["e0", "e1"].map((id) => ({ topic: "order.paid", key: "a", id })));
+    const refusing = relayOf(
+      before,
+      wire(() => ({ outcome: "later", error: new Error("not yet"), delayMs: 3_600_000 })),
+    );
+    await refusing.relay.tick();
+    await refusing.relay.stop();
+    const after = await openOutbox(database, {
+      prefix: before.prefix,
+      topics: { "order.paid": { to: "wire", orderedWith: "order.*" }, "order.*": { to: "wire" } },
+    });
+    await add(after, { topic: "order.paid", key: "a", id: "e2" }, { topic: "order.sent", key: "a", id: "e3" });
+    await add(after, { topic: "order.paid", key: "b", id: "other" });
+    const { relay, publisher } = relayOf(after);
+    await relay.tick();
+    expect(idsOf(publisher.sent)).toEqual(["other"]);
+    await database.query(`UPDATE ${before.prefix}outbox_parked SET until_ms = 0`);
+    await relay.tick();
+    await relay.stop();
+    expect(idsOf(publisher.sent)).toEqual(["other", "e0", "e1", "e2", "e3"]);
+  });
+
+  it("rules that keep one order pause together", async () => {
+    const outbox = await openOutbox(open(), {
+      topics: { "order.paid": { to: "wire", orderedWith: "order.*" }, "order.*": { to: "wire" } },
+    });
+    let isDown = true;
+    const publisher = wire(({ topic }) =>
+      isDown && topic === "order.paid"
+        ? { outcome: "unavailable", error: new Error("down"), scope: "paid" }
+        : { outcome: "sent" },
+    );
+    const { relay } = relayOf(outbox, publisher, { pauseMs: [60_000, 60_000] });
+    await add(outbox, { topic: "order.paid", key: "a", id: "a1" });
+    await relay.tick();
+    await add(outbox, { topic: "order.sent", key: "a", id: "a2" });
+    await relay.tick();
+    expect(idsOf(publisher.sent)).toEqual([]);
+    await relay.stop();
+    isDown = false;
+    const later = relayOf(outbox, publisher);
+    await later.relay.tick();
+    await later.relay.stop();
+    expect(idsOf(publisher.sent)).toEqual(["a1", "a2"]);
+  });
 });

@@ -112,9 +112,9 @@ function wholeOption(name: string, value: number | undefined, fallback: number):
 /** Enough to tell keys apart; it is in an index. */
 const keyHashBytes = 16;
 
-/** What order is kept by: events of one rule with one key. */
-function keyHashOf(pattern: string, key: string): Uint8Array {
-  return sha256(`${pattern}\0${key}`).subarray(0, keyHashBytes);
+/** What order is kept by: events with one key, of one rule or of rules that are ordered with it. */
+function keyHashOf(orderedWith: string, key: string): Uint8Array {
+  return sha256(`${orderedWith}\0${key}`).subarray(0, keyHashBytes);
 }
 
 const optionNames: OptionNames<OutboxOptions<never>> = {
@@ -208,7 +208,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       const envelope = encodeEnvelope({ ...trace?.(), ...message }, source, wallMs + delayMs);
       const rule = topics.find(topic);
       const ordered = key !== undefined && delayMs === 0 && rule?.order !== "none";
-      const hash = ordered ? keyHashOf(rule?.pattern ?? "", key) : null;
+      const hash = ordered ? keyHashOf(rule?.orderedWith ?? "", key) : null;
       if (hash !== null) await lockKey(handle, hash);
       turn = (turn + 1) % laneCount;
       await run(

@@ -85,16 +85,17 @@ export function createRoutes(
   const passesByRoute = new Map<string, number>();
 
   function wayOf(rule: ResolvedRule): Way {
-    let way = ways.get(rule.pattern);
+    // One for all that keep one order: while some of it waits, nothing of it may pass.
+    let way = ways.get(rule.orderedWith);
     if (way === undefined) {
       way = { rule, passes: 0, failures: 0, pausedUntilMs: 0, probing: false, inFlight: 0, lastError: undefined };
-      ways.set(rule.pattern, way);
+      ways.set(rule.orderedWith, way);
     }
     return way;
   }
 
   function see(topic: string, rule: ResolvedRule): void {
-    if (seen.size < topicsMax) seen.set(topic, rule.pattern);
+    if (seen.size < topicsMax) seen.set(topic, rule.orderedWith);
   }
 
   const triesOf = ({ failures }: Way): number => Math.min(triesMax, 2 ** Math.max(0, failures - 1));
@@ -128,7 +129,8 @@ export function createRoutes(
     },
     unavailable(rule, { error, scope, retryAfterMs }) {
       if (scope !== undefined) return close(wayOf(rule), error.message, retryAfterMs);
-      const same = [wayOf(rule), ...[...ways.values()].filter((way) => way.rule.to === rule.to && way.rule !== rule)];
+      const own = wayOf(rule);
+      const same = [own, ...[...ways.values()].filter((way) => way.rule.to === rule.to && way !== own)];
       return same.map((way) => close(way, error.message, retryAfterMs)).includes(true);
     },
     passed(rule) {
@@ -149,10 +151,10 @@ export function createRoutes(
         return way !== undefined && isPaused(way) ? [topic] : [];
       });
     },
-    pausedPatterns: () => new Set([...ways.values()].filter(isPaused).map(({ rule }) => rule.pattern)),
+    pausedPatterns: () => new Set([...ways.values()].filter(isPaused).map(({ rule }) => rule.orderedWith)),
     goesBy(topic, patterns) {
       const rule = patterns.size === 0 ? undefined : topics.find(topic);
-      if (rule === undefined || !patterns.has(rule.pattern)) return false;
+      if (rule === undefined || !patterns.has(rule.orderedWith)) return false;
       see(topic, rule);
       return true;
     },
@@ -163,7 +165,7 @@ export function createRoutes(
     },
     health: () =>
       [...ways.values()].map((way) => ({
-        pattern: way.rule.pattern,
+        pattern: way.rule.orderedWith,
         route: way.rule.to,
         state: isPaused(way) ? "paused" : way.probing ? "probing" : "open",
         failures: way.failures,

@@ -7,6 +7,11 @@ export interface TopicRule {
   readonly to: string;
   /** `key`: events of one key leave one after the other, in the order in which they were added. Default `key`. */
   readonly order?: "key" | "none";
+  /**
+   * The pattern of another rule with which it keeps one order per key; that rule may be gone. For a rule that is renamed or
+   * split while events wait: without it those of the old rule and those of the new one have no order among them.
+   */
+  readonly orderedWith?: string;
   /** A dead letter of an ordered key stops that key until a person decides (`park-key`, default), or is passed by (`skip`). */
   readonly onDead?: "park-key" | "skip";
   /** How often the broker may refuse an event before it is a dead letter. Default 10. */
@@ -35,8 +40,8 @@ function resolve(pattern: string, rule: TopicRule): ResolvedRule {
   if (!patternForm.test(pattern)) {
     throw invalid(`${name}: expected a topic such as "order.paid", or one that ends in "*", such as "order.*" or "*"`);
   }
-  knownOptions(name, rule, { to: true, order: true, onDead: true, attemptsMax: true });
-  const { to, order = "key", onDead = "park-key", attemptsMax = attemptsMaxDefault } = rule;
+  knownOptions(name, rule, { to: true, order: true, orderedWith: true, onDead: true, attemptsMax: true });
+  const { to, order = "key", onDead = "park-key", attemptsMax = attemptsMaxDefault, orderedWith = pattern } = rule;
   if (typeof to !== "string" || to === "") throw invalid(`${name}.to: expected the name of a route`);
   if (order !== "key" && order !== "none")
     throw invalid(`${name}.order: expected "key" or "none", got ${String(order)}`);
@@ -44,13 +49,30 @@ function resolve(pattern: string, rule: TopicRule): ResolvedRule {
     throw invalid(`${name}.onDead: expected "park-key" or "skip", got ${String(onDead)}`);
   if (!Number.isSafeInteger(attemptsMax) || attemptsMax < 1)
     throw invalid(`${name}.attemptsMax: expected a whole number of at least 1, got ${String(attemptsMax)}`);
-  return { pattern, to, order, onDead, attemptsMax };
+  if (typeof orderedWith !== "string" || !patternForm.test(orderedWith))
+    throw invalid(`${name}.orderedWith: expected the pattern of a rule, such as "order.*"`);
+  if (order === "none" && orderedWith !== pattern)
+    throw invalid(`${name}.orderedWith: a rule with order "none" keeps no order; leave one of the two out`);
+  return { pattern, to, order, orderedWith, onDead, attemptsMax };
+}
+
+/** One order leads one way: that one broker has taken an event over says nothing about another broker. */
+function checkOrders(rules: readonly ResolvedRule[]): void {
+  const ways = new Map<string, ResolvedRule>();
+  for (const rule of rules) {
+    const first = ways.get(rule.orderedWith) ?? rule;
+    ways.set(rule.orderedWith, first);
+    if (first.to === rule.to) continue;
+    const [one, other] = [first.pattern, rule.pattern].map((pattern) => JSON.stringify(pattern));
+    throw invalid(`topics: rules ${one} and ${other} keep one order (orderedWith), so they must have the same "to"`);
+  }
 }
 
 export function createTopics(rules: Readonly<Record<string, TopicRule>>): Topics {
   if (typeof rules !== "object" || rules === null)
     throw optionInvalid("topics", 'an object of rules by topic, such as { "order.*": { to: "nats" } }', rules);
   const resolved = Object.entries(rules).map(([pattern, rule]) => resolve(pattern, rule));
+  checkOrders(resolved);
   const exact = new Map(resolved.filter(({ pattern }) => !pattern.endsWith("*")).map((rule) => [rule.pattern, rule]));
   const open = resolved
     .filter(({ pattern }) => pattern.endsWith("*"))
