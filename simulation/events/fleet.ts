@@ -101,6 +101,7 @@ export function createFleet(
       backoffMs: plan.backoffMs,
       backoffMsMax: 1_500,
       crashesMax: plan.crashesMax,
+      parkAfterMs: plan.parkAfterMs,
       inPlaceMs: plan.inPlaceMs,
       replayMs: plan.replayMs,
     });

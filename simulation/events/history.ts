@@ -190,6 +190,8 @@ function unfinished({
   const waiting = Number(runStatement("select count(*) as waiting from ichido_outbox").rows[0]?.["waiting"]);
   if (waiting > 0) return { invariant: "stuck", detail: `${waiting} events in the outbox` };
   if (broker.size > 0) return { invariant: "stuck", detail: `${broker.size} messages at the broker` };
+  const parked = Number(runStatement("select count(*) as parked from ichido_inbox_parked").rows[0]?.["parked"]);
+  if (parked > 0) return { invariant: "stuck", detail: `${parked} messages parked` };
   const [letter] = [...ledger.letters, ...ledger.relayLetters];
   return letter === undefined ? undefined : { invariant: "stuck", detail: `letter of ${letter.id}: ${letter.reason}` };
 }

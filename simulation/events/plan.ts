@@ -1,5 +1,5 @@
 /** A history of events as data: sizes, waits, fault mix and what happens when, all from one seed. */
-import { createRandom, type Random } from "../random.ts";
+import { createRandom, mixed, type Random } from "../random.ts";
 
 export interface EventsFaults {
   /** Of messages to the database and back, shares. */
@@ -54,6 +54,7 @@ export interface EventsPlan {
   readonly ackWaitMs: number | undefined;
   readonly handlerAttemptsMax: number;
   readonly crashesMax: number;
+  readonly parkAfterMs: number;
   readonly inPlaceMs: number;
   readonly waitMs: number;
   readonly callMs: number;
@@ -176,6 +177,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
       later: share(random, 0.2),
       fails: share(random, 0.8),
     },
+    parkAfterMs: [1, 300, 5_000][mixed(seed, 41) % 3] ?? 1,
     items: items.toSorted((one, other) => one.atMs - other.atMs),
   };
 }

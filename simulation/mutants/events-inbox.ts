@@ -176,6 +176,30 @@ export const inboxMutants: readonly Mutant[] = [
     'open = settled === "handed-back";',
   ),
   one(
+    "what comes after a parked message of its key runs",
+    "inbox/attempts.ts",
+    'if (before === "some") return park({ attempts: 0, delayMs: 0 });',
+    "",
+  ),
+  one(
+    "a message that is parked is not kept",
+    "inbox/attempts.ts",
+    "      await parts.parked.add(message, name, news);\n",
+    "",
+  ),
+  one(
+    "a parked message is taken up although another one of its key is before it",
+    "inbox/statements.generated.ts",
+    "p.due_ms <= {now} and not exists (\\n  select 1 from {prefix}inbox_parked q where q.handler = p.handler and q.line = p.line and q.place < p.place\\n)",
+    "p.due_ms <= {now}",
+  ),
+  one(
+    "a parked message leaves its line whatever became of it",
+    "inbox/parking.ts",
+    'if (settled === "parked" || settled === "handed-back") return false;',
+    "",
+  ),
+  one(
     "a handler that failed as often as it may is left out",
     "inbox/attempts.ts",
     'if (failed >= settings.attemptsMax) verdict = { reason: "failed", error };\n      return "failed";',

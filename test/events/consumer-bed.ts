@@ -33,6 +33,8 @@ export async function consuming(
     handlers,
     backoffMs: 1,
     backoffMsMax: 5,
+    // Slow machines must not park what a test wants to see fail in place.
+    parkAfterMs: 600_000,
     onEvent: (event) => events.push(event),
     ...own,
   });

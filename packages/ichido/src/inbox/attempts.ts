@@ -1,6 +1,7 @@
 /**
- * One message for one handler until it has an outcome. A failing handler is tried again in place, so that the order of a
- * partition holds; faults of the database cost no attempts; everything ends by dead letter, by hand-back or by success.
+ * One message for one handler until it has an outcome. A failing handler is tried again in place for a moment, then its key
+ * is parked, so that the order of the key holds and other keys go on; faults of the database cost no attempts; everything
+ * ends by dead letter, by hand-back or by success.
  */
 import type { EventMessage } from "../brokers/message.ts";
 import { isIchidoError } from "../core/errors.ts";
@@ -8,6 +9,7 @@ import type { ConsumerEvent } from "./consumer.ts";
 import type { DeadReason } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import type { Inbox, InboxParts, RunOptions } from "./inbox.ts";
+import type { ParkedMessage, ParkedNews } from "./parked.ts";
 import type { InboxResult } from "./run-once.ts";
 import type { Start } from "./starts.ts";
 
@@ -16,6 +18,8 @@ export interface AttemptSettings {
   readonly backoffMs: number;
   readonly backoffMsMax: number;
   readonly crashesMax: number;
+  /** How long a failing message may hold up others of its partition. */
+  readonly parkAfterMs: number;
   /** How long a message may be kept for something that is not its own fault. */
   readonly inPlaceMs: number;
 }
@@ -31,8 +35,16 @@ export interface Attempts {
   readonly nowMs: () => number;
 }
 
-/** `handed-back`: no outcome yet, and not for want of attempts. */
-export type Settled = "processed" | "duplicate" | "dead" | "handed-back";
+/** `parked`: it waits beside the broker. `handed-back`: no outcome yet, and not for want of attempts. */
+export type Settled = "processed" | "duplicate" | "dead" | "parked" | "handed-back";
+
+export interface Delivered {
+  readonly redelivered: boolean;
+  /** A person has decided that it is to run. */
+  readonly decided?: boolean;
+  /** It is the first of its line. */
+  readonly parked?: ParkedMessage;
+}
 
 /** The database, or the engine behind `inbox.run`, could not be used: says nothing about the message. */
 function isTransport(error: unknown): boolean {
@@ -85,14 +97,18 @@ export async function settleMessage<Tx>(
   attempts: Attempts,
   message: EventMessage,
   handler: ConsumerHandler<Tx>,
-  { redelivered, decided = false }: { readonly redelivered: boolean; readonly decided?: boolean },
+  { redelivered, decided = false, parked }: Delivered,
 ): Promise<Settled> {
   const { settings, parts, emit } = attempts;
   const { name } = handler;
   const about = { handler: name, topic: message.topic, id: message.id };
-  let failed = 0;
+  let failed = parked?.attempts ?? 0;
+  let firstFailedMs: number | undefined;
   let waits = 0;
-  let waitingSinceMs: number | undefined;
+  let waitingSinceMs = parked === undefined ? undefined : attempts.nowMs() - parked.waitsMs;
+  /** Nothing of its key waits before it. */
+  let isFirst = decided || parked !== undefined;
+  let parking: ParkedNews | undefined;
   /** Only redeliveries are noted: the first one costs nothing. */
   let start: Start | undefined;
   let mayRun = !redelivered;
@@ -100,11 +116,19 @@ export async function settleMessage<Tx>(
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
   let verdict: { readonly reason: DeadReason; readonly error: unknown } | undefined;
   let isSent = false;
+  let lastError: unknown;
   /** Why it was last found busy: nobody is at work, and what became of it is not known. */
   let isUnknown = false;
 
   async function step(): Promise<Settled | "busy"> {
     if (verdict !== undefined) return bury(verdict);
+    if (parking !== undefined) return park(parking);
+    if (!isFirst) {
+      const before = await parts.parked.before(message, name);
+      if (before === "full") return "busy";
+      if (before === "some") return park({ attempts: 0, delayMs: 0 });
+      isFirst = true;
+    }
     if (!mayRun) {
       const refusal = await begin();
       if (refusal !== undefined) return refusal;
@@ -122,6 +146,15 @@ export async function settleMessage<Tx>(
     // Nothing ran: a copy that only waits must not look like one that died.
     await end();
     return "busy";
+  }
+
+  async function park(news: ParkedNews): Promise<Settled> {
+    if (parked !== undefined) await parts.parked.defer(parked, news);
+    else {
+      await parts.parked.add(message, name, news);
+      emit({ type: "parked", ...about, attempts: news.attempts });
+    }
+    return "parked";
   }
 
   /**
@@ -180,6 +213,13 @@ export async function settleMessage<Tx>(
     return waitingSinceMs !== undefined && attempts.nowMs() - waitingSinceMs >= settings.inPlaceMs;
   }
 
+  /** Where the next attempt would come too late for whoever waits behind it, it waits elsewhere. */
+  function mustPark(pauseMs: number): boolean {
+    firstFailedMs ??= attempts.nowMs();
+    if (decided) return false;
+    return parked !== undefined || attempts.nowMs() - firstFailedMs + pauseMs > settings.parkAfterMs;
+  }
+
   async function guarded(): Promise<Settled | "busy" | "failed" | "waiting"> {
     try {
       return await step();
@@ -191,6 +231,7 @@ export async function settleMessage<Tx>(
         return "waiting";
       }
       failed += 1;
+      lastError = error;
       emit({ type: "failed", ...about, attempt: failed, error });
       if (failed >= settings.attemptsMax) verdict = { reason: "failed", error };
       return "failed";
@@ -219,9 +260,15 @@ export async function settleMessage<Tx>(
           verdict = staysUnknown;
           continue;
         }
+        // Whoever looks after the parked comes again.
+        if (parked !== undefined) return "handed-back";
         waitingSinceMs ??= attempts.nowMs();
       }
       const pauseMs = backoff(attempts, outcome === "failed" ? failed : waits);
+      if (outcome === "failed" && mustPark(pauseMs)) {
+        parking = { attempts: failed, error: lastError, delayMs: pauseMs };
+        continue;
+      }
       if (!(await attempts.pause(outcome === "busy" ? Math.min(busyMsMax, pauseMs) : pauseMs))) return "handed-back";
     }
   } finally {

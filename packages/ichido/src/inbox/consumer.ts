@@ -12,6 +12,7 @@ import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.t
 import type { DeadReason } from "./dead-letters.ts";
 import { checkHandlers, isFor, requireHandlers, type ConsumerHandler } from "./handlers.ts";
 import { partsOf, type Inbox } from "./inbox.ts";
+import { createParking } from "./parking.ts";
 
 interface About {
   readonly handler: string;
@@ -27,6 +28,8 @@ export type ConsumerEvent =
   | (About & { readonly type: "duplicate" })
   | (About & { readonly type: "failed"; readonly attempt: number; readonly error: unknown })
   | (About & { readonly type: "busy"; readonly reason?: "outcome-unknown" })
+  /** It, and what comes after it of its key, waits in the inbox. `attempts` 0: it has not run, and is behind another one. */
+  | (About & { readonly type: "parked"; readonly attempts: number })
   /** An alarm: a person must look. */
   | (About & { readonly type: "dead"; readonly reason: DeadReason; readonly error: unknown })
   /** The database cannot be used; costs no attempts. */
@@ -51,6 +54,11 @@ export interface ConsumerOptions<Tx> {
   readonly backoffMsMax?: number;
   /** How many processes a message may take down before it is a dead letter that nobody runs. Default 3. */
   readonly crashesMax?: number;
+  /**
+   * How long a failing message may hold up the other keys of its partition; then its key is parked: it and what comes after
+   * it wait in the inbox, in order, and the rest goes on. Default 1000.
+   */
+  readonly parkAfterMs?: number;
   /** How long a message is kept while its database is down or another process has it; then it is handed back. Default 60 000. */
   readonly inPlaceMs?: number;
   /**
@@ -93,6 +101,7 @@ export const consumerDefaults = {
   backoffMs: 100,
   backoffMsMax: 30_000,
   crashesMax: 3,
+  parkAfterMs: 1_000,
   inPlaceMs: 60_000,
   unhandledMs: 60_000,
   replayMs: 5_000,
@@ -115,6 +124,7 @@ function resolve<Tx>(options: ConsumerOptions<Tx>): AttemptSettings & { unhandle
     "backoffMs",
     "backoffMsMax",
     "crashesMax",
+    "parkAfterMs",
     "inPlaceMs",
     "unhandledMs",
     "replayMs",
@@ -135,6 +145,7 @@ const optionNames: OptionNames<ConsumerOptions<never>> = {
   backoffMs: true,
   backoffMsMax: true,
   crashesMax: true,
+  parkAfterMs: true,
   inPlaceMs: true,
   unhandled: true,
   unhandledMs: true,
@@ -199,6 +210,12 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     nowMs: () => environment.monotonicMs(),
   };
 
+  const parking = createParking(attempts, handlers, {
+    environment,
+    lookMs: settings.replayMs,
+    signal: stopping.signal,
+  });
+
   async function answer(tell: () => Promise<void>): Promise<void> {
     // Unanswered, it is delivered again and then is a duplicate.
     await tell().catch((error: unknown) => emit({ type: "disturbed", error }));
@@ -228,6 +245,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       for (const handler of wanted) {
         const settled = await settleMessage(attempts, message, handler, { redelivered: delivery.deliveries > 1 });
         open ||= settled === "handed-back";
+        if (settled === "parked") parking.wake(settings.backoffMs);
       }
       await answer(() => (open ? delivery.retry(stopping.signal.aborted ? 0 : handBackMs) : delivery.ack()));
     } finally {
@@ -332,9 +350,10 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     }
   }
 
-  /** No more looks for letters to replay. */
+  /** No more looks for letters to replay, and for the parked. */
   function rest(): void {
     timer?.cancel();
+    void parking.stop();
     forget();
   }
 
@@ -349,6 +368,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
         if (state === "running") lookAgain(0);
       });
       lookAgain(settings.replayMs);
+      parking.start();
       await subscribe();
     },
     async stop({ drainMs = consumerDefaults.drainMs } = {}) {
@@ -359,7 +379,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       state = "stopping";
       stopping.abort();
       rest();
-      const look = looking ?? Promise.resolve(0);
+      const look = Promise.all([looking, parking.stop()]);
       // Left to itself after that: its letter is removed, or found again by the next look of whatever process.
       const looked = withDeadline(environment, drainMs, () => look).catch(() => undefined);
       await subscription.stop({ drainMs });

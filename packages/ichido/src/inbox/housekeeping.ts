@@ -28,6 +28,9 @@ export interface InboxStats {
   readonly oldestDeadMs: number | undefined;
   /** Well above a consumer's `replayMs`: no consumer has the handler that is to run it. */
   readonly oldestReplayingMs: number | undefined;
+  /** Messages that failed and wait for their next attempt, and those behind them. */
+  readonly parked: number;
+  readonly oldestParkedMs: number | undefined;
   /** Well above the retention: nobody sweeps. */
   readonly oldestRowMs: number | undefined;
 }
@@ -70,6 +73,8 @@ export async function statsOf(transactions: TransactionRunner<unknown>, statemen
     replaying: numberOf(row, "replaying_rows"),
     oldestDeadMs: optionalNumber(row, "oldest_dead_ms"),
     oldestReplayingMs: optionalNumber(row, "oldest_replaying_ms"),
+    parked: numberOf(row, "parked_rows"),
+    oldestParkedMs: optionalNumber(row, "oldest_parked_ms"),
     oldestRowMs: optionalNumber(row, "oldest_row_ms"),
   };
 }

@@ -21,6 +21,7 @@ import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
+import { createParked, type Parked } from "./parked.ts";
 import { putAsideLeased, runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
 import { keyOf, lookUp, noteProcessed, resultOf, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
@@ -88,6 +89,7 @@ const tooOld: InboxResult = { outcome: "conflict", reason: "too-old" };
 export interface InboxParts {
   readonly desk: DeadLetterDesk;
   readonly starts: Starts;
+  readonly parked: Parked;
   readonly leased: boolean;
   readonly environment: Environment;
   /** So old that it may have been processed and forgotten. */
@@ -216,6 +218,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   parts.set(inbox, {
     desk,
     starts: createStarts(transactions, statements, environment),
+    parked: createParked(transactions, statements),
     leased: ichido !== undefined,
     environment,
     isTooOld,

@@ -1,0 +1,5 @@
+-- A message has its outcome: the next of its key may go.
+-- Parameters: :place.
+-- Result: nothing to decide by.
+-- Guarantee: none.
+delete from {prefix}inbox_parked where place = :place
