@@ -5,7 +5,7 @@ import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
 import type { Origin } from "../../core/record-machine/record.ts";
 import type { RedisArgument } from "./client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
-import { decodeResponse, encodeSight } from "./row.ts";
+import { damagedRecord, decodeResponse, encodeSight } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
 
 export type Decode = (reply: unknown) => ClaimResult | Promise<ClaimResult>;
@@ -107,7 +107,7 @@ function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: 
     case "mismatch":
       return { outcome };
     default:
-      throw new TypeError("expected an outcome from Redis");
+      throw new TypeError(outcome === "damaged" ? damagedRecord : "expected an outcome from Redis");
   }
 }
 

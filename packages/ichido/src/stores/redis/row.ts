@@ -68,11 +68,16 @@ export interface Row extends Omit<HeldRecord, "fingerprint" | "origin">, Sight {
   readonly bodyBytes: number;
 }
 
+export const damagedRecord = "a record in Redis does not hold what ichido wrote";
+
 /** `values` are those of `fields`, and the body where it was asked for. Nothing when there is no such record. */
 export function rowOf(values: readonly unknown[]): Row | undefined {
   const [s, o, t, n, l, c, u, e, f, i, r, h, x, z, d] = values;
   const state = states[optionalTextOf(s) ?? ""];
-  if (state === undefined) return undefined;
+  if (state === undefined) {
+    if (values.every((value) => value === null || value === undefined)) return undefined;
+    throw new TypeError(damagedRecord);
+  }
   const sight = decodeSight(i);
   const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
   return {

@@ -8,8 +8,9 @@
 --          {'granted origin fence attempt steps created expires resent', canonical hash}: resent is 1 for an owner that holds
 --          the record already, and is told how it first came by it
 --          {'completed fence attempts created expires now', answer head, body}, {'processing lease-left attempts'},
---          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, or {'clock'}: past its retention, but
---          the tick given does not prove that the clock ran evenly
+--          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, {'damaged'}: it
+--          has no state, or one that nobody wrote; or {'clock'}: past its retention, but the tick given does not prove that
+--          the clock ran evenly
 -- Promise  S1 to S4, S6, S8 to S11. All values are read before the first write, and nothing after it can fail.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -37,7 +38,9 @@ local function first()
   return { table.concat({ 'granted new', mine, '1 0', created, expires, '0' }, ' '), ARGV[3] }
 end
 
-if not state then return first() end
+if not state and not (print or row[3] or fence or row[5] or row[6] or row[7] or row[8]) then return first() end
+-- Of a record something is there: whatever is gone, it may have run.
+if state ~= 'p' and state ~= 'c' and state ~= 'f' then return { 'damaged' } end
 
 local leaseEnd, expires, steps = tonumber(row[6]), tonumber(row[7]), tonumber(row[9])
 -- One further ahead than twice the longest lease was written by a clock that has gone back since.
