@@ -46,6 +46,13 @@ describe("webhook request", () => {
     expect({ ...read, payload: [...read.payload] }).toEqual({ ...event, payload: [...event.payload] });
   });
 
+  test("is not made for an event whose id has a full stop: the signature would be one of other ids too", async () => {
+    const there = await receiver();
+    const published = await publisherTo(there.url).publish(eventOf({ id: "order.1700000000" }));
+    expect(published).toMatchObject({ outcome: "rejected", error: { message: expect.stringMatching(/full stop/) } });
+    expect(there.received).toEqual([]);
+  });
+
   test("is signed with every secret while one replaces another", async () => {
     const there = await receiver();
     const secrets = [newSecret(), newSecret()] as const;

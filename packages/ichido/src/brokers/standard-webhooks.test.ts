@@ -52,6 +52,14 @@ describe("Standard Webhooks", () => {
     expect(verify([secret], headers, bytes, { nowMs: atMs })).toEqual({ valid: false, reason });
   });
 
+  it("refuses an id with a full stop: what is signed could be read as another id and another body", () => {
+    const inner = new TextEncoder().encode(`1700000001.{"a":1}`);
+    const given = sign(secret, { id: "m2", body: inner, nowMs });
+    expect(verify([secret], given, inner, { nowMs })).toEqual({ valid: true });
+    const shifted = { ...given, "webhook-id": "m2.1700000000", "webhook-timestamp": "1700000001" };
+    expect(verify([secret], shifted, body, { nowMs })).toEqual({ valid: false, reason: "id-invalid" });
+  });
+
   it("refuses a signature by a secret it does not know", () => {
     expect(verify([other], signed, body, { nowMs })).toEqual({ valid: false, reason: "no-match" });
   });

@@ -1,7 +1,8 @@
 /**
  * Signatures of Standard Webhooks: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, the body as the very bytes
  * that travel. A header may carry several, parted by spaces, and a receiver may know several secrets: so either side can
- * change its secret without a gap.
+ * change its secret without a gap. An id has no full stop (the specification forbids it): `a.1.b` would be signed alike for the id `a`
+ * and for the id `a.1`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { IchidoError } from "../core/errors.ts";
@@ -18,7 +19,7 @@ export type WebhookVerdict =
   /** For logs: never tell a caller more than that it was refused. */
   | {
       readonly valid: false;
-      readonly reason: "header-missing" | "timestamp-invalid" | "too-old" | "too-new" | "no-match";
+      readonly reason: "header-missing" | "id-invalid" | "timestamp-invalid" | "too-old" | "too-new" | "no-match";
     };
 
 export const toleranceMsDefault = 300_000;
@@ -41,6 +42,8 @@ export function readSecret(secret: unknown, option = "secret"): Uint8Array {
   }
   return bytes;
 }
+
+export const isSignableId = (id: string): boolean => !id.includes(".");
 
 function digest(key: Uint8Array, id: string, timestamp: string, body: Uint8Array): Buffer {
   return createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
@@ -76,6 +79,7 @@ export function verify(
   const timestamp = headers["webhook-timestamp"];
   const signatures = headers["webhook-signature"];
   if (!id || !timestamp || !signatures) return { valid: false, reason: "header-missing" };
+  if (!isSignableId(id)) return { valid: false, reason: "id-invalid" };
   if (!/^\d{1,12}$/.test(timestamp)) return { valid: false, reason: "timestamp-invalid" };
   const ageMs = nowMs - Number(timestamp) * 1_000;
   if (ageMs > toleranceMs) return { valid: false, reason: "too-old" };

@@ -6,7 +6,7 @@ import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";
-import { sign } from "./standard-webhooks.ts";
+import { isSignableId, sign } from "./standard-webhooks.ts";
 import { verdictOf, type WebhookVerdict } from "./webhook-answer.ts";
 import { WebhookCircuit } from "./webhook-circuit.ts";
 import { resolveWebhook, type ResolvedEndpoint, type ResolvedWebhook } from "./webhook-options.ts";
@@ -47,6 +47,7 @@ export function webhookPublisher(options: WebhookPublisherOptions): Publisher {
     if (outlet === undefined) return rejected(settings, `no endpoint takes topic ${message.topic}`);
     const header = Object.keys(message.headers).find((name) => unsendable.has(name));
     if (header !== undefined) return rejected(settings, `header ${header} cannot be sent over HTTP; leave it out`);
+    if (!isSignableId(message.id)) return rejected(settings, "an id with a full stop cannot be signed; give another");
     const { endpoint, circuit } = outlet;
     const entrance = circuit.enter();
     if (entrance.open) return down(settings, endpoint, "is left alone after failures", entrance.retryAfterMs);
