@@ -25,7 +25,7 @@ function oracle(body: string): MultipartReading {
   let rest = `\r\n${body}`;
   const texts: string[] = [];
   let match = delimiter.exec(rest);
-  if (match === null) return { kind: "malformed" };
+  if (match === null || rest.slice(0, match.index).includes("\r\n--B")) return { kind: "malformed" };
   while (match[1] === undefined) {
     rest = rest.slice(match.index + match[0].length);
     match = delimiter.exec(rest);
@@ -40,7 +40,8 @@ function oracle(body: string): MultipartReading {
     const content = sha256Hex(Buffer.from(split?.[2] ?? "", "latin1"));
     texts.push(lengthPrefixed(["", undefined, undefined, undefined, "", content]));
   }
-  return { kind: "parts", text: lengthPrefixed(texts) };
+  const epilogue = rest.slice(match.index + match[0].trimEnd().length);
+  return epilogue.includes("\r\n--B") ? { kind: "malformed" } : { kind: "parts", text: lengthPrefixed(texts) };
 }
 
 const cuts = fc.array(fc.nat(), { maxLength: 40 });
@@ -78,7 +79,7 @@ describe("createMultipartHash", () => {
       }),
       { numRuns: 20_000 },
     );
-    expect(parts).toBeGreaterThan(200);
+    expect(parts).toBeGreaterThan(50);
   });
 
   it("A28 finds every part with its content, whatever stands before, behind and in it", () => {
@@ -88,7 +89,7 @@ describe("createMultipartHash", () => {
         const body = [before, ...sound.map((each) => `\r\n--B\r\nn: v\r\n\r\n${each}`), "\r\n--B--\r\n", behind].join(
           "",
         );
-        fc.pre(!/\r\n--B(?:--)?[ \t]*(?:\r\n|$)/.test(`\r\n${before}\r\n--`));
+        fc.pre(!`\r\n${before}`.includes("\r\n--B") && !`\r\n${behind}`.includes("\r\n--B"));
         const texts = sound.map((each) =>
           lengthPrefixed(["", undefined, undefined, undefined, "", sha256Hex(Buffer.from(each, "latin1"))]),
         );

@@ -1,7 +1,8 @@
 /**
  * Multipart by its parts (RFC 2046 section 5.1, RFC 7578): clients make a new boundary for every attempt, so the bytes
  * differ where the content does not. Of a part count its disposition, name, file name, media type, transfer coding and
- * content; preamble, epilogue and all other headers do not. Fields of a form are ordered by name, those of the same name as they were sent,
+ * content; preamble, epilogue and all other headers do not, but a boundary in what is passed over makes the body malformed:
+ * parsers differ in whether it is a delimiter. Fields of a form are ordered by name, those of the same name as they were sent,
  * like the pairs of any other form; parts of other multipart types count in the order sent.
  *
  * The body passes through in chunks of any size and is not kept: of every part, its headers and a hash of its content are.
@@ -71,6 +72,7 @@ export function createMultipartHash(
 ): MultipartHash {
   const isBoundary = boundary !== "" && boundary.length <= boundaryLengthMax;
   const scan = createDelimiterScan(boundary);
+  const lookAlike = Buffer.from(`${lineBreak}--${boundary}`, "latin1");
   const parts: SpeltPart[] = [];
   const keepName = keepField === undefined ? undefined : Buffer.from(keepField).toString("latin1");
   const kept: Buffer[] = [];
@@ -100,12 +102,17 @@ export function createMultipartHash(
     // Bytes before this can no longer belong to a delimiter.
     const settled = found.kind === "none" ? rest.length : found.start;
     if (phase.in === "content") passContent(phase, rest.subarray(0, settled));
+    else if (rest.subarray(0, settled).includes(lookAlike)) {
+      phase = malformed;
+      return false;
+    }
     if (found.kind !== "delimiter") {
       rest = rest.subarray(settled);
       if (found.kind === "endless") phase = malformed;
       return false;
     }
-    rest = rest.subarray(found.end);
+    // The line break behind the last one may stand before a boundary of the epilogue.
+    rest = rest.subarray(found.isLast ? found.end - lineBreak.length : found.end);
     finishPart();
     if (found.isLast) phase = epilogue;
     else phase = parts.length === multipartPartsMax ? malformed : { in: "headers" };
@@ -138,9 +145,13 @@ export function createMultipartHash(
     return true;
   }
 
-  function isOver(): boolean {
-    return phase.in === "epilogue" || phase.in === "malformed";
+  function passEpilogue(): boolean {
+    if (rest.includes(lookAlike)) phase = malformed;
+    rest = rest.subarray(Math.max(0, rest.length - lookAlike.length + 1));
+    return false;
   }
+
+  const isOver = (): boolean => phase.in === "malformed";
 
   function look(bytes: Uint8Array): void {
     rest = Buffer.concat([rest, bytes]);
@@ -163,7 +174,8 @@ export function createMultipartHash(
   function advance(): void {
     let goesOn = true;
     while (goesOn && !isOver()) {
-      goesOn = phase.in === "headers" ? passHeaders() : passDelimiter();
+      if (phase.in === "headers") goesOn = passHeaders();
+      else goesOn = phase.in === "epilogue" ? passEpilogue() : passDelimiter();
     }
   }
 
