@@ -29,6 +29,14 @@ describe("isFieldNamed", () => {
     ["customer", false],
     ["amounts", false],
     ["", false],
+    ["items[", false],
+    ["items]", false],
+    ["customer[id", false],
+    ["customer[id]x", false],
+    ["customer[[id]", false],
+    ["[customer][id]", false],
+    ["items[[0]][sku]", true],
+    ["items[0][", true],
   ])("reads the form field %j as parsers of forms do", (name, counts) => {
     expect(isFieldNamed(name, ["amount", "customer.id", "items"])).toBe(counts);
   });

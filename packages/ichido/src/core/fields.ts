@@ -36,6 +36,18 @@ function grow(tree: GrowingTree, path: readonly string[]): void {
  * forms read them, as `customer.id` and as a part of `items`.
  */
 export function isFieldNamed(name: string, fields: readonly string[]): boolean {
-  const dotted = name.replace(/\[([^\]]*)\]/g, ".$1");
+  const dotted = withDots(name);
   return fields.some((field) => name === field || dotted === field || dotted.startsWith(`${field}.`));
+}
+
+/** By searches that only go forward: a regular expression would look for the end of each bracket anew. */
+function withDots(name: string): string {
+  let text = "";
+  for (let at = 0; ;) {
+    const open = name.indexOf("[", at);
+    const close = open < 0 ? -1 : name.indexOf("]", open);
+    if (close < 0) return text + name.slice(at);
+    text += `${name.slice(at, open)}.${name.slice(open + 1, close)}`;
+    at = close + 1;
+  }
 }
