@@ -5,7 +5,7 @@ import { linesOf as linesOfAnswer } from "../core/answer.ts";
 import type { NeutralResponse } from "../core/message.ts";
 import type { AnswerLike } from "../core/options.ts";
 import type { HeaderLine } from "../core/record.ts";
-import { headerOf } from "../core/recorder.ts";
+import { headerOf, layerHeaders } from "../core/recorder.ts";
 import { contentOf, isPlain, payloadOf } from "../http/handed-answer.ts";
 import type { Exchange } from "../http/node-guard.ts";
 import type { Capture } from "../http/node-response.ts";
@@ -123,6 +123,7 @@ async function recordAnswer(reply: ReplyLike, capture: Capture, given: unknown):
     // Not undefined, by which a hook says that it changes nothing.
     return taken.response.body.length === 0 ? null : payloadOf(taken.response);
   }
+  for (const name of layerHeaders) reply.removeHeader(name);
   for (const [name, value] of taken.addHeaders) reply.header(name, value);
   if (typeof payload === "string") return isPlain(headers) ? payload : content;
   return payload instanceof Readable || payload instanceof ReadableStream ? taken.content : payload;

@@ -8,7 +8,7 @@ import type { Decider, RouteOptions } from "../core/options.ts";
 import { headerOf } from "../core/recorder.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { contentOf, payloadOf, type Content } from "../http/handed-answer.ts";
-import { replaceHeaders } from "../http/header-lines.ts";
+import { replaceHeaders, setLayerLines } from "../http/header-lines.ts";
 import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";
 import type { Capture } from "../http/node-response.ts";
@@ -74,7 +74,7 @@ async function recordAnswer(ctx: KoaContext, capture: Capture): Promise<void> {
   const taken = await capture.hand({ status, headers: capture.linesOf(ctx.res), content });
   if (taken === undefined) return;
   if (taken.kind === "replace") return answerOn(ctx, taken.response);
-  for (const [name, value] of taken.addHeaders) ctx.set(name, value);
+  setLayerLines(ctx.res, taken.addHeaders);
   if (content instanceof Readable) ctx.body = taken.content;
 }
 

@@ -3,6 +3,7 @@ import { IchidoError } from "./errors.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import type { HeaderLine } from "./record.ts";
+import { layerHeaders } from "./recorder.ts";
 
 const encoder = new TextEncoder();
 
@@ -28,7 +29,9 @@ export function checkAnswer(answer: AnswerLike): void {
 export function linesOf(answer: AnswerLike): HeaderLine[] {
   const headers: HeaderLine[] = [];
   for (const [name, value] of Object.entries(answer.headers ?? {})) {
-    for (const line of typeof value === "string" ? [value] : value) headers.push([name.toLowerCase(), line]);
+    const lowerCase = name.toLowerCase();
+    if (layerHeaders.includes(lowerCase)) continue;
+    for (const line of typeof value === "string" ? [value] : value) headers.push([lowerCase, line]);
   }
   return headers;
 }

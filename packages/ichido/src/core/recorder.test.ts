@@ -13,6 +13,16 @@ import {
 } from "./recorder.ts";
 
 describe("what of an answer is kept", () => {
+  it("R-02 an answer made by code says nothing in the layer's place", () => {
+    const headers = {
+      "Idempotency-Replayed": "true",
+      "idempotent-replayed": "true",
+      "Idempotency-Stored": "no",
+      "X-A": "1",
+    };
+    expect(answerOf({ status: 201, headers }).headers).toEqual([["x-a", "1"]]);
+  });
+
   it.each([
     "date",
     "connection",

@@ -4,6 +4,12 @@ import type { Profile } from "./profiles.ts";
 import type { HeaderLine, StoredResponse } from "./record.ts";
 
 /**
+ * What this layer alone says. From a handler, such as a gateway that passes on what another service answered, they would say
+ * something untrue of this request: they neither leave nor are kept.
+ */
+export const layerHeaders: readonly string[] = ["idempotency-replayed", "idempotent-replayed", "idempotency-stored"];
+
+/**
  * Lines that belong to one exchange or one connection, to a session, or to an outer layer that computes them anew.
  * Published in `docs/reference/http.md`.
  */
@@ -46,10 +52,7 @@ export const neverKeptHeaders: ReadonlySet<string> = new Set([
   "b3",
   "x-response-time",
   "x-runtime",
-  // this layer's own
-  "idempotency-replayed",
-  "idempotent-replayed",
-  "idempotency-stored",
+  ...layerHeaders,
 ]);
 
 const neverKeptPrefixes = ["access-control-", "ratelimit", "x-ratelimit-", "x-rate-limit-", "x-b3-"];

@@ -1,6 +1,7 @@
 /** Header lines of a Node response: names in lower case, in order, repeated names repeated. */
 import type { ServerResponse } from "node:http";
 import type { HeaderLine } from "../core/record.ts";
+import { layerHeaders } from "../core/recorder.ts";
 
 export type HeaderSnapshot = ReadonlyMap<string, readonly string[]>;
 
@@ -59,6 +60,12 @@ export function replaceHeaders(response: ServerResponse, lines: readonly HeaderL
   for (const [name, values] of grouped) {
     response.setHeader(name, values.length === 1 ? (values[0] ?? "") : values);
   }
+}
+
+/** What the layer says of a handler's answer, and nothing that the handler says in its place. */
+export function setLayerLines(response: ServerResponse, lines: readonly HeaderLine[]): void {
+  for (const name of layerHeaders) removeHeader(response, name);
+  replaceHeaders(response, lines);
 }
 
 /** Set last, so that Node writes it after the others and reads it for no other header. */

@@ -9,8 +9,8 @@ import type { AnswerBuffer } from "./answer-buffer.ts";
 import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
 import {
   headerLinesBeyond,
-  replaceHeaders,
   restoreHeaders,
+  setLayerLines,
   snapshotHeaders,
   type HeaderSnapshot,
   type HeaderSource,
@@ -112,7 +112,7 @@ export class ResponseHold {
   sendHeld(head: AnswerHead, addHeaders: readonly HeaderLine[], body: Uint8Array): void {
     this.#finish(() => {
       const response = this.#response;
-      replaceHeaders(response, addHeaders);
+      setLayerLines(response, addHeaders);
       // Trailers need chunked framing; so does whoever chose it.
       const hasTrailer = response.hasHeader("trailer") || (response._trailer ?? "") !== "";
       const isFramed = response.hasHeader("transfer-encoding") || hasTrailer;
@@ -175,7 +175,7 @@ export class ResponseHold {
     const response = this.#response;
     this.#lift();
     try {
-      replaceHeaders(response, addHeaders);
+      setLayerLines(response, addHeaders);
       this.outer.writeHead(head.status);
       const isEmpty = buffer.bytes === 0;
       const wantsMore = buffer.pour(this.outer);

@@ -2,7 +2,7 @@
 import type { Execution, Settled } from "../core/decision.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { NeutralResponse } from "../core/message.ts";
-import { isSendableHeader } from "../core/recorder.ts";
+import { isSendableHeader, layerHeaders } from "../core/recorder.ts";
 import type { HeaderLine } from "../core/record.ts";
 
 /** `Headers` gives every name once, joined, except `Set-Cookie`. */
@@ -28,6 +28,7 @@ function bodyOf(bytes: Uint8Array): BodyInit | null {
 
 function withHeaders(response: Response, body: BodyInit | null, addHeaders: readonly HeaderLine[]): Response {
   const headers = new Headers(response.headers);
+  for (const name of layerHeaders) headers.delete(name);
   for (const [name, value] of addHeaders) headers.set(name, value);
   return new Response(mayHaveContent(response.status) ? body : null, {
     status: response.status,

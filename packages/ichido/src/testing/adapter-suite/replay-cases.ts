@@ -243,6 +243,27 @@ export const replayCases: readonly AdapterCase[] = [
     const told = await twice(rig, { headers: [["Cache-Control", "private, max-age=60"]] }, 201);
     assert.deepEqual(told.replay.lines("cache-control"), ["private, max-age=60"]);
   }),
+  defineCase("R-02 marker", "a handler that passes on a marker of its own does not send it", async (rig) => {
+    const app = await rig.start();
+    const headers = [
+      ["Idempotency-Replayed", "true"],
+      ["Idempotent-Replayed", "true"],
+      ["Idempotency-Stored", "false"],
+      ["X-Own", "1"],
+    ] as const;
+    const plans: readonly Plan[] = [
+      { headers },
+      { headers, content: { none: true } },
+      { headers, status: 404 },
+      { headers, status: 503 },
+      { headers, content: { random: bodyBytesMaxSmall * 4, seed: 3 } },
+    ];
+    for (const plan of plans) {
+      const first = assertExecuted(await app.ask({ to: "small", key: freshKey(), plan }), plan.status);
+      for (const [name] of headers.slice(0, 3)) assert.deepEqual(first.lines(name), [], name);
+      assert.deepEqual(first.lines("x-own"), ["1"]);
+    }
+  }),
   defineCase("R-11 challenge", "a 402 with a challenge gives the key back; one without is replayed", async (rig) => {
     const app = await rig.start();
     const challenges: readonly Plan[] = [
