@@ -298,7 +298,7 @@ type Interceptor = new (options: object) => unknown;
 /** Classes of errors, values made of parts, and functions that take what is no set of options. */
 const without: Readonly<Record<string, string>> = {
   ".": "IchidoError RequestBodyError isIchidoError",
-  "./nest": "Idempotency",
+  "./nest": "Idempotency publishedRoutes",
   "./transactions":
     "CommitFailed drizzleTransactions fromBetterSqlite3 fromDrizzle fromKnex fromKysely fromMariadb fromMysql2 fromNodeSqlite fromPg " +
     "fromPostgres fromSequelize fromTypeorm knexTransactions kyselyTransactions mariadbTransactions mysql2Transactions " +

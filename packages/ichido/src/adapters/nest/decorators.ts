@@ -6,6 +6,7 @@ import { letAnswerEarly, letHandlersAnswerEarly } from "./early-answer.ts";
 import { metadata, type ExecutionContextLike, type RequestExtras } from "./shapes.ts";
 
 const optionsKey = Symbol.for("ichido.nest.options");
+const handlerKey = Symbol.for("ichido.nest.handler");
 
 type AnyRouteOptions = RouteOptions<never>;
 
@@ -22,12 +23,16 @@ export function Idempotent<Request = unknown>(options: RouteOptions<Request>): C
   resolveRoute<Request>({ onUnknown: "hold", statusUrl: () => "/" }, options);
   return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (descriptor === undefined || property === undefined) {
-      letHandlersAnswerEarly(target as new () => object);
+      for (const handler of letHandlersAnswerEarly(target as new () => object)) {
+        defineMetadata(handlerKey, { handler, controller: target }, handler);
+      }
       defineMetadata(optionsKey, options, target);
     } else {
       refuseEventSource(descriptor.value as object);
       letAnswerEarly(target, property, descriptor);
-      defineMetadata(optionsKey, options, descriptor.value as object);
+      const handler = descriptor.value as object;
+      defineMetadata(handlerKey, { handler, controller: target.constructor }, handler);
+      defineMetadata(optionsKey, options, handler);
     }
   };
 }
@@ -40,6 +45,18 @@ export function refuseEventSource(handler: object): void {
   if (getMetadata("__sse__", handler) !== true || isGet(getMetadata("method", handler))) return;
   const remedy = "write the events on the response of @Res(), in a handler of @Post()";
   throw new IchidoError("usage-invalid", `@Sse() under @Idempotent() answers before its handler has run; ${remedy}`);
+}
+
+interface Handler {
+  // oxlint-disable-next-line typescript/no-unsafe-function-type -- so Nest gives it
+  readonly handler: Function;
+  // oxlint-disable-next-line typescript/no-unsafe-function-type -- so Nest gives it
+  readonly controller: Function;
+}
+
+/** Of what Nest registers for it, which has its metadata. */
+export function handlerOf(registered: object): Handler | undefined {
+  return metadata().getMetadata(handlerKey, registered) as Handler | undefined;
 }
 
 const merged = new WeakMap<object, WeakMap<object, AnyRouteOptions>>();

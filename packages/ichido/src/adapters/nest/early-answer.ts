@@ -34,7 +34,7 @@ const isEarly = new WeakSet<object>();
 /** Nest and its libraries keep what decorators say on the method itself, so the stand-in gets all of it. */
 export function letAnswerEarly(target: object, property: string | symbol, descriptor: PropertyDescriptor): void {
   const method = descriptor.value as Method;
-  if (isEarly.has(method)) return;
+  if (isEarly.has(method) && Object.hasOwn(target, property)) return;
   const { defineMetadata, getMetadata, getMetadataKeys } = metadata();
   const standIn: Method = function (...values) {
     const returned = method.apply(this, values);
@@ -53,14 +53,19 @@ export function letAnswerEarly(target: object, property: string | symbol, descri
   Object.defineProperty(target, property, descriptor);
 }
 
-/** The routes of a controller. */
-export function letHandlersAnswerEarly({ prototype }: new () => object): void {
-  for (const property of Object.getOwnPropertyNames(prototype)) {
-    const descriptor = Object.getOwnPropertyDescriptor(prototype, property);
-    if (property === "constructor" || typeof descriptor?.value !== "function") continue;
-    if (metadata().getMetadata("path", descriptor.value as object) === undefined) continue;
-    letAnswerEarly(prototype as object, property, descriptor);
+/** The routes of a controller, which gets stand-ins of its own for those that it inherits. */
+export function letHandlersAnswerEarly({ prototype }: new () => object): readonly object[] {
+  const handlers = new Map<string, object>();
+  for (let at = prototype as object; at !== Object.prototype; at = Object.getPrototypeOf(at) as object) {
+    for (const property of Object.getOwnPropertyNames(at)) {
+      const descriptor = Object.getOwnPropertyDescriptor(at, property);
+      if (handlers.has(property) || property === "constructor" || typeof descriptor?.value !== "function") continue;
+      if (metadata().getMetadata("path", descriptor.value as object) === undefined) continue;
+      letAnswerEarly(prototype as object, property, descriptor);
+      handlers.set(property, descriptor.value as object);
+    }
   }
+  return [...handlers.values()];
 }
 
 const [responseParameter, nextParameter] = ["1:", "2:"];

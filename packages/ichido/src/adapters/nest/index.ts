@@ -6,6 +6,7 @@ export { captureBody } from "./capture-body.ts";
 export { Idempotency, Idempotent } from "./decorators.ts";
 export { IdempotencyInterceptor, type NestIdempotencyOptions } from "./interceptor.ts";
 export { engineToken, IdempotencyModule, type NestIdempotencyAsyncOptions } from "./module.ts";
+export { publishedRoutes } from "./published-routes.ts";
 export type {
   CallHandlerLike,
   DynamicModuleLike,

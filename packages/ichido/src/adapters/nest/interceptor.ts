@@ -7,6 +7,7 @@ import { engineOption, knownOptions } from "../../core/option-checks.ts";
 import type { Decider } from "../../core/options.ts";
 import type { NeutralResponse } from "../../core/message.ts";
 import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
+import type { PolicyOptions } from "../../policy/described-route.ts";
 import { refuseEventSource, routeOptionsOf } from "./decorators.ts";
 import { answersItself, withEarlyAnswer, type EarlyAnswer } from "./early-answer.ts";
 import { nestExchange } from "./exchange.ts";
@@ -15,6 +16,11 @@ import type { CallHandlerLike, ExecutionContextLike, ObservableLike, SubscriberL
 
 export interface NestIdempotencyOptions<Request = unknown> extends WireOptions {
   readonly ichido: Decider<Request>;
+  /**
+   * Publishes the policy of all protected routes at `/.well-known/idempotency`, open to everybody and without the global
+   * prefix. Default false.
+   */
+  readonly policy?: boolean | PolicyOptions;
 }
 
 type Subscribe = (subscriber: SubscriberLike) => (() => void) | undefined;
@@ -41,8 +47,8 @@ export class IdempotencyInterceptor {
   readonly #guards = new WeakMap<object, NodeGuard<never>>();
 
   constructor(options: NestIdempotencyOptions<never>) {
-    knownOptions("IdempotencyModule", options, { ...wireNames, ichido: true });
-    const { ichido, ...wire } = options;
+    knownOptions("IdempotencyModule", options, { ...wireNames, ichido: true, policy: true });
+    const { ichido, policy: _policy, ...wire } = options;
     engineOption(ichido);
     this.#ichido = ichido;
     this.#wire = wire;

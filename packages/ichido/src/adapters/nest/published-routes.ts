@@ -1,0 +1,65 @@
+/**
+ * The protected routes of an application, as Nest registers them: with global prefix, versions and paths of modules. Nest
+ * copies what decorators say of a handler to what it registers, so that the handler is known there.
+ */
+import type { RouteOptions } from "../../core/options.ts";
+import { resolveRoute } from "../../core/validate-options.ts";
+import type { PublishedRoute } from "../../policy/described-route.ts";
+import { handlerOf, routeOptionsOf } from "./decorators.ts";
+
+type Register = (...args: unknown[]) => unknown;
+
+interface AdapterLike {
+  getType(): string;
+}
+
+const registering = [
+  "post",
+  "patch",
+  "put",
+  "delete",
+  "all",
+  "propfind",
+  "proppatch",
+  "mkcol",
+  "copy",
+  "move",
+  "lock",
+  "unlock",
+];
+
+const published = new WeakMap<object, PublishedRoute<never>[]>();
+
+/** `all` is registered once for every method; those that are protected count. */
+function routesOf(method: string, path: string, options: RouteOptions<never>): readonly PublishedRoute<never>[] {
+  const { methods } = resolveRoute<never>({ onUnknown: "hold", statusUrl: () => "/" }, options);
+  const served = method === "ALL" ? [...methods] : [method].filter((each) => methods.has(each));
+  return served.map((each) => ({ method: each, path, options }));
+}
+
+/** To be called before Nest registers its routes. */
+export function watchRoutes(adapter: AdapterLike): void {
+  if (published.has(adapter)) return;
+  const routes: PublishedRoute<never>[] = [];
+  published.set(adapter, routes);
+  const methods = adapter as unknown as Record<string, Register | undefined>;
+  for (const name of registering) {
+    const register = methods[name];
+    if (register === undefined) continue;
+    methods[name] = (...args) => {
+      const [path, handler] = [args[0], args.at(-1)];
+      const found = typeof path === "string" && typeof handler === "function" ? handlerOf(handler) : undefined;
+      const options = found && routeOptionsOf({ getHandler: () => found.handler, getClass: () => found.controller });
+      if (options !== undefined) routes.push(...routesOf(name.toUpperCase(), path as string, options));
+      return register.apply(adapter, args);
+    };
+  }
+}
+
+/**
+ * For `policyOf` and `openApiFragment` of `ichido/policy`: every route that `@Idempotent()` protects. Nest registers
+ * routes in `app.init()` or `app.listen()`; before that there are none.
+ */
+export function publishedRoutes<Request>(app: { getHttpAdapter(): AdapterLike }): readonly PublishedRoute<Request>[] {
+  return [...(published.get(app.getHttpAdapter()) ?? [])] as unknown as PublishedRoute<Request>[];
+}
