@@ -59,3 +59,9 @@ declare module "next/server" {
 declare module "next/navigation" {
   export function redirect(url: string): never;
 }
+declare module "swr/mutation" {
+  export default function useSWRMutation<Key, Arg, Data>(
+    key: Key,
+    fetcher: (key: Key, options: { readonly arg: Arg }) => Promise<Data>,
+  ): { readonly trigger: (arg: Arg) => Promise<Data>; readonly isMutating: boolean; readonly data: Data | undefined };
+}
