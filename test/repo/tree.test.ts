@@ -58,7 +58,7 @@ describe("tracked files", () => {
 const allowed: Readonly<Record<string, readonly string[]>> = {
   core: [],
   http: ["core"],
-  adapters: ["core", "http"],
+  adapters: ["core", "http", "policy"],
   drivers: ["core"],
   stores: ["core", "drivers"],
   transactions: ["core", "drivers"],
