@@ -22,11 +22,12 @@ app.addHook("onRequest", async (request, reply) => {
   if (userOf(request) === "") await reply.code(401).send();
 });
 await app.register(idempotency, { ichido });
-const config = { idempotency: { operation: "payment.create" } } as object;
+const config = { idempotency: { operation: "payment.create" } };
 app.post<{ Body: { amount: number } }>("/payments", { config }, async (request, reply) => {
   const id = randomUUID();
+  const reference = request.idempotency?.reference("charge"); // for the bank: the same in every attempt
   reply.code(201).header("location", `/payments/${id}`);
-  return { id, amount: request.body.amount };
+  return { id, amount: request.body.amount, reference };
 });
 
 await app.listen({ port: Number(process.env["PORT"] ?? 3000), host: "127.0.0.1" });

@@ -86,14 +86,14 @@ export async function startFastify(
       app.route({
         method: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
         url: routePrefix + path,
-        config: { idempotency: route.options } as object,
+        config: { idempotency: route.options },
         async handler(request, reply) {
           const made = await harness.handle({
             method: request.method,
             target: request.raw.url ?? "/",
             header: (name) => request.headers[name] as string | undefined,
             body: request.body,
-            idempotency: (request as { idempotency?: never }).idempotency ?? undefined,
+            idempotency: request.idempotency ?? undefined,
           });
           if (made.way === "provided") return reply;
           if (made.hints) reply.raw.writeEarlyHints({ link: "</style.css>; rel=preload; as=style" });

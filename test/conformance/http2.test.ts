@@ -96,7 +96,7 @@ const frameworks: Readonly<Record<string, (transport: Transport, handler: Handle
       payload.on("end", () => done(null, undefined));
     });
     await app.register(onFastify, { ichido } as never);
-    app.post("/", { config: { idempotency: { operation } } as object }, async (request, reply) => {
+    app.post("/", { config: { idempotency: { operation } } }, async (request, reply) => {
       reply.hijack();
       await handler(request.raw, reply.raw, (request as { idempotency?: Context }).idempotency);
       return reply;

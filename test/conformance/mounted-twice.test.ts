@@ -100,7 +100,7 @@ const adapters: Readonly<Record<string, Start>> = {
       errors.push(error.message);
       return reply.code(500).send();
     });
-    app.post("/", { config: { idempotency: { operation } } as object }, async () => run());
+    app.post("/", { config: { idempotency: { operation } } }, async () => run());
     await app.listen({ port: 0, host: "127.0.0.1" });
     open.push(() => app.close());
     return { post: overSocket((app.server.address() as AddressInfo).port), errors };

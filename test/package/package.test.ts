@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { build as esbuild } from "esbuild";
 import { publint } from "publint";
@@ -153,6 +153,47 @@ describe("an empty project", () => {
       writeFileSync(join(packed.project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: [file] }));
       const tsc = join(compiler, "bin/tsc");
       expect(await packed.run(process.execPath, [tsc, "-p", "."])).toBe("");
+    },
+  );
+
+  test.each(Object.entries(compilers))(
+    "types Fastify's request and route config, with the %s TypeScript",
+    async (_, compiler) => {
+      linkTypes();
+      const linked = join(packed.project, "node_modules/fastify");
+      symlinkSync(join(root, "node_modules/fastify"), linked);
+      try {
+        const program = [
+          'import fastify, { type FastifyRequest } from "fastify";',
+          'import { createIchido } from "ichido";',
+          'import { idempotency } from "ichido/fastify";',
+          'import { memoryStore } from "ichido/memory";',
+          "const scope = (request: FastifyRequest) => ({ principal: request.ip });",
+          'const ichido = createIchido({ store: memoryStore(), scope, onUnknown: "hold" });',
+          "const app = fastify();",
+          "await app.register(idempotency, { ichido });",
+          "const labels = (request: FastifyRequest) => ({ path: request.url });",
+          'app.post("/a", { config: { idempotency: { operation: "a", labels } } }, async (request) => request.idempotency?.reference("x"));',
+          "// @ts-expect-error an operation is a text",
+          'app.post("/b", { config: { idempotency: { operation: 5 } } }, async () => undefined);',
+        ];
+        writeFileSync(join(packed.project, "fastify.ts"), program.join("\n"));
+        const options = {
+          target: "es2023",
+          module: "nodenext",
+          types: ["node"],
+          strict: true,
+          noEmit: true,
+          skipLibCheck: true,
+        };
+        writeFileSync(
+          join(packed.project, "tsconfig.json"),
+          JSON.stringify({ compilerOptions: options, files: ["fastify.ts"] }),
+        );
+        expect(await packed.run(process.execPath, [join(compiler, "bin/tsc"), "-p", "."])).toBe("");
+      } finally {
+        unlinkSync(linked);
+      }
     },
   );
 

@@ -122,3 +122,21 @@ export const idempotency: typeof plugin = Object.assign(plugin, {
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "ichido",
 });
+
+/** Fastify has `RouteOptions` of its own. */
+type IdempotencyOptions<Request> = RouteOptions<Request>;
+
+/**
+ * What a program that uses Fastify sees on its own types. Fastify is not imported; where it is not installed, there is
+ * nothing to add to.
+ */
+/** @ts-ignore */
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Null where the request is not protected. */
+    readonly idempotency: Context | null;
+  }
+  interface FastifyContextConfig {
+    idempotency?: IdempotencyOptions<FastifyRequest>;
+  }
+}
