@@ -56,31 +56,10 @@ describe("docs/reference says what the code says", () => {
     }
   });
 
-  it("drivers.md names the versions that the tests run with, and tests that are there", () => {
-    const text = page("drivers.md");
-    const { devDependencies } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-      devDependencies: Record<string, string>;
-    };
-    const names: Record<string, string> = { drizzle: "drizzle-orm" };
-    const table =
-      text
-        .split("Servers:")[0]
-        ?.split("\n")
-        .filter((line) => line.startsWith("| ")) ?? [];
-    const tested = table.slice(1).flatMap((line) => {
-      const [packages = "", versions = ""] = line.split("|").slice(1, 3);
-      const stated = versions.split(",").map((version) => version.trim());
-      return packages
-        .split(",")
-        .map((name, place) => [name.replaceAll(/`|\(.*\)/g, "").trim(), stated[place]] as const);
-    });
-    expect(tested.length).toBeGreaterThan(10);
-    for (const [name, version] of tested.filter(([each]) => each !== "node:sqlite")) {
-      const found = devDependencies[names[name.toLowerCase()] ?? name.toLowerCase()];
-      expect(found?.split(".").slice(0, 2).join("."), name).toBe(version);
-    }
-    for (const [path] of text.matchAll(/test\/[\w./-]+\.ts/g))
-      expect(existsSync(new URL(`../../${path}`, import.meta.url)), path).toBe(true);
+  it("drivers.md names tests that are there", () => {
+    const paths = [...page("drivers.md").matchAll(/test\/[\w./-]+\.ts/g)].map(([path]) => path);
+    expect(paths.length).toBeGreaterThan(5);
+    for (const path of paths) expect(existsSync(new URL(`../../${path}`, import.meta.url)), path).toBe(true);
   });
 
   it("errors in the layer's range have distinct codes that are also problem types", () => {
