@@ -107,9 +107,12 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
         const isOver = run !== undefined && world.nowMs - run.startedMs > plan.executionMs + plan.leaseMs;
         if (isOver && !machine.wasFrozen) world.violate("held-past-limit", `${run.id}: ${machine.name}`);
       }
+      const sentMs = machine.monotonicMs();
       const results = await plainRenew(requests);
+      // What comes later the engine has given up; its trust ends by itself.
+      const isHeard = machine.monotonicMs() - sentMs < Math.min(...requests.map(({ leaseMs }) => leaseMs)) / 3;
       for (const [place, run] of runs.entries()) {
-        if (results[place] !== "stale" || run === undefined) continue;
+        if (results[place] !== "stale" || run === undefined || !isHeard) continue;
         machine.after(1, () => {
           if (run.endedMs === undefined && run.signal?.aborted === false) {
             world.violate("loss-untold", `${run.id}: ${machine.name} was refused a renewal, and its handler goes on`);
