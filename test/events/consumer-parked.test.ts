@@ -52,9 +52,7 @@ forEachDatabase("a key that fails", (open) => {
     // Delivered again while it waits: still once, in its place.
     await bed.deliver(first, 2);
     broken = false;
-    await eventually(async () =>
-      expect(await effectsOf(name)).toEqual([other.id, first.id, second.id, third.id]),
-    );
+    await eventually(async () => expect(await effectsOf(name)).toEqual([other.id, first.id, second.id, third.id]));
     await eventually(async () => expect(await inbox.stats()).toMatchObject({ parked: 0 }));
     const last = message({ key: "a" });
     await bed.deliver(last);
@@ -95,7 +93,11 @@ forEachDatabase("a key that fails", (open) => {
   test("is taken up by another process, which counts on", async () => {
     const name = uniqueName("moves");
     const one = message({ key: "a" });
-    const bed = await consuming(inbox, [failing(name, () => true)], { ...soon, attemptsMax: 1_000_000, replayMs: 600_000 });
+    const bed = await consuming(inbox, [failing(name, () => true)], {
+      ...soon,
+      attemptsMax: 1_000_000,
+      replayMs: 600_000,
+    });
     await bed.deliver(one);
     await bed.consumer.stop();
     expect(bed.types()).toContain("parked");
