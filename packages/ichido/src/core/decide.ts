@@ -116,7 +116,7 @@ export function createDecide<Native>(
         type: "request",
         operation: route.operation,
         outcome: "bypassed",
-        observed: false,
+        observed: !route.enforce,
         status: undefined,
         durationMs: 0,
       });

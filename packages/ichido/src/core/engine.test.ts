@@ -1147,6 +1147,17 @@ describe("expiry", () => {
 });
 
 describe("observe mode", () => {
+  it("a request without a key where it is optional is seen as such", async () => {
+    const { ask, events } = bed({ enforce: false });
+    await ask({ key: undefined, route: { required: false } });
+    await ask({ key: undefined });
+    const seen = events.flatMap((event) => (event.type === "request" ? [[event.outcome, event.observed]] : []));
+    expect(seen).toEqual([
+      ["bypassed", true],
+      ["key_missing", true],
+    ]);
+  });
+
   it("lets everything run and counts what would have been replayed or refused", async () => {
     const { ask, serve, store, events } = bed({ enforce: false });
     expect((await ask({ key: undefined })).kind).toBe("pass");
