@@ -89,8 +89,11 @@ describe("what needs no token", () => {
     await ledger.mark();
     const { text, headers } = await get("/");
     expect(headers.get("content-type")).toMatch(/^text\/html/);
+    // Or else every browser asks for /favicon.ico, in vain.
+    expect(text).toMatch(/<link rel="icon" href="data:image\/svg\+xml,[^"<>]+">/);
+    expect(headers.get("content-security-policy")).toContain("img-src data:");
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(text).not.toMatch(/<script|<img|<link|url\(/);
+    expect(text).not.toMatch(/<script|<img|<link(?! rel="icon" href="data:)|url\(/);
     const escaped = /<pre><code>([^]*?)<\/code><\/pre>/.exec(text)?.[1] ?? "";
     const commands = escaped.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
     const { stdout, status } = spawnSync("bash", ["-c", commands], { encoding: "utf8" });

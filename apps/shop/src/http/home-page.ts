@@ -28,10 +28,13 @@ pre { border: 1px solid #8886; border-radius: .5rem; padding: .8rem 1rem; overfl
 li { margin: .2rem 0; }
 `;
 
+/** In the page itself, so that no browser asks for one that is not there. */
+const icon = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="none" stroke="#c33" stroke-width="3"/></svg>')}`;
+
 const styleHash = createHash("sha256").update(style).digest("base64");
 
 export const homePage = {
-  contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  contentSecurityPolicy: `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 
   render(facts: HomePageFacts): string {
     const { origin, gatewayUrl, database, keys, demoToken, records, byStatus, orders } = facts;
@@ -50,6 +53,7 @@ export const homePage = {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>ichido shop</title>
+<link rel="icon" href="${icon}">
 <style>${style}</style>
 </head>
 <body>
@@ -74,6 +78,7 @@ payment, and the ledger has one charge more.${demoToken === undefined ? " Set TO
 <li><a href="/.well-known/idempotency">/.well-known/idempotency</a>: what is promised, machine-readable</li>
 <li><a href="/openapi.json">/openapi.json</a>: the API</li>
 <li><a href="/metrics">/metrics</a>, <a href="/readyz">/readyz</a>, <a href="/healthz">/healthz</a>: for operators</li>
+<li><code>docs/README.md</code> of the repository: the guides; <code>apps/shop</code>: this service, to be read</li>
 </ul>
 </body>
 </html>
