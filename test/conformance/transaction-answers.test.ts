@@ -72,7 +72,7 @@ async function ask(port: number): Promise<readonly unknown[]> {
   return [response.status, await response.text(), response.headers.get("x-own"), isReplay];
 }
 
-type Where = "whole application" | "one controller";
+type Where = "whole application" | "one controller" | "handler that a controller inherits";
 type Mode = "lease" | "transaction";
 type Handler = (context: Context | undefined) => unknown;
 
@@ -83,16 +83,19 @@ async function startNest(
   ichido: Ichido<never>,
   mode: Mode = "lease",
 ): Promise<number> {
-  class Users {
+  class Base {
     create(context: Context): unknown {
       return handler(context);
     }
   }
-  const descriptor = Object.getOwnPropertyDescriptor(Users.prototype, "create") as PropertyDescriptor;
-  Idempotent({ operation: "user.create", mode })(Users.prototype, "create", descriptor);
-  Post()(Users.prototype, "create", descriptor);
-  Idempotency()(Users.prototype, "create", 0);
-  if (where === "one controller") UseInterceptors(ClassSerializerInterceptor)(Users);
+  const isInherited = where === "handler that a controller inherits";
+  const descriptor = Object.getOwnPropertyDescriptor(Base.prototype, "create") as PropertyDescriptor;
+  if (!isInherited) Idempotent({ operation: "user.create", mode })(Base.prototype, "create", descriptor);
+  Post()(Base.prototype, "create", descriptor);
+  Idempotency()(Base.prototype, "create", 0);
+  class Users extends Base {}
+  if (isInherited) Idempotent({ operation: "user" })(Users);
+  if (where !== "whole application") UseInterceptors(ClassSerializerInterceptor)(Users);
   Controller("users")(Users);
   class App {}
   Module({ imports: [IdempotencyModule.forRoot({ ichido } as never)], controllers: [Users] })(App);
@@ -163,7 +166,7 @@ describe.each(Object.keys(starts))("%s", (name) => {
 
 for (const platform of ["express", "fastify"] as const) {
   describe(`nest on ${platform}`, () => {
-    it.each(["whole application", "one controller"] as const)(
+    it.each(["whole application", "one controller", "handler that a controller inherits"] as const)(
       "A24 hides what a class serializer hides, for the %s, first and replayed",
       async (where) => {
         const { ichido, count } = await rows();
