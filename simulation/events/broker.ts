@@ -1,6 +1,6 @@
 /**
  * A broker that keeps the contract of `brokers/broker.ts` and nothing more: it loses confirms and acknowledgements, hands
- * out again what was acknowledged, refuses, is away. Per partition one after the other.
+ * out again what was acknowledged, refuses, is away, or cannot be reached by some events alone. Per partition one after the other.
  */
 import type { Delivery, Published, Publisher, Subscription, Taker } from "../../packages/ichido/src/brokers/broker.ts";
 import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
@@ -72,6 +72,7 @@ export class Broker {
       }
       scheduler.after(fate.thereMs, () => {
         if (world.brokerAwayUntilMs > world.nowMs) return answer({ outcome: "unavailable", error }, fate.backMs);
+        if (this.#isStuck(message)) return answer({ outcome: "unavailable", error }, fate.backMs);
         const name = `${machine.name} publishing ${machine.sent}`;
         if (random.chance(plan.faults.refuses) && world.strikes(`${name} refused`))
           return answer({ outcome: "rejected", error: new Error("refused") }, fate.backMs);
@@ -84,6 +85,12 @@ export class Broker {
         if (fate.tells) answer({ outcome: "unavailable", error }, fate.backMs);
       });
     });
+  }
+
+  /** Of this very event the broker says that it cannot be reached, as long as there are faults. */
+  #isStuck({ id }: EventMessage): boolean {
+    const { seed, faults } = this.#world.plan;
+    return mixed(seed, ...Buffer.from(id)) / 2 ** 32 < faults.stuck && this.#world.strikes(`${id} stuck`);
   }
 
   /** Whoever brought it before lives, and heard all that it was told: it has written that it is done. */

@@ -11,6 +11,8 @@ export interface EventsFaults {
   /** Of publishing. */
   readonly refuses: number;
   readonly later: number;
+  /** Of events: they find no way, while others may. */
+  readonly stuck: number;
   /** Of handlers: the first so many runs of an event fail, for a share of the events. */
   readonly fails: number;
 }
@@ -78,6 +80,11 @@ type Kind = EventsItem["kind"];
 function share(random: Random, most: number): number {
   if (random.chance(0.45)) return 0;
   return most * (random.chance(0.25) ? 1 : random.between(0, 0.35));
+}
+
+/** Drawn apart: most histories are without it. */
+function stuckOf(random: Random): number {
+  return random.chance(0.7) ? 0 : random.between(0.2, 0.7);
 }
 
 function itemOf(random: Random, kind: Kind, atMs: number, places: number, retentionMs: number): EventsItem {
@@ -176,6 +183,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
       refuses: share(random, 0.4),
       later: share(random, 0.2),
       fails: share(random, 0.8),
+      stuck: stuckOf(createRandom(seed, 31)),
     },
     parkAfterMs: [1, 300, 5_000][mixed(seed, 41) % 3] ?? 1,
     items: items.toSorted((one, other) => one.atMs - other.atMs),

@@ -46,6 +46,18 @@ export const outboxMutants: readonly Mutant[] = [
     "if (held.has(event.seq)) continue;",
   ),
   one(
+    "what stands behind an event that was tried in vain is held without it",
+    "outbox/sender.ts",
+    "const rest = events.filter((event) => !chains.has(chainOf(event)));",
+    "const rest = events.filter((event) => chains.size > 0 && !stuck.includes(event));",
+  ),
+  one(
+    "a reading behind what was tried in vain reads its keys",
+    "outbox/statements.generated.ts",
+    "and e.seq <= :floor",
+    "and e.seq <= :floor and 1 = 0",
+  ),
+  one(
     "a parked key is read",
     "outbox/statements.generated.ts",
     "where p.key_hash = o.key_hash and (p.until_ms is null or p.until_ms > {now})\\n  )\\n  and (o.key_hash is null or not exists (\\n    select 1 from {prefix}outbox e where e.key_hash = o.key_hash and e.seq <= :floor",
