@@ -52,6 +52,30 @@ describe("tracked files", () => {
       );
     expect(broken).toEqual([]);
   });
+
+  test("anchors in links of documents are headings, or named places", () => {
+    const anchorsOf = (text: string): readonly string[] => [
+      ...[...text.replace(/```[^]*?```/g, "").matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+        heading
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N} _-]/gu, "")
+          .replaceAll(" ", "-"),
+      ),
+      ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = ""]) => id),
+    ];
+    const broken = trackedFiles()
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((path) =>
+        [...read(path).matchAll(/\]\(([^)\s#]*)#([^)\s]+)\)/g)]
+          .filter(([, target = ""]) => !/^[a-z]+:/.test(target))
+          .filter(([, target = "", anchor = ""]) => {
+            const page = target === "" ? path : posix.join(posix.dirname(path), target);
+            return !page.endsWith(".md") || !anchorsOf(read(page)).includes(anchor);
+          })
+          .map(([link]) => `${path}: ${link}`),
+      );
+    expect(broken).toEqual([]);
+  });
 });
 
 /** Rooms and the rooms they may use, besides themselves. Success runs down, imports point one way. */
