@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { eventually, type Ask, type Reply } from "./client.ts";
-import { assertExecuted, assertRefused, assertReplayed, freshKey, type App } from "./rig.ts";
+import { assertExecuted, assertRefused, assertReplayed, freshKey, untilAtGate, type App } from "./rig.ts";
 
 const crowd = 50;
 
@@ -119,19 +119,18 @@ export const concurrencyCases: readonly AdapterCase[] = [
     assert.equal(effectsOf(apps), 1);
   }),
   defineCase("C-05", "a handler slower than its lease keeps its key while it lives", async (rig) => {
-    const leaseMs = 1_000;
+    const leaseMs = 3_000;
     const app = await rig.start({ engine: { leaseMs } });
     const other = await rig.start({ store: rig.second, engine: { leaseMs } });
     const key = freshKey();
-    const running = app.ask({ key, plan: { gate: "slow" } });
-    await app.gates.reached("slow");
-    const untilMs = performance.now() + leaseMs * 3;
+    const running = await untilAtGate(app, { key }, "slow");
+    const untilMs = performance.now() + leaseMs * 1.5;
     while (performance.now() < untilMs) {
       assertRefused(await other.ask({ key }), 409, "idempotency-in-flight");
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     app.gates.open("slow");
-    const answer3 = assertExecuted(await running);
+    const answer3 = assertExecuted(await running.reply);
     assertReplayed(await other.ask({ key }), answer3);
     assert.equal(effectsOf([app, other]), 1);
   }),
@@ -144,11 +143,10 @@ export const concurrencyCases: readonly AdapterCase[] = [
       const faults = (name: string): void | Promise<void> =>
         name === "before-renew" ? new Promise<void>(() => undefined) : undefined;
       const zombie = await rig.start({ engine: { leaseMs, faults, closeMs: 10 } });
-      const app = await rig.start({ store: rig.second, engine: { leaseMs } });
+      const app = await rig.start({ store: rig.second });
       const key = freshKey();
       const plan = { fenced: true } as const;
-      const late = zombie.ask({ key, plan: { ...plan, gate: "frozen" } });
-      await zombie.gates.reached("frozen");
+      const late = await untilAtGate(zombie, { key, plan }, "frozen");
       let reply = await app.ask({ key, plan });
       await eventually("the takeover", async () => {
         if (reply.status === 409) reply = await app.ask({ key, plan });
@@ -156,7 +154,7 @@ export const concurrencyCases: readonly AdapterCase[] = [
       });
       const second = assertExecuted(reply);
       zombie.gates.open("frozen");
-      const replaced = await late;
+      const replaced = await late.reply;
       assert.ok(replaced.body.equals(second.body), "the late finisher's caller gets the answer of the record");
       assertReplayed(await app.ask({ key, plan }), second);
       assert.equal(app.effects(), 1);

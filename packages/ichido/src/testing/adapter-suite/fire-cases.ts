@@ -7,7 +7,7 @@ import { ask, eventually, requestText, sendRaw, type Ask, type Reply } from "./c
 import { askUntilSettled } from "./failure-cases.ts";
 import { isReplayed, sampleBytes } from "./plan.ts";
 import { keeps, runs } from "./repeats.ts";
-import { assertExecuted, assertRefused, assertReplayed, freshKey, type App, type Rig } from "./rig.ts";
+import { assertExecuted, assertRefused, assertReplayed, freshKey, untilAtGate, type App, type Rig } from "./rig.ts";
 
 /** In processes of their own where the store is seen by others. */
 async function twoServers(rig: Rig): Promise<{ readonly ports: readonly number[]; readonly effects: () => number }> {
@@ -209,12 +209,11 @@ export const fireCases: readonly AdapterCase[] = [
       const hangs = (name: string): void | Promise<void> =>
         name === "before-renew" ? new Promise<void>(() => undefined) : undefined;
       const lost = await rig.start({ engine: { leaseMs, faults: hangs, closeMs: 10 } });
-      const app = await rig.start({ store: rig.second, engine: { leaseMs } });
+      const app = await rig.start({ store: rig.second });
       const key = freshKey();
       const mismatch = async (): Promise<unknown> =>
         assertRefused(await app.ask({ key, json: { amount: 1 } }), 422, "idempotency-key-reused");
-      const socket = await sendRaw(lost.port, requestText({ key, plan: { gate: "a14" } }));
-      await lost.gates.reached("a14");
+      await untilAtGate(lost, { key }, "a14");
       await mismatch();
       await sleep(leaseMs + 100);
       await mismatch();
@@ -225,7 +224,6 @@ export const fireCases: readonly AdapterCase[] = [
       const first = assertExecuted(await running);
       await mismatch();
       assertReplayed(await app.ask({ key }), first);
-      socket.destroy();
     },
   ),
   defineCase("A15", "keys and targets of any length are answered as documented, never with 500", async (rig) => {

@@ -67,9 +67,9 @@ export const processCases: readonly AdapterCase[] = [
     "a handler slower than its lease is not overtaken while its process lives",
     async (rig) => {
       const processes = await rig.processes();
-      const short = { leaseMs: 1_000 };
+      const short = { leaseMs: 3_000 };
       const [owner, other] = await Promise.all([processes.start(short), processes.start(short)]);
-      const options: Ask = { key: freshKey(), plan: { sleepMs: 3_000 } };
+      const options: Ask = { key: freshKey(), plan: { sleepMs: 4_500 } };
       let first: Reply | undefined;
       const running = ask(owner.port, options).then((reply) => {
         first = reply;

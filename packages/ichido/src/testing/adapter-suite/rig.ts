@@ -12,6 +12,7 @@ import type { AdapterStore, AdapterSubject, ServerProcesses } from "./subject.ts
 import type { Tokens } from "./tokens.ts";
 
 const closeMs = 500;
+const atGateMs = 60_000;
 
 export interface App {
   readonly port: number;
@@ -104,6 +105,22 @@ export async function withRig(subject: AdapterSubject, run: (rig: Rig) => Promis
 /** A key that was never used, as the header value of a structured string. */
 export function freshKey(): string {
   return `"${randomUUID()}"`;
+}
+
+/**
+ * Sends a request until its handler stands at the gate: on a busy machine a claim may take longer than a short lease, and
+ * is given back before the handler runs.
+ */
+export async function untilAtGate(app: App, options: Ask, gate: string): Promise<{ readonly reply: Promise<Reply> }> {
+  const untilMs = performance.now() + atGateMs;
+  for (;;) {
+    const reply = app.ask({ ...options, plan: { ...options.plan, gate } });
+    const arrival = app.gates.reached(gate).then(() => true);
+    arrival.catch(() => undefined);
+    if (await Promise.race([arrival, reply.then(() => false)])) return { reply };
+    assertRefused(await reply, 409, "idempotency-in-flight");
+    assert.ok(performance.now() < untilMs, `no handler at the gate ${gate} within ${atGateMs} ms`);
+  }
 }
 
 const markers = ["idempotency-replayed", "idempotent-replayed"];
