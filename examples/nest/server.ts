@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { randomUUID } from "node:crypto";
-import { Body, Controller, Module, Post, type ExecutionContext } from "@nestjs/common";
+import { Body, Controller, Module, Post, UnauthorizedException, type ExecutionContext } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import { createIchido, type Context } from "ichido";
@@ -49,7 +49,10 @@ const app = await NestFactory.create<NestExpressApplication>(App, { logger: fals
 captureBody(app);
 // A guard: guards run before the key is looked at.
 app.useGlobalGuards({
-  canActivate: (context: ExecutionContext) => userOf(context.switchToHttp().getRequest<Authorized>()) !== "",
+  canActivate(context: ExecutionContext): boolean {
+    if (userOf(context.switchToHttp().getRequest<Authorized>()) === "") throw new UnauthorizedException();
+    return true;
+  },
 });
 await app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");
 console.log(`listening on ${JSON.stringify(app.getHttpServer().address())}`);

@@ -64,8 +64,8 @@ describe("examples", () => {
   it.runIf(hasCurl).each(examples)("%s does what its README says (needs curl)", async (name) => {
     const folder = install(name);
     const readme = readFileSync(join(folder, "README.md"), "utf8");
-    const lines = (/```sh\n([^]*?)```/.exec(readme)?.[1] ?? "").trim().split("\n");
-    expect(lines.slice(0, 2)).toEqual(["npm install", "npm start &"]);
+    const lines = [...readme.matchAll(/```sh\n([^]*?)```/g)].flatMap(([, fence = ""]) => fence.trim().split("\n"));
+    expect(lines.slice(0, 2)).toEqual(["npm install", "npm start"]);
     const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
       scripts: { start: string };
     };
@@ -85,7 +85,7 @@ describe("examples", () => {
     expect(ben.status).toBe(201);
     expect(ben.body).not.toBe(first.body);
     const stranger = await paste(pay.replace("ann-token", "nobody"), port);
-    expect([401, 403]).toContain(stranger.status);
+    expect(stranger.status).toBe(401);
   });
 
   it.runIf(hasCurl).each(["README.md", "README.ja.md", "packages/ichido/README.md"])(
