@@ -1,4 +1,5 @@
 /** The stores that adapters are tried on. */
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,8 @@ import {
   type AdapterStore,
   type AdapterSubject,
   type Child,
+  type ProcessOptions,
+  type ServerProcess,
   type ServerProcesses,
   type TransactionalEffects,
 } from "ichido/testing";
@@ -28,13 +31,14 @@ export interface SqliteFiles {
 
 export function transactionalEffects(path: string): TransactionalEffects & { close(): void } {
   const database = new DatabaseSync(path, { timeout: 5_000 });
-  database.exec("CREATE TABLE IF NOT EXISTS effects (id INTEGER PRIMARY KEY)");
+  database.exec("CREATE TABLE IF NOT EXISTS effects (id INTEGER PRIMARY KEY, tally TEXT NOT NULL)");
   return {
     runner: nodeSqliteTransactions(database),
-    async note(handle) {
-      await handle.execute("INSERT INTO effects DEFAULT VALUES", []);
+    async note(handle, tally = "") {
+      await handle.execute("INSERT INTO effects (tally) VALUES (?)", [tally]);
     },
-    count: async () => Number(database.prepare("SELECT count(*) AS n FROM effects").get()?.["n"]),
+    count: async (tally = "") =>
+      Number(database.prepare("SELECT count(*) AS n FROM effects WHERE tally = ?").get(tally)?.["n"]),
     close: () => database.close(),
   };
 }
@@ -71,34 +75,76 @@ async function openSqlite(): Promise<AdapterStore> {
 /** A server that starts from it takes a third of the time; there are many of them. */
 const compileCache = fileURLToPath(new URL("../../node_modules/.cache/ichido-servers", import.meta.url));
 
+/** Servers of one framework on one database. Those that nobody kills serve every case that runs meanwhile. */
+interface Company {
+  readonly files: SqliteFiles;
+  readonly committed: ReturnType<typeof transactionalEffects>;
+  readonly children: Child[];
+  readonly lasting: Promise<ServerProcess>[];
+  close(): Promise<void>;
+}
+
+async function openCompany(): Promise<Company> {
+  const { files, remove } = temporaryFiles();
+  await (await openSqliteStore(files.database, { migrate: true })).close();
+  const committed = transactionalEffects(files.database);
+  const children: Child[] = [];
+  return {
+    files,
+    committed,
+    children,
+    lasting: [],
+    async close() {
+      await Promise.all(children.map((child) => child.stop(1_000)));
+      committed.close();
+      remove();
+    },
+  };
+}
+
+async function startServer(
+  framework: FrameworkName,
+  { files, children }: Company,
+  { faults, ...engine }: ProcessOptions,
+): Promise<ServerProcess> {
+  const child = await spawnChild(new URL("server.child.ts", import.meta.url), {
+    args: [framework, JSON.stringify(files), JSON.stringify(engine)],
+    env: { ICHIDO_FAULTS: faults, NODE_ENV: "test", NODE_COMPILE_CACHE: compileCache },
+  });
+  children.push(child);
+  const [, port] = await child.waitFor(/^listening on (\d+)$/, 60_000);
+  return {
+    port: Number(port),
+    kill: async () => void (await child.kill()),
+    stop: async () => void (await child.stop()),
+  };
+}
+
 function sqliteProcesses(framework: FrameworkName): () => Promise<ServerProcesses> {
+  let opened: Promise<Company> | undefined;
+  let cases = 0;
   return async () => {
-    const { files, remove } = temporaryFiles();
-    await (await openSqliteStore(files.database, { migrate: true })).close();
-    const committed = transactionalEffects(files.database);
-    const children: Child[] = [];
+    cases += 1;
+    opened ??= openCompany();
+    const company = await opened;
+    const tally = randomUUID();
+    let lastingOfCase = 0;
     return {
-      effects: filedEffects(files.effects),
-      arrivals: filedEffects(files.arrivals),
-      committedEffects: () => committed.count(),
-      async start(options = {}) {
-        const { faults, ...engine } = options;
-        const child = await spawnChild(new URL("server.child.ts", import.meta.url), {
-          args: [framework, JSON.stringify(files), JSON.stringify(engine)],
-          env: { ICHIDO_FAULTS: faults, NODE_ENV: "test", NODE_COMPILE_CACHE: compileCache },
-        });
-        children.push(child);
-        const [, port] = await child.waitFor(/^listening on (\d+)$/, 30_000);
-        return {
-          port: Number(port),
-          kill: async () => void (await child.kill()),
-          stop: async () => void (await child.stop()),
-        };
+      tally,
+      effects: () => filedEffects(company.files.effects).count(tally),
+      arrivals: () => filedEffects(company.files.arrivals).count(tally),
+      committedEffects: () => company.committed.count(tally),
+      start(options) {
+        if (options !== undefined) return startServer(framework, company, options);
+        const server = (company.lasting[lastingOfCase] ??= startServer(framework, company, {}));
+        lastingOfCase += 1;
+        return server;
       },
       async close() {
-        await Promise.all(children.map((child) => child.stop(1_000)));
-        committed.close();
-        remove();
+        cases -= 1;
+        if (cases > 0) return;
+        opened = undefined;
+        await company.close();
       },
     };
   };

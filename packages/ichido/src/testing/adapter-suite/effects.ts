@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
 export interface Effects {
   /** One effect, with the attempt's fence. */
-  note(fence: number): void;
-  count(): number;
+  note(fence: number, tally?: string): void;
+  count(tally?: string): number;
 }
 
 export function countedEffects(): Effects {
@@ -17,10 +17,10 @@ export function countedEffects(): Effects {
   };
 }
 
-/** One line for each effect: short appends are atomic, also among processes. */
+/** A file for each tally, one line for each effect: short appends are atomic, also among processes. */
 export function filedEffects(path: string): Effects {
   return {
-    note: (fence) => appendFileSync(path, `${fence}\n`),
-    count: () => (existsSync(path) ? readFileSync(path, "utf8").split("\n").length - 1 : 0),
+    note: (fence, tally = "") => appendFileSync(path + tally, `${fence}\n`),
+    count: (tally = "") => (existsSync(path + tally) ? readFileSync(path + tally, "utf8").split("\n").length - 1 : 0),
   };
 }

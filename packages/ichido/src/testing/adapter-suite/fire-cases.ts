@@ -6,18 +6,28 @@ import { defineCase, type AdapterCase } from "./case.ts";
 import { ask, eventually, requestText, sendRaw, type Ask, type Reply } from "./client.ts";
 import { askUntilSettled } from "./failure-cases.ts";
 import { isReplayed, sampleBytes } from "./plan.ts";
+import { counted } from "./process-cases.ts";
 import { keeps, runs } from "./repeats.ts";
 import { assertExecuted, assertRefused, assertReplayed, freshKey, untilAtGate, type App, type Rig } from "./rig.ts";
 
 /** In processes of their own where the store is seen by others. */
-async function twoServers(rig: Rig): Promise<{ readonly ports: readonly number[]; readonly effects: () => number }> {
+async function twoServers(rig: Rig): Promise<{
+  readonly effects: () => number;
+  ask(server: number, options: Ask): Promise<Reply>;
+}> {
   if (rig.subject.openProcesses === undefined) {
     const apps = [await rig.start(), await rig.start({ store: rig.second })] as const;
-    return { ports: apps.map(({ port }) => port), effects: () => apps[0].effects() + apps[1].effects() };
+    return {
+      effects: () => apps[0].effects() + apps[1].effects(),
+      ask: (server, options) => (apps[server] ?? apps[0]).ask(options),
+    };
   }
   const processes = await rig.processes();
   const servers = await Promise.all([processes.start(), processes.start()]);
-  return { ports: servers.map(({ port }) => port), effects: () => processes.effects.count() };
+  return {
+    effects: () => processes.effects(),
+    ask: (server, options) => ask(servers[server]?.port ?? 0, counted(processes, options)),
+  };
 }
 
 /** Eight at once for each key, over two servers. */
@@ -53,10 +63,10 @@ export const fireCases: readonly AdapterCase[] = [
     "A01",
     "200 keys, eight requests at once each, over two servers: every effect happens once",
     async (rig) => {
-      const { ports, effects } = await twoServers(rig);
-      const { executed, others } = await storm((server, options) => ask(ports[server] ?? 0, options), 200);
+      const servers = await twoServers(rig);
+      const { executed, others } = await storm(servers.ask, 200);
       assert.equal(executed, 200);
-      assert.equal(effects(), 200);
+      assert.equal(servers.effects(), 200);
       assert.equal(others.length, 1_400);
       assert.deepEqual(
         [...new Set(others)].filter((status) => status !== 201 && status !== 409),

@@ -24,8 +24,8 @@ import { createTokens, type Tokens } from "./tokens.ts";
 /** Writes an effect on the handler's own transaction, and counts what was committed. */
 export interface TransactionalEffects {
   readonly runner: TransactionRunner<unknown>;
-  note(handle: TransactionHandle): Promise<void>;
-  count(): Promise<number>;
+  note(handle: TransactionHandle, tally?: string): Promise<void>;
+  count(tally?: string): Promise<number>;
 }
 
 /**
@@ -148,14 +148,14 @@ export function createHarness<Native>(
       if (fence < greatestFence) return;
       greatestFence = fence;
     }
-    for (let effect = 0; effect < (plan.effects ?? 1); effect += 1) effects.note(fence);
+    for (let effect = 0; effect < (plan.effects ?? 1); effect += 1) effects.note(fence, plan.tally);
   }
 
   async function handle(call: HarnessCall): Promise<HarnessAnswer> {
     const plan = readPlan(call.header(planHeader));
     const context = call.idempotency;
     const fence = context?.fence ?? 0;
-    options.arrivals?.note(fence);
+    options.arrivals?.note(fence, plan.tally);
     if (plan.fenced === true) greatestFence = Math.max(greatestFence, fence);
     if (plan.throws === "before") throw failure(plan);
     if (plan.gate !== undefined) await gates.pass(plan.gate);
@@ -167,7 +167,7 @@ export function createHarness<Native>(
     }
     if (plan.transaction === true && context !== undefined && transactional !== undefined) {
       await context.transaction(async (_tx, handleOnIt) => {
-        await transactional.note(handleOnIt);
+        await transactional.note(handleOnIt, plan.tally);
         if (plan.throws === "after") throw failure(plan);
         return { status: answer.status, headers: Object.fromEntries(answer.headers), body: answer.json };
       });

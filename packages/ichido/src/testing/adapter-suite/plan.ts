@@ -7,6 +7,8 @@ import type { Context } from "../../core/context.ts";
 export interface Plan {
   /** How often the effect counter goes up. Default 1. */
   readonly effects?: number;
+  /** Where it is counted, among cases that share a server. */
+  readonly tally?: string;
   /** `before` or `after` the effect, the handler throws. */
   readonly throws?: "before" | "after";
   /** The status that the thrown error carries, where the framework's error handling reads one. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { ask, eventually, requestText, sendRaw, type Ask, type Reply } from "./client.ts";
 import { assertExecuted, assertRefused, assertReplayed, freshKey } from "./rig.ts";
+import type { ServerProcesses } from "./subject.ts";
 
 const leaseMs = 2_000;
 
@@ -23,6 +24,11 @@ async function lost(port: number, options: Ask): Promise<void> {
 
 const needs = ["processes"] as const;
 
+/** A request that is counted for the case. */
+export function counted({ tally }: ServerProcesses, options: Ask): Ask {
+  return { ...options, plan: { ...options.plan, tally } };
+}
+
 export const processCases: readonly AdapterCase[] = [
   defineCase(
     "C-04 processes",
@@ -30,7 +36,7 @@ export const processCases: readonly AdapterCase[] = [
     async (rig) => {
       const processes = await rig.processes();
       const servers = await Promise.all([processes.start(), processes.start()]);
-      const options: Ask = { key: freshKey(), plan: { sleepMs: 500 } };
+      const options = counted(processes, { key: freshKey(), plan: { sleepMs: 500 } });
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, index) => ask(servers[index % 2]?.port ?? 0, options)),
       );
@@ -40,7 +46,7 @@ export const processCases: readonly AdapterCase[] = [
       assert.equal(executed.length, 1);
       for (const reply of replies) assert.ok(reply.status === 201 || reply.status === 409);
       for (const { port } of servers) assertReplayed(await ask(port, options), executed[0] as Reply);
-      assert.equal(processes.effects.count(), 1);
+      assert.equal(processes.effects(), 1);
     },
     needs,
   ),
@@ -49,16 +55,16 @@ export const processCases: readonly AdapterCase[] = [
     "after kill -9 mid-handler the retry is admitted within about a lease",
     async (rig) => {
       const processes = await rig.processes();
-      const [doomed, other] = await Promise.all([processes.start({ leaseMs }), processes.start({ leaseMs })]);
-      const options: Ask = { key: freshKey() };
-      const gone = lost(doomed.port, { ...options, plan: { sleepMs: 60_000 } });
-      await eventually("the handler to start", () => processes.arrivals.count() === 1);
+      const [doomed, other] = await Promise.all([processes.start({ leaseMs }), processes.start()]);
+      const options = counted(processes, { key: freshKey() });
+      const gone = lost(doomed.port, { ...options, plan: { ...options.plan, sleepMs: 60_000 } });
+      await eventually("the handler to start", () => processes.arrivals() === 1);
       await doomed.kill();
       await gone;
       assertRefused(await ask(other.port, options), 409, "idempotency-in-flight");
       const reply = assertExecuted(await untilSettled(other.port, options));
       assertReplayed(await ask(other.port, options), reply);
-      assert.equal(processes.effects.count(), 1);
+      assert.equal(processes.effects(), 1);
     },
     needs,
   ),
@@ -67,14 +73,13 @@ export const processCases: readonly AdapterCase[] = [
     "a handler slower than its lease is not overtaken while its process lives",
     async (rig) => {
       const processes = await rig.processes();
-      const short = { leaseMs: 3_000 };
-      const [owner, other] = await Promise.all([processes.start(short), processes.start(short)]);
-      const options: Ask = { key: freshKey(), plan: { sleepMs: 4_500 } };
+      const [owner, other] = await Promise.all([processes.start({ leaseMs: 3_000 }), processes.start()]);
+      const options = counted(processes, { key: freshKey(), plan: { sleepMs: 4_500 } });
       let first: Reply | undefined;
       const running = ask(owner.port, options).then((reply) => {
         first = reply;
       });
-      await eventually("the handler to start", () => processes.arrivals.count() === 1);
+      await eventually("the handler to start", () => processes.arrivals() === 1);
       while (first === undefined) {
         const reply = await ask(other.port, options);
         if (first === undefined) assert.ok(reply.status === 409 || reply.header("idempotency-replayed") === "true");
@@ -82,7 +87,7 @@ export const processCases: readonly AdapterCase[] = [
       }
       await running;
       assertReplayed(await ask(other.port, options), assertExecuted(first));
-      assert.equal(processes.effects.count(), 1);
+      assert.equal(processes.effects(), 1);
     },
     needs,
   ),
@@ -93,13 +98,13 @@ export const processCases: readonly AdapterCase[] = [
       const processes = await rig.processes();
       const [doomed, other] = await Promise.all([
         processes.start({ leaseMs, faults: "after-claim:kill" }),
-        processes.start({ leaseMs }),
+        processes.start(),
       ]);
-      const options: Ask = { key: freshKey() };
+      const options = counted(processes, { key: freshKey() });
       await lost(doomed.port, options);
       assertRefused(await ask(other.port, options), 409, "idempotency-in-flight");
       assertExecuted(await untilSettled(other.port, options));
-      assert.equal(processes.effects.count(), 1);
+      assert.equal(processes.effects(), 1);
     },
     needs,
   ),
@@ -109,13 +114,13 @@ export const processCases: readonly AdapterCase[] = [
     async (rig) => {
       const processes = await rig.processes();
       const [doomed, other] = await Promise.all([
-        processes.start({ leaseMs, onUnknown: "hold", faults: "before-complete:kill" }),
-        processes.start({ leaseMs, onUnknown: "hold" }),
+        processes.start({ leaseMs, faults: "before-complete:kill" }),
+        processes.start(),
       ]);
-      const options: Ask = { key: freshKey() };
+      const options = counted(processes, { to: "hold", key: freshKey() });
       await lost(doomed.port, options);
       assertRefused(await untilSettled(other.port, options), 409, "outcome-unknown");
-      assert.equal(processes.effects.count(), 1);
+      assert.equal(processes.effects(), 1);
     },
     needs,
   ),
@@ -132,9 +137,9 @@ export const processCases: readonly AdapterCase[] = [
         const processes = await rig.processes();
         const [doomed, other] = await Promise.all([
           processes.start({ leaseMs, faults: `${point}:kill` }),
-          processes.start({ leaseMs }),
+          processes.start(),
         ]);
-        const options: Ask = { key: freshKey(), plan: { transaction: true } };
+        const options = counted(processes, { key: freshKey(), plan: { transaction: true } });
         await lost(doomed.port, options);
         assert.equal(await processes.committedEffects(), committed);
         const reply = await untilSettled(other.port, options);

@@ -28,17 +28,19 @@ export interface ServerProcess {
 
 export interface ProcessOptions {
   readonly leaseMs?: number;
-  readonly onUnknown?: "rerun" | "hold";
   /** As `faultsFromEnv` reads it: `before-complete:kill`. */
   readonly faults?: string;
 }
 
 export interface ServerProcesses {
+  /** Without options: one of two at most, which may serve other cases too and is not killed. */
   start(options?: ProcessOptions): Promise<ServerProcess>;
-  /** Over all processes of the case. */
-  readonly effects: Effects;
-  /** Handlers that were started. */
-  readonly arrivals: Effects;
+  /** Sent with every plan of the case. */
+  readonly tally: string;
+  /** Of the case, over all processes. */
+  effects(): number;
+  /** Handlers of the case that were started. */
+  arrivals(): number;
   committedEffects(): Promise<number>;
   close(): Promise<void>;
 }
