@@ -38,6 +38,7 @@ export interface DeadLetters {
 const limitDefault = 100;
 const limitMax = 1000;
 const textMax = 200;
+const triesMax = 4;
 
 function checkDecision({ seq, actor, reason }: Decision): void {
   if (!Number.isSafeInteger(seq)) throw new IchidoError("option-invalid", `seq: expected a whole number, got ${seq}`);
@@ -55,9 +56,7 @@ export function createDeadLetters(
   const inside = <Value>(fn: (handle: TransactionHandle) => Promise<Value>): Promise<Value> =>
     transactions.run((_tx, handle) => fn(handle));
 
-  function decide(action: "replay" | "discard", decision: Decision): Promise<"ok" | "absent"> {
-    checkDecision(decision);
-    const { seq, actor, reason } = decision;
+  function decideOnce(action: "replay" | "discard", { seq, actor, reason }: Decision): Promise<"ok" | "absent"> {
     return inside(async (handle) => {
       const { rows } = await run(handle, "deadFind", { seq });
       const [row] = rows;
@@ -69,17 +68,24 @@ export function createDeadLetters(
       if (keyHash !== undefined) await run(handle, "unpark", { key_hash: keyHash, seq });
       await run(handle, "addAudit", { seq, id: textOf(row, "id"), actor, action, reason });
       return "ok" as const;
-    }).then(
-      (done) => {
+    });
+  }
+
+  async function decide(action: "replay" | "discard", decision: Decision): Promise<"ok" | "absent"> {
+    checkDecision(decision);
+    const { seq } = decision;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const done = await decideOnce(action, decision);
         if (done === "ok") wake();
         return done;
-      },
-      async (error: unknown) => {
-        if (error instanceof Decided || (await inside((handle) => run(handle, "deadFind", { seq }))).rows.length === 0)
-          return "absent" as const;
-        throw error;
-      },
-    );
+      } catch (error) {
+        if (error instanceof Decided) return "absent";
+        if ((await inside((handle) => run(handle, "deadFind", { seq }))).rows.length === 0) return "absent";
+        // The letter is there, so nothing was decided: of people at once the server may undo one (a deadlock on MySQL).
+        if (tries === triesMax) throw error;
+      }
+    }
   }
 
   return {
