@@ -5,7 +5,7 @@ import { IchidoError } from "../core/errors.ts";
 import { knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import { sha256, sha256Hex } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf } from "../stores/shared/sql-failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";
 import { bytesOf, numberOf, optionalNumber, textOf } from "../stores/shared/columns.ts";
 import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";

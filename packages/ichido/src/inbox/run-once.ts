@@ -8,7 +8,7 @@ import type { Environment, Timer } from "../core/environment.ts";
 import { isIchidoError } from "../core/errors.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/transaction.ts";
 import { aborted } from "../transactions/handle.ts";
-import { failureOf, schemaMissing, unavailable } from "./failures.ts";
+import { failureOf, schemaMissing, unavailable } from "../stores/shared/sql-failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";
 import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
 import type { Statements } from "./statement.ts";

@@ -3,7 +3,7 @@ import type { EventMessage } from "../brokers/message.ts";
 import { IchidoError, isIchidoError } from "../core/errors.ts";
 import type { TransactionHandle } from "../core/transaction.ts";
 import { columnOf } from "../drivers/row.ts";
-import { failureOf } from "../inbox/failures.ts";
+import { failureOf } from "../stores/shared/sql-failures.ts";
 import { decodeMessage } from "./envelope.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
