@@ -31,7 +31,7 @@ const tables = database
   .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
   .all()
   .map(({ name }) => String(name))
-  .filter((name) => name !== "ichido_outbox_lanes" && !name.includes("migration"));
+  .filter((name) => !["ichido_outbox_lanes", "ichido_inbox_clock"].includes(name) && !name.includes("migration"));
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -58,6 +58,7 @@ export function emptyDatabase(nowMs: () => number): void {
   if (database.isTransaction) database.exec("rollback");
   for (const table of [...tables, "sqlite_sequence"]) runStatement(`delete from ${table}`);
   runStatement("update ichido_outbox_lanes set session = null");
+  runStatement("update ichido_inbox_clock set last_ms = ?, steady_ms = 0", [Math.floor(nowMs())]);
 }
 
 export function runStatement(sql: string, values: readonly unknown[] = []): TransactionResult {

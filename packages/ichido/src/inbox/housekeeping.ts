@@ -2,7 +2,7 @@
 import type { Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { knownOptions, type OptionNames } from "../core/option-checks.ts";
-import type { TransactionRunner } from "../core/transaction.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
 import type { Statements } from "./statement.ts";
 
@@ -17,6 +17,11 @@ export interface InboxSweep {
   readonly deleted: number;
   /** Whether there may be more. */
   readonly more: boolean;
+  /**
+   * Nothing was forgotten, and will not be for so long: the database's clock jumped, or nobody swept for longer than a quarter
+   * of the retention, which cannot be told apart.
+   */
+  readonly waitsMs?: number;
 }
 
 export interface InboxStats {
@@ -40,6 +45,24 @@ const limitDefault = 1_000;
 const limitMax = 10_000;
 const budgetMsDefault = 250;
 
+/** Sweeps that are further apart than this, and than a quarter of the retention, may be a jump of the clock. */
+const apartMsMin = 600_000;
+
+/**
+ * After a jump ages say nothing: what was processed a minute ago may look older than the retention. What stood there then is
+ * kept for a whole retention more.
+ */
+async function clockWaitsMs(handle: TransactionHandle, statements: Statements, ageMs: number): Promise<number> {
+  const [row] = (await statements(handle, "readClock")).rows;
+  if (row === undefined) return 0;
+  const [nowMs, lastMs] = [numberOf(row, "now_ms"), numberOf(row, "last_ms")];
+  const apartMs = nowMs - lastMs;
+  const isSteady = Math.abs(apartMs) <= Math.max(apartMsMin, ageMs / 4);
+  const steadyMs = isSteady ? numberOf(row, "steady_ms") : nowMs;
+  await statements(handle, "noteSweep", { now_ms: nowMs, steady_ms: steadyMs });
+  return steadyMs === 0 ? 0 : Math.max(0, steadyMs + ageMs - nowMs);
+}
+
 export async function sweepInbox(
   transactions: TransactionRunner<unknown>,
   statements: Statements,
@@ -51,6 +74,8 @@ export async function sweepInbox(
   const { limit = limitDefault, budgetMs = budgetMsDefault } = bounds;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
     throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
+  const waitsMs = await transactions.run((_tx, handle) => clockWaitsMs(handle, statements, ageMs));
+  if (waitsMs > 0) return { deleted: 0, more: false, waitsMs };
   const untilMs = environment.monotonicMs() + budgetMs;
   let deleted = 0;
   for (const verb of ["sweep", "sweepStarts"] as const) {
