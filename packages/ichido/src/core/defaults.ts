@@ -1,4 +1,4 @@
-/** Every default in one place. `docs/reference/options.md` gives the reason for each; a test compares the two. */
+/** Every default of the engine in one place. `docs/reference/options.md` gives the reason for each; a test compares the two. */
 export const defaults = {
   profile: "ietf",
   leaseMs: 30_000,

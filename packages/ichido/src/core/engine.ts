@@ -1,4 +1,4 @@
-/** The only state machine: every request to a protected route, and every `run`, is decided here. */
+/** What the state of a record means for a request: every one to a protected route, and every `run`, is decided here. */
 import { createDecide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
 import { sleep, withDeadline } from "./deadline.ts";

@@ -1,10 +1,11 @@
 /**
  * The PostgreSQL store.
  *
- * Promised: every verb is one statement in a transaction of its own, decided by the server under the record's row lock
- * and by the server's clock. A claim is one round trip whatever its outcome; replays and refusals write nothing. Nothing
- * is left on a session, so a pooler in transaction mode may stand between. Calls are bounded by `callTimeoutMs`; a claim
- * or completion whose answer was lost is sent again and recognises itself.
+ * Promised: every verb on one record is one statement in a transaction of its own (`landed` may wait by another one
+ * first), decided by the server under the record's row lock and by the server's clock. A claim is one round trip whatever
+ * its outcome; replays and refusals write nothing, but for the first that is told of a doubt and notes that it stays.
+ * Nothing is left on a session, so a pooler in transaction mode may stand between. Calls are bounded by `callTimeoutMs`;
+ * a claim or completion whose answer was lost is sent again and recognises itself.
  *
  * Left out: what an asynchronous replica has not received when the primary dies is lost, records and business writes
  * alike. Two databases never commit together; `complete` joins a transaction only in the database of the records.

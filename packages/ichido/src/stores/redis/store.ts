@@ -1,8 +1,8 @@
 /**
  * The Redis store: at most once while Redis remembers.
  *
- * Promised: every verb is one script on one key, decided by the server that owns it and by its clock, in one round trip;
- * CROSSSLOT cannot happen. A script writes nothing before it knows that it will write everything, so a server that is
+ * Promised: every verb on one record is one script on one key, decided by the server that owns it and by its clock, in one
+ * round trip (a claim past retention may need two); CROSSSLOT cannot happen. A script writes nothing before it knows that it will write everything, so a server that is
  * full or a replica refuses whole. A record never vanishes under its owner, and has no time to live at all once a step
  * was started, an interim answer kept or a hold put on it.
  *

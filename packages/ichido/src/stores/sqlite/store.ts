@@ -1,8 +1,8 @@
 /**
  * The SQLite store: one file, any number of processes on one host.
  *
- * What is promised. Every verb runs in a transaction that holds SQLite's one write lock, so verbs of all processes form
- * one order, and S1 to S7 follow from deciding each of them on the record as it is at that place. With the default
+ * What is promised. Every verb that writes runs in a transaction that holds SQLite's one write lock, so verbs of all
+ * processes form one order, and S1 to S7 follow from deciding each of them on the record as it is there. With the default
  * `synchronous: "full"` an answer is given only after the disk confirmed the write: it survives the death of the
  * process, of the system, and a power cut, on disks that keep what they confirm. With `"normal"` it survives the death
  * of the process only; the last moments before a power cut are lost, and what they recorded would run again.
