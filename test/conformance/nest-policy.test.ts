@@ -137,4 +137,11 @@ describe("a policy that cannot be published", () => {
   it("stops the start where nothing is protected", async () => {
     await expect(start("express", true, [])).rejects.toThrow(/no route to publish/);
   });
+
+  it("stops the start where the option is none", async () => {
+    await expect(start("express", "yes" as never)).rejects.toThrow(
+      /option policy: expected true, false or \{ scope \}/,
+    );
+    await expect(start("express", { scop: [] } as never)).rejects.toThrow(/did you mean scope\?/);
+  });
 });

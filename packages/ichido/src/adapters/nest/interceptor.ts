@@ -3,7 +3,7 @@
  * the wire, after every interceptor, serializer and filter; what is replayed passes none of them again.
  */
 import type { Execution } from "../../core/decision.ts";
-import { engineOption, knownOptions } from "../../core/option-checks.ts";
+import { engineOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
 import type { Decider } from "../../core/options.ts";
 import type { NeutralResponse } from "../../core/message.ts";
 import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
@@ -48,7 +48,10 @@ export class IdempotencyInterceptor {
 
   constructor(options: NestIdempotencyOptions<never>) {
     knownOptions("IdempotencyModule", options, { ...wireNames, ichido: true, policy: true });
-    const { ichido, policy: _policy, ...wire } = options;
+    const { ichido, policy = false, ...wire } = options;
+    if (typeof policy !== "boolean" && typeof policy !== "object") {
+      throw optionInvalid("policy", "true, false or { scope }", policy);
+    }
     engineOption(ichido);
     this.#ichido = ichido;
     this.#wire = wire;
