@@ -248,6 +248,10 @@ function judgeOwned(world: World, change: Change, proof: Claim): void {
       world.violate("doubt-released", `${seen.id}: ${shown(before)} was never asked about`);
     }
   }
+  const isUntouched = !seen.begun.has(proof.fence) && (seen.origin === "new" || seen.origin === "failed");
+  if (verb === "suspend" && before.state === "processing" && isUntouched) {
+    world.violate("untouched-left-open", `${seen.id}: nothing ran under ${shown(before)}, and it ends as a doubt`);
+  }
   if (verb === "startStep") seen.releasedByPerson = false;
   if (verb === "suspend" && isSealed(before) && !isSealed(after)) {
     world.violate("hold-overridden", `${seen.id}: ${shown(before)} forgotten by suspending`);

@@ -38,13 +38,6 @@ const leases: readonly Mutant[] = [
     "if (tries >= giveBackTriesMax) return;",
     "if (tries >= 1) return;",
   ),
-  one("what has closed still claims", "core/engine.ts", "      if (closed) return stillProcessing;\n", ""),
-  one(
-    "a grant that came while closing is kept",
-    "core/engine.ts",
-    "    if (closing) {\n      await execution.giveBack();\n",
-    "    if (closing) {\n",
-  ),
   one(
     "a record that cannot be told about is not handed over",
     "core/recovery.ts",
