@@ -13,7 +13,7 @@ import { assertExecuted, assertRefused, assertReplayed, freshKey, untilAtGate, t
 /** In processes of their own where the store is seen by others. */
 async function twoServers(rig: Rig): Promise<{
   readonly effects: () => number;
-  ask(server: number, options: Ask): Promise<Reply>;
+  readonly ask: (server: number, options: Ask) => Promise<Reply>;
 }> {
   if (rig.subject.openProcesses === undefined) {
     const apps = [await rig.start(), await rig.start({ store: rig.second })] as const;

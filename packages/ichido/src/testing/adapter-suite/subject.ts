@@ -1,6 +1,5 @@
 /** What the suite is given: a framework with its adapter, and a store. */
 import type { Store } from "../../core/store.ts";
-import type { Effects } from "./effects.ts";
 import type { Harness, HarnessOptions, Layer, TransactionalEffects } from "./harness.ts";
 
 export interface RunningApp {
