@@ -99,12 +99,6 @@ const outcomes: readonly Mutant[] = [
     'if (releasing || route.onUnknown === "hold") return release();',
   ),
   one(
-    "another attempt's answer is told as lost",
-    "core/engine.ts",
-    'if (record?.state === "completed" && record.response !== undefined) return answerFor(ask, record.response);',
-    "",
-  ),
-  one(
     "references are shared by callers",
     "core/reference.ts",
     "hex(identity.scopeHash), identity.key,",
@@ -138,12 +132,6 @@ const steps: readonly Mutant[] = [
     `void calls
       .startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) })
       .catch(() => undefined);`,
-  ),
-  one(
-    "a step starts without a look at the lease",
-    "core/steps.ts",
-    "    stopUnlessTrusted();\n    const mayBeLost",
-    "    const mayBeLost",
   ),
 ];
 
