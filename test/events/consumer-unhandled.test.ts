@@ -1,6 +1,6 @@
 /** A topic that no handler wants stops nobody and is not lost, on the three databases. */
 import { createConsumer, type Inbox } from "ichido/inbox";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { consuming, writes } from "./consumer-bed.ts";
 import { testBroker } from "./inbox-broker.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
@@ -31,6 +31,22 @@ forEachDatabase("a topic without a handler", (open) => {
       message: one,
     });
     expect((await inbox.dead.list({ handler: unhandled, topic: "stock.moved" })).letters).toHaveLength(1);
+  });
+
+  test("is told on standard error, once for each topic, where nobody listens", async () => {
+    const said = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => said.mockRestore());
+    const broker = testBroker();
+    const consumer = createConsumer({
+      subscription: broker.subscription,
+      inbox,
+      handlers: [writes("narrow", ["order.paid"])],
+    });
+    await consumer.start();
+    onTestFinished(() => consumer.stop());
+    for (const topic of ["stock.moved", "stock.moved", "stock.sold"]) await broker.deliver(message({ topic }));
+    const texts = said.mock.calls.map(([text]) => String(text)).filter((text) => text.startsWith("no handler"));
+    expect(texts.map((text) => /topic (\S+):/.exec(text)?.[1])).toEqual(["stock.moved", "stock.sold"]);
   });
 
   test("a letter that nobody wanted is replayed to the handlers that want it now, once each, audited", async () => {

@@ -8,9 +8,17 @@ import type { EventMessage } from "../brokers/message.ts";
 import { withDeadline } from "../core/deadline.ts";
 import { fraction, type Timer } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
+import { warnUser } from "../core/runtime.ts";
 import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
 import type { DeadReason } from "./dead-letters.ts";
-import { checkHandlers, isFor, requireHandlers, type ConsumerHandler } from "./handlers.ts";
+import {
+  checkHandlers,
+  isFor,
+  requireHandlers,
+  unhandledWarning,
+  type ConsumerHandler,
+  type Unhandled,
+} from "./handlers.ts";
 import { partsOf, type Inbox } from "./inbox.ts";
 import { createParking } from "./parking.ts";
 
@@ -19,9 +27,6 @@ interface About {
   readonly topic: string;
   readonly id: string;
 }
-
-/** What is done with a topic that no handler wants. */
-export type Unhandled = "keep" | "retry" | "ignore";
 
 export type ConsumerEvent =
   | (About & { readonly type: "processed"; readonly attempts: number })
@@ -255,12 +260,14 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   }
 
   async function takeUnhandled(delivery: Delivery): Promise<void> {
-    const { message } = delivery;
-    const { topic, id } = message;
+    const { topic, id } = delivery.message;
     const action = options.unhandled ?? "keep";
-    if (unhandled.size < unhandledNotedMax) unhandled.add(topic);
+    if (unhandled.size < unhandledNotedMax && !unhandled.has(topic)) {
+      unhandled.add(topic);
+      if (options.onEvent === undefined) warnUser(unhandledWarning(topic, action), "topic-unhandled");
+    }
     emit({ type: "unhandled", topic, id, action });
-    if (action === "keep") return keep(delivery, () => parts.desk.putUnhandled(message));
+    if (action === "keep") return keep(delivery, () => parts.desk.putUnhandled(delivery.message));
     await answer(() => (action === "ignore" ? delivery.ack() : delivery.retry(settings.unhandledMs)));
   }
 

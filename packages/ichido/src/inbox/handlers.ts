@@ -25,6 +25,9 @@ export type ConsumerHandler<Tx> =
         readonly once?: never;
       });
 
+/** What is done with a topic that no handler wants. */
+export type Unhandled = "keep" | "retry" | "ignore";
+
 const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
 
 function invalid(message: string): IchidoError {
@@ -64,6 +67,16 @@ export function isFor(handler: NamedHandler, topic: string): boolean {
   return handler.topics.some((pattern) =>
     pattern.endsWith("*") ? topic.startsWith(pattern.slice(0, -1)) : pattern === topic,
   );
+}
+
+/** For whoever does not listen to the consumer's events. */
+export function unhandledWarning(topic: string, action: Unhandled): string {
+  const does = {
+    keep: "its messages are kept as dead letters of (unhandled)",
+    retry: "its messages are handed back, and what stands behind them waits",
+    ignore: "its messages are passed by",
+  }[action];
+  return `no handler of this consumer wants the topic ${topic}: ${does}; add a handler, or narrow the subscription's topics`;
 }
 
 /** What a subscription asks for by name somebody must want. Of a pattern, nobody knows what will come by it. */

@@ -18,9 +18,8 @@ export {
   type ConsumerEvent,
   type ConsumerHealth,
   type ConsumerOptions,
-  type Unhandled,
 } from "./consumer.ts";
-export type { ConsumerHandler } from "./handlers.ts";
+export type { ConsumerHandler, Unhandled } from "./handlers.ts";
 export {
   createWebhookReceiver,
   type WebhookEvent,

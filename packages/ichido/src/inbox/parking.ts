@@ -49,7 +49,12 @@ export function createParking<Tx>(
       const waiting = await firsts();
       let moved = false;
       const work = async (): Promise<void> => {
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) moved = (await next()) || moved;
+        try {
+          for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) moved = (await next()) || moved;
+        } catch (error) {
+          // What the others have in hand comes to its end.
+          attempts.emit({ type: "unavailable", error });
+        }
       };
       await Promise.all(Array.from({ length: Math.min(atOnceMax, waiting.length) }, work));
       if (!moved || signal.aborted) return;
