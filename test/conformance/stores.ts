@@ -1,6 +1,6 @@
 /** The stores that adapters are tried on. */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -43,8 +43,19 @@ export function transactionalEffects(path: string): TransactionalEffects & { clo
   };
 }
 
+/** In memory where the system has a place for that: these cases are about adapters, and would mostly wait for the disk. */
+function quickFolder(): string {
+  const memory = "/dev/shm";
+  try {
+    accessSync(memory, constants.W_OK);
+    return memory;
+  } catch {
+    return tmpdir();
+  }
+}
+
 function temporaryFiles(): { readonly files: SqliteFiles; readonly remove: () => void } {
-  const folder = mkdtempSync(join(tmpdir(), "ichido-adapter-"));
+  const folder = mkdtempSync(join(quickFolder(), "ichido-adapter-"));
   const inFolder = (name: string): string => join(folder, name);
   const files = {
     database: inFolder("ichido.db"),

@@ -6,7 +6,10 @@ import { skewed } from "./expiry-cases.ts";
 import { askUntilSettled } from "./failure-cases.ts";
 import { allVerbs, faultyStore } from "./faulty-store.ts";
 import { keeps } from "./repeats.ts";
-import { assertExecuted, assertRefused, assertReplayed, freshKey, type App, type Rig } from "./rig.ts";
+import { assertExecuted, assertRefused, assertReplayed, freshKey, untilAtGate, type App, type Rig } from "./rig.ts";
+
+/** Short, because some calls hang; not so short that a busy machine seems to be a store that is down. */
+const storeTimeoutMs = 3_000;
 
 async function expiredKeys(rig: Rig, app: App, count: number): Promise<readonly string[]> {
   const keys = Array.from({ length: count }, freshKey);
@@ -34,7 +37,7 @@ export const outageCases: readonly AdapterCase[] = [
       "a store that fails at completion: the true answer, told as not stored, and no silent second run",
       async (rig) => {
         const store = faultyStore(rig.store);
-        const app = await rig.start({ store, engine: { leaseMs: 5_000, storeTimeoutMs: 300 } });
+        const app = await rig.start({ store, engine: { storeTimeoutMs } });
         const options: Ask = { key: freshKey() };
         store.break(["complete"], fault, 1);
         const first = assertExecuted(await app.ask(options));
@@ -78,12 +81,12 @@ export const outageCases: readonly AdapterCase[] = [
     "a store that is down or slow before the claim is refused in time, or passed by where that was chosen",
     async (rig) => {
       const store = faultyStore(rig.store);
-      const app = await rig.start({ store, engine: { storeTimeoutMs: 200 } });
+      const app = await rig.start({ store, engine: { storeTimeoutMs } });
       for (const fault of ["refuse", "lose", "hang"] as const) {
         store.break(["claim"], fault);
         const startedMs = performance.now();
         assertRefused(await app.ask({ key: freshKey() }), 503, "store-unavailable");
-        assert.ok(performance.now() - startedMs < 10_000, "within a limit");
+        assert.ok(performance.now() - startedMs < 20_000, "within a limit");
         assert.equal(app.effects(), 0);
       }
       store.break(["claim"], "refuse");
@@ -95,7 +98,7 @@ export const outageCases: readonly AdapterCase[] = [
   defineCase("A37", "a store that is down at boot and at completion: the server lives and says so", async (rig) => {
     const store = faultyStore(rig.store);
     store.break(allVerbs, "refuse");
-    const app = await rig.start({ store, engine: { leaseMs: 1_000 } });
+    const app = await rig.start({ store });
     assertRefused(await app.ask({ key: freshKey() }), 503, "store-unavailable");
     assert.ok(app.events.some((event) => event.type === "warning"));
     store.heal();
@@ -110,7 +113,7 @@ export const outageCases: readonly AdapterCase[] = [
       `A40 ${byMs > 0 ? "ahead" : "behind"}`,
       "a node whose clock is five minutes off takes nothing over early",
       async (rig) => {
-        const leaseMs = 2_000;
+        const leaseMs = 5_000;
         const app = await rig.start({ engine: { leaseMs } });
         const off = await rig.start({ store: rig.second, engine: { leaseMs, environment: skewed(byMs) } });
         for (const [owner, other] of [
@@ -118,11 +121,10 @@ export const outageCases: readonly AdapterCase[] = [
           [off, app],
         ] as const) {
           const key = freshKey();
-          const running = owner.ask({ key, plan: { gate: "a40" } });
-          await owner.gates.reached("a40");
+          const running = await untilAtGate(owner, { key }, "a40");
           assertRefused(await other.ask({ key }), 409, "idempotency-in-flight");
           owner.gates.open("a40");
-          const answer4 = assertExecuted(await running);
+          const answer4 = assertExecuted(await running.reply);
           assertReplayed(await other.ask({ key }), answer4);
         }
         assert.equal(app.effects() + off.effects(), 2);
