@@ -10,6 +10,7 @@ export const slowest: readonly string[] = [
   "test/stores/postgres-pgbouncer.test.ts",
   "test/events/storm.test.ts",
   "test/conformance/frameworks.test.ts",
+  "test/conformance/web-frameworks.test.ts",
   "test/effects/lost-commit.test.ts",
   "test/stores/redis-cluster.test.ts",
   "test/simulation/mutants.test.ts",
