@@ -86,7 +86,9 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
       const reporters = ["--reporter=default", "--reporter=json", own, `--outputFile.json=${file}`];
       const conditions = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
       const command = [...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args];
-      const { code } = await node(command, false, { ICHIDO_FAILURES_FILE: failuresFile });
+      // Hundreds of tests start processes, each of which would compile the same files again. Coverage needs them uncompiled.
+      const compiled = args.includes("--coverage") ? {} : { NODE_COMPILE_CACHE: join(folder, "compiled") };
+      const { code } = await node(command, false, { ICHIDO_FAILURES_FILE: failuresFile, ...compiled });
       const report = read<RunnerReport>(file);
       const { skippedNames, ...counts } = tally(report, code);
       const failures = (read<string[]>(failuresFile) ?? []).map((line) => `failed: ${line}`);

@@ -101,7 +101,8 @@ export async function prepareSubject(given: SubjectOptions): Promise<PreparedSub
     watches: true,
     joins: first.runner !== undefined,
     async open() {
-      await admin.query("truncate ichido_records, ichido_steps, ichido_audit, ichido_clock");
+      // A few rows: emptying their files would take longer than most cases.
+      for (const table of ["records", "steps", "audit", "clock"]) await admin.query(`delete from ichido_${table}`);
       if (movesClock) await admin.query("update test_clock.shift set ms = 0");
       return {
         store,
