@@ -128,7 +128,7 @@ describeWith("redis", "redis store and a server that fails", () => {
     const server = await start();
     const proxy = await createFaultProxy({ target: server.url });
     endings.push(() => proxy.close());
-    const store = redisStore((await open("ioredis", proxy.url)).client, { callTimeoutMs: 300 });
+    const store = redisStore((await open("ioredis", proxy.url)).client, { callTimeoutMs: 1_500 });
     const direct = redisStore((await open("ioredis", server.url)).client);
     await ask(store, "warm", tally());
     proxy.faults({ toClient: { stall: true } });
@@ -142,7 +142,7 @@ describeWith("redis", "redis store and a server that fails", () => {
     const server = await start();
     const proxy = await createFaultProxy({ target: server.url });
     endings.push(() => proxy.close());
-    const store = redisStore((await open("ioredis", proxy.url)).client, { callTimeoutMs: 300 });
+    const store = redisStore((await open("ioredis", proxy.url)).client, { callTimeoutMs: 1_500 });
     const direct = redisStore((await open("ioredis", server.url)).client);
     await ask(store, "warm", tally());
     const left = request("key");
