@@ -20,12 +20,6 @@ export const client: readonly Mutant[] = [
     'if (meaning === "open") return unknown("server");',
     'if (meaning === "open") {\n        await attempts.settle(attempt);\n        return unknown("server");\n      }',
   ),
-  one(
-    "a server error is an answer",
-    "client/retry-policy.ts",
-    'if (status < 400) return "done";',
-    'if (status < 400 || status >= 500) return "done";',
-  ),
   {
     name: "a stranger's refusal drops the key",
     edits: [
@@ -43,18 +37,6 @@ export const client: readonly Mutant[] = [
     "client/retry-policy.ts",
     '(problem?.originalStatus ?? 200) < 400 ? "done" : "declined"',
     '(problem?.originalStatus ?? 200) < 0 ? "done" : "declined"',
-  ),
-  one(
-    "what nobody knows was declined",
-    "client/retry-policy.ts",
-    'return mayRetry === true ? "pending" : "open";',
-    'return mayRetry === true ? "pending" : "declined";',
-  ),
-  one(
-    "what is in flight was declined",
-    "client/retry-policy.ts",
-    'code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "pending";',
-    'code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "declined";',
   ),
   one(
     "a login page is an answer",
