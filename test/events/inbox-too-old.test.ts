@@ -62,6 +62,29 @@ forEachDatabase("an inbox that forgets", (open) => {
     expect(await open().query(`select id from ichido_inbox where id = '${one.id}'`)).toEqual([]);
   });
 
+  test("W28 what a letter kept is remembered for the retention after it: somebody may have read the letter before", async () => {
+    const long = inboxOn(open().side().runner, { retentionMs: 3_600_000 });
+    const [one, other] = [message(), message()];
+    const bed = await consuming(long, [fails("stock")], short);
+    await bed.deliver(one);
+    await bed.consumer.stop();
+    const decision = { handler: "stock", id: one.id, actor: "ann", reason: "mended" };
+    expect(await long.dead.replay(decision)).toBe("ok");
+    const handler = writes("stock");
+    const run = (which: EventMessage) => long.runOnce(which, "stock", handler.once as never, { evenIfOld: true });
+    for (const each of [one, other]) expect(await run(each)).toEqual({ outcome: "processed" });
+    await open().query("update ichido_inbox set processed_ms = processed_ms - 7200000 where handler = 'stock'");
+    const next = await consuming(long, [handler], short);
+    await next.consumer.replay();
+    expect(await long.dead.get(decision)).toBeUndefined();
+    await open().query("update ichido_inbox_clock set steady_ms = 0");
+    await long.sweep();
+    // Swept, and so it would run again; the other is remembered.
+    expect(await open().query(`select id from ichido_inbox where id = '${other.id}'`)).toEqual([]);
+    expect(await run(one)).toEqual({ outcome: "duplicate" });
+    expect(await effectsOf(one.id)).toHaveLength(1);
+  });
+
   test("an event older than the retention is a dead letter, runs when a person says so, and is a duplicate then", async () => {
     const long = inboxOn(open().side().runner);
     const bed = await consuming(long, [writes("late")], { replayMs: 600_000 });

@@ -251,7 +251,8 @@ export function createDeadLetters(
     async remove(message, handler) {
       const key = keyOf(message, handler);
       await inside(async (handle) => {
-        await statements(handle, "finishDead", { ...key });
+        if ((await statements(handle, "finishDead", { ...key })).affected > 0)
+          await statements(handle, "remember", { ...key });
         await statements(handle, "removeStarts", { handler: key.handler, id: key.id });
       });
     },
@@ -277,7 +278,10 @@ export function createDeadLetters(
     const own = { handler, id: textOf(row, "id"), print: bytesOf(row, "print") };
     // Of two people one removes it.
     if ((await statements(handle, "removeDead", own)).affected === 0) return false;
-    if (handler !== unhandledHandler) await marked(handle, own);
+    if (handler !== unhandledHandler) {
+      await marked(handle, own);
+      await statements(handle, "remember", own);
+    }
     for (const name of to) {
       const key = { ...own, handler: name };
       await store(handle, key, message, { reason, error, attempts });
@@ -343,6 +347,7 @@ export function createDeadLetters(
           removed += (await statements(handle, "removeDead", { handler, id, print })).affected;
           // A letter that was, or meanwhile is, to run again must not: its redelivery is a duplicate once more.
           await marked(handle, { handler, id, print });
+          await statements(handle, "remember", { handler, id, print });
         }
         const [first] = rows;
         if (first === undefined || removed === 0) return "absent" as const;

@@ -37,7 +37,7 @@ export interface Parked {
   /** False: another process was faster. */
   take(parked: ParkedMessage): Promise<boolean>;
   defer(parked: ParkedMessage, news: ParkedNews): Promise<void>;
-  remove(parked: ParkedMessage): Promise<void>;
+  remove(parked: ParkedMessage, handler: string): Promise<void>;
   /** How soon the next one's time comes. Undefined: nothing waits. */
   nextMs(handler: string): Promise<number | undefined>;
 }
@@ -99,8 +99,11 @@ export function createParked(transactions: TransactionRunner<unknown>, statement
       const values = { place, attempts, error: describeError(error), delay_ms: delayMs };
       await inside((handle) => statements(handle, "deferParked", values));
     },
-    async remove({ place }) {
-      await inside((handle) => statements(handle, "removeParked", { place }));
+    async remove({ place, message }, handler) {
+      await inside(async (handle) => {
+        if ((await statements(handle, "removeParked", { place })).affected > 0)
+          await statements(handle, "remember", { ...keyOf(message, handler) });
+      });
     },
     async nextMs(handler) {
       const { rows } = await asked((handle) => statements(handle, "nextParked", { handler }));

@@ -32,7 +32,7 @@ export function createParking<Tx>(
     if (signal.aborted || !(await parked.take(one))) return false;
     const settled = await settleMessage(attempts, one.message, handler, { redelivered: true, parked: one });
     if (settled === "parked" || settled === "handed-back") return false;
-    await parked.remove(one);
+    await parked.remove(one, handler.name);
     return true;
   }
 
