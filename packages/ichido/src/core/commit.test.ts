@@ -8,6 +8,7 @@ import {
   textOf,
   type Bed,
 } from "../../../../test/support/engine-bed.ts";
+import { DeadlineExceeded } from "./deadline.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
 import type { CompleteRequest, Landed, Store } from "./store.ts";
@@ -62,6 +63,22 @@ function transactional(fault: { commit?: "lost-after" | "lost-before" } = {}, op
 const made = { status: 201, headers: { location: "/p/1" }, body: { id: 1 } };
 
 describe("ctx.transaction", () => {
+  it("rejects with an error that has a code and a status where no connection was to be had", async () => {
+    const none: TransactionRunner<string> = {
+      dialect: "sqlite",
+      run: () => Promise.reject(new DeadlineExceeded("no connection of the pool was free within 10 ms")),
+    };
+    const { ask } = transactional({}, { transactions: none });
+    const first = executionOf(await ask());
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({
+      code: "store-unavailable",
+      status: 503,
+      message: expect.stringContaining("no connection of the pool was free") as string,
+    });
+    // Nothing was stored by it: the attempt may try again, or answer by itself.
+    expect(await answer(first, { status: 200 })).toMatchObject({ kind: "send" });
+  });
+
   it("A32 stores the answer in the commit and sends it verbatim; what else is written is not sent", async () => {
     const { ask } = transactional();
     const first = executionOf(await ask());

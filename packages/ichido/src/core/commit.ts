@@ -131,9 +131,11 @@ export function createCommit(parts: {
       once();
       let answer: AnswerLike | undefined;
       let response: NeutralResponse | undefined;
+      let begun = false;
       const ended = Promise.withResolvers<void>();
       try {
         await runner.run(async (tx, handle) => {
+          begun = true;
           const [made, serialised] = await inTime(async () => {
             const returned = await fn(tx, handle);
             return [returned, await parts.render(returned)] as const;
@@ -150,7 +152,10 @@ export function createCommit(parts: {
         if (error instanceof FenceLost) throw error;
         if (response === undefined) {
           used = false;
-          throw error;
+          // No connection came, or BEGIN was not answered: the database's fault, with its remedy.
+          throw begun || !(error instanceof DeadlineExceeded)
+            ? error
+            : new IchidoError("store-unavailable", error.message, { cause: error });
         }
         const made = await resolved(response);
         if (made === undefined) throw error;
