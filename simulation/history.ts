@@ -144,7 +144,7 @@ const giveBackMs = 25_000;
 /** Nothing ran under the key, and whoever was told so gives it back: it does not end as a doubt. */
 function leftBehind({ world }: Stage): Seen | undefined {
   return [...world.seen.values()].find(({ record, granted, begun }) => {
-    if (record?.state !== "processing" || (record.leaseLeftMs ?? 0) >= 0 || begun.has(record.fence)) return false;
+    if (record?.state !== "processing" || record.leaseLeftMs === 0 || begun.has(record.fence)) return false;
     const grant = granted.get(record.fence);
     return grant?.machine.isAlive === true && grant.atMs > world.plan.spanMs - giveBackMs;
   });

@@ -88,8 +88,24 @@ export function judge(world: World, change: Change): void {
   if (after !== undefined) seen.fenceMax = Math.max(seen.fenceMax, after.fence);
 }
 
+/** Whether or not its answer is ever heard: nobody but its claimant can give such a record back. */
+function noteGrant(
+  world: World,
+  { seen, from }: Change,
+  { labels, identity }: ClaimRequest,
+  result: ClaimResult,
+): void {
+  if (result.outcome !== "granted" || labels?.["ask"] === undefined) return;
+  const isUntouched = result.origin === "new" || result.origin === "failed";
+  // Where the handler runs though the claim failed, the doubt is true.
+  if (!isUntouched || world.route(identity.operation).runsWithoutStore) return;
+  seen.granted.set(result.fence, { machine: from, atMs: world.nowMs });
+}
+
 function judgeClaim(world: World, change: Change, request: ClaimRequest, result: ClaimResult): void {
   const { seen, before, after, stepsBefore, isSteady } = change;
+  // A copy of a question that was answered already is nobody's any more.
+  if (!seen.owners.has(request.owner)) noteGrant(world, change, request, result);
   seen.owners.set(request.owner, change.from);
   if (request.takeover === "open") seen.askers.add(request.owner);
   if (change.from.hasExited && change.from.isUntroubled && result.outcome === "granted") {

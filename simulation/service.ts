@@ -81,13 +81,6 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       const asks = args[0].labels?.["ask"];
       // What comes later than that the engine has given up.
       if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
-      if (
-        asks !== undefined &&
-        result.outcome === "granted" &&
-        (result.origin === "new" || result.origin === "failed")
-      ) {
-        world.seenOf(identity).granted.set(result.fence, { machine, atMs: world.nowMs });
-      }
       return result;
     },
     async startStep(request: StepRequest) {

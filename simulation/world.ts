@@ -52,7 +52,7 @@ export interface Seen {
   leaseUntilMs: number | undefined;
   /** Steps, by fence and name, whose start was refused and told so. */
   readonly refusedSteps: Set<string>;
-  /** Fences of attempts with nothing in doubt, by whom the grant reached. */
+  /** Fences of attempts with nothing in doubt, and whose claim was granted them. */
   readonly granted: Map<number, { readonly machine: Machine; readonly atMs: number }>;
   /** Claims by a process with an outcome of its own for the fence, which it should have written first. */
   readonly hasty: Map<string, number>;

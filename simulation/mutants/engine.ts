@@ -156,8 +156,8 @@ export const engine: readonly Mutant[] = [
   one(
     "release for suspend, given back late",
     "core/store-calls.ts",
-    "const inDoubt = isInDoubt(result);",
-    "const inDoubt = false as boolean;",
+    "if (isInDoubt(result)) await",
+    "if (isInDoubt(result) && result.fence < 0) await",
   ),
   one(
     "a failed outcome is not tried again",
@@ -248,7 +248,7 @@ export const engine: readonly Mutant[] = [
       if (record === undefined) return "lost";
       const terms = { leaseMs: 1_000, retentionMs: 60_000, takeover: "lapsed" } as const;
       const asking: ClaimRequest = { ...request, fingerprint: record.fingerprint, ...terms };
-      const late = (result: ClaimResult): void => giveBackLate(asking, result);
+      const late = (result: ClaimResult): void => void giveBack(asking, result).catch(() => undefined);
       const result = await call("claim", () => store.claim(asking), parts.timeoutMs, late);
       if (result.outcome === "completed") return result.fence === request.fence ? "committed" : "lost";
       return result.outcome === "granted" && result.fence === request.fence ? "not-landed" : "lost";

@@ -27,17 +27,18 @@ const leases: readonly Mutant[] = [
     "if (nowMs < 0) {",
   ),
   one(
-    "a late grant is not given back",
+    "what a failed claim was granted is not given back",
     "core/store-calls.ts",
     'if (result.outcome !== "granted") return;',
-    'if (result.outcome !== "granted" || tries > 0) return;',
+    'if (result.outcome !== "granted" || result.fence > 0) return;',
   ),
   one(
-    "a late grant is given back once",
+    "a failed claim is not looked for",
     "core/store-calls.ts",
-    "if (tries >= giveBackTriesMax) return;",
-    "if (tries >= 1) return;",
+    'if (codeOf(error) === "store-unavailable") lostClaims.add(request);',
+    "",
   ),
+  one("a failed claim is looked for once", "core/lost-claims.ts", "const looksMax = 10;", "const looksMax = 1;"),
   one(
     "a record that cannot be told about is not handed over",
     "core/recovery.ts",

@@ -81,8 +81,8 @@ const mode: readonly Mutant[] = [
   one(
     "the claim is made outside the transaction",
     "core/transaction-mode.ts",
-    'const grant = await calls.claim(request, handle);\n        if (grant.outcome !== "granted") {\n          refusal',
-    'const grant = await calls.claim(request);\n        if (grant.outcome !== "granted") {\n          refusal',
+    'const grant = await calls.claimAnyhow(request, handle);\n        if (grant.outcome !== "granted") {\n          refusal',
+    'const grant = await calls.claimAnyhow(request);\n        if (grant.outcome !== "granted") {\n          refusal',
   ),
   one(
     "the answer is written outside the transaction",

@@ -152,7 +152,9 @@ export function createEngine<Native>(
   }
 
   function claimOnce(ask: Ask<Native>, owner: OwnerToken): Promise<ClaimResult> {
-    return calls.claim(requestFor(ask, owner));
+    const { route } = ask;
+    const runsAnyhow = route.dangerouslyRunWithoutStore || !route.enforce;
+    return runsAnyhow ? calls.claimAnyhow(requestFor(ask, owner)) : calls.claim(requestFor(ask, owner));
   }
 
   function executionFor(ask: Ask<Native>, owner: OwnerToken, grant: Grant, claimedMs: number): LiveExecution {
@@ -169,6 +171,7 @@ export function createEngine<Native>(
       emit,
       faults,
       lateWrites,
+      giveBackLater: () => calls.giveBackLater(requestFor(ask, owner)),
       verifyMs: settings.verifyMs,
       transactions: settings.transactions,
       truth: (isUndone) => truthOf(ask, isUndone),
@@ -255,6 +258,8 @@ export function createEngine<Native>(
       if (closed) return stillProcessing;
       // An outcome of this process that the store does not have yet goes first: the claim could take its record over.
       if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;
+      const looking = calls.lookForLost(ask.identity);
+      if (looking !== undefined) await looking;
       claimedMs = environment.monotonicMs();
       return claimOnce(ask, owner);
     };
@@ -363,6 +368,7 @@ export function createEngine<Native>(
     await withDeadline(environment, settings.closeMs, async () => transactionMode?.idle()).catch(() => undefined);
     await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
     lateWrites.stop();
+    calls.stop();
     heartbeat.stop();
     housekeeping.stop();
     silentHandlers.stop();

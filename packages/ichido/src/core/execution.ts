@@ -49,6 +49,8 @@ export interface ExecutionParts {
   readonly onKept: (stored: StoredResponse) => void;
   /** Takes what the store could not. */
   readonly lateWrites: Pick<LateWrites, "add">;
+  /** Nothing ran, and the store could not take the key back. */
+  readonly giveBackLater: () => void;
   readonly onDone: () => void;
 }
 
@@ -427,9 +429,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       stop();
       const write = (): Promise<Fenced> => (isInDoubt(grant) ? calls.suspend(claim) : calls.release(claim));
       // Nothing ran: that must not end as a doubt, which under `hold` would wait for a person.
-      await (late === undefined ? write() : late.now()).catch(() => {
-        if (late === undefined) writeLater(write);
-      });
+      await write().catch(() => parts.giveBackLater());
       end(undefined);
     },
   };

@@ -6,6 +6,7 @@ import type { Environment } from "./environment.ts";
 import { IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
 import type { FaultName, FaultPoint } from "./faults.ts";
+import { createLostClaims } from "./lost-claims.ts";
 import type {
   Claim,
   ClaimRequest,
@@ -55,7 +56,14 @@ function reasonOf(error: unknown): string {
 }
 
 export interface StoreCalls {
-  claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
+  /** Where it fails nothing must run: what it may have been granted is given back. */
+  claim(request: ClaimRequest): Promise<ClaimResult>;
+  /** Where it fails, the transaction undoes it, or the handler runs without a record: what is there stays in doubt. */
+  claimAnyhow(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
+  /** Nothing runs in the name of this claim, and it could not be given back. */
+  giveBackLater(request: ClaimRequest): void;
+  /** Before an identity is claimed: gives back what a claim of this process may have been granted unheard. */
+  lookForLost(identity: Identity): Promise<void> | undefined;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
   landed(request: LandedRequest): Promise<Landed>;
@@ -68,6 +76,7 @@ export interface StoreCalls {
   tick(request: TickRequest): Promise<TickResult>;
   sweep(request: SweepRequest): Promise<SweepResult>;
   ping(): Promise<void>;
+  stop(): void;
 }
 
 export interface StoreCallsParts {
@@ -79,9 +88,6 @@ export interface StoreCallsParts {
 }
 
 const never = Number.POSITIVE_INFINITY;
-/** Within about a minute, doubling. */
-const giveBackTriesMax = 9;
-const giveBackPauseMs = 100;
 
 export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   const { store, environment, emit, faults } = parts;
@@ -117,16 +123,33 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   }
 
   /** Nothing ran: that must not end as a doubt. The fence makes it safe however late the store takes it. */
-  function giveBackLate(request: ClaimRequest, result: ClaimResult, tries = 1): void {
+  async function giveBack({ identity, owner }: ClaimRequest, result: ClaimResult): Promise<void> {
     if (result.outcome !== "granted") return;
-    const { identity, owner } = request;
     const claim = { identity, owner, fence: result.fence };
-    const inDoubt = isInDoubt(result);
-    const giveBack = inDoubt ? () => store.suspend(claim) : () => store.release(claim);
-    call(inDoubt ? "suspend" : "release", giveBack).catch(() => {
-      if (tries >= giveBackTriesMax) return;
-      environment.after(giveBackPauseMs * 2 ** tries, () => giveBackLate(request, result, tries + 1));
-    });
+    if (isInDoubt(result)) await call("suspend", () => store.suspend(claim));
+    else await call("release", () => store.release(claim));
+  }
+
+  const lostClaims = createLostClaims({
+    environment,
+    find: (identity) => call("find", () => store.find(identity)),
+    reclaim: async (request) => {
+      const again: ClaimRequest = { ...request, takeover: "none" };
+      await giveBack(request, await call("claim", () => store.claim(again)));
+    },
+  });
+
+  /** Whatever becomes of it, nothing runs in the name of a claim that failed. */
+  async function claimOrGiveBack(request: ClaimRequest): Promise<ClaimResult> {
+    const timeoutMs = parts.timeoutMs + (request.waitMs ?? 0);
+    const onLate = (result: ClaimResult): void => void giveBack(request, result).catch(() => lostClaims.add(request));
+    try {
+      return await call("claim", () => store.claim(request), timeoutMs, onLate);
+    } catch (error) {
+      // What can never work was not granted either.
+      if (codeOf(error) === "store-unavailable") lostClaims.add(request);
+      throw error;
+    }
   }
 
   function around<T>(before: FaultName, after: FaultName, run: () => Promise<T>): Promise<T> {
@@ -146,15 +169,14 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   }
 
   return {
-    claim: (request, transaction) =>
+    claim: (request) => around("before-claim", "after-claim", () => claimOrGiveBack(request)),
+    claimAnyhow: (request, transaction) =>
       around("before-claim", "after-claim", () =>
-        call(
-          "claim",
-          () => store.claim(request, transaction),
-          timeoutOn(transaction) + (request.waitMs ?? 0),
-          transaction === undefined ? (result) => giveBackLate(request, result) : undefined,
-        ),
+        call("claim", () => store.claim(request, transaction), timeoutOn(transaction) + (request.waitMs ?? 0)),
       ),
+    giveBackLater: (request) => lostClaims.add(request),
+    lookForLost: (identity) => lostClaims.look(identity),
+    stop: () => lostClaims.stop(),
     renew: (requests, timeoutMs) =>
       around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), timeoutMs)),
     complete: (request, transaction) =>

@@ -95,7 +95,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     const request = parts.requestFor(ask, owner, waitMsOf(ask));
     try {
       await parts.runner.run(async (_tx, handle) => {
-        const grant = await calls.claim(request, handle);
+        const grant = await calls.claimAnyhow(request, handle);
         if (grant.outcome !== "granted") throw lost();
         const claim = { identity: ask.identity, owner, fence: grant.fence };
         await store(completionOf(claim, answer), handle);
@@ -148,7 +148,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     let refusal: Ruling | undefined;
     try {
       await parts.runner.run(async (tx, handle) => {
-        const grant = await calls.claim(request, handle);
+        const grant = await calls.claimAnyhow(request, handle);
         if (grant.outcome !== "granted") {
           refusal = parts.rulingOf(ask, grant);
           if (grant.outcome === "completed") seen = { fingerprint: ask.fingerprint, result: grant };

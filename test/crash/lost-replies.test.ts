@@ -1,4 +1,7 @@
-/** A takeover whose reply is lost, on real servers: the store sends the claim again, and it is a takeover all the same. */
+/**
+ * Claims whose reply is lost, on real servers. A takeover that the store sends again is a takeover all the same; a claim
+ * that nobody waits for any more is given back.
+ */
 import pg from "pg";
 import { createIchido, createReconciler } from "ichido";
 import type { Store, VerifyAnswer } from "ichido";
@@ -7,7 +10,7 @@ import { postgresStore } from "ichido/postgres";
 import { redisStore } from "ichido/redis";
 import { createFaultProxy } from "ichido/testing";
 import type { CutRule, FaultProxy } from "ichido/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import * as mysql from "../stores/mysql-clients.ts";
 import * as redis from "../stores/redis-clients.ts";
 import { freshDatabase, mariadbUrl, postgresUrl, redisUrl, uniqueName } from "../support/services.ts";
@@ -30,7 +33,7 @@ async function proxied(target: string): Promise<FaultProxy> {
   return proxy;
 }
 
-async function openPostgres(group: boolean): Promise<Opened> {
+async function openPostgres(group: boolean, callTimeoutMs = 2_000): Promise<Opened> {
   const database = await freshDatabase(await postgresUrl());
   endings.push(() => database.drop());
   const proxy = await proxied(database.url);
@@ -38,34 +41,34 @@ async function openPostgres(group: boolean): Promise<Opened> {
     const pool = new pg.Pool({ connectionString, max: 4 });
     pool.on("error", () => undefined);
     endings.push(() => pool.end());
-    return postgresStore(pool, { group, callTimeoutMs: 2_000 });
+    return postgresStore(pool, { group, callTimeoutMs });
   });
   const [direct, store] = stores as [(typeof stores)[number], (typeof stores)[number]];
   await direct.migrate();
   return { direct, store, proxy };
 }
 
-async function openMysql(): Promise<Opened> {
+async function openMysql(callTimeoutMs = 5_000): Promise<Opened> {
   const database = await freshDatabase(await mariadbUrl());
   endings.push(() => database.drop());
   const proxy = await proxied(database.url);
   const stores = [database.url, proxy.url].map((url) => {
     const client = mysql.openClient("mysql2", url, { connections: 4 });
     endings.push(() => client.end());
-    return mysqlStore(client.pool);
+    return mysqlStore(client.pool, { callTimeoutMs });
   });
   const [direct, store] = stores as [(typeof stores)[number], (typeof stores)[number]];
   await direct.migrate();
   return { direct, store, proxy };
 }
 
-async function openRedis(driver: redis.Driver): Promise<Opened> {
+async function openRedis(driver: redis.Driver, callTimeoutMs = 5_000): Promise<Opened> {
   const url = await redisUrl();
   const proxy = await proxied(url);
   const prefix = `${uniqueName()}:`;
   const opened = await Promise.all([url, proxy.url].map((each) => redis.openClient(driver, each)));
   endings.push(() => Promise.all(opened.map((each) => each.end())));
-  const [direct, store] = opened.map(({ client }) => redisStore(client, { prefix }));
+  const [direct, store] = opened.map(({ client }) => redisStore(client, { prefix, callTimeoutMs }));
   return { direct: direct as Store, store: store as Store, proxy };
 }
 
@@ -90,7 +93,7 @@ const subjects: readonly Subject[] = [
   ]),
   {
     name: "mysql, connection cut",
-    open: openMysql,
+    open: () => openMysql(),
     lost: () => ({ direction: "to-server", pattern: "attempts = attempts + 1", place: "after" }),
   },
   ...redis.drivers.map((driver): Subject => ({
@@ -183,5 +186,49 @@ describe.each(subjects)("S2 lost reply of a takeover: $name", ({ open, lost }) =
     expect(retry).toEqual({ value: answer, replayed: true });
     expect([effects, verified]).toEqual([["reconciled"], ["reconciled"]]);
     await ichido.close();
+  });
+});
+
+const callTimeoutMs = 300;
+const openers: readonly (readonly [string, () => Promise<Opened>])[] = [
+  ["postgres, group true", () => openPostgres(true, callTimeoutMs)],
+  ["postgres, group false", () => openPostgres(false, callTimeoutMs)],
+  ["mysql", () => openMysql(callTimeoutMs)],
+  ...redis.drivers.map((driver) => [`redis by ${driver}`, () => openRedis(driver, callTimeoutMs)] as const),
+];
+
+/** Nothing of this process gets a turn: what was sent is done by the server, and what it answers comes too late. */
+function blockLoop(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+/** Long enough for what was asked for in this turn to be on its way, whatever the driver. */
+async function sent(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe.each(openers)("S2 a claim granted to a process that stood still: %s", (_name, open) => {
+  it("is given back: under hold another process runs it, and no person is asked", async () => {
+    const { direct, store } = await open();
+    const options = { scope: () => scope, onUnknown: "hold", leaseMs: 60_000 } as const;
+    const stalled = createIchido({ store, ...options });
+    const other = createIchido({ store: direct, ...options });
+    const request = { operation, scope, key: "stood-still", input: 1 };
+    // The connections are there, so that a claim is sent at once.
+    await stalled.run({ ...request, key: "warm" }, () => "warm");
+    const ran: string[] = [];
+    const asked = stalled.run(request, () => ran.push("stalled"));
+    await sent();
+    blockLoop(3 * callTimeoutMs);
+    await expect(asked).rejects.toMatchObject({ code: "store-unavailable" });
+    const run = ({ attempt }: { readonly attempt: number }): { attempt: number } => {
+      ran.push("other");
+      return { attempt };
+    };
+    const retry = await vi.waitFor(() => other.run(request, run), { timeout: 30_000, interval: 200 });
+    // The second attempt: the first was granted.
+    expect([ran, retry]).toEqual([["other"], { value: { attempt: 2 }, replayed: false }]);
+    await Promise.all([stalled.close(), other.close()]);
   });
 });

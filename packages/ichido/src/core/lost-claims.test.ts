@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { answer, bed, executionOf, problemIn, type Bed } from "../../../../test/support/engine-bed.ts";
+import { limits } from "./defaults.ts";
+import { createLostClaims } from "./lost-claims.ts";
+import type { Identity, OwnerToken } from "./record.ts";
+import type { ClaimRequest, StoredRecord } from "./store.ts";
+import { fakeClock } from "../testing/clock.ts";
+
+async function recordIn({ store }: Bed): Promise<StoredRecord | undefined> {
+  return (await store.list({ limit: 1 })).records[0];
+}
+
+/** Long enough for all looks. */
+const minuteMs = 60_000;
+
+describe("a claim that was granted and whose answer was lost", () => {
+  it("is given back: under hold nobody must decide about nothing", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    expect(problemIn(await all.ask())).toMatchObject({ status: 503 });
+    expect(await recordIn(all)).toMatchObject({ state: "processing" });
+    await all.clock.advance(1_000);
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it("is given back before the retry claims, without waiting for anything", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    const retries = await Promise.all([all.ask(), all.ask(), all.ask()]);
+    expect(retries.filter(({ kind }) => kind === "execute")).toHaveLength(1);
+  });
+
+  it("is given back however often the answers of giving it back are lost", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 3);
+    all.store.break("find", "fail", 2);
+    all.store.break("release", "lose", 2);
+    await all.ask();
+    await all.clock.advance(minuteMs);
+    all.store.mend();
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it("a takeover is given back as what it took: in doubt", async () => {
+    const asked: number[] = [];
+    const verify = (): { verdict: "not-visible-yet" } => {
+      asked.push(all.clock.nowMs());
+      return { verdict: "not-visible-yet" };
+    };
+    const all = bed({ leaseMs: 1_000, onUnknown: { verify } });
+    executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    all.store.break("claim", "lose", 1);
+    expect(problemIn(await all.ask())).toMatchObject({ status: 503 });
+    await all.clock.advance(200);
+    expect(await recordIn(all)).toMatchObject({ state: "processing", leaseLeftMs: 0, attempts: 2 });
+    expect(asked).toEqual([]);
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
+    expect(asked).toHaveLength(1);
+    const calls = all.store.calls.filter((verb) => verb === "suspend").length;
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls.filter((verb) => verb === "suspend")).toHaveLength(calls);
+  });
+
+  it("another attempt's record is not touched", async () => {
+    const all = bed({ onUnknown: "hold" });
+    const first = executionOf(await all.ask());
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    await all.clock.advance(minuteMs);
+    expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 1 });
+    await answer(first);
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("is left in doubt where the handler runs without the store: something did happen", async () => {
+    const all = bed({ leaseMs: 1_000, onUnknown: "hold" });
+    const route = { dangerouslyRunWithoutStore: true };
+    all.store.break("claim", "lose", 1);
+    expect((await all.ask({ route })).kind).toBe("pass");
+    await all.clock.advance(minuteMs);
+    expect(problemIn(await all.ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+  });
+
+  it("closing ends the looking", async () => {
+    const all = bed({ closeMs: 1_000 });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    const closing = all.ichido.close();
+    await all.clock.advance(1);
+    await closing;
+    const calls = all.store.calls.length;
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls).toHaveLength(calls);
+  });
+});
+
+describe("looking for lost claims", () => {
+  const scopeHash = new Uint8Array(32);
+  const requestOf = (key: string, owner = key): ClaimRequest =>
+    ({ identity: { key, operation: "o", scopeHash }, owner: owner as OwnerToken }) as unknown as ClaimRequest;
+
+  it("goes on while nothing is there: the claim may arrive late", async () => {
+    const clock = fakeClock();
+    let record: Partial<StoredRecord> | undefined;
+    const reclaimed: string[] = [];
+    const lost = createLostClaims({
+      environment: clock.environment,
+      find: async () => record as StoredRecord | undefined,
+      reclaim: async ({ owner }) => void reclaimed.push(owner),
+    });
+    lost.add(requestOf("key-1", "a"));
+    lost.add(requestOf("key-1", "b"));
+    await clock.advance(10_000);
+    record = { state: "processing", owner: "b" as OwnerToken, leaseLeftMs: 20_000 };
+    await clock.advance(minuteMs);
+    expect(reclaimed.length).toBeGreaterThan(0);
+    expect(new Set(reclaimed)).toEqual(new Set(["b"]));
+  });
+
+  it("is bounded in number", () => {
+    const { environment } = fakeClock();
+    const looking: string[] = [];
+    const find = async ({ key }: Identity): Promise<undefined> => void looking.push(key);
+    const lost = createLostClaims({ environment, find, reclaim: async () => undefined });
+    for (let each = 0; each <= limits.lateWritesMax; each += 1) lost.add(requestOf(`key-${each}`));
+    expect(lost.look(requestOf("key-1").identity)).toBeDefined();
+    expect(lost.look(requestOf(`key-${limits.lateWritesMax}`).identity)).toBeUndefined();
+    expect(looking).toEqual(["key-1"]);
+    lost.stop();
+  });
+
+  it("is bounded in time, also where the store never comes back", async () => {
+    const clock = fakeClock();
+    let looks = 0;
+    const find = async (): Promise<undefined> => {
+      looks += 1;
+      throw new Error("away");
+    };
+    const lost = createLostClaims({ environment: clock.environment, find, reclaim: async () => undefined });
+    lost.add(requestOf("key-1"));
+    await clock.advance(2 * minuteMs);
+    expect(looks).toBe(10);
+    expect(clock.pending).toBe(0);
+    expect(lost.look(requestOf("key-1").identity)).toBeUndefined();
+  });
+});

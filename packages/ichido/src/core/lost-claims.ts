@@ -1,0 +1,97 @@
+/**
+ * Claims whose answer never came. Each may have been granted, now or when the network lets it through, to somebody who
+ * does not know it: nothing runs, and still the key would be locked for a lease, and under `hold` until a person decides.
+ * So the record is looked at for about a minute, and given back where it is found to be ours.
+ */
+import { limits } from "./defaults.ts";
+import { fraction, type Environment, type Timer } from "./environment.ts";
+import type { Identity, OwnerToken } from "./record.ts";
+import { localIdOf } from "./scope.ts";
+import type { ClaimRequest, StoredRecord } from "./store.ts";
+
+export interface LostClaims {
+  add(request: ClaimRequest): void;
+  /** Gives back what this process lost of an identity, before anybody claims it. Rejects where the store still fails. */
+  look(identity: Identity): Promise<void> | undefined;
+  stop(): void;
+}
+
+export interface LostClaimsParts {
+  readonly environment: Environment;
+  readonly find: (identity: Identity) => Promise<StoredRecord | undefined>;
+  /** As the owner that may have been granted it: the answer tells how it came by the record, which decides how it goes. */
+  readonly reclaim: (request: ClaimRequest) => Promise<void>;
+}
+
+interface Lost {
+  readonly identity: Identity;
+  /** Every claim has an owner of its own, which never runs anything. */
+  readonly requests: Map<OwnerToken, ClaimRequest>;
+  looks: number;
+  looking: Promise<void> | undefined;
+  timer: Timer | undefined;
+}
+
+const looksMax = 10;
+const pauseMsFirst = 100;
+
+export function createLostClaims({ environment, find, reclaim }: LostClaimsParts): LostClaims {
+  const lost = new Map<string, Lost>();
+
+  async function lookOnce({ identity, requests }: Lost): Promise<void> {
+    const record = await find(identity);
+    // Exactly zero: it was given back already, in doubt as it was found.
+    if (record?.state !== "processing" || record.leaseLeftMs === 0) return;
+    const request = requests.get(record.owner);
+    if (request !== undefined) await reclaim(request);
+  }
+
+  function lookNow(one: Lost): Promise<void> {
+    one.looking ??= lookOnce(one).finally(() => {
+      one.looking = undefined;
+    });
+    return one.looking;
+  }
+
+  function lookLater(id: string, one: Lost): void {
+    one.timer?.cancel();
+    if (one.looks >= looksMax) {
+      lost.delete(id);
+      return;
+    }
+    const pauseMs = pauseMsFirst * 2 ** one.looks * (0.5 + fraction(environment) / 2);
+    one.looks += 1;
+    one.timer = environment.after(pauseMs, () => {
+      void lookNow(one)
+        .catch(() => undefined)
+        .then(() => lookLater(id, one));
+    });
+  }
+
+  return {
+    add(request) {
+      const { identity, owner } = request;
+      const id = localIdOf(identity);
+      const one: Lost = lost.get(id) ?? {
+        identity,
+        requests: new Map(),
+        looks: 0,
+        looking: undefined,
+        timer: undefined,
+      };
+      if (lost.size >= limits.lateWritesMax && !lost.has(id)) return;
+      lost.set(id, one);
+      one.requests.set(owner, request);
+      one.looks = 0;
+      lookLater(id, one);
+    },
+    look(identity) {
+      const one = lost.size === 0 ? undefined : lost.get(localIdOf(identity));
+      return one === undefined ? undefined : lookNow(one);
+    },
+    stop() {
+      for (const { timer } of lost.values()) timer?.cancel();
+      lost.clear();
+    },
+  };
+}
