@@ -20,6 +20,13 @@ describe("every error is an IchidoError with a code", () => {
     }
   });
 
+  it("has its status also by the names that frameworks look for", () => {
+    const named = ({ status, statusCode, expose }: IchidoError): unknown[] => [status, statusCode, expose];
+    expect(named(new IchidoError("fence-lost", "taken over"))).toEqual([409, 409, true]);
+    expect(named(new IchidoError("idempotency-in-flight", "wait", { status: 503 }))).toEqual([503, 503, false]);
+    expect(named(new IchidoError("access-denied", "grant it"))).toEqual([500, 500, undefined]);
+  });
+
   it("what runners of transactions throw has a code", () => {
     for (const error of [new CommitFailed("lost"), new GivenUp(), new TransactionAborted()]) {
       expect(isIchidoError(error) && error.code in catalogue).toBe(true);

@@ -81,6 +81,19 @@ export class IchidoError extends Error {
     this.status = options?.status ?? catalogue[code].status;
     this.retryable = catalogue[code].retryable;
   }
+
+  /** The name by which some frameworks look for `status`. */
+  get statusCode(): number {
+    return this.status;
+  }
+
+  /**
+   * Whether the message is for the caller, as `http-errors` says it. Not said of a 500: Nest sends the message of every
+   * error that says so, either way, and what only the operator can mend is no caller's business.
+   */
+  get expose(): boolean | undefined {
+    return this.status === 500 ? undefined : this.status < 500;
+  }
 }
 
 export function isIchidoError(value: unknown): value is IchidoError {
