@@ -37,7 +37,7 @@ export interface Commit {
 
 export function createCommit(parts: {
   readonly claim: Claim;
-  readonly calls: Pick<StoreCalls, "complete" | "landed">;
+  readonly calls: Pick<StoreCalls, "begin" | "complete" | "landed">;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly environment: Environment;
   readonly emit: IchidoListener;
@@ -131,11 +131,9 @@ export function createCommit(parts: {
       once();
       let answer: AnswerLike | undefined;
       let response: NeutralResponse | undefined;
-      let begun = false;
       const ended = Promise.withResolvers<void>();
       try {
-        await runner.run(async (tx, handle) => {
-          begun = true;
+        const body = async (tx: unknown, handle: TransactionHandle): Promise<void> => {
           const [made, serialised] = await inTime(async () => {
             const returned = await fn(tx, handle);
             return [returned, await parts.render(returned)] as const;
@@ -146,16 +144,14 @@ export function createCommit(parts: {
           response = serialised;
           await storeOn(handle, serialised);
           await faults?.("before-commit");
-        }, runOptions);
+        };
+        await parts.calls.begin(runner, body, runOptions);
         await faults?.("after-commit");
       } catch (error) {
         if (error instanceof FenceLost) throw error;
         if (response === undefined) {
           used = false;
-          // No connection came, or BEGIN was not answered: the database's fault, with its remedy.
-          throw begun || !(error instanceof DeadlineExceeded)
-            ? error
-            : new IchidoError("store-unavailable", error.message, { cause: error });
+          throw error;
         }
         const made = await resolved(response);
         if (made === undefined) throw error;

@@ -20,22 +20,27 @@ export interface Health {
   readonly closing: boolean;
 }
 
+function problemOf(error: unknown): Health["store"]["problem"] {
+  return error === undefined ? undefined : { code: codeOf(error), message: (error as Error).message };
+}
+
 export async function healthOf(
   store: Store,
-  calls: Pick<StoreCalls, "ping">,
+  calls: Pick<StoreCalls, "ping" | "beginProblem">,
   engine: () => Omit<Health, "ok" | "store">,
 ): Promise<Health> {
   const { name, capabilities } = store;
-  const problem = await calls.ping().then(
+  const failure: unknown = await calls.ping().then(
     () => undefined,
-    (error: unknown) => ({ code: codeOf(error), message: (error as Error).message }),
+    (error: unknown) => error,
   );
+  const problem = problemOf(failure ?? calls.beginProblem);
   const { closing, ...told } = engine();
   return {
     ok: problem === undefined && !closing,
     store: {
       name,
-      reachable: problem === undefined,
+      reachable: failure === undefined,
       promise: capabilities.promise,
       ...(problem === undefined ? {} : { problem }),
     },

@@ -28,7 +28,7 @@ import type {
   TickResult,
 } from "./store.ts";
 import type { Identity } from "./record.ts";
-import type { TransactionHandle } from "./transaction.ts";
+import type { RunOptions, TransactionHandle, TransactionRunner } from "./transaction.ts";
 import { createTrouble } from "./trouble.ts";
 
 /** The store did not do what was asked, and it is not known whether it will. Its code says whether waiting may help. */
@@ -76,6 +76,14 @@ export interface StoreCalls {
   tick(request: TickRequest): Promise<TickResult>;
   sweep(request: SweepRequest): Promise<SweepResult>;
   ping(): Promise<void>;
+  /** The runner's `run`; where the function was never called, it rejects with a `StoreFailure` at `begin`. */
+  begin<Tx>(
+    runner: TransactionRunner<Tx>,
+    fn: (tx: Tx, handle: TransactionHandle) => Promise<void>,
+    options: RunOptions,
+  ): Promise<void>;
+  /** Why transactions do not begin, which the store itself cannot tell: they have connections of their own. */
+  readonly beginProblem: StoreFailure | undefined;
   stop(): void;
 }
 
@@ -152,6 +160,27 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     }
   }
 
+  async function begin<Tx>(
+    runner: TransactionRunner<Tx>,
+    fn: (tx: Tx, handle: TransactionHandle) => Promise<void>,
+    options: RunOptions,
+  ): Promise<void> {
+    let begun = false;
+    const body = (tx: Tx, handle: TransactionHandle): Promise<void> => {
+      begun = true;
+      trouble.worked("begin");
+      return fn(tx, handle);
+    };
+    try {
+      await runner.run(body, options);
+    } catch (error) {
+      if (begun) throw error;
+      const failure = new StoreFailure(store.name, "begin", error);
+      trouble.failed(failure);
+      throw failure;
+    }
+  }
+
   function around<T>(before: FaultName, after: FaultName, run: () => Promise<T>): Promise<T> {
     return faults === undefined ? run() : between(faults, before, after, run);
   }
@@ -196,6 +225,10 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     tick: (request) => call("tick", () => store.tick(request)),
     sweep: (request) => call("sweep", () => store.sweep(request), parts.timeoutMs + request.budgetMs),
     ping: () => call("ping", () => store.ping()),
+    begin,
+    get beginProblem() {
+      return trouble.standing("begin");
+    },
   };
 }
 

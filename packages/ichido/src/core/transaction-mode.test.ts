@@ -134,6 +134,19 @@ describe("transaction mode", () => {
     expect((await ask({ route })).kind).toBe("replay");
   });
 
+  it("why none begins is told by health() for as long as it is news, so that a process left alone is asked again", async () => {
+    const refusing: TransactionRunner<string> = {
+      dialect: "sqlite",
+      run: () => Promise.reject(new Error("no database")),
+    };
+    const { ask, ichido, clock } = transactional({}, { transactions: refusing });
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503, code: "store-unavailable" });
+    await clock.advance(59_000);
+    expect(await ichido.health()).toMatchObject({ ok: false, store: { problem: { code: "store-unavailable" } } });
+    await clock.advance(2_000);
+    expect(await ichido.health()).toMatchObject({ ok: true });
+  });
+
   it("a handler that never answers is told of, with the connection that it holds", async () => {
     const { ask, events, clock } = transactional({}, { transactionMs: 600_000 });
     executionOf(await ask({ route }));

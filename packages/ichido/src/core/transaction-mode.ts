@@ -83,6 +83,10 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     idleMs: parts.executionMs,
     leavesOne: true,
   };
+  function begin(fn: (tx: unknown, handle: TransactionHandle) => Promise<void>): Promise<void> {
+    return calls.begin(parts.runner, fn, runOptions);
+  }
+
   /** One waiting connection per key and process: the others join its turn. */
   const turns = new Map<string, Promise<Seen | undefined>>();
 
@@ -94,12 +98,12 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   ): Promise<"committed" | "lost" | "undone"> {
     const request = parts.requestFor(ask, owner, waitMsOf(ask));
     try {
-      await parts.runner.run(async (_tx, handle) => {
+      await begin(async (_tx, handle) => {
         const grant = await calls.claimAnyhow(request, handle);
         if (grant.outcome !== "granted") throw lost();
         const claim = { identity: ask.identity, owner, fence: grant.fence };
         await store(completionOf(claim, answer), handle);
-      }, runOptions);
+      });
       return "committed";
     } catch (error) {
       return error instanceof FenceLost ? "lost" : "undone";
@@ -147,7 +151,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     let answer: StoredResponse | undefined;
     let refusal: Ruling | undefined;
     try {
-      await parts.runner.run(async (tx, handle) => {
+      await begin(async (tx, handle) => {
         const grant = await calls.claimAnyhow(request, handle);
         if (grant.outcome !== "granted") {
           refusal = parts.rulingOf(ask, grant);
@@ -161,14 +165,14 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
         const found = await recovered(ask, opened, grant);
         if (found.kind === "found") refusal = { kind: "replay", stored: found.response, waited: false };
         else if (found.kind !== "run") refusal = { kind: "not-visible-yet" };
-        else await begin(opened, ruled);
+        else await handOver(opened, ruled);
         const conclusion = await concluded(opened);
         if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
         answer = conclusion.response;
         if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
         await store(completionOf(opened.claim, answer), handle);
         if (faults !== undefined) await faults("before-commit");
-      }, runOptions);
+      });
       if (faults !== undefined) await faults("after-commit");
       if (refusal !== undefined) ruled.resolve(refusal);
       attempt?.finish("committed");
@@ -186,7 +190,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     }
   }
 
-  async function begin({ execution }: OpenAttempt, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
+  async function handOver({ execution }: OpenAttempt, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
     if (faults !== undefined) await faults("before-handler");
     execution.started = true;
     ruled.resolve({ kind: "execute", execution });
