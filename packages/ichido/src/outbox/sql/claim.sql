@@ -3,6 +3,8 @@
 -- at a floor, past what was removed long ago; a key with something at or below the floor waits for a reading from zero.
 -- Parameters: floor, lanes, claimed (in this relay's hands, or just sent), topics (of routes that pause), crowded (hashes of keys
 -- of which enough is in its hands), batch.
+-- Rows: up to that many events; `noted` is 1 for one that failed before.
+-- Guarantee: events of a key in their order, none past an earlier one that waits.
 select o.seq, o.id, o.topic, o.lane, o.message_key, o.key_hash, o.envelope, o.payload, o.attempts, o.crashes,
   case when o.last_error is null then 0 else 1 end as noted
 from {prefix}outbox o

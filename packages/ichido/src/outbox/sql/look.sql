@@ -1,2 +1,5 @@
+-- An event as far as one must know it to park or bury it.
 -- Parameters: seq.
+-- Rows: one, or none where it is gone.
+-- Guarantee: committed state, or that of the transaction.
 select seq, id, topic, lane, message_key, key_hash, attempts, crashes, last_error from {prefix}outbox where seq = :seq

@@ -1,4 +1,6 @@
 -- A relay died with these in its hands: from now on they leave in small company (`companyOf`). A second death in any
 -- other company adds nothing.
 -- Parameters: seqs.
+-- Result: nothing to decide by.
+-- Guarantee: in the transaction that ends the dead session.
 update {prefix}outbox set crashes = 1 where seq in (:seqs) and crashes = 0

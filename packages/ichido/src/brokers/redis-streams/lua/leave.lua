@@ -2,6 +2,7 @@
 -- KEYS[1]  the stream
 -- ARGV     1 group, 2 consumer, 3 ms
 -- Result   how many were removed
+-- Promise  B6: a consumer that holds anything stays, so that its entries come again.
 local removed = 0
 for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
   local fields = {}

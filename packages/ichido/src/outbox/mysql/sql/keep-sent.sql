@@ -2,6 +2,8 @@
 -- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
 -- of transactions that are still open.
 -- Parameters: seqs.
+-- Result: nothing to decide by.
+-- Guarantee: in the transaction of `ack`, before it.
 insert into {prefix}outbox_sent (seq, id, topic, message_key, added_ms, sent_ms)
 select o.seq, o.id, o.topic, o.message_key, o.added_ms, {now}
 from json_table('[:seqs]', '$[*]' columns (seq bigint path '$')) s

@@ -2,6 +2,8 @@
 -- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
 -- of transactions that are still open.
 -- Parameters: seqs.
+-- Result: nothing to decide by.
+-- Guarantee: in the transaction that ends the dead session.
 update json_table('[:seqs]', '$[*]' columns (seq bigint path '$')) s
 straight_join {prefix}outbox o on o.seq = s.seq
 set o.crashes = 1

@@ -1,6 +1,7 @@
 -- One record, as it is.
 -- Parameters: key, scope hash.
 -- Rows: exactly one: whether this server is a standby, then the columns of a record (`row.ts`), null when absent.
+-- Guarantee: one consistent state; locks and writes nothing.
 select
   pg_is_in_recovery(),
   r.key, r.scope_hash, r.tenant, r.principal, r.operation,

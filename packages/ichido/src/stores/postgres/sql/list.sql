@@ -2,6 +2,7 @@
 -- Parameters: tenant, principal, operation, key, state, label as a JSON object, key and scope hash of the former page's
 -- last record, how many. Null asks for nothing.
 -- Rows: whether this server is a standby, then the columns of a record (`row.ts`).
+-- Guarantee: S17. One consistent state per page; locks nothing.
 select
   pg_is_in_recovery(),
   r.key, r.scope_hash, r.tenant, r.principal, r.operation,

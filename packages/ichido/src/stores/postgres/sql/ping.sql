@@ -1,7 +1,9 @@
 -- Fails or tells when a claim would fail: tables or function missing or outdated, a standby, a read-only session, no right
 -- to write.
+-- Parameters: none.
 -- Rows: one: newest migration, whether a standby, whether read-only, the commit setting, the tables that may not be written,
 -- and 0.
+-- Guarantee: S18. Reads no record.
 select
   (select max(version) from {prefix}migrations where part = 'records'),
   pg_is_in_recovery()::integer,

@@ -1,7 +1,8 @@
 -- Marks the attempt as failed: the next one may run, with the same fingerprint. A record on hold waits for a person all
 -- the same: only the lease ends.
 -- Parameters: key, scope hash, owner, fence, notification channel.
--- Rows: one when it holds, none when stale. Guarantees S4, S5. Releasing again is harmless while nobody took the record.
+-- Rows: one when it holds, none when stale.
+-- Guarantee: S4, S5. Releasing again is harmless while nobody took the record.
 with done as (
   update {prefix}records r set
     state = case when r.hold_reason is null then 'failed' else r.state end, lease_until = null,

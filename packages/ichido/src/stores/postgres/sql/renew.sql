@@ -1,7 +1,8 @@
 -- Extends all live leases of a process, and waits for none: one locked row must not cost the others their lease.
 -- Parameters: arrays of key, scope hash, owner, fence, lease ms.
 -- Rows: `place`, counting from 1, and 1 for each that was renewed, 0 for each that is held but locked; stale ones are
--- missing. Guarantee S5. A lease that its owner ended (null) stays ended: a heartbeat under way must not revive it.
+-- missing.
+-- Guarantee: S5. A lease that its owner ended (null) stays ended: a heartbeat under way must not revive it.
 with asked as materialized (
   select * from unnest($1::text[], $2::bytea[], $3::uuid[], $4::bigint[], $5::bigint[])
     with ordinality as a (key, scope_hash, owner, fence, lease_ms, place)

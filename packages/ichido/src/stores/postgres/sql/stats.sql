@@ -1,5 +1,7 @@
 -- Counts and ages over all records. Reads the whole table: for dashboards, not for requests.
+-- Parameters: none.
 -- Rows: one: records, processing, completed, failed, unknown, body bytes, sweep lag ms, oldest unknown ms.
+-- Guarantee: S17. One consistent state; locks nothing.
 select
   count(*),
   count(*) filter (where state = 'processing'),

@@ -3,6 +3,7 @@
 -- Rows: whether this server is a standby; then name, attempt, result, whether finished, started ms, age ms, finished ms,
 -- last started ms, age ms of that.
 -- One row with a null name when there are none.
+-- Guarantee: one consistent state; locks and writes nothing.
 select
   pg_is_in_recovery(), s.name, s.attempt, s.result, (s.finished_at is not null)::integer,
   floor(extract(epoch from s.started_at) * 1000)::bigint,

@@ -1,6 +1,7 @@
 -- Ends the lease without a final answer; with an interim answer or a hold reason the record is in doubt.
 -- Parameters: key, scope hash, owner, fence, interim kind, status, headers, body, hold reason, notification channel.
--- Rows: one when it holds, none when stale. Guarantees S4, S5.
+-- Rows: one when it holds, none when stale.
+-- Guarantee: S4, S5.
 with done as (
   update {prefix}records r set
     lease_until = null,

@@ -1,5 +1,7 @@
 -- Notes that this server's clock was seen. A tick that comes late, or before the last one, starts the count anew.
--- Parameters: interval ms. Rows: one, whether expiry is trusted. Guarantee S10.
+-- Parameters: interval ms.
+-- Rows: one, whether expiry is trusted.
+-- Guarantee: S10.
 with moment as materialized (select clock_timestamp() as now),
 noted as (
   insert into {prefix}clock as t (id, last_at, interval_ms, steady_since)

@@ -1,5 +1,7 @@
 -- Which of the watched records may have changed: absent, or no longer at work under a living lease.
--- Parameters: arrays of key and scope hash. Rows: the `place` of each, counting from 1.
+-- Parameters: arrays of key and scope hash.
+-- Rows: the `place` of each, counting from 1.
+-- Guarantee: S18. Locks and writes nothing.
 select a.place
 from unnest($1::text[], $2::bytea[]) with ordinality as a (key, scope_hash, place)
 left join {prefix}records r on r.key = a.key and r.scope_hash = a.scope_hash
