@@ -135,6 +135,37 @@ describe("looking for lost claims", () => {
     lost.stop();
   });
 
+  it("is bounded in number for one key too: the newest claims are the likeliest to be there", async () => {
+    const clock = fakeClock();
+    const reclaimed: string[] = [];
+    const owners = Array.from({ length: 150 }, (_, each) => `owner-${each}`);
+    let owner = owners[0];
+    const lost = createLostClaims({
+      environment: clock.environment,
+      find: async () => ({ state: "processing", owner, leaseLeftMs: 1 }) as StoredRecord,
+      reclaim: async (request) => void reclaimed.push(request.owner),
+    });
+    for (const each of owners) lost.add(requestOf("key-1", each));
+    await lost.look(requestOf("key-1").identity);
+    owner = owners.at(-1);
+    await lost.look(requestOf("key-1").identity);
+    expect(reclaimed).toEqual(["owner-149"]);
+    lost.stop();
+  });
+
+  it("stops also while it looks", async () => {
+    const clock = fakeClock();
+    const found = Promise.withResolvers<undefined>();
+    const find = (): Promise<undefined> => found.promise;
+    const lost = createLostClaims({ environment: clock.environment, find, reclaim: async () => undefined });
+    lost.add(requestOf("key-1"));
+    await clock.advance(1_000);
+    lost.stop();
+    found.resolve(undefined);
+    await clock.advance(1);
+    expect(clock.pending).toBe(0);
+  });
+
   it("is bounded in time, also where the store never comes back", async () => {
     const clock = fakeClock();
     let looks = 0;

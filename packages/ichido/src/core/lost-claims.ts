@@ -34,6 +34,8 @@ interface Lost {
 
 const looksMax = 10;
 const pauseMsFirst = 100;
+/** One key that many ask for while the store is away. */
+const ownersMax = 100;
 
 export function createLostClaims({ environment, find, reclaim }: LostClaimsParts): LostClaims {
   const lost = new Map<string, Lost>();
@@ -55,6 +57,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
 
   function lookLater(id: string, one: Lost): void {
     one.timer?.cancel();
+    if (lost.get(id) !== one) return;
     if (one.looks >= looksMax) {
       lost.delete(id);
       return;
@@ -81,6 +84,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
       };
       if (lost.size >= limits.lateWritesMax && !lost.has(id)) return;
       lost.set(id, one);
+      for (const oldest of one.requests.keys()) if (one.requests.size >= ownersMax) one.requests.delete(oldest);
       one.requests.set(owner, request);
       one.looks = 0;
       lookLater(id, one);
