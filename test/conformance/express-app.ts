@@ -11,15 +11,9 @@ import cors from "cors";
 import express from "express";
 import express4 from "express4";
 import { captureBody, idempotency } from "ichido/express";
-import {
-  createHarness,
-  routePrefix,
-  type AdapterSubject,
-  type Harness,
-  type HarnessAnswer,
-  type HarnessOptions,
-  type RunningApp,
-} from "ichido/testing";
+import type { AdapterSubject, Harness, HarnessAnswer, HarnessOptions, RunningApp } from "ichido/testing";
+import { createHarness } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
+import { routePrefix } from "../../packages/ichido/src/testing/adapter-suite/routes.ts";
 import { pieces } from "./answers.ts";
 import { allLayers, layerInFront } from "./layers.ts";
 

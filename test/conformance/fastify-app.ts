@@ -3,14 +3,9 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { idempotency } from "ichido/fastify";
-import {
-  createHarness,
-  routePrefix,
-  type AdapterSubject,
-  type HarnessAnswer,
-  type HarnessOptions,
-  type RunningApp,
-} from "ichido/testing";
+import type { AdapterSubject, HarnessAnswer, HarnessOptions, RunningApp } from "ichido/testing";
+import { createHarness } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
+import { routePrefix } from "../../packages/ichido/src/testing/adapter-suite/routes.ts";
 import { corsLines, listening, pieces, streamOf } from "./answers.ts";
 import { allLayers, fastifyLayer } from "./layers.ts";
 

@@ -7,14 +7,9 @@ import { compress } from "hono/compress";
 import { cors } from "hono/cors";
 import { stream, streamSSE } from "hono/streaming";
 import { idempotency, type IdempotencyVariables } from "ichido/hono";
-import {
-  createHarness,
-  routePrefix,
-  type AdapterSubject,
-  type HarnessAnswer,
-  type HarnessOptions,
-  type RunningApp,
-} from "ichido/testing";
+import type { AdapterSubject, HarnessAnswer, HarnessOptions, RunningApp } from "ichido/testing";
+import { createHarness } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
+import { routePrefix } from "../../packages/ichido/src/testing/adapter-suite/routes.ts";
 import { listening, parseJson, pieces, streamOf } from "./answers.ts";
 import { allLayers, changedResponse } from "./layers.ts";
 

@@ -3,19 +3,11 @@ import { Readable } from "node:stream";
 import Koa from "koa";
 import compress from "koa-compress";
 import { captureBody, idempotency } from "ichido/koa";
-import {
-  createHarness,
-  routePrefix,
-  signatureOf,
-  type AdapterSubject,
-  type Harness,
-  type HarnessAnswer,
-  type HarnessOptions,
-  type Layer,
-  type RunningApp,
-} from "ichido/testing";
+import type { AdapterSubject, Harness, HarnessAnswer, HarnessOptions, Layer, RunningApp } from "ichido/testing";
 import { createServer } from "node:http";
 import { createGunzip } from "node:zlib";
+import { createHarness, signatureOf } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
+import { routePrefix } from "../../packages/ichido/src/testing/adapter-suite/routes.ts";
 import { collect, corsLines, listening, parseJson, pieces } from "./answers.ts";
 import { allLayers, changeInEnd, isJson } from "./layers.ts";
 

@@ -1,7 +1,8 @@
 /** The layers in front that `HarnessOptions.layer` asks for, as applications write or install them. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import compression from "compression";
-import { signatureOf, type Harness, type Layer } from "ichido/testing";
+import type { Harness, Layer } from "ichido/testing";
+import { signatureOf } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
 
 type LayerHarness = Pick<Harness<never>, "layer" | "serial">;
 

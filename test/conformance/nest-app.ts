@@ -20,17 +20,11 @@ import { ExpressAdapter, type NestExpressApplication } from "@nestjs/platform-ex
 import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
 import type { Context } from "ichido";
 import { captureBody, Idempotency, IdempotencyModule, Idempotent } from "ichido/nest";
-import {
-  createHarness,
-  planHeader,
-  routePrefix,
-  type AdapterSubject,
-  type Harness,
-  type HarnessAnswer,
-  type HarnessOptions,
-  type RunningApp,
-} from "ichido/testing";
+import type { AdapterSubject, Harness, HarnessAnswer, HarnessOptions, RunningApp } from "ichido/testing";
 import { of } from "rxjs";
+import { createHarness } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
+import { planHeader } from "../../packages/ichido/src/testing/adapter-suite/plan.ts";
+import { routePrefix } from "../../packages/ichido/src/testing/adapter-suite/routes.ts";
 import { corsLines, pieces } from "./answers.ts";
 import { allLayers, fastifyLayer, layerInFront } from "./layers.ts";
 

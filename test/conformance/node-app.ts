@@ -3,15 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { getRequestListener } from "@hono/node-server";
 import { idempotent as idempotentFetch } from "ichido/fetch";
 import { idempotent } from "ichido/node";
-import {
-  createHarness,
-  routePrefix,
-  type AdapterSubject,
-  type Harness,
-  type HarnessAnswer,
-  type HarnessOptions,
-  type RunningApp,
-} from "ichido/testing";
+import type { AdapterSubject, Harness, HarnessAnswer, HarnessOptions, RunningApp } from "ichido/testing";
+import { createHarness } from "../../packages/ichido/src/testing/adapter-suite/harness.ts";
+import { routePrefix } from "../../packages/ichido/src/testing/adapter-suite/routes.ts";
 import { corsLines, listening, parseJson, pieces, streamOf } from "./answers.ts";
 import { joinedLines } from "./hono-app.ts";
 import { allLayers, changedResponse, layerInFront } from "./layers.ts";

@@ -1,7 +1,9 @@
 /** A server of the harness in a process of its own: `server.child.ts <framework> <files> <engine options>`. */
 import { flushCompileCache } from "node:module";
 import { openSqliteStore } from "ichido/sqlite";
-import { faultsFromEnv, filedEffects, type ProcessOptions } from "ichido/testing";
+import type { ProcessOptions } from "ichido/testing";
+import { filedEffects } from "../../packages/ichido/src/testing/adapter-suite/effects.ts";
+import { faultsFromEnv } from "../../packages/ichido/src/testing/faults.ts";
 import { transactionalEffects, type SqliteFiles } from "./stores.ts";
 import { subjectOf, type FrameworkName } from "./subjects.ts";
 

@@ -7,17 +7,17 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { memoryStore } from "ichido/memory";
 import { openSqliteStore } from "ichido/sqlite";
-import {
-  filedEffects,
-  spawnChild,
-  type AdapterStore,
-  type AdapterSubject,
-  type Child,
-  type ProcessOptions,
-  type ServerProcess,
-  type ServerProcesses,
-  type TransactionalEffects,
+import type {
+  AdapterStore,
+  AdapterSubject,
+  Child,
+  ProcessOptions,
+  ServerProcess,
+  ServerProcesses,
+  TransactionalEffects,
 } from "ichido/testing";
+import { filedEffects } from "../../packages/ichido/src/testing/adapter-suite/effects.ts";
+import { spawnChild } from "../../packages/ichido/src/testing/child.ts";
 import { nodeSqliteTransactions } from "../../packages/ichido/src/transactions/index.ts";
 import type { FrameworkName } from "./subjects.ts";
 

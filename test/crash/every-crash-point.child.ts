@@ -1,7 +1,7 @@
 /** Pays once and ends; dies where ICHIDO_FAULTS says. */
 import { createIchido } from "ichido";
 import { openSqliteStore } from "ichido/sqlite";
-import { faultsFromEnv } from "ichido/testing";
+import { faultsFromEnv } from "../../packages/ichido/src/testing/faults.ts";
 import { pay } from "./payment.ts";
 
 const [, , file = "", providerUrl = ""] = process.argv;

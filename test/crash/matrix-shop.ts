@@ -7,7 +7,7 @@ import type { Store, TransactionHandle } from "ichido";
 import type { FaultPoint } from "ichido/testing";
 import type { TransactionRunner } from "ichido/transactions";
 import type { Handler } from "../effects/callers.ts";
-import { addEffect } from "../effects/sides.ts";
+import { addEffect } from "../effects/add-effect.ts";
 import type { Side } from "../effects/sides.ts";
 
 export const leaseMs = 400;

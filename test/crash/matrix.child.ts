@@ -1,10 +1,10 @@
 /** One attempt in a process of its own: killed where ICHIDO_FAULTS says, or frozen where MATRIX_PAUSE says. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TransactionHandle } from "ichido";
-import { crashAt, faultsFromEnv } from "ichido/testing";
 import type { FaultName } from "ichido/testing";
+import { crashAt, faultsFromEnv } from "../../packages/ichido/src/testing/faults.ts";
 import { caller } from "../effects/callers.ts";
-import { openSide } from "../effects/sides.ts";
+import { openLoneSide } from "../effects/lone-side.ts";
 import { handlerOf, leaseMs, spoilt } from "./matrix-shop.ts";
 import type { Defect, Scenario } from "./matrix-shop.ts";
 
@@ -19,7 +19,7 @@ const faults =
         console.log("paused");
         process.kill(process.pid, "SIGSTOP");
       });
-const side = spoilt(openSide(dialect as TransactionHandle["dialect"], url), defect as Defect, faults);
+const side = spoilt(await openLoneSide(dialect as TransactionHandle["dialect"], url), defect as Defect, faults);
 const shop = caller(side, { leaseMs, ...(faults === undefined ? {} : { faults }) });
 const mode = scenario === "orders" ? "transaction" : "lease";
 const handler = handlerOf(scenario as Scenario, key, providerUrl, Number(amount));

@@ -9,7 +9,12 @@ import { DatabaseSync } from "node:sqlite";
 import { sqliteStore } from "ichido/sqlite";
 import type { SqliteDatabase } from "ichido/sqlite";
 import { isIchidoError } from "ichido";
-import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "ichido/testing";
+import {
+  sampleFingerprint,
+  sampleIdentity,
+  sampleOwner,
+  sampleResponse,
+} from "../../packages/ichido/src/testing/store-suite/samples.ts";
 
 const [folder = "", driver = "", synchronous = "", keys = "0", callers = "1"] = process.argv.slice(2);
 

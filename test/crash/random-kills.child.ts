@@ -1,12 +1,12 @@
 /** Works on several operations at a time until it is killed, and says what it begins and what it was answered. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TransactionHandle } from "ichido";
-import { faultsFromEnv } from "ichido/testing";
+import { faultsFromEnv } from "../../packages/ichido/src/testing/faults.ts";
 import { caller } from "../effects/callers.ts";
-import { openSide } from "../effects/sides.ts";
+import { openLoneSide } from "../effects/lone-side.ts";
 import { handlerOf, leaseMs, spoilt } from "./matrix-shop.ts";
 import type { Defect, Scenario } from "./matrix-shop.ts";
-import { randomFrom } from "./random-kills.ts";
+import { randomFrom } from "./random-from.ts";
 import type { Operation } from "./random-kills.ts";
 
 const operationsMax = 1_000;
@@ -17,7 +17,7 @@ const [seed = "", defect = "none", amountBase = "", lanes = ""] = rest;
 const random = randomFrom(Number(seed));
 const faults = faultsFromEnv();
 const side = spoilt(
-  openSide(dialect as TransactionHandle["dialect"], url, { shareCommits: Math.random() < 0.5 }),
+  await openLoneSide(dialect as TransactionHandle["dialect"], url, { shareCommits: Math.random() < 0.5 }),
   defect as Defect,
   faults,
 );

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.ts";
 import type { Bench } from "../effects/databases.ts";
 import { describeWith } from "../support/services.ts";
-import { createKilling, randomFrom, randomKill, summaryOf } from "./random-kills.ts";
+import { randomFrom } from "./random-from.ts";
+import { createKilling, randomKill, summaryOf } from "./random-kills.ts";
 import type { Killing } from "./random-kills.ts";
 
 const kills = Number(process.env["ICHIDO_KILLS"] ?? 6);

@@ -48,17 +48,6 @@ const answeredWithinMs = 60_000;
 /** Of whoever asks again. Longer than the victims': on a busy machine a short one is lost before the handler starts. */
 const againLeaseMs = 10_000;
 
-/** Small, and the same everywhere for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export function randomKill(random: () => number): Kill {
   if (random() < 0.5) return { afterMs: Math.floor(random() * delayMsMax) };
   const point = points[Math.floor(random() * points.length)] as FaultName;

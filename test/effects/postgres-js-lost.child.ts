@@ -1,8 +1,6 @@
 /** A transaction on postgres.js whose connection is lost in one of several ways, in a process that must outlive it. */
 import { drizzleTransactions, postgresTransactions } from "ichido/transactions";
 import type { TransactionHandle, TransactionRunner } from "ichido/transactions";
-import { sql as drizzleSql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import type { TransactionSql } from "postgres";
 
@@ -10,8 +8,14 @@ const [, , library, way = "", url = ""] = process.argv;
 // One connection: whoever asks next gets what has come in the place of the lost one.
 const sql = postgres(url, { max: 1, onnotice: () => undefined });
 const other = postgres(url, { max: 1, onnotice: () => undefined });
-const runner: TransactionRunner<unknown> =
-  library === "postgres" ? postgresTransactions(sql) : drizzleTransactions(drizzle(sql), drizzleSql, "postgres");
+const runner: TransactionRunner<unknown> = library === "postgres" ? postgresTransactions(sql) : await onDrizzle();
+
+/** Loaded only where it is tried: that takes longer than all the rest. */
+async function onDrizzle(): Promise<TransactionRunner<unknown>> {
+  const { sql: drizzleSql } = await import("drizzle-orm");
+  const { drizzle } = await import("drizzle-orm/postgres-js");
+  return drizzleTransactions(drizzle(sql), drizzleSql, "postgres");
+}
 
 const add = (handle: TransactionHandle, name: string): Promise<unknown> =>
   handle.execute("INSERT INTO effects (name) VALUES ($1)", [`${library} ${way} ${name}`]);

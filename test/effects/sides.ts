@@ -1,21 +1,15 @@
 /** A process of its own, as far as a database can tell: a store and transactions on its own connections. */
-import { DatabaseSync } from "node:sqlite";
 import type { Store, TransactionHandle } from "ichido";
 import { mysqlStore } from "ichido/mysql";
-import { postgresStore } from "ichido/postgres";
-import { sqliteStore } from "ichido/sqlite";
-import {
-  mariadbTransactions,
-  mysql2Transactions,
-  nodeSqliteTransactions,
-  pgTransactions,
-  postgresTransactions,
-} from "ichido/transactions";
+import { mariadbTransactions, postgresTransactions } from "ichido/transactions";
 import type { SqliteTransactionsOptions, TransactionRunner } from "ichido/transactions";
 import { createPool as createMariadbPool } from "mariadb";
-import { createPool } from "mysql2/promise";
-import { Pool } from "pg";
 import postgres from "postgres";
+import { mysqlSide } from "./mysql-side.ts";
+import { postgresSide } from "./postgres-side.ts";
+import { sqliteSide } from "./sqlite-side.ts";
+
+export { addEffect } from "./add-effect.ts";
 
 export interface Side {
   readonly store: Store;
@@ -25,46 +19,14 @@ export interface Side {
   close(): Promise<void>;
 }
 
-/** No unique name: a second effect must be visible, not prevented. */
-export async function addEffect(handle: TransactionHandle, name: string, once: string | null = null): Promise<void> {
-  const sql =
-    handle.dialect === "postgres"
-      ? "INSERT INTO effects (name, once) VALUES ($1, $2)"
-      : "INSERT INTO effects (name, once) VALUES (?, ?)";
-  await handle.execute(sql, [name, once]);
-}
-
 export function openSide(
   dialect: TransactionHandle["dialect"],
   url: string,
   sqliteOptions: SqliteTransactionsOptions = {},
 ): Side {
-  if (dialect === "postgres") {
-    const pool = new Pool({ connectionString: url, max: 10 });
-    pool.on("error", () => {});
-    const store = postgresStore(pool);
-    const close = async (): Promise<void> => {
-      await store.close();
-      await pool.end();
-    };
-    return { store, runner: pgTransactions(pool), connections: () => pool.totalCount, close };
-  }
-  if (dialect === "mysql") {
-    const pool = createPool({ uri: url, connectionLimit: 10 });
-    const store = mysqlStore(pool);
-    const close = async (): Promise<void> => {
-      await store.close();
-      await pool.end();
-    };
-    return { store, runner: mysql2Transactions(pool), connections: () => -1, close };
-  }
-  const database = new DatabaseSync(url);
-  const store = sqliteStore(database);
-  const close = async (): Promise<void> => {
-    await store.close();
-    database.close();
-  };
-  return { store, runner: nodeSqliteTransactions(database, sqliteOptions), connections: () => 1, close };
+  if (dialect === "postgres") return postgresSide(url);
+  if (dialect === "mysql") return mysqlSide(url);
+  return sqliteSide(url, sqliteOptions);
 }
 
 /** Transactions by postgres.js; the records are kept by `pg`, straight on the server. */

@@ -1,12 +1,13 @@
 /** A consumer in a process of its own that dies inside its handler. */
 import type { TransactionHandle } from "ichido";
 import { createConsumer, type EventMessage } from "ichido/inbox";
-import { addEffect, openSide } from "../effects/sides.ts";
+import { addEffect } from "../effects/add-effect.ts";
+import { openLoneSide } from "../effects/lone-side.ts";
 import { testBroker } from "./inbox-broker.ts";
 import { inboxOn, message } from "./inbox-messages.ts";
 
 const [, , dialect, url = "", name = "", text = "", deliveries = "1"] = process.argv;
-const side = openSide(dialect as TransactionHandle["dialect"], url);
+const side = await openLoneSide(dialect as TransactionHandle["dialect"], url);
 const broker = testBroker();
 const consumer = createConsumer({
   subscription: broker.subscription,

@@ -2,7 +2,7 @@
 import { createIchido } from "ichido";
 import { createInbox, type EventMessage, type Inbox, type InboxOptions } from "ichido/inbox";
 import type { Side } from "../effects/sides.ts";
-import { uniqueName } from "../support/services.ts";
+import { uniqueName } from "../support/unique-name.ts";
 import type { Database } from "./inbox-databases.ts";
 
 const encoder = new TextEncoder();

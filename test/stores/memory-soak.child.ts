@@ -3,8 +3,14 @@
  * one JSON line with what happened; `memory-soak.test.ts` judges it.
  */
 import { memoryStore } from "ichido/memory";
-import { fakeClock, sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "ichido/testing";
 import type { ClaimResult, Identity, Store } from "ichido";
+import { fakeClock } from "../../packages/ichido/src/testing/clock.ts";
+import {
+  sampleFingerprint,
+  sampleIdentity,
+  sampleOwner,
+  sampleResponse,
+} from "../../packages/ichido/src/testing/store-suite/samples.ts";
 
 const keys = 1_000_000;
 const recordsMax = 50_000;

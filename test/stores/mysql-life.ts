@@ -1,7 +1,12 @@
 /** One life with every verb in it, for the many settings under which each of them must mean the same. */
 import assert from "node:assert/strict";
-import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "ichido/testing";
 import type { MysqlStore } from "ichido/mysql";
+import {
+  sampleFingerprint,
+  sampleIdentity,
+  sampleOwner,
+  sampleResponse,
+} from "../../packages/ichido/src/testing/store-suite/samples.ts";
 
 type ClaimRequest = Parameters<MysqlStore["claim"]>[0];
 

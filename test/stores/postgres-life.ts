@@ -2,9 +2,13 @@
 import pg from "pg";
 import { postgresStore } from "ichido/postgres";
 import type { PostgresStore, PostgresStoreOptions } from "ichido/postgres";
-import { sampleFingerprint, sampleIdentity, sampleOwner } from "ichido/testing";
 import type { Claim, ClaimRequest, ClaimResult, Store } from "ichido";
-import { freshDatabase } from "../support/services.ts";
+import {
+  sampleFingerprint,
+  sampleIdentity,
+  sampleOwner,
+} from "../../packages/ichido/src/testing/store-suite/samples.ts";
+import { freshDatabase } from "../support/databases.ts";
 
 export interface Life {
   readonly url: string;

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import pg from "pg";
 import { postgresStore } from "ichido/postgres";
-import { sampleResponse } from "ichido/testing";
+import { sampleResponse } from "../../packages/ichido/src/testing/store-suite/samples.ts";
 import { request } from "./postgres-life.ts";
 
 const [url, name = "", keys = "", duplicates = "", group = ""] = process.argv.slice(2);

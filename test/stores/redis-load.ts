@@ -2,7 +2,11 @@
 import { randomBytes } from "node:crypto";
 import type { ClaimRequest, OwnerToken } from "ichido";
 import type { RedisStore } from "ichido/redis";
-import { sampleFingerprint, sampleIdentity, sampleResponse } from "ichido/testing";
+import {
+  sampleFingerprint,
+  sampleIdentity,
+  sampleResponse,
+} from "../../packages/ichido/src/testing/store-suite/samples.ts";
 
 export function request(key: string, changes: Partial<ClaimRequest> = {}): ClaimRequest {
   return {

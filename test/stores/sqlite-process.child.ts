@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteStore } from "ichido/sqlite";
-import { sampleFingerprint, sampleIdentity } from "ichido/testing";
 import type { OwnerToken } from "ichido";
+import { sampleFingerprint, sampleIdentity } from "../../packages/ichido/src/testing/store-suite/samples.ts";
 
 const [path = "", task = "", ...rest] = process.argv.slice(2);
 
