@@ -127,6 +127,8 @@ export function createJudge(world: TransactionsWorld): Judge {
     begun(run, mode, asks) {
       const { state, fence, cleared } = knownOf(run.key);
       if (mode !== "transaction" || !asks || state !== "processing") return;
+      // The doubt came after its claim, which the database must have undone: nothing of this handler is ever committed.
+      if (fence > run.fence) return;
       if (!cleared.has(fence)) world.violate("doubt-not-asked", `${run.key}: fence ${fence}, ${run.name} runs`);
     },
     cleared(key) {
