@@ -1,4 +1,10 @@
-import { metrics as openTelemetry, type Meter } from "@opentelemetry/api";
+import {
+  createNoopMeter,
+  metrics as openTelemetry,
+  type Attributes,
+  type Meter,
+  type ObservableCallback,
+} from "@opentelemetry/api";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import * as http from "node:http";
@@ -205,11 +211,66 @@ describe("docs/reference/metrics.md", () => {
   });
 });
 
+type Value = readonly [value: number, attributes: Attributes];
+
+/** A provider as a program has one from an SDK: what it is told by the API's own calls can be looked at. */
+function provider() {
+  const told: (readonly [name: string, ...value: Value])[] = [];
+  const gauges = new Map<string, Set<ObservableCallback>>();
+  const noting =
+    (name: string) =>
+    (value: number, attributes: Attributes = {}) =>
+      void told.push([name, value, attributes]);
+  const meter: Meter = Object.assign(createNoopMeter(), {
+    createCounter: (name: string) => ({ add: noting(name) }),
+    createHistogram: (name: string) => ({ record: noting(name) }),
+    createObservableGauge(name: string) {
+      const callbacks = new Set<ObservableCallback>();
+      gauges.set(name, callbacks);
+      return {
+        addCallback: (callback: ObservableCallback) => void callbacks.add(callback),
+        removeCallback: (callback: ObservableCallback) => void callbacks.delete(callback),
+      };
+    },
+  });
+  return {
+    getMeter: () => meter,
+    values: (name: string): Value[] =>
+      told.filter(([each]) => each === name).map(([, value, attributes]) => [value, attributes]),
+    async collect(name: string): Promise<Value[]> {
+      const observed: Value[] = [];
+      const observe = (value: number, attributes: Attributes = {}): void => void observed.push([value, attributes]);
+      for (const callback of gauges.get(name) ?? []) await callback({ observe });
+      return observed;
+    },
+  };
+}
+
 describe("OpenTelemetry", () => {
-  it("is satisfied by the meter of @opentelemetry/api", () => {
-    const meter: Meter = openTelemetry.getMeter("ichido");
-    const stop = createMetrics(source()).observeWith(meter);
-    stop();
+  it("counts what an engine did through the provider that a program registers", async () => {
+    const provided = provider();
+    openTelemetry.setGlobalMeterProvider(provided);
+    const ichido = createIchido({ store: memoryStore(), scope: () => ({ principal: "p" }), onUnknown: "rerun" });
+    try {
+      const stop = createMetrics(ichido, { statsMs: 1 }).observeWith(openTelemetry.getMeter("ichido"));
+      const paid = { operation: "payment.create", scope: { principal: "p" }, key: "k" };
+      await ichido.run(paid, () => 1);
+      await ichido.run(paid, () => 1);
+      const asked = provided.values("idempotency.store.operation.duration");
+      expect(asked.filter(([, attributes]) => attributes["idempotency.verb"] === "claim")).toHaveLength(2);
+      expect(provided.values("idempotency.request.duration")).toEqual([
+        [expect.any(Number), expect.objectContaining({ "idempotency.outcome": "executed" })],
+      ]);
+      const counted = await provided.collect("idempotency.store.record.count");
+      expect(counted).toContainEqual([1, { "idempotency.state": "completed" }]);
+      stop();
+      await ichido.run({ ...paid, key: "another" }, () => 1);
+      expect(provided.values("idempotency.request.duration")).toHaveLength(1);
+      expect(await provided.collect("idempotency.store.record.count")).toEqual([]);
+    } finally {
+      openTelemetry.disable();
+      await ichido.close();
+    }
   });
 
   it("gets the same numbers under their own names, until it is stopped", async () => {
