@@ -468,6 +468,8 @@ describe("the reconciler", () => {
     const signal = await asked.promise;
     const stopped = reconciler.stop({ drainMs: 500 }).then(() => signal.aborted);
     await world.clock.advance(500);
+    const [record] = (await world.store.list({ limit: 1 })).records;
+    expect(record, "nobody has to wait out the lease").toMatchObject({ state: "processing", leaseLeftMs: 0 });
     await world.clock.advance(20_000);
     expect(await stopped, "verify was given up before stop() resolved").toBe(false);
     expect(await look).toEqual({ ...none, waiting: 1 });

@@ -141,6 +141,8 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
   let stopped = true;
   /** The look under way takes no further record. */
   let halted = false;
+  /** The record that is being asked about. */
+  let inHand: Claim | undefined;
 
   async function look(): Promise<ReconcilerReport> {
     const report: Record<Outcome, number> = { adopted: 0, released: 0, held: 0, waiting: 0, overtaken: 0, failed: 0 };
@@ -222,8 +224,13 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     if (operation === undefined) return "overtaken";
     const taken = await store.find(identity);
     const ageMs = Math.max(0, (taken?.updatedAtMs ?? grant.createdAtMs) - grant.createdAtMs);
-    const answer = await asked(operation, record, grant, ageMs);
-    return decided(operation, record, claim, answer, ageMs);
+    inHand = claim;
+    try {
+      const answer = await asked(operation, record, grant, ageMs);
+      return await decided(operation, record, claim, answer, ageMs);
+    } finally {
+      inHand = undefined;
+    }
   }
 
   async function asked(
@@ -303,6 +310,11 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     later.set(id, { fromMs: environment.monotonicMs() + delayMs, tries });
   }
 
+  /** Nobody waits for its answer any longer, and nobody may have to wait out its lease: the doubt stays. */
+  async function handBack(): Promise<void> {
+    if (inHand !== undefined) await store.suspend(inHand);
+  }
+
   function tick(): Promise<ReconcilerReport> {
     if (running === undefined) {
       halted = false;
@@ -337,7 +349,10 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       halted = true;
       timer?.cancel();
       const look = running;
-      if (look !== undefined) await withDeadline(environment, drainMs, () => look).catch(() => undefined);
+      if (look === undefined) return;
+      await withDeadline(environment, drainMs, () => look)
+        .catch(() => handBack())
+        .catch(() => undefined);
     },
     tick,
   };
