@@ -125,10 +125,11 @@ function heal({ world, fleet }: Stage): void {
 
 /** An answer that a living process has made is stored as soon as the store can be had, unless somebody overtook it. */
 function judgeKept({ world }: Stage): void {
-  for (const { id, kept, fence, machine, startedMs } of world.runs) {
+  for (const { id, kept, fence, machine, startedMs, endedMs = world.nowMs } of world.runs) {
     const record = world.seen.get(id)?.record;
     const isOverdue = world.nowMs - startedMs >= world.plan.executionMs;
-    if (kept === undefined || !machine.isAlive || fence === -1 || isOverdue) continue;
+    const isOnItsWay = world.nowMs - endedMs < world.plan.leaseMs;
+    if (kept === undefined || !machine.isAlive || fence === -1 || isOverdue || isOnItsWay) continue;
     if (record?.state === "processing" && record.fence === fence) {
       world.violate(
         "answer-dropped",

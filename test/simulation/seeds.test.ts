@@ -37,6 +37,10 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [16_252, "an answer too large to be kept, past its retention"],
   [19_704, "a second answer of a process whose first was not taken"],
   [16_704, "a person who decides on what was true a moment ago"],
+  [20_013_124, "a lost claim that is looked for while an answer is not taken"],
+  [20_023_299, "an answer that is made as the watcher looks"],
+  [20_078_998, "a reconciler that stops while it asks"],
+  [20_087_397, "a store whose word is longer under way than its record lives"],
 ];
 
 test.each(told)("seed %i breaks no promise: %s", { timeout }, async (seed) => {

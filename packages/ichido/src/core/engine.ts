@@ -231,7 +231,7 @@ export function createEngine<Native>(
     return { kind: "execute", execution };
   }
 
-  /** Remembers a completed answer for no longer than its record lives. */
+  /** Remembers a completed answer for no longer than its record lives, however long the store's word was under way. */
   function remember(ask: Ask<Native>, stored: StoredResponse, leftMs: number): void {
     cache?.put(localIdOf(ask.identity), { fingerprint: ask.fingerprint, stored, leftMs });
   }
@@ -256,10 +256,11 @@ export function createEngine<Native>(
     let claimedMs = environment.monotonicMs();
     const claim = async (): Promise<ClaimResult> => {
       if (closed) return stillProcessing;
-      // An outcome of this process that the store does not have yet goes first: the claim could take its record over.
-      if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;
       const looking = calls.lookForLost(ask.identity);
       if (looking !== undefined) await looking;
+      // An outcome of this process that the store does not have yet goes first: the claim could take its record over. It is
+      // the last thing before the claim, for such an outcome may come up at any time.
+      if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;
       claimedMs = environment.monotonicMs();
       return claimOnce(ask, owner);
     };
@@ -305,7 +306,7 @@ export function createEngine<Native>(
   function rulingOf(ask: Ask<Native>, result: Exclude<ClaimResult, { outcome: "granted" }>): Ruling {
     switch (result.outcome) {
       case "completed":
-        remember(ask, result.response, result.expiresInMs);
+        remember(ask, result.response, result.expiresInMs - (environment.monotonicMs() - ask.startedMs));
         return { kind: "replay", stored: result.response, waited: false };
       case "processing":
         return { kind: "in-flight", leaseLeftMs: result.leaseLeftMs };

@@ -78,6 +78,24 @@ describe("a claim that was granted and whose answer was lost", () => {
     expect((await all.ask()).kind).toBe("replay");
   });
 
+  it("while it is looked for, an outcome of this process comes up that the store cannot take: it goes first", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    const first = executionOf(await all.ask());
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "late", 1);
+    const retry = all.ask();
+    all.store.break("complete", "fail");
+    all.store.break("renew", "fail");
+    await answer(first);
+    await all.clock.advance(3_000);
+    all.store.arrive();
+    expect(problemIn(await retry)).toMatchObject({ code: "idempotency-in-flight" });
+    all.store.mend();
+    await all.clock.advance(3_000);
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
   it("is left in doubt where the handler runs without the store: something did happen", async () => {
     const all = bed({ leaseMs: 1_000, onUnknown: "hold" });
     const route = { dangerouslyRunWithoutStore: true };

@@ -30,6 +30,20 @@ describe("the replay cache", () => {
     expect((await ask()).kind).toBe("execute");
   });
 
+  it("T-01 never answers past the retention, also where the store's word was long under way", async () => {
+    const { ask, serve, clock, store, ichido } = bed({ replayCache: {}, retentionMs: 10_000 });
+    await clock.advance(10_000);
+    await serve();
+    await ichido.sweep();
+    store.break("claim", "late", 1);
+    const asked = ask();
+    await clock.advance(4_000);
+    store.arrive();
+    expect((await asked).kind).toBe("replay");
+    await clock.advance(6_100);
+    expect((await ask()).kind).toBe("execute");
+  });
+
   it("keeps nothing that was released, and asks the store again after a sweep", async () => {
     const { ask, store, ichido } = bed({ replayCache: {} });
     await answer(executionOf(await ask()), { status: 429 });
