@@ -1,7 +1,7 @@
 /** Tables of the parts that reach a database through the user's own transactions. */
 import { expect, test } from "vitest";
-import { createRunnerMigrator, requireSchema } from "../../packages/ichido/src/stores/shared/runner-migration.ts";
-import { checkPrefix } from "../../packages/ichido/src/stores/shared/table-prefix.ts";
+import { createRunnerMigrator, requireSchema } from "../../packages/ichido/src/sql/runner-migration.ts";
+import { checkPrefix } from "../../packages/ichido/src/sql/table-prefix.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
 
 const first = {

@@ -1,7 +1,7 @@
 /** What the beds of SQLite and MySQL share: both keep microseconds in columns of much the same names. */
 import type { OwnerToken, RecordState, StoredResponse } from "ichido";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
-import { decodeHeaders } from "../../../packages/ichido/src/stores/shared/header-lines.ts";
+import { decodeHeaders } from "../../../packages/ichido/src/stores/encoding/header-lines.ts";
 import type { Lying } from "./check.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;

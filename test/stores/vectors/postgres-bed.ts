@@ -4,7 +4,7 @@ import { postgresStore } from "ichido/postgres";
 import { pgTransactions, type TransactionRunner } from "ichido/transactions";
 import type { OwnerToken, RecordState } from "ichido";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
-import { decodeHeaders, encodeHeaders } from "../../../packages/ichido/src/stores/shared/header-lines.ts";
+import { decodeHeaders, encodeHeaders } from "../../../packages/ichido/src/stores/encoding/header-lines.ts";
 import { migrations } from "../../../packages/ichido/src/stores/postgres/statements.generated.ts";
 import { freshDatabase } from "../../support/services.ts";
 import { nowUs } from "./cases.ts";

@@ -3,7 +3,7 @@ import type { Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { knownOptions, type OptionNames } from "../core/option-checks.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
-import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
+import { numberOf, optionalNumber } from "../sql/columns.ts";
 import type { Statements } from "./statement.ts";
 
 export interface SweepBounds {

@@ -7,7 +7,7 @@
 import type { EventMessage } from "../brokers/message.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
-import { bytesOf, numberOf, optionalNumber, textOf } from "../stores/shared/columns.ts";
+import { bytesOf, numberOf, optionalNumber, textOf } from "../sql/columns.ts";
 import { describeError } from "./dead-letters.ts";
 import { keyOf } from "./run-once.ts";
 import type { Statements } from "./statement.ts";

@@ -8,7 +8,7 @@ import type { Context } from "../core/context.ts";
 import type { Ichido } from "../core/create-ichido.ts";
 import { IchidoError, isIchidoError, type IchidoErrorCode } from "../core/errors.ts";
 import type { OnUnknown } from "../core/options.ts";
-import { unavailable } from "../stores/shared/sql-failures.ts";
+import { unavailable } from "../sql/failures.ts";
 import { keyOfId } from "./identity.ts";
 import { resultOf, type findOutcome, type InboxKey, type InboxResult } from "./run-once.ts";
 

@@ -8,9 +8,9 @@ import type { Environment, Timer } from "../core/environment.ts";
 import { isIchidoError } from "../core/errors.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/transaction.ts";
 import { aborted } from "../transactions/handle.ts";
-import { failureOf, schemaMissing, unavailable } from "../stores/shared/sql-failures.ts";
+import { failureOf, schemaMissing, unavailable } from "../sql/failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";
-import { numberOf, optionalNumber } from "../stores/shared/columns.ts";
+import { numberOf, optionalNumber } from "../sql/columns.ts";
 import type { Statements } from "./statement.ts";
 
 export type InboxOutcome =

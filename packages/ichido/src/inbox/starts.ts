@@ -6,7 +6,7 @@
 import type { EventMessage } from "../brokers/message.ts";
 import type { Environment, Timer } from "../core/environment.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
-import { numberOf } from "../stores/shared/columns.ts";
+import { numberOf } from "../sql/columns.ts";
 import { keyOf, lookUp, resultOf, type InboxResult } from "./run-once.ts";
 import type { Statements } from "./statement.ts";
 

@@ -3,8 +3,8 @@
  * LIMIT; texts and bytes always travel as values.
  */
 import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
-import { textAndNames } from "../stores/shared/named-values.ts";
-import { namedTables } from "../stores/shared/table-prefix.ts";
+import { textAndNames } from "../sql/named-values.ts";
+import { namedTables } from "../sql/table-prefix.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
 import { statements as sqlite } from "./sqlite/statements.generated.ts";

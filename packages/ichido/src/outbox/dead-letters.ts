@@ -2,7 +2,7 @@
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { deadLetterOf, type DeadLetter, type Statements } from "./database.ts";
-import { numberOf, optionalBytes, textOf } from "../stores/shared/columns.ts";
+import { numberOf, optionalBytes, textOf } from "../sql/columns.ts";
 
 export interface Decision {
   readonly seq: number;

@@ -9,7 +9,7 @@ import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";
 import { internals, type Outbox } from "./outbox.ts";
 import { resolveRelayOptions, type RelayOptions } from "./relay-options.ts";
-import { numberOf } from "../stores/shared/columns.ts";
+import { numberOf } from "../sql/columns.ts";
 import { createRoutes, type RouteHealth } from "./routes.ts";
 import { createSender } from "./sender.ts";
 import { createSignal } from "./signal.ts";

@@ -4,7 +4,7 @@
  * What it held was perhaps what ended its process: those events are marked, and sent in smaller and smaller company.
  */
 import type { TransactionHandle } from "../core/transaction.ts";
-import { optionalBytes, numberOf, optionalText, textOf } from "../stores/shared/columns.ts";
+import { optionalBytes, numberOf, optionalText, textOf } from "../sql/columns.ts";
 import type { Statements, Waiting } from "./database.ts";
 import { laneCount } from "./lanes.ts";
 import type { Topics } from "./topics.ts";

@@ -3,8 +3,8 @@
  * they need no quoting, and lists of them have no fixed length. Texts and bytes always travel as values.
  */
 import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
-import { textAndNames } from "../stores/shared/named-values.ts";
-import { namedTables } from "../stores/shared/table-prefix.ts";
+import { textAndNames } from "../sql/named-values.ts";
+import { namedTables } from "../sql/table-prefix.ts";
 
 type Dialect = TransactionHandle["dialect"];
 

@@ -3,7 +3,7 @@ import { knownOptions } from "../core/option-checks.ts";
 import type { Environment } from "../core/environment.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import type { Statements } from "./database.ts";
-import { bytesOf, numberOf } from "../stores/shared/columns.ts";
+import { bytesOf, numberOf } from "../sql/columns.ts";
 
 export interface SweepResult {
   readonly deleted: number;

@@ -5,7 +5,7 @@
  */
 import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/transaction.ts";
 import { waitingOf, type Statements, type Waiting } from "./database.ts";
-import { optionalNumber } from "../stores/shared/columns.ts";
+import { optionalNumber } from "../sql/columns.ts";
 import type { Values } from "./statement.ts";
 
 export type Outcome =

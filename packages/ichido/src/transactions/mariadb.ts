@@ -1,6 +1,6 @@
 /** The MariaDB connector (`mariadb`). */
 import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
-import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
+import { queryOf, type MysqlQuery } from "../drivers/mysql/query.ts";
 import { mysqlValue } from "./values.ts";
 import { watchedTransactions } from "./watched-pool.ts";
 

@@ -1,6 +1,6 @@
 /** mysql2 (promise connections). */
 import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
-import { queryOf, type MysqlQuery } from "../drivers/mysql-query.ts";
+import { queryOf, type MysqlQuery } from "../drivers/mysql/query.ts";
 import { sparing } from "./spare.ts";
 import { boundBy } from "./values.ts";
 import { watchedTransactions } from "./watched-pool.ts";

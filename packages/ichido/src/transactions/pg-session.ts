@@ -18,7 +18,7 @@ import {
   type Answer,
   type BatchClient,
   type BatchStatement,
-} from "../drivers/pg-batch.ts";
+} from "../drivers/pg/batch.ts";
 
 interface Queries {
   query(text: string): Promise<{ readonly rows: readonly unknown[] }>;

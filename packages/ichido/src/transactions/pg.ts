@@ -10,9 +10,9 @@ import {
 } from "./handle.ts";
 import { idleTimeout } from "./idle-timeout.ts";
 import { IchidoError } from "../core/errors.ts";
-import { hearErrors, hearErrorsOf } from "../drivers/pg-errors.ts";
-import { refuseBinary, typesOf } from "../drivers/pg-types.ts";
-import { BatchError, isFatal } from "../drivers/pg-batch.ts";
+import { hearErrors, hearErrorsOf } from "../drivers/pg/errors.ts";
+import { refuseBinary, typesOf } from "../drivers/pg/types.ts";
+import { BatchError, isFatal } from "../drivers/pg/batch.ts";
 import { pooledTransactions, StatementRefused, type Folding, type Statement } from "./pooled.ts";
 import { sessionOf, type PgSession } from "./pg-session.ts";
 import { sparing } from "./spare.ts";

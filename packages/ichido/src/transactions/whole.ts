@@ -5,7 +5,7 @@
  * itself, so that what was written after the end of the first transaction is undone with the second.
  */
 import { IchidoError } from "../core/errors.ts";
-import { hasNumber, noSuchSavepoint } from "../drivers/mysql-errors.ts";
+import { hasNumber, noSuchSavepoint } from "../drivers/mysql/errors.ts";
 
 export type Say = (sql: string) => Promise<unknown>;
 

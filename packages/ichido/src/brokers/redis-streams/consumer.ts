@@ -1,8 +1,8 @@
 /** What both kinds of loop need: the calls of one consumer, its pauses, its troubles and its end. */
 import { DeadlineExceeded, sleep, withDeadline } from "../../core/deadline.ts";
 import type { Environment, Timer } from "../../core/environment.ts";
-import { replyCodeOf } from "../../stores/redis/failures.ts";
-import { listOf, numberOf, textOf } from "../../stores/redis/reply.ts";
+import { replyCodeOf } from "../../drivers/redis/failures.ts";
+import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import type { Taker } from "../broker.ts";
 import { entryOf, type Entry } from "./entry.ts";
 import { prepareGroups } from "./groups.ts";

@@ -1,6 +1,6 @@
 /** An event as an entry of a stream: two fields, `headers` (JSON) and `payload` (bytes). */
-import { bufferOf, bytesOf, listOf, textOf } from "../../stores/redis/reply.ts";
-import type { RedisArgument } from "../../stores/redis/client.ts";
+import { bufferOf, bytesOf, listOf, textOf } from "../../drivers/redis/reply.ts";
+import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { headersOf, messageFrom } from "../headers.ts";
 import type { EventMessage } from "../message.ts";
 

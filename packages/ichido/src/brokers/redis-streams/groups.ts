@@ -1,9 +1,9 @@
 /** Groups made, and streams shortened, on the operator's word. */
 import { integerOption, knownOptions, oneOfOption } from "../../core/option-checks.ts";
 import { systemEnvironment } from "../../core/environment.ts";
-import type { RedisClient } from "../../stores/redis/client.ts";
-import { replyCodeOf } from "../../stores/redis/failures.ts";
-import { numberOf } from "../../stores/redis/reply.ts";
+import type { RedisClient } from "../../drivers/redis/client.ts";
+import { replyCodeOf } from "../../drivers/redis/failures.ts";
+import { numberOf } from "../../drivers/redis/reply.ts";
 import { agree, streamsOf } from "./layout.ts";
 import { groupOf, layoutNames, resolveLayout, type Layout, type RedisStreamsLayout } from "./options.ts";
 import { serverOf, type Server } from "./server.ts";

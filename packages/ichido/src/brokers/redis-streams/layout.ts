@@ -1,6 +1,6 @@
 /** Which streams there are, and that everybody means the same ones. */
 import { IchidoError } from "../../core/errors.ts";
-import { optionalTextOf } from "../../stores/redis/reply.ts";
+import { optionalTextOf } from "../../drivers/redis/reply.ts";
 import type { EventMessage } from "../message.ts";
 import { partitionOf } from "../partition.ts";
 import type { Layout } from "./options.ts";

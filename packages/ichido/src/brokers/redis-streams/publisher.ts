@@ -4,9 +4,9 @@
  */
 import { IchidoError, isIchidoError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/deadline.ts";
-import type { RedisArgument, RedisClient } from "../../stores/redis/client.ts";
-import { replyCodeOf } from "../../stores/redis/failures.ts";
-import { numberOf } from "../../stores/redis/reply.ts";
+import type { RedisArgument, RedisClient } from "../../drivers/redis/client.ts";
+import { replyCodeOf } from "../../drivers/redis/failures.ts";
+import { numberOf } from "../../drivers/redis/reply.ts";
 import type { Published, Publisher } from "../broker.ts";
 import type { EventMessage } from "../message.ts";
 import { fieldsOf } from "./entry.ts";

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { withDeadline } from "../../core/deadline.ts";
 import type { Environment } from "../../core/environment.ts";
-import { kindOf, type RedisArgument, type RedisClient } from "../../stores/redis/client.ts";
-import { replyCodeOf, toIchidoError } from "../../stores/redis/failures.ts";
-import { linkOf, type Link } from "../../stores/redis/link.ts";
+import { kindOf, type RedisArgument, type RedisClient } from "../../drivers/redis/client.ts";
+import { replyCodeOf, toIchidoError } from "../../drivers/redis/failures.ts";
+import { linkOf, type Link } from "../../drivers/redis/link.ts";
 import { statements } from "./statements.generated.ts";
 
 export type Script = keyof typeof statements;

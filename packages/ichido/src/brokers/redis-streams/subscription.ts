@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { IchidoError } from "../../core/errors.ts";
-import type { RedisClient } from "../../stores/redis/client.ts";
+import type { RedisClient } from "../../drivers/redis/client.ts";
 import type { Subscription, Taker } from "../broker.ts";
 import { createConsumer, type Consumer } from "./consumer.ts";
 import { prepareGroups } from "./groups.ts";

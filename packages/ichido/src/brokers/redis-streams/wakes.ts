@@ -1,5 +1,5 @@
 /** The publisher's hints, over one connection for all streams. Without them the loops look by themselves. */
-import type { Link, SubscriberLink } from "../../stores/redis/link.ts";
+import type { Link, SubscriberLink } from "../../drivers/redis/link.ts";
 import { wakeChannelOf } from "./layout.ts";
 
 export function listenForWakes(link: Link, streams: readonly string[], wake: (stream: string) => void): () => void {

@@ -3,7 +3,7 @@
  * `mariadb` fit; neither is imported. Every statement is one call of `query` with `?` placeholders.
  */
 import { insideOf, otherDatabase, type Lender, type LibraryInstance } from "../../drivers/library-pool.ts";
-import type { MysqlQuery } from "../../drivers/mysql-query.ts";
+import type { MysqlQuery } from "../../drivers/mysql/query.ts";
 
 export interface MysqlConnection {
   query(query: MysqlQuery, values: unknown[]): Promise<unknown>;

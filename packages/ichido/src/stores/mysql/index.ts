@@ -3,4 +3,4 @@ export type { MysqlStore } from "./store.ts";
 export type { MysqlStoreOptions } from "./options.ts";
 export type { PlannedMigration } from "./migrate.ts";
 export type { MysqlCallbackClient, MysqlClient, MysqlConnection, MysqlPool, MysqlPoolConnection } from "./client.ts";
-export type { MysqlQuery } from "../../drivers/mysql-query.ts";
+export type { MysqlQuery } from "../../drivers/mysql/query.ts";

@@ -1,7 +1,7 @@
 /** Pages and sizes. Neither reads a body. */
 import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
-import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
+import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, ListFilter, Values } from "./dialect.ts";
 import { labelHash } from "./labels.ts";

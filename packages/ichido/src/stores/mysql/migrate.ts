@@ -3,8 +3,8 @@
  * statement, so a migration cannot be undone half-way; instead each of its statements may be run again.
  */
 import { IchidoError } from "../../core/errors.ts";
-import { checksumOf, pendingMigrations } from "../shared/migration.ts";
-import type { LedgerRow, Migration } from "../shared/migration.ts";
+import { checksumOf, pendingMigrations } from "../../sql/migration.ts";
+import type { LedgerRow, Migration } from "../../sql/migration.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
 import { isColumnThere } from "./failures.ts";

@@ -5,8 +5,8 @@
  */
 import { DeadlineExceeded, withDeadline } from "../../core/deadline.ts";
 import { systemEnvironment } from "../../core/environment.ts";
-import { createOwnConnection } from "../shared/own-connection.ts";
-import { patienceMs, poolStarved, starvedMs } from "../shared/pool-starved.ts";
+import { createOwnConnection } from "../../drivers/own-connection.ts";
+import { patienceMs, poolStarved, starvedMs } from "../../drivers/pool-starved.ts";
 import type { DriverClient, MysqlPool, MysqlPoolConnection } from "./client.ts";
 import { isPool, promiseSide } from "./client.ts";
 import { isBroken, isRolledBack } from "./failures.ts";

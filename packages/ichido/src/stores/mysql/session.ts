@@ -6,7 +6,7 @@
 import { sleep, withDeadline } from "../../core/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/environment.ts";
 import { isIchidoError } from "../../core/errors.ts";
-import { queryOf } from "../../drivers/mysql-query.ts";
+import { queryOf } from "../../drivers/mysql/query.ts";
 import { isPool, promiseSide, resultOf } from "./client.ts";
 import type { DriverClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
 import type { Value } from "./dialect.ts";

@@ -2,8 +2,8 @@
 import { IchidoError } from "../../core/errors.ts";
 import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
 import type { Claim } from "../../core/store.ts";
-import { encodeHeaders } from "../shared/header-lines.ts";
-import { encodeLabels } from "../shared/labels.ts";
+import { encodeHeaders } from "../encoding/header-lines.ts";
+import { encodeLabels } from "../encoding/labels.ts";
 import { integerOf } from "./client.ts";
 import type { Value, Values } from "./dialect.ts";
 

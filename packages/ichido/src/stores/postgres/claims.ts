@@ -2,7 +2,7 @@
 import type { Identity } from "../../core/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
-import { encodeLabels } from "../shared/labels.ts";
+import { encodeLabels } from "../encoding/labels.ts";
 import { isSameRequest } from "../../core/record-machine/claim.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection } from "./connection.ts";

@@ -4,7 +4,7 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import { insideOf, type LibraryInstance } from "../../drivers/library-pool.ts";
-import { refuseBinary, type PgTypes } from "../../drivers/pg-types.ts";
+import { refuseBinary, type PgTypes } from "../../drivers/pg/types.ts";
 import { lentPool } from "./lent-pool.ts";
 
 export interface PgQuery {

@@ -1,7 +1,7 @@
 /** `complete`: alone, in a group, or on the caller's own transaction. */
 import type { CompleteRequest, Fenced } from "../../core/store.ts";
 import type { TransactionHandle } from "../../core/transaction.ts";
-import { encodeHeaders } from "../shared/header-lines.ts";
+import { encodeHeaders } from "../encoding/header-lines.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
 import { groupLockTimeoutMs, idOf, splits } from "./claims.ts";
 import type { Workshop } from "./claims.ts";

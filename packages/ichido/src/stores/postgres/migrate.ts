@@ -3,9 +3,9 @@
  * several statements, which the server runs as one transaction on one connection: through a pooler as well, and a crash
  * in the middle leaves nothing.
  */
-import { dropLeftFunctions, functionNames } from "../shared/left-functions.ts";
-import { checksumOf, pendingMigrations } from "../shared/migration.ts";
-import type { LedgerRow, Migration } from "../shared/migration.ts";
+import { dropLeftFunctions, functionNames } from "../../sql/left-functions.ts";
+import { checksumOf, pendingMigrations } from "../../sql/migration.ts";
+import type { LedgerRow, Migration } from "../../sql/migration.ts";
 import type { Connection, Statement } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import type { ResolvedOptions } from "./options.ts";

@@ -3,8 +3,8 @@ import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./cli
 import { isRows } from "./connection.ts";
 import type { Connection, Prepare, Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
-import { plainTypes } from "../../drivers/pg-types.ts";
-import { hearErrors, hearErrorsOf } from "../../drivers/pg-errors.ts";
+import { plainTypes } from "../../drivers/pg/types.ts";
+import { hearErrors, hearErrorsOf } from "../../drivers/pg/errors.ts";
 import { createKeeping } from "./prepared.ts";
 
 /** Lends a queryable for one piece of work, with what is left of the time. */

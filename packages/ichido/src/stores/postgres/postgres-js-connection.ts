@@ -2,7 +2,7 @@
 import type { PostgresJsQuery, PostgresJsSql } from "./client.ts";
 import { isRows } from "./connection.ts";
 import type { Connection, Row } from "./connection.ts";
-import { plainValue } from "../../drivers/pg-types.ts";
+import { plainValue } from "../../drivers/pg/types.ts";
 import { DeadlineError } from "./failures.ts";
 
 /** The driver had no connection for a statement in time, and has not sent it. */

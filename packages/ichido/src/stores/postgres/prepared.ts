@@ -6,7 +6,7 @@
  */
 import type { PgQueryable } from "./client.ts";
 import type { Prepare, Row, Statement } from "./connection.ts";
-import { forgetPrepared, saysForgotten } from "../../drivers/pg-batch.ts";
+import { forgetPrepared, saysForgotten } from "../../drivers/pg/batch.ts";
 import { StatementForgotten } from "./failures.ts";
 
 export interface Keeping {

@@ -4,8 +4,8 @@
  * goes over a connection of the store's own.
  */
 import type { Environment } from "../../core/environment.ts";
-import { createOwnConnection, type OwnConnectionParts } from "../shared/own-connection.ts";
-import { patienceMs, poolStarved, starvedMs } from "../shared/pool-starved.ts";
+import { createOwnConnection, type OwnConnectionParts } from "../../drivers/own-connection.ts";
+import { patienceMs, poolStarved, starvedMs } from "../../drivers/pool-starved.ts";
 import type { ClientKind, PgPool, PostgresJsSql } from "./client.ts";
 import type { Connection, Prepare } from "./connection.ts";
 import { failureKind, keepsConnection } from "./failures.ts";

@@ -6,8 +6,8 @@ import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/re
 import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import { answersOf } from "../../core/record-machine/view.ts";
-import { decodeHeaders } from "../shared/header-lines.ts";
-import { decodeLabels } from "../shared/labels.ts";
+import { decodeHeaders } from "../encoding/header-lines.ts";
+import { decodeLabels } from "../encoding/labels.ts";
 import type { Row } from "./connection.ts";
 import { decodeMembers, decodeText } from "./text.ts";
 

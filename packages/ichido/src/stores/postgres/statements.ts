@@ -1,7 +1,7 @@
 /** The statements with this store's table names in them, made once at construction. */
 import { createHash } from "node:crypto";
 import type { Statement } from "./connection.ts";
-import type { Migration } from "../shared/migration.ts";
+import type { Migration } from "../../sql/migration.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { migrations, statements } from "./statements.generated.ts";
 

@@ -13,9 +13,9 @@
 import { IchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Claim, Fenced, RenewRequest, SettleResult, Store } from "../../core/store.ts";
-import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
-import { encodeHeaders } from "../shared/header-lines.ts";
-import { encodeLabels } from "../shared/labels.ts";
+import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
+import { encodeHeaders } from "../encoding/header-lines.ts";
+import { encodeLabels } from "../encoding/labels.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
 import { createClaims } from "./claims.ts";
 import type { Workshop } from "./claims.ts";

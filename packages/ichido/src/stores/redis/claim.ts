@@ -3,8 +3,8 @@ import { limits } from "../../core/defaults.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
 import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
 import type { Origin } from "../../core/record-machine/record.ts";
-import type { RedisArgument } from "./client.ts";
-import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
+import type { RedisArgument } from "../../drivers/redis/client.ts";
+import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
 import { damagedRecord, decodeResponse, encodeSight } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
 

@@ -3,9 +3,9 @@
  * or on every master of a cluster.
  */
 import { IchidoError } from "../../core/errors.ts";
-import { failureKind } from "./failures.ts";
-import type { Link, ServerLink } from "./link.ts";
-import { listOf, textOf } from "./reply.ts";
+import { failureKind } from "../../drivers/redis/failures.ts";
+import type { Link, ServerLink } from "../../drivers/redis/link.ts";
+import { listOf, textOf } from "../../drivers/redis/reply.ts";
 
 const versionMin = [6, 2] as const;
 

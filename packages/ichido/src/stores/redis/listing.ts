@@ -2,8 +2,8 @@
 import type { Environment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
-import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
-import type { Position } from "../shared/cursor.ts";
+import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
+import type { Position } from "../encoding/cursor.ts";
 import { createTally, matches, recordView } from "../../core/record-machine/view.ts";
 import type { Row } from "./row.ts";
 import { start } from "./walk.ts";

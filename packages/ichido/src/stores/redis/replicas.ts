@@ -4,10 +4,10 @@
  * before and after, all four commands written together: only equal ids make the count mean anything.
  */
 import { IchidoError } from "../../core/errors.ts";
-import type { RedisArgument } from "./client.ts";
-import { failureKind } from "./failures.ts";
-import type { Link } from "./link.ts";
-import { numberOf } from "./reply.ts";
+import type { RedisArgument } from "../../drivers/redis/client.ts";
+import { failureKind } from "../../drivers/redis/failures.ts";
+import type { Link } from "../../drivers/redis/link.ts";
+import { numberOf } from "../../drivers/redis/reply.ts";
 import type { Scripts, Verb } from "./scripts.ts";
 
 export interface Replication {

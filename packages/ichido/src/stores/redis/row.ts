@@ -14,8 +14,8 @@ import { toMs } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
 import type { Sight } from "../../core/record-machine/view.ts";
 import { answersOf, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
-import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "./reply.ts";
+import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";
+import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
 
 export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z", "d"] as const;
 const bodyField = fields.length;

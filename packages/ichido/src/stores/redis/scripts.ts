@@ -6,10 +6,10 @@ import { createHash } from "node:crypto";
 import { withDeadline } from "../../core/deadline.ts";
 import { fraction } from "../../core/environment.ts";
 import type { Environment } from "../../core/environment.ts";
-import type { RedisArgument } from "./client.ts";
+import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { createDeadlines } from "./deadlines.ts";
-import { failureKind, toIchidoError } from "./failures.ts";
-import type { Link } from "./link.ts";
+import { failureKind, toIchidoError } from "../../drivers/redis/failures.ts";
+import type { Link } from "../../drivers/redis/link.ts";
 import { statements } from "./statements.generated.ts";
 
 export type Verb = keyof typeof statements;

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/store.ts";
 import type { Walk } from "./listing.ts";
-import { numberOf } from "./reply.ts";
+import { numberOf } from "../../drivers/redis/reply.ts";
 import { isExpired, isForsaken } from "../../core/record-machine/view.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Ticks } from "./ticks.ts";

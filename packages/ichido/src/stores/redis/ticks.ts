@@ -13,7 +13,7 @@
 import type { TickRequest, TickResult } from "../../core/store.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { isTrusted } from "../../core/record-machine/ticks.ts";
-import { listOf, numberOf, textOf } from "./reply.ts";
+import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import type { Scripts } from "./scripts.ts";
 
 export interface Ticks {

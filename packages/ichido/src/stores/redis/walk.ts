@@ -3,9 +3,9 @@
  * key is another server in a cluster): SCAN goes over every key of every master, others' keys included, a page at a time.
  * A walk sees every record that is there from its beginning to its end; of others it sees some; some it sees twice.
  */
-import type { Link, ServerLink } from "./link.ts";
+import type { Link, ServerLink } from "../../drivers/redis/link.ts";
 import type { Names } from "./names.ts";
-import { listOf, numberOf, textOf } from "./reply.ts";
+import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import { fields, rowOf } from "./row.ts";
 import type { Row } from "./row.ts";
 

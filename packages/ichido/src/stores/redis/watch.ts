@@ -5,7 +5,7 @@
  */
 import { fraction } from "../../core/environment.ts";
 import type { Environment, Timer } from "../../core/environment.ts";
-import type { Link, SubscriberLink } from "./link.ts";
+import type { Link, SubscriberLink } from "../../drivers/redis/link.ts";
 import type { Names } from "./names.ts";
 
 /** Between two looks, times a random factor from 0.5 to 1.5. */

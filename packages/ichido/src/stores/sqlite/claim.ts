@@ -19,7 +19,7 @@ import {
 import type { HeldRecord, Moment } from "../../core/record-machine/record.ts";
 import { isTrusted, type TickRow } from "../../core/record-machine/ticks.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
-import { encodeLabels } from "../shared/labels.ts";
+import { encodeLabels } from "../encoding/labels.ts";
 import type { Connection, Row, SqliteValue } from "./database.ts";
 import { isBusy } from "./failure.ts";
 import { often, refuseOtherDialect } from "./ownership.ts";

@@ -4,7 +4,7 @@ import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/s
 import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { stateWritten } from "../../core/record-machine/view.ts";
-import { decodeCursor, encodeCursor } from "../shared/cursor.ts";
+import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
 import type { Row, SqliteValue } from "./database.ts";
 import { bytes, integer, orNull, recordOf, text } from "./row.ts";
 import type { Session } from "./session.ts";

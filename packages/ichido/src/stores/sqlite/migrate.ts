@@ -1,6 +1,6 @@
 /** Creating and updating tables, only when asked to. Several processes may migrate one file at once: the lock decides. */
 import { IchidoError } from "../../core/errors.ts";
-import { checksumOf, pendingMigrations, type LedgerRow, type Migration } from "../shared/migration.ts";
+import { checksumOf, pendingMigrations, type LedgerRow, type Migration } from "../../sql/migration.ts";
 import type { Connection } from "./database.ts";
 import { integer, text } from "./row.ts";
 import { statements } from "./statements.generated.ts";

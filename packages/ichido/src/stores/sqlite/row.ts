@@ -3,8 +3,8 @@ import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../
 import type { ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
 import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
 import { recordView, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders, encodeHeaders } from "../shared/header-lines.ts";
-import { decodeLabels } from "../shared/labels.ts";
+import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";
+import { decodeLabels } from "../encoding/labels.ts";
 import type { Row, SqliteValue } from "./database.ts";
 
 export function integer(row: Row, column: string): number {

@@ -15,7 +15,7 @@ import { integerOption, knownOptions, oneOfOption, optionalFunction } from "../.
 import { isIchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Store } from "../../core/store.ts";
-import type { Migration } from "../shared/migration.ts";
+import type { Migration } from "../../sql/migration.ts";
 import { claim, claimWithin } from "./claim.ts";
 import { connect, type SqliteDatabase } from "./database.ts";
 import { ensureDurability, type Synchronous } from "./durability.ts";

@@ -5,8 +5,8 @@
  *
  * A statement with a name stays prepared on its connection, and its columns are asked for once.
  */
-import { bytea, bytesOfText } from "./pg-types.ts";
-import { PgWriter } from "./pg-wire.ts";
+import { bytea, bytesOfText } from "./types.ts";
+import { PgWriter } from "./wire.ts";
 
 export interface BatchStatement {
   readonly text: string;

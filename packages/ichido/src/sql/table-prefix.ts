@@ -1,6 +1,6 @@
 /** What every table's name begins with, and how it stands in statements. */
-import { IchidoError } from "../../core/errors.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import { IchidoError } from "../core/errors.ts";
+import type { TransactionHandle } from "../core/transaction.ts";
 
 export const prefixDefault = "ichido_";
 /** 63 bytes for a name of PostgreSQL, less the longest that follows. */

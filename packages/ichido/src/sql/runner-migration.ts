@@ -5,8 +5,8 @@
  * PostgreSQL and SQLite apply all that is pending in one transaction. MySQL and MariaDB commit around every DDL statement:
  * there each statement of a migration must be one that may be run again, or adds a column or an index, which is looked for.
  */
-import { IchidoError } from "../../core/errors.ts";
-import type { TransactionHandle, TransactionRunner } from "../../core/transaction.ts";
+import { IchidoError } from "../core/errors.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { numberOf, optionalNumber, textOf } from "./columns.ts";
 import { dropLeftFunctions } from "./left-functions.ts";
 import { checksumOf, pendingMigrations, type LedgerRow, type Migration } from "./migration.ts";

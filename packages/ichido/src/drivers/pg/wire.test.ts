@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PgWriter } from "./pg-wire.ts";
+import { PgWriter } from "./wire.ts";
 
 const hex = (bytes: Buffer): string => bytes.toString("hex").replaceAll(/(..)/g, "$1 ").trim();
 

@@ -1,5 +1,5 @@
 /** Drivers differ: 64-bit numbers come as number, text or bigint, texts of binary columns as bytes. */
-import { columnOf } from "../../drivers/row.ts";
+import { columnOf } from "../drivers/row.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
