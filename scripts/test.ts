@@ -67,28 +67,39 @@ async function timed(title: string, work: () => Promise<Omit<Part, "title" | "se
   return { title, ...result, seconds: (performance.now() - startedMs) / 1000 };
 }
 
-function check(title: string, args: readonly string[]): Promise<Part> {
+function check(title: string, args: readonly string[], extra: NodeJS.ProcessEnv = {}): Promise<Part> {
   return timed(title, async () => {
-    const { code, printed } = await node(args, true);
+    const { code, printed } = await node(args, true, extra);
     if (code !== 0) console.error(`\n--- ${title} ---\n${printed.trim()}\n`);
     return { counts: code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 } };
   });
 }
 
-function tests(title: string, args: readonly string[]): Promise<Part> {
-  return timed(title, async () => {
-    const folder = mkdtempSync(join(tmpdir(), "ichido-report-"));
-    const will = reapAfterDeath({ folder });
-    try {
+/** A folder that is gone afterwards, however this process ends. */
+async function inFolder<Result>(purpose: string, work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), `ichido-${purpose}-`));
+  const will = reapAfterDeath({ folder });
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    will.forget();
+  }
+}
+
+/** Hundreds of tests start processes, each of which would compile the same files again: `compiled` keeps them. */
+function tests(title: string, args: readonly string[], compiled?: string): Promise<Part> {
+  return timed(title, () =>
+    inFolder("report", async (folder) => {
       const file = join(folder, "report.json");
       const failuresFile = join(folder, "failures.json");
       const own = `--reporter=${join(root, "scripts", "failures-reporter.ts")}`;
       const reporters = ["--reporter=default", "--reporter=json", own, `--outputFile.json=${file}`];
       const conditions = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
       const command = [...conditions, tool("vitest/vitest.mjs"), "run", ...reporters, ...args];
-      // Hundreds of tests start processes, each of which would compile the same files again. Coverage needs them uncompiled.
-      const compiled = args.includes("--coverage") ? {} : { NODE_COMPILE_CACHE: join(folder, "compiled") };
-      const { code } = await node(command, false, { ICHIDO_FAILURES_FILE: failuresFile, ...compiled });
+      // Coverage needs them uncompiled.
+      const cache = args.includes("--coverage") ? {} : { NODE_COMPILE_CACHE: compiled ?? join(folder, "compiled") };
+      const { code } = await node(command, false, { ICHIDO_FAILURES_FILE: failuresFile, ...cache });
       const report = read<RunnerReport>(file);
       const { skippedNames, ...counts } = tally(report, code);
       const failures = (read<string[]>(failuresFile) ?? []).map((line) => `failed: ${line}`);
@@ -98,11 +109,8 @@ function tests(title: string, args: readonly string[]): Promise<Part> {
         ...(note.length > 0 ? { note: note.join("\n") } : {}),
         ...(report === undefined ? {} : { report }),
       };
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-      will.forget();
-    }
-  });
+    }),
+  );
 }
 
 function read<T>(file: string): T | undefined {
@@ -119,12 +127,15 @@ async function installServers(): Promise<void> {
   await install(serviceNames, console.log).catch((error: unknown) => console.error(String(error)));
 }
 
-async function everything(quick: boolean): Promise<Part[]> {
+async function everything(quick: boolean, compiled: string): Promise<Part[]> {
+  const source = "--conditions=ichido-source";
+  const shop = join(root, "apps", "shop", "test", "support", "compile-ahead.ts");
   const checks = [
     check("generated files", [join(root, "scripts", "generate.ts"), "--check"]),
     check("types", [tool("typescript/bin/tsc"), "-b"]),
     check("lint", [tool("oxlint/bin/oxlint"), "--type-aware", "--quiet"]),
     check("format", [tool("oxfmt/bin/oxfmt"), "--check", "."]),
+    check("the shop, compiled ahead", [source, shop], { NODE_COMPILE_CACHE: compiled }),
   ];
   await installServers();
   const parts = await Promise.all(checks);
@@ -135,7 +146,7 @@ async function everything(quick: boolean): Promise<Part[]> {
     `${core}**`,
     ...(quick ? ["--exclude", "test/crash/**", "--exclude", "test/soak/**"] : []),
   ];
-  parts.push(await tests("all other tests", left));
+  parts.push(await tests("all other tests", left, compiled));
   return parts;
 }
 
@@ -156,7 +167,10 @@ const own = new Set(
   tokens.filter((token) => token.kind === "option" && token.name === "quick").map(({ index }) => index),
 );
 const forVitest = process.argv.slice(2).filter((_, index) => !own.has(index));
-const parts = forVitest.length > 0 ? [await tests("tests", forVitest)] : await everything(values["quick"] === true);
+const parts =
+  forVitest.length > 0
+    ? [await tests("tests", forVitest)]
+    : await inFolder("compiled", (compiled) => everything(values["quick"] === true, compiled));
 
 console.log("");
 for (const { title, counts, seconds, note } of parts) {

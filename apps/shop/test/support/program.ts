@@ -74,7 +74,12 @@ export function startProgram(command: readonly string[], settings: Settings): Pr
   const child = spawn(file, rest, {
     cwd: repository,
     // Nothing of the surrounding environment but what a process needs, so that a stray PORT does not reach it.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      ...settings,
+    },
     stdio: ["ignore", "pipe", "pipe"],
     // A process group of its own, so that nothing it started can be left behind.
     detached: true,

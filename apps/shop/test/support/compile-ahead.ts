@@ -1,0 +1,11 @@
+/**
+ * Loads whatever a shop and a bank may load, and ends. Node writes what it compiled into NODE_COMPILE_CACHE at the end of a
+ * process that ends by itself; the shops of tests are killed, and would compile the same files again and again.
+ */
+import { globSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const source = join(dirname(fileURLToPath(import.meta.url)), "../../src");
+const files = globSync("**/*.ts", { cwd: source, exclude: ["**/main.ts"] });
+await Promise.all(files.map((file) => import(pathToFileURL(join(source, file)).href)));
