@@ -4,7 +4,6 @@ import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 import { memoryStore } from "ichido/memory";
 import { openSqliteStore } from "ichido/sqlite";
 import type {
@@ -83,9 +82,6 @@ async function openSqlite(): Promise<AdapterStore> {
   };
 }
 
-/** A server that starts from it takes a third of the time; there are many of them. */
-const compileCache = fileURLToPath(new URL("../../node_modules/.cache/ichido-servers", import.meta.url));
-
 /** Servers of one framework on one database. Those that nobody kills serve every case that runs meanwhile. */
 interface Company {
   readonly files: SqliteFiles;
@@ -120,7 +116,7 @@ async function startServer(
 ): Promise<ServerProcess> {
   const child = await spawnChild(new URL("server.child.ts", import.meta.url), {
     args: [framework, JSON.stringify(files), JSON.stringify(engine)],
-    env: { ICHIDO_FAULTS: faults, NODE_ENV: "test", NODE_COMPILE_CACHE: compileCache },
+    env: { ICHIDO_FAULTS: faults, NODE_ENV: "test" },
   });
   children.push(child);
   const [, port] = await child.waitFor(/^listening on (\d+)$/, 60_000);

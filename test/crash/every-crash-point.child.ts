@@ -1,4 +1,5 @@
 /** Pays once and ends; dies where ICHIDO_FAULTS says. */
+import { flushCompileCache } from "node:module";
 import { createIchido } from "ichido";
 import { openSqliteStore } from "ichido/sqlite";
 import { faultsFromEnv } from "../../packages/ichido/src/testing/faults.ts";
@@ -16,6 +17,8 @@ const ichido = createIchido({
   onEvent: () => {},
   ...(faults === undefined ? {} : { faults }),
 });
+// It will be killed, and would leave nothing in the compile cache.
+flushCompileCache();
 try {
   console.log(`paid ${JSON.stringify(await pay(ichido, providerUrl))}`);
 } catch (error) {

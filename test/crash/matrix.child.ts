@@ -1,4 +1,5 @@
 /** One attempt in a process of its own: killed where ICHIDO_FAULTS says, or frozen where MATRIX_PAUSE says. */
+import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TransactionHandle } from "ichido";
 import type { FaultName } from "ichido/testing";
@@ -23,6 +24,8 @@ const side = spoilt(await openLoneSide(dialect as TransactionHandle["dialect"], 
 const shop = caller(side, { leaseMs, ...(faults === undefined ? {} : { faults }) });
 const mode = scenario === "orders" ? "transaction" : "lease";
 const handler = handlerOf(scenario as Scenario, key, providerUrl, Number(amount));
+// It will be killed, and would leave nothing in the compile cache.
+flushCompileCache();
 const ask = () => shop.ask(key, handler, { mode }, { amount: Number(amount) });
 let answer = await ask();
 // On a busy machine a claim may take longer than its lease, and is then refused before anything ran.

@@ -1,4 +1,5 @@
 /** Works on several operations at a time until it is killed, and says what it begins and what it was answered. */
+import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TransactionHandle } from "ichido";
 import { faultsFromEnv } from "../../packages/ichido/src/testing/faults.ts";
@@ -50,6 +51,8 @@ async function work(): Promise<void> {
   }
 }
 
+// It will be killed, and would leave nothing in the compile cache.
+flushCompileCache();
 console.log("ready");
 await Promise.all(Array.from({ length: Number(lanes) }, work));
 await shop.ichido.close();

@@ -2,9 +2,6 @@
  * A process that works on many operations at once is killed by SIGKILL, after a random time or at a random passing of a
  * random point; then each operation it had begun is asked for again until it has its answer, and the ledgers are counted.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fakeProvider, faultsToEnv, spawnChild } from "ichido/testing";
 import type { Child, FakeProvider, FaultName } from "ichido/testing";
 import { caller } from "../effects/callers.ts";
@@ -66,26 +63,16 @@ export async function createKilling(bench: Bench): Promise<Killing> {
   const shop: Caller = caller(side, { leaseMs: againLeaseMs });
   const provider: FakeProvider = await fakeProvider();
   const tally: Tally = { kills: 0, atPoints: 0, operations: 0, underWay: 0, replayed: 0, violations: [] };
-  const cache = mkdtempSync(join(tmpdir(), "ichido-kills-"));
   let lives = 0;
 
-  /** Killed processes leave no compile cache behind: the first one, which has no lanes and ends by itself, does. */
-  function spawn(
-    lanes: number,
-    seed: number,
-    defect: Defect,
-    faults: Readonly<Record<string, string>>,
-  ): Promise<Child> {
+  function spawn(seed: number, defect: Defect, faults: Readonly<Record<string, string>>): Promise<Child> {
     lives += 1;
-    const args = [bench.dialect, bench.url, provider.url, `life-${lives}`, seed, defect, lives * 10_000, lanes];
+    const args = [bench.dialect, bench.url, provider.url, `life-${lives}`, seed, defect, lives * 10_000, lanesEach];
     return spawnChild(new URL("./random-kills.child.ts", import.meta.url), {
       args: args.map(String),
-      env: { ICHIDO_FAULTS: undefined, NODE_COMPILE_CACHE: cache, ...faults },
+      env: { ICHIDO_FAULTS: undefined, ...faults },
     });
   }
-  await (
-    await spawn(0, 0, "none", {})
-  ).exited;
 
   async function settle(operation: Operation, told: string | undefined): Promise<void> {
     const { key, scenario, amount } = operation;
@@ -128,7 +115,7 @@ export async function createKilling(bench: Bench): Promise<Killing> {
     tally,
     async run(kill, seed, defect = "none") {
       const faults = kill.point === undefined ? {} : faultsToEnv(kill.point, "kill", kill.nth);
-      const child = await spawn(lanesEach, seed, defect, faults);
+      const child = await spawn(seed, defect, faults);
       await child.waitFor(/^ready$/, 60_000);
       if (await diesAtPoint(child, kill)) tally.atPoints += 1;
       tally.kills += 1;
@@ -152,7 +139,6 @@ export async function createKilling(bench: Bench): Promise<Killing> {
       await shop.ichido.close();
       await side.close();
       await provider.close();
-      rmSync(cache, { recursive: true, force: true });
     },
   };
 }

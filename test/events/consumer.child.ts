@@ -1,4 +1,5 @@
 /** A consumer in a process of its own that dies inside its handler. */
+import { flushCompileCache } from "node:module";
 import type { TransactionHandle } from "ichido";
 import { createConsumer, type EventMessage } from "ichido/inbox";
 import { addEffect } from "../effects/add-effect.ts";
@@ -29,6 +30,8 @@ const consumer = createConsumer({
   ],
 });
 await consumer.start();
+// It will be killed, and would leave nothing in the compile cache.
+flushCompileCache();
 await broker.deliver(message(JSON.parse(text) as Omit<EventMessage, "payload">), Number(deliveries));
 if (broker.answers.acked.length > 0) console.log("acked");
 await consumer.stop();

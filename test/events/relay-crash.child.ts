@@ -2,6 +2,7 @@
  * A relay in a process of its own. Its broker is the table of effects: what is there was taken over, whatever happens to
  * the process next.
  */
+import { flushCompileCache } from "node:module";
 import type { TransactionHandle } from "ichido";
 import { createOutbox, createRelay, type Publisher } from "ichido/outbox";
 import type { TransactionRunner } from "ichido/transactions";
@@ -72,4 +73,6 @@ const relay = createRelay(createOutbox({ ...outboxOptions, transactions: watched
   onEvent: (event) => console.log(`event ${event.type}`),
 });
 await relay.start();
+// It will be killed, and would leave nothing in the compile cache.
+flushCompileCache();
 console.log("ready");

@@ -8,7 +8,6 @@ import { eventually } from "../support/eventually.ts";
 import { uniqueName } from "../support/services.ts";
 import { forEachDatabase, type Database } from "./inbox-databases.ts";
 import { unavailable, wire } from "./outbox-bed.ts";
-import { childOptions } from "./storm-side.ts";
 import { outboxOptions, relayOptions, type RelayLife } from "./relay-crash-settings.ts";
 
 /** Processes take long to start where many do. */
@@ -26,7 +25,6 @@ forEachDatabase("relays in trouble", (open) => {
     const life = async (told: RelayLife): Promise<Child> => {
       const child = await spawnChild(new URL("./relay-crash.child.ts", import.meta.url), {
         args: [database.dialect, database.url, prefix, JSON.stringify(told)],
-        ...childOptions,
       });
       onTestFinished(async () => void (await child.kill()));
       return child;

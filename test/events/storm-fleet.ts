@@ -1,6 +1,5 @@
 /** The storm's processes: started, killed at the worst moment, started again. */
 import { spawnChild, type Child } from "ichido/testing";
-import { childOptions } from "./storm-side.ts";
 
 export interface Fleet {
   readonly kills: number;
@@ -43,7 +42,6 @@ export function launchFleet(
     while (!stopping) {
       const child = await spawnChild(new URL("./storm.child.ts", import.meta.url), {
         args: argsOf(berth.role),
-        ...childOptions,
       });
       berth.child = child;
       berth.killed = false;

@@ -1,6 +1,4 @@
 /** Transactions for processes that live for a second: only the driver that is needed is loaded. */
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TransactionHandle } from "ichido";
 import {
   mysql2Transactions,
@@ -8,12 +6,6 @@ import {
   pgTransactions,
   type TransactionRunner,
 } from "ichido/transactions";
-
-/** What every such process is started with. */
-export const childOptions = {
-  execArgv: ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"],
-  env: { NODE_COMPILE_CACHE: join(tmpdir(), "ichido-compile-cache") },
-} as const;
 
 export async function openRunner(
   dialect: TransactionHandle["dialect"],

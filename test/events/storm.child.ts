@@ -1,5 +1,6 @@
 /** One process of the storm: a relay, a consumer, or both with nothing in between. It ends by SIGKILL. */
 import { createServer } from "node:http";
+import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { TransactionHandle } from "ichido";
 import type { Publisher, Subscription } from "../../packages/ichido/src/brokers/broker.ts";
@@ -58,4 +59,6 @@ if (kind === "in-process") {
   else if (kind === "webhook") await receive();
   else await consume(await opened.subscription());
 }
+// It will be killed, and would leave nothing in the compile cache.
+flushCompileCache();
 console.log("ready");
