@@ -109,6 +109,18 @@ async function post(port: number): Promise<{ readonly status: number; readonly t
   return { status: response.status, text: await response.text() };
 }
 
+it("koa: ctx.throw, which assigns to the error, sends it with its status", async () => {
+  const app = new Koa();
+  app.silent = true;
+  app.use((ctx) => ctx.throw(new IchidoError("store-unavailable", "away")));
+  const running = await listening(
+    createServer((request, response) => void app.callback()(request, response)),
+    {} as never,
+  );
+  opened.push(() => running.close());
+  expect(await post(running.port)).toMatchObject({ status: 503 });
+});
+
 describeWith("postgres", "an error of ichido that a handler lets through", (url) => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   let records: Pool;

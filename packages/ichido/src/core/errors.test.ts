@@ -27,6 +27,12 @@ describe("every error is an IchidoError with a code", () => {
     expect(named(new IchidoError("access-denied", "grant it"))).toEqual([500, 500, undefined]);
   });
 
+  it("can be given another status, as http-errors does with an error of somebody else's", () => {
+    const error = new IchidoError("store-unavailable", "away");
+    const given = { expose: true, status: 418, statusCode: 418 };
+    expect(Object.assign(error, given)).toMatchObject({ ...given, code: "store-unavailable" });
+  });
+
   it("what runners of transactions throw has a code", () => {
     for (const error of [new CommitFailed("lost"), new GivenUp(), new TransactionAborted()]) {
       expect(isIchidoError(error) && error.code in catalogue).toBe(true);

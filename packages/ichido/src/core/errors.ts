@@ -69,6 +69,13 @@ export class IchidoError extends Error {
   readonly [brand] = true;
   readonly code: IchidoErrorCode;
   readonly status: number;
+  /** The name by which some frameworks look for `status`. A property, as `expose`: `http-errors` assigns to all three. */
+  readonly statusCode: number;
+  /**
+   * Whether the message is for the caller, as `http-errors` says it. Not said of a 500: Nest sends the message of every
+   * error that says so, either way, and what only the operator can mend is no caller's business.
+   */
+  readonly expose: boolean | undefined;
   readonly retryable: boolean;
 
   constructor(
@@ -79,20 +86,9 @@ export class IchidoError extends Error {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options?.status ?? catalogue[code].status;
+    this.statusCode = this.status;
+    this.expose = this.status === 500 ? undefined : this.status < 500;
     this.retryable = catalogue[code].retryable;
-  }
-
-  /** The name by which some frameworks look for `status`. */
-  get statusCode(): number {
-    return this.status;
-  }
-
-  /**
-   * Whether the message is for the caller, as `http-errors` says it. Not said of a 500: Nest sends the message of every
-   * error that says so, either way, and what only the operator can mend is no caller's business.
-   */
-  get expose(): boolean | undefined {
-    return this.status === 500 ? undefined : this.status < 500;
   }
 }
 
