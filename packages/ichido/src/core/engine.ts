@@ -255,12 +255,13 @@ export function createEngine<Native>(
     let owner = newOwner();
     let claimedMs = environment.monotonicMs();
     const claim = async (): Promise<ClaimResult> => {
-      if (closed) return stillProcessing;
       const looking = calls.lookForLost(ask.identity);
       if (looking !== undefined) await looking;
       // An outcome of this process that the store does not have yet goes first: the claim could take its record over. It is
       // the last thing before the claim, for such an outcome may come up at any time.
       if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;
+      // After all that was waited for: closing may have ended meanwhile.
+      if (closed) return stillProcessing;
       claimedMs = environment.monotonicMs();
       return claimOnce(ask, owner);
     };

@@ -118,6 +118,39 @@ describe("a claim that was granted and whose answer was lost", () => {
   });
 });
 
+describe("an engine that was closed", () => {
+  it("does not look for a claim that fails afterwards", async () => {
+    const all = bed({ closeMs: 100 });
+    all.store.break("claim", "hang", 1);
+    const asked = all.ask();
+    await all.clock.advance(1);
+    const closing = all.ichido.close();
+    await all.clock.advance(1_000);
+    await closing;
+    await all.clock.advance(10_000);
+    expect(problemIn(await asked)).toMatchObject({ status: 503 });
+    const calls = all.store.calls.length;
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls).toHaveLength(calls);
+  });
+
+  it("claims nothing after a look that was under way", async () => {
+    const all = bed({ closeMs: 100 });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "late", 1);
+    const asked = all.ask();
+    await all.clock.advance(1);
+    const closing = all.ichido.close();
+    await all.clock.advance(1_000);
+    await closing;
+    const calls = all.store.calls.length;
+    all.store.arrive();
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
+    expect(all.store.calls).toHaveLength(calls);
+  });
+});
+
 describe("looking for lost claims", () => {
   const scopeHash = new Uint8Array(32);
   const requestOf = (key: string, owner = key): ClaimRequest =>

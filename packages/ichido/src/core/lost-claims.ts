@@ -39,11 +39,12 @@ const ownersMax = 100;
 
 export function createLostClaims({ environment, find, reclaim }: LostClaimsParts): LostClaims {
   const lost = new Map<string, Lost>();
+  let stopped = false;
 
   async function lookOnce({ identity, requests }: Lost): Promise<void> {
     const record = await find(identity);
     // Exactly zero: it was given back already, in doubt as it was found.
-    if (record?.state !== "processing" || record.leaseLeftMs === 0) return;
+    if (stopped || record?.state !== "processing" || record.leaseLeftMs === 0) return;
     const request = requests.get(record.owner);
     if (request !== undefined) await reclaim(request);
   }
@@ -73,6 +74,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
 
   return {
     add(request) {
+      if (stopped) return;
       const { identity, owner } = request;
       const id = localIdOf(identity);
       const one: Lost = lost.get(id) ?? {
@@ -94,6 +96,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
       return one === undefined ? undefined : lookNow(one);
     },
     stop() {
+      stopped = true;
       for (const { timer } of lost.values()) timer?.cancel();
       lost.clear();
     },
