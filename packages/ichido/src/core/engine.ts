@@ -151,12 +151,6 @@ export function createEngine<Native>(
     };
   }
 
-  function claimOnce(ask: Ask<Native>, owner: OwnerToken): Promise<ClaimResult> {
-    const { route } = ask;
-    const runsAnyhow = route.dangerouslyRunWithoutStore || !route.enforce;
-    return runsAnyhow ? calls.claimAnyhow(requestFor(ask, owner)) : calls.claim(requestFor(ask, owner));
-  }
-
   function executionFor(ask: Ask<Native>, owner: OwnerToken, grant: Grant, claimedMs: number): LiveExecution {
     const id = localIdOf(ask.identity);
     const execution = createExecution({
@@ -252,10 +246,12 @@ export function createEngine<Native>(
   }
 
   async function ruleByLease(ask: Ask<Native>): Promise<Ruling> {
+    const { dangerouslyRunWithoutStore, enforce, inFlight } = ask.route;
     let owner = newOwner();
     let claimedMs = environment.monotonicMs();
-    const claim = async (): Promise<ClaimResult> => {
-      const looking = calls.lookForLost(ask.identity);
+    /** `runsAnyhow`: the handler runs where this fails, so that nothing is given back, and nobody waits for a look. */
+    const claim = async (runsAnyhow: boolean): Promise<ClaimResult> => {
+      const looking = runsAnyhow ? undefined : calls.lookForLost(ask.identity);
       if (looking !== undefined) await looking;
       // An outcome of this process that the store does not have yet goes first: the claim could take its record over. It is
       // the last thing before the claim, for such an outcome may come up at any time.
@@ -263,24 +259,25 @@ export function createEngine<Native>(
       // After all that was waited for: closing may have ended meanwhile.
       if (closed) return stillProcessing;
       claimedMs = environment.monotonicMs();
-      return claimOnce(ask, owner);
+      const request = requestFor(ask, owner);
+      return runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request);
     };
     /**
      * Once the store has told of another attempt, a failure to ask again changes nothing of that. But the question may still
-     * be granted, and is given back then: whoever asks after it must not be taken for the same owner.
+     * be granted, and is given back then: whoever asks after it must not be taken for the same owner. Only in observe mode does
+     * the handler run after that.
      */
     const claimAgain = (): Promise<ClaimResult> =>
-      claim().catch((error: unknown) => {
+      claim(!enforce).catch((error: unknown) => {
         if (!(error instanceof StoreFailure)) throw error;
         owner = newOwner();
         return stillProcessing;
       });
     // The store may be away, but an attempt of this very process is known to run.
-    const isHere = ask.route.dangerouslyRunWithoutStore && executions.has(localIdOf(ask.identity));
-    let result = await (isHere ? claimAgain() : claim());
+    const isHere = dangerouslyRunWithoutStore && executions.has(localIdOf(ask.identity));
+    let result = await (isHere ? claimAgain() : claim(dangerouslyRunWithoutStore || !enforce));
     let waited = false;
-    const { inFlight } = ask.route;
-    if (result.outcome === "processing" && typeof inFlight === "object" && ask.route.enforce) {
+    if (result.outcome === "processing" && typeof inFlight === "object" && enforce) {
       const id = localIdOf(ask.identity);
       const answer = await waiting.wait({
         id,

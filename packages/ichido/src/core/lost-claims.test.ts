@@ -105,6 +105,28 @@ describe("a claim that was granted and whose answer was lost", () => {
     expect(problemIn(await all.ask({ route }))).toMatchObject({ code: "outcome-unknown" });
   });
 
+  it("is given back where the handler would run without the store, but a duplicate only waits", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    const route = { dangerouslyRunWithoutStore: true, inFlight: { waitMs: 1_000 } };
+    const first = executionOf(await all.ask({ route }));
+    const second = all.ask({ route });
+    await all.clock.advance(1);
+    all.store.break("claim", "lose", 1);
+    first.context.release();
+    await answer(first);
+    await all.clock.advance(2_000);
+    expect(executionOf(await second).context.attempt).toBe(3);
+  });
+
+  it("keeps no route from running without the store while it is looked for", async () => {
+    const all = bed();
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "fail");
+    all.store.break("claim", "fail");
+    expect((await all.ask({ route: { dangerouslyRunWithoutStore: true } })).kind).toBe("pass");
+  });
+
   it("closing ends the looking", async () => {
     const all = bed({ closeMs: 1_000 });
     all.store.break("claim", "lose", 1);
