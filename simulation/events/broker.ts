@@ -6,6 +6,7 @@ import type { Delivery, Published, Publisher, Subscription, Taker } from "../../
 import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
 import type { Machine } from "../machine.ts";
 import { createRandom, mixed } from "../random.ts";
+import type { Ledger } from "./ledger.ts";
 import { brokerTimeoutMs, toBroker, type EventsWorld } from "./world.ts";
 
 interface Entry {
@@ -26,6 +27,7 @@ interface Taking {
 
 export class Broker {
   readonly #world: EventsWorld;
+  readonly #ledger: Ledger;
   readonly #partitions: Entry[][];
   readonly #past: EventMessage[] = [];
   /** Who brought each event first. */
@@ -33,8 +35,9 @@ export class Broker {
   readonly #takings: Taking[] = [];
   #turn = 0;
 
-  constructor(world: EventsWorld) {
+  constructor(world: EventsWorld, ledger: Ledger) {
     this.#world = world;
+    this.#ledger = ledger;
     this.#partitions = Array.from({ length: world.plan.partitions }, () => []);
   }
 
@@ -56,6 +59,7 @@ export class Broker {
     const fate = world.fateOf(machine, toBroker);
     const random = createRandom(plan.seed, machine.number, machine.sent, 12);
     const error = new Error("no answer");
+    this.#ledger.judgeSending(machine, message.id);
     return new Promise((resolve) => {
       const answer = (published: Published, delayMs: number): void => {
         scheduler.after(delayMs, () =>
@@ -111,6 +115,12 @@ export class Broker {
   /** Hands out once more what was acknowledged, behind everything else. */
   again(which: number): void {
     const message = this.#past[which % Math.max(1, this.#past.length)];
+    if (message !== undefined) this.#take(message, 1);
+  }
+
+  /** The same of one event, where it was acknowledged. */
+  copy(id: string): void {
+    const message = this.#past.find((each) => each.id === id);
     if (message !== undefined) this.#take(message, 1);
   }
 
@@ -220,7 +230,7 @@ export class Broker {
           scheduler.after(delayMs, () => this.#pump());
         })(),
       working: tell("working", () => {
-        inHand.heardMs = world.nowMs;
+        if (!plan.isHeedless || world.isQuiet) inHand.heardMs = world.nowMs;
       }),
     };
     scheduler.after(0.5, () => {

@@ -9,6 +9,7 @@ import { mixed } from "../random.ts";
 import type { Broker } from "./broker.ts";
 import { handlersOf } from "./handlers.ts";
 import { createLeases, createLeaseStore } from "./leases.ts";
+import type { Ledger } from "./ledger.ts";
 import { linkDatabase } from "./link.ts";
 import type { Provider } from "./provider.ts";
 import type { DatabaseServer } from "./server.ts";
@@ -67,10 +68,16 @@ export function createFleet(
     server,
     broker,
     provider,
-  }: { readonly server: DatabaseServer; readonly broker: Broker; readonly provider: Provider },
+    ledger,
+  }: {
+    readonly server: DatabaseServer;
+    readonly broker: Broker;
+    readonly provider: Provider;
+    readonly ledger: Ledger;
+  },
 ): Fleet {
   const { plan, scheduler } = world;
-  const leaseStore = createLeaseStore(world);
+  const leaseStore = createLeaseStore(world, ledger);
   const places: Place[] = [];
   for (const role of ["relay", "consumer"] as const) {
     const count = role === "relay" ? plan.relays : plan.consumers;
@@ -96,7 +103,7 @@ export function createFleet(
     const consumer = createConsumer({
       subscription: broker.subscription(machine),
       inbox: inboxOf(world, server, machine, ichido),
-      handlers: handlersOf(world, machine, provider),
+      handlers: handlersOf({ world, ledger, machine, provider }),
       attemptsMax: plan.handlerAttemptsMax,
       backoffMs: plan.backoffMs,
       backoffMsMax: 1_500,

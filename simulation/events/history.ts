@@ -1,5 +1,6 @@
 /** One seed, one history of events: the plan is played, the faults end, people decide about what is left, and all must be done. */
 import { CommitFailed } from "../../packages/ichido/src/core/transaction.ts";
+import type { Machine } from "../machine.ts";
 import { drive, driveByTurns, type Events } from "../scheduler.ts";
 import { mixed } from "../random.ts";
 import { nothingOmitted, type Omissions, type Violation } from "../world.ts";
@@ -34,8 +35,18 @@ interface Stage {
 const eventsMax = 200_000;
 const by = { actor: "a person", reason: "looked at it" };
 
+const copyMsMax = 100;
+
+/** Not so late that it is refused for its age. */
+function copySoon({ world, ledger, broker }: Stage, id: string, delayMs: number): void {
+  const { copies, retentionMs } = world.plan;
+  const addedMs = ledger.events.find((each) => each.id === id)?.atMs ?? Number.NEGATIVE_INFINITY;
+  if (copies && world.nowMs - addedMs < retentionMs * 0.9) world.scheduler.after(delayMs, () => broker.copy(id));
+}
+
 /** As a person would: looks whether a forgotten one, or a call to the outside, took effect, and otherwise trusts the letter. */
-function decide({ world, ledger, fleet }: Stage, which: number, discards: boolean): void {
+function decide(stage: Stage, which: number, discards: boolean): void {
+  const { world, ledger, fleet } = stage;
   const { outbox, inbox, machine } = fleet.desk;
   // Nobody can call back what is on its way to the outside.
   const own = ledger.letters.filter(({ state, handler }) => state === "dead" || (discards && handler !== leasedName));
@@ -54,6 +65,7 @@ function decide({ world, ledger, fleet }: Stage, which: number, discards: boolea
       const decided = drops ? inbox.dead.discard(decision) : inbox.dead.replay(decision);
       decided.catch(() => undefined);
     });
+    if (!drops) copySoon(stage, id, which % copyMsMax);
     return;
   }
   const given = ledger.relayLetters[place - own.length];
@@ -108,6 +120,11 @@ function play(stage: Stage, item: EventsItem, index: number): void {
       world.databaseAwayUntilMs = world.nowMs + item.forMs;
       for (const machine of world.machines) world.strike(machine, world.databaseAwayUntilMs);
       return server.closeAll(() => true);
+    case "cut-off": {
+      const machine = fleet.places[item.place]?.machine;
+      if (machine !== undefined) world.cutOff(machine, item.forMs);
+      return;
+    }
     case "broker-away":
       world.note(`the broker is away for ${item.forMs.toFixed(0)} ms`);
       world.brokerAwayUntilMs = world.nowMs + item.forMs;
@@ -123,34 +140,43 @@ function play(stage: Stage, item: EventsItem, index: number): void {
 }
 
 /** Faults that wait for a commit instead of for a time. */
-function strikeAtEffects({ world, fleet }: Stage): void {
-  const seen = { all: 0, replays: 0 };
-  world.tookEffect = (machine, isReplay) => {
-    const now = { all: seen.all, replays: isReplay ? seen.replays : -1 };
-    seen.all += 1;
-    if (isReplay) seen.replays += 1;
+function strikeAtCommits(stage: Stage): void {
+  const { world } = stage;
+  const seen = { all: 0, replays: 0, letters: 0 };
+  const strike = (machine: Machine, of: keyof typeof seen): void => {
+    const now = seen[of];
+    seen[of] += 1;
     world.plan.items.forEach((item, index) => {
-      if (item.kind !== "strike" || item.effect !== now[item.of] || world.omitted.items.has(index)) return;
+      if (item.kind !== "strike" || item.of !== of || item.which !== now || world.omitted.items.has(index)) return;
       world.counts.faults += 1;
-      const place = fleet.places.findIndex((each) => each.machine === machine);
-      fleet.kill(place, item.awayMs, "strike");
-      if (item.all) fleet.strikeConsumers(item.awayMs);
+      if (item.cutMs > 0) world.cutOff(machine, item.cutMs);
+      if (item.diesMs === 0) struck(stage, machine, item);
+      else if (item.diesMs !== undefined) world.scheduler.after(item.diesMs, () => struck(stage, machine, item));
     });
+  };
+  world.tookEffect = (machine, isReplay) => {
+    strike(machine, "all");
+    if (isReplay) strike(machine, "replays");
+  };
+  world.onLetter = (by) => {
+    strike(by, "letters");
+    decideSoon(stage, seen.letters);
   };
 }
 
+function struck({ fleet }: Stage, machine: Machine, item: Extract<EventsItem, { kind: "strike" }>): void {
+  const place = fleet.places.findIndex((each) => each.machine === machine);
+  fleet.kill(place, item.awayMs, "strike");
+  if (item.all) fleet.strikeConsumers(item.awayMs);
+}
+
 /** The newest are decided about soon, sometimes before whoever wrote them has heard of it. */
-function decideSoon(stage: Stage): void {
+function decideSoon(stage: Stage, letters: number): void {
   const { world } = stage;
   const { eagerMs, seed } = world.plan;
-  if (eagerMs === undefined) return;
-  let letters = 0;
-  world.onLetter = () => {
-    letters += 1;
-    const draw = mixed(seed, letters, 31);
-    if (!world.isQuiet)
-      world.scheduler.after(((draw % 1_000) / 1_000) * eagerMs, () => decide(stage, draw >>> 4, draw % 4 === 0));
-  };
+  if (eagerMs === undefined || world.isQuiet) return;
+  const draw = mixed(seed, letters, 31);
+  world.scheduler.after(((draw % 1_000) / 1_000) * eagerMs, () => decide(stage, draw >>> 4, draw % 4 === 0));
 }
 
 function sweepNowAndThen(stage: Stage): void {
@@ -170,6 +196,7 @@ function heal({ world, broker, fleet }: Stage): void {
   world.isQuiet = true;
   world.databaseAwayUntilMs = 0;
   world.brokerAwayUntilMs = 0;
+  world.cutOffMs.clear();
   for (const machine of world.machines) machine.wake("reply");
   fleet.restore();
   broker.wake();
@@ -197,7 +224,7 @@ function unfinished({
 }
 
 const roundMs = 1_000;
-const roundsMax = 90;
+const roundsMax = 150;
 
 function* atRest(stage: Stage): Events<boolean> {
   const { world, ledger } = stage;
@@ -221,12 +248,11 @@ function* played(world: EventsWorld): Events<void> {
   const { scheduler, plan, omitted } = world;
   const ledger = new Ledger(world);
   const server = createDatabaseServer(world, ledger);
-  const broker = new Broker(world);
-  const fleet = createFleet(world, { server, broker, provider: new Provider(world, ledger) });
+  const broker = new Broker(world, ledger);
+  const fleet = createFleet(world, { server, broker, provider: new Provider(world, ledger), ledger });
   const stage: Stage = { world, server, ledger, broker, fleet };
   yield;
-  strikeAtEffects(stage);
-  decideSoon(stage);
+  strikeAtCommits(stage);
   sweepNowAndThen(stage);
   plan.items.forEach((item, index) => {
     if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item, index));

@@ -3,6 +3,7 @@ import { createIchido, type Ichido } from "../../packages/ichido/src/core/create
 import type { Store } from "../../packages/ichido/src/core/store.ts";
 import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
 import type { Machine } from "../machine.ts";
+import type { Ledger } from "./ledger.ts";
 import type { EventsWorld } from "./world.ts";
 
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
@@ -10,12 +11,28 @@ type Method = (...args: readonly unknown[]) => Promise<unknown>;
 /** How much longer the engine waits for a call than the driver does. */
 const slackMs = 50;
 
-/** At the far end, by the database's clock. */
-export function createLeaseStore(world: EventsWorld): Store {
-  return memoryStore({
+/** At the far end, by the database's clock. Others may use it as well: then it trusts its clock, whoever of the consumers is away. */
+export function createLeaseStore(world: EventsWorld, ledger: Ledger): Store {
+  const store = memoryStore({
     nowMs: () => world.databaseNowMs(),
     environment: { after: (delayMs, run) => world.scheduler.after(delayMs, run) },
   });
+  if (world.plan.isShared) tickAlways(world, store);
+  return {
+    ...store,
+    async complete(request, transaction) {
+      const answer = await store.complete(request, transaction);
+      if (answer === "ok") ledger.completed(request.identity.key);
+      return answer;
+    },
+  };
+}
+
+const tickMs = 500;
+
+function tickAlways(world: EventsWorld, store: Store): void {
+  void store.tick({ intervalMs: Math.floor(world.plan.retentionMs / 4) });
+  world.scheduler.after(tickMs, () => tickAlways(world, store));
 }
 
 function linked(world: EventsWorld, machine: Machine, method: Method): Method {

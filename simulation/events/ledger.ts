@@ -18,6 +18,14 @@ export interface Letter {
   readonly state: string;
 }
 
+/** A relay's session, as it is committed. */
+interface Session {
+  readonly session: string;
+  readonly name: string;
+  readonly until_ms: number;
+  readonly claimed: string;
+}
+
 export interface RelayLetter {
   readonly seq: number;
   readonly id: string;
@@ -28,6 +36,7 @@ const addsEvent = /^insert into ichido_outbox \(id,/;
 const takesEffect = /^insert into effects/;
 const decides = /^insert into ichido_(inbox|outbox)_audit/;
 const aboutLetters = /_dead\b/;
+const aboutSessions = /_outbox_relays\b/;
 const holds = /^update ichido_outbox_relays\s+set until_ms/;
 const starts = /^insert into ichido_inbox_starts/;
 const endsStart = /^delete from ichido_inbox_starts where handler = \? and id = \? and token/;
@@ -45,6 +54,13 @@ export class Ledger {
   readonly #everDead = new Set<string>();
   readonly #passed = new Set<string>();
   readonly #discarded = new Set<string>();
+  /** Of handlers under a lease: their records say that they are done. */
+  readonly #completed = new Set<string>();
+  /** When a process last began to run a handler for an event. */
+  readonly #begunMs = new Map<string, number>();
+  readonly #runs = new Map<string, number>();
+  readonly #seqs = new Map<string, number>();
+  #sessions: readonly Session[] = [];
   readonly #tokens = new Map<string, { readonly machine: Machine; readonly name: string }>();
   /** Effects that are not in the database. */
   outside = 0;
@@ -65,6 +81,7 @@ export class Ledger {
 
   committed(machine: Machine, wrote: readonly Written[]): void {
     let isAboutLetters = false;
+    if (wrote.some(({ sql }) => aboutSessions.test(sql))) this.#readSessions();
     for (const { sql, values, affected } of wrote) {
       if (holds.test(sql) && affected === 0)
         this.#world.violate("wrote-without-session", `${machine.name} committed a turn of a session that is over`);
@@ -87,6 +104,7 @@ export class Ledger {
 
   #added(id: string, key: string): void {
     this.events.push({ id, key, atMs: this.#world.nowMs });
+    this.#seqs.set(id, Number(runStatement("select seq from ichido_outbox where id = ?", [id]).rows[0]?.["seq"]));
     this.#world.note(`added ${id} of key ${key}`);
   }
 
@@ -99,6 +117,20 @@ export class Ledger {
     }
   }
 
+  /** Which run of the handler for this event it is, by whatever process. */
+  began(machine: Machine, handler: string, id: string): number {
+    const name = nameOf(handler, id);
+    const run = (this.#runs.get(name) ?? 0) + 1;
+    this.#runs.set(name, run);
+    this.#world.note(`${machine.name} runs ${name}`);
+    this.#begunMs.set(`${machine.name} ${name}`, this.#world.nowMs);
+    return run;
+  }
+
+  completed(id: string): void {
+    this.#completed.add(nameOf(leasedName, id));
+  }
+
   tookEffect(machine: Machine, handler: string, id: string, where: "here" | "outside"): void {
     if (where === "outside") this.outside += 1;
     const name = nameOf(handler, id);
@@ -109,12 +141,30 @@ export class Ledger {
     this.#world.tookEffect(machine, this.#everDead.has(name));
     if (count > 1) this.#world.violate("effect-twice", name);
     if (this.#discarded.has(name)) this.#world.violate("discarded-ran", name);
-    if (
-      where === "here" &&
-      this.letters.some((each) => each.state === "dead" && nameOf(each.handler, each.id) === name)
-    )
-      this.#world.violate("dead-ran", name);
+    const isDead = this.letters.some((each) => each.state === "dead" && nameOf(each.handler, each.id) === name);
+    if (isDead && (where === "here" || this.#ranUnhurt(machine, name))) this.#world.violate("dead-ran", name);
     this.#judgeOrder(handler, id);
+  }
+
+  /** Nothing struck it since it began: it has its lease, and nobody puts aside what it runs. */
+  #ranUnhurt(machine: Machine, name: string): boolean {
+    const sinceMs = this.#begunMs.get(`${machine.name} ${name}`) ?? 0;
+    return (this.#world.struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < sinceMs;
+  }
+
+  /** No relay sends what another one has in its hands, as long as both have their sessions. */
+  judgeSending(machine: Machine, id: string): void {
+    const seq = String(this.#seqs.get(id));
+    const living = this.#sessions.filter((each) => each.until_ms >= this.#world.databaseNowMs());
+    if (!living.some(({ name }) => name === machine.name)) return;
+    const holder = living.find(({ name, claimed }) => name !== machine.name && claimed.split(",").includes(seq));
+    if (holder === undefined) return;
+    this.#world.violate("sent-from-other-hands", `${id} by ${machine.name}, while ${holder.name} holds it`);
+  }
+
+  #readSessions(): void {
+    this.#sessions = runStatement("select session, name, until_ms, claimed from ichido_outbox_relays")
+      .rows as unknown as Session[];
   }
 
   /** Nothing of its key stands before it that has not had its turn. */
@@ -142,14 +192,14 @@ export class Ledger {
       this.#world.note(`letter ${name}: ${reason}, ${state}, by ${by.name}`);
       this.#everDead.add(name);
       if (former === undefined) this.#world.counts.letters += 1;
-      if (state === "dead") this.#world.onLetter();
-      if (state === "dead") this.#judgeLetter(letter);
+      if (state === "dead") this.#world.onLetter(by);
+      if (state === "dead") this.#judgeLetter(letter, by);
     }
     const known = new Set(this.relayLetters.map(({ id }) => id));
     this.relayLetters = runStatement("select seq, id, reason from ichido_outbox_dead order by seq")
       .rows as unknown as RelayLetter[];
     for (const { id, reason } of this.relayLetters) {
-      if (!known.has(id)) this.#world.onLetter();
+      if (!known.has(id)) this.#world.onLetter(by);
       if (this.#world.plan.onDead === "skip" && !this.#passed.has(id)) {
         this.#world.note(`relay's letter ${id}: ${reason}, by ${by.name}`);
         this.#passed.add(id);
@@ -157,21 +207,28 @@ export class Ledger {
     }
   }
 
-  #judgeLetter({ handler, id, reason }: Letter): void {
+  #judgeLetter({ handler, id, reason }: Letter, by: Machine): void {
     const name = nameOf(handler, id);
     if (reason === "crashed") this.#judgeCrashed(name);
-    // What is called failed or crashed has not been processed; outside, a handler may fail after its effect.
-    if (handler !== leasedName && reason !== "too-old" && this.effectsOf(handler, id) > 0)
+    // What is called failed or crashed has not been processed; outside, a handler may fail after its effect, and whoever
+    // stood still under its lease may write its letter when another has the lease.
+    const isProcessed =
+      handler === leasedName ? this.#completed.has(name) && !this.#isHurt(by) : this.effectsOf(handler, id) > 0;
+    if (isProcessed && reason !== "too-old" && reason !== "unknown")
       this.#world.violate("letter-of-processed", `${name}: ${reason}`);
+  }
+
+  /** It is dead, stands still, or was cut off a moment ago. */
+  #isHurt(machine: Machine): boolean {
+    const { nowMs, struckMs } = this.#world;
+    return !machine.isAlive || nowMs - (struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < cutOffMs;
   }
 
   /** As many as may have died have died, or may well seem to: they stand still, or were cut off a moment ago. */
   #judgeCrashed(name: string): void {
-    const { nowMs, struckMs, plan } = this.#world;
+    const { plan } = this.#world;
     const started = [...this.#tokens.values()].filter((each) => each.name === name).map(({ machine }) => machine);
-    const deaths = started.filter(
-      (machine) => !machine.isAlive || nowMs - (struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < cutOffMs,
-    );
+    const deaths = started.filter((machine) => this.#isHurt(machine));
     if (deaths.length >= plan.crashesMax) return;
     this.#world.violate("crashed-without-death", `${name}: ${deaths.length} of ${plan.crashesMax}`);
   }

@@ -55,12 +55,13 @@ export function linkDatabase(
         if (fate.tells) give(lose, fate.backMs);
       };
       if (world.databaseAwayUntilMs > world.nowMs) return give(lose, fate.backMs);
-      if (fate.lost === "before") return broken();
+      if (fate.lost === "before" || world.isCutOff(machine)) return broken();
       scheduler.after(fate.thereMs, () => {
         if (world.databaseAwayUntilMs > world.nowMs) return give(lose, fate.backMs);
+        if (world.isCutOff(machine)) return broken();
         server.handle(connection, message, (answer) => {
           if (fate.dies) return world.kill(machine);
-          if (fate.lost === "after") return broken();
+          if (fate.lost === "after" || world.isCutOff(machine)) return broken();
           give(() => ("result" in answer ? resolve(answer.result) : reject(answer.error)), fate.backMs);
         });
       });

@@ -24,12 +24,19 @@ export type EventsItem = { readonly atMs: number } & (
   | { readonly kind: "freeze"; readonly place: number; readonly forMs: number; readonly first: "reply" | "timer" }
   | { readonly kind: "database-away"; readonly forMs: number }
   | { readonly kind: "broker-away"; readonly forMs: number }
+  /** One process alone does not reach the database. */
+  | { readonly kind: "cut-off"; readonly place: number; readonly forMs: number }
   | { readonly kind: "deliver-again"; readonly which: number }
-  /** Right after this effect, or this effect of a replay, was committed: whoever did it dies, alone or with all consumers. */
+  /**
+   * Right after this effect, this effect of a replay, or this letter was committed: whoever did it is cut off from the database, or
+   * dies at once or a moment later, alone or with all consumers.
+   */
   | {
       readonly kind: "strike";
-      readonly of: "all" | "replays";
-      readonly effect: number;
+      readonly of: "all" | "replays" | "letters";
+      readonly which: number;
+      readonly cutMs: number;
+      readonly diesMs: number | undefined;
       readonly all: boolean;
       readonly awayMs: number;
     }
@@ -45,6 +52,8 @@ export interface EventsPlan {
   /** A further handler under a lease, by what the provider does that it calls. */
   readonly leased: "none" | "honours" | "asked";
   readonly runLeaseMs: number;
+  /** Others use the store of the leases as well. */
+  readonly isShared: boolean;
   readonly partitions: number;
   readonly leaseMs: number;
   readonly batch: number;
@@ -54,6 +63,10 @@ export interface EventsPlan {
   readonly retentionMs: number;
   readonly redeliveryMsMax: number;
   readonly ackWaitMs: number | undefined;
+  /** The broker waits no longer for whoever says that it is still at work. */
+  readonly isHeedless: boolean;
+  /** A copy of a letter comes when somebody has it run again. */
+  readonly copies: boolean;
   readonly handlerAttemptsMax: number;
   readonly crashesMax: number;
   readonly parkAfterMs: number;
@@ -87,6 +100,14 @@ function stuckOf(random: Random): number {
   return random.chance(0.7) ? 0 : random.between(0.2, 0.7);
 }
 
+/** Whoever wrote a letter and does not hear of it is most often cut off: the letter is decided about meanwhile. */
+function blowOf(random: Random, ofLetter: boolean): Pick<Extract<EventsItem, { kind: "strike" }>, "cutMs" | "diesMs"> {
+  const momentMs = random.chance(0.3) ? 0 : random.between(2, 60);
+  const cutMs = random.between(20, 1_500);
+  if (!random.chance(ofLetter ? 0.8 : 0.4)) return { cutMs: 0, diesMs: momentMs };
+  return { cutMs, diesMs: random.chance(0.6) && !ofLetter ? Math.min(cutMs, random.between(5, 400)) : undefined };
+}
+
 function itemOf(random: Random, kind: Kind, atMs: number, places: number, retentionMs: number): EventsItem {
   const place = random.int(0, places - 1);
   const shortMs = random.between(50, 1_500);
@@ -106,11 +127,14 @@ function itemOf(random: Random, kind: Kind, atMs: number, places: number, retent
       return { kind, atMs, forMs };
     case "deliver-again":
       return { kind, atMs, which: random.int(0, 99) };
+    case "cut-off":
+      return { kind, atMs, place, forMs: shortMs };
     case "strike": {
-      const of = random.pick(["all", "replays"] as const);
+      const of = random.pick(["all", "replays", "replays", "letters"] as const);
       const isLong = random.chance(of === "replays" ? 0.8 : 0.5);
-      const awayMs = isLong ? Math.min(20_000, retentionMs * random.between(0.8, 1.5)) : shortMs;
-      return { kind, atMs, of, effect: random.int(0, of === "replays" ? 2 : 9), all: random.chance(0.7), awayMs };
+      const awayMs = isLong ? Math.min(40_000, retentionMs * random.between(0.8, 1.5)) : shortMs;
+      const which = random.int(0, of === "all" ? 9 : 1);
+      return { kind, atMs, of, which, ...blowOf(random, of === "letters"), all: random.chance(0.7), awayMs };
     }
     case "decide":
       return { kind, atMs, which: random.int(0, 99), discards: random.chance(0.25) };
@@ -134,9 +158,11 @@ export function eventsPlanOf(seed: number): EventsPlan {
     "database-away": random.chance(0.6) ? 0 : random.int(1, 3),
     "broker-away": random.chance(0.7) ? 0 : random.int(1, 2),
     "deliver-again": random.chance(0.5) ? 0 : random.int(1, 6),
-    strike: random.chance(0.5) ? 0 : random.int(1, 2),
+    strike: random.chance(0.4) ? 0 : random.int(1, 3),
     decide: random.chance(0.3) ? 0 : random.int(2, 8),
+    "cut-off": random.chance(0.7) ? 0 : random.int(1, 3),
   };
+  const isHeedless = random.chance(0.3);
   const leased = random.pick(["none", "honours", "asked"] as const);
   const items: EventsItem[] = [];
   for (const [kind, count] of Object.entries(times)) {
@@ -153,6 +179,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
     handlers: leased === "none" ? random.int(1, 2) : random.int(0, 1),
     leased,
     runLeaseMs: random.pick([1_000, 2_000, 4_000]),
+    isShared: random.chance(0.7),
     partitions: random.int(1, 2),
     leaseMs: random.pick([1_200, 2_000, 3_000, 4_500, 6_000]),
     batch: random.int(2, 8),
@@ -161,7 +188,9 @@ export function eventsPlanOf(seed: number): EventsPlan {
     relayCrashesMax: random.int(2, 5),
     retentionMs,
     redeliveryMsMax: random.int(1_000, retentionMs - 1),
-    ackWaitMs: random.chance(0.3) ? undefined : random.int(500, 4_000),
+    ackWaitMs: isHeedless ? random.int(300, 1_500) : random.chance(0.3) ? undefined : random.int(500, 4_000),
+    isHeedless,
+    copies: random.chance(0.4),
     handlerAttemptsMax: random.int(1, 4),
     crashesMax: random.int(1, 3),
     inPlaceMs: random.int(300, 4_000),
@@ -169,7 +198,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
     callMs,
     busyMs: random.int(50, callMs),
     sweepEveryMs: random.chance(0.3) ? undefined : random.int(600, 5_000),
-    eagerMs: random.chance(0.6) ? undefined : random.pick([20, 300, 2_000]),
+    eagerMs: random.chance(0.4) ? undefined : random.pick([20, 300, 2_000]),
     replayMs: random.int(500, 4_000),
     backoffMs: random.chance(0.4) ? random.int(1, 8) : random.int(20, 200),
     handlerMsMax: random.chance(0.5) ? 2 : random.between(2, 3_000),

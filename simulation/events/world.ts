@@ -51,11 +51,13 @@ export class EventsWorld {
   readonly troubled = new Set<Machine>();
   /** When something last struck the messages of a process. */
   readonly struckMs = new Map<Machine, number>();
+  /** Until when a process alone does not reach the database. */
+  readonly cutOffMs = new Map<Machine, number>();
   /** Called when an effect has just been committed, and nobody has heard of it yet. */
   tookEffect: (machine: Machine, isReplay: boolean) => void = () => undefined;
   onKilled: (machine: Machine) => void = () => undefined;
-  /** Called when a message has become a letter, the handler's or the relay's. */
-  onLetter: () => void = () => undefined;
+  /** Called when a message has become a letter, the handler's or the relay's, and nobody has heard of it yet. */
+  onLetter: (by: Machine) => void = () => undefined;
 
   constructor(plan: EventsPlan, omitted: Omissions, keepsTrace: boolean) {
     this.plan = plan;
@@ -106,6 +108,17 @@ export class EventsWorld {
     this.note(`${machine.name} stands still for ${forMs.toFixed(0)} ms, then ${first} first`);
     this.strike(machine, this.nowMs + forMs);
     machine.freeze(forMs, first);
+  }
+
+  cutOff(machine: Machine, forMs: number): void {
+    if (!machine.isAlive) return;
+    this.note(`${machine.name} does not reach the database for ${forMs.toFixed(0)} ms`);
+    this.cutOffMs.set(machine, this.nowMs + forMs);
+    this.strike(machine, this.nowMs + forMs);
+  }
+
+  isCutOff(machine: Machine): boolean {
+    return (this.cutOffMs.get(machine) ?? 0) > this.nowMs;
   }
 
   /** Something strikes a process, or its messages, until then. */

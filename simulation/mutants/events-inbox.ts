@@ -85,12 +85,6 @@ export const inboxMutants: readonly Mutant[] = [
     "const crashesMax = settings.crashesMax;",
   ),
   one(
-    "a replay under a lease that ended is in its record alone",
-    "inbox/run-leased.ts",
-    "await note().catch(() => undefined);",
-    "",
-  ),
-  one(
     "a handler under a lease does not look for letters",
     "inbox/run-leased.ts",
     "if (found !== undefined) return resultOf(found);\n    if (refusal",
@@ -143,12 +137,6 @@ export const inboxMutants: readonly Mutant[] = [
     "a letter that is to run again stays marked",
     "inbox/dead-letters.ts",
     'for (const row of rows) await statements(handle, "unmarkDead", { handler, id, print: bytesOf(row, "print") });',
-    "",
-  ),
-  one(
-    "a letter that was buried again is removed with the replay before it",
-    "inbox/statements.generated.ts",
-    "\\n  and not exists (select 1 from {prefix}inbox i where i.handler = :handler and i.id = :id and i.print = :print and i.dead = 1)",
     "",
   ),
   one(

@@ -4,18 +4,10 @@ import { simulate } from "./simulate.ts";
 
 const events = (...args: readonly (string | number)[]): Promise<string> => simulate("--part", "events", ...args);
 
-/**
- * Among them one that showed what was wrong once: 647, where a letter that had failed again in other hands was taken for
- * processed, and lost.
- */
 test("1,000 histories of events break nothing that is promised", { timeout: 600_000 }, async () => {
   const told = await events("--seeds", 1_000);
   expect(told).toContain("1000 seeds from 1 ");
   expect(told).not.toMatch(/^seed /m);
-});
-
-test("seed 1777: a run whose end could not be noted does not run again once its record is forgotten", async () => {
-  expect(await events("--seeds", 1, "--from", 1_777)).toMatch(/^0 violations$/m);
 });
 
 test("a seed of events is the same history again, and drained by the turns of the event loop", async () => {
