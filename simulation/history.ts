@@ -147,7 +147,8 @@ function leftBehind({ world }: Stage): Seen | undefined {
   return [...world.seen.values()].find(({ record, granted, begun }) => {
     if (record?.state !== "processing" || record.leaseLeftMs === 0 || begun.has(record.fence)) return false;
     const grant = granted.get(record.fence);
-    return grant?.machine.isAlive === true && grant.atMs > world.plan.spanMs - giveBackMs;
+    if (grant === undefined || world.unprotected.has(grant.ask)) return false;
+    return grant.machine.isAlive && grant.atMs > world.plan.spanMs - giveBackMs;
   });
 }
 

@@ -89,23 +89,18 @@ export function judge(world: World, change: Change): void {
 }
 
 /** Whether or not its answer is ever heard: nobody but its claimant can give such a record back. */
-function noteGrant(
-  world: World,
-  { seen, from }: Change,
-  { labels, identity }: ClaimRequest,
-  result: ClaimResult,
-): void {
+function noteGrant(world: World, { seen, from }: Change, { labels }: ClaimRequest, result: ClaimResult): void {
   if (result.outcome !== "granted" || labels?.["ask"] === undefined) return;
-  const isUntouched = result.origin === "new" || result.origin === "failed";
-  // Where the handler runs though the claim failed, the doubt is true.
-  if (!isUntouched || world.route(identity.operation).runsWithoutStore) return;
-  seen.granted.set(result.fence, { machine: from, atMs: world.nowMs });
+  // Given again under the same fence, it was noted when it was given first.
+  if (result.resent === true || (result.origin !== "new" && result.origin !== "failed")) return;
+  seen.granted.set(result.fence, { machine: from, atMs: world.nowMs, ask: labels["ask"] });
 }
 
 function judgeClaim(world: World, change: Change, request: ClaimRequest, result: ClaimResult): void {
   const { seen, before, after, stepsBefore, isSteady } = change;
   // A copy of a question that was answered already is nobody's any more.
-  if (!seen.owners.has(request.owner)) noteGrant(world, change, request, result);
+  if (!seen.asked.has(request)) noteGrant(world, change, request, result);
+  seen.asked.add(request);
   seen.owners.set(request.owner, change.from);
   if (request.takeover === "open") seen.askers.add(request.owner);
   if (change.from.hasExited && change.from.isUntroubled && result.outcome === "granted") {

@@ -234,6 +234,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
     if (decision.kind === "reject") return web(decision.response, "layer");
     const parts = { world, machine, provider, asked: request, seen };
     if (decision.kind === "pass") {
+      world.unprotected.add(String(request.number));
       if (heard.has(String(request.number))) {
         world.violate("ran-beside", `${seen.id}: unprotected after the store had answered`);
       }

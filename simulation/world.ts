@@ -1,6 +1,6 @@
 /** What one history shares: its time, its trace, what is known of every record, and what was found wrong. */
 import type { Identity } from "../packages/ichido/src/core/record.ts";
-import type { StoredRecord } from "../packages/ichido/src/core/store.ts";
+import type { ClaimRequest, StoredRecord } from "../packages/ichido/src/core/store.ts";
 import type { RowWrite } from "./database.ts";
 import { Machine, epochMs } from "./machine.ts";
 import type { Plan, ProviderKind, RoutePlan } from "./plan.ts";
@@ -53,7 +53,9 @@ export interface Seen {
   /** Steps, by fence and name, whose start was refused and told so. */
   readonly refusedSteps: Set<string>;
   /** Fences of attempts with nothing in doubt, and whose claim was granted them. */
-  readonly granted: Map<number, { readonly machine: Machine; readonly atMs: number }>;
+  readonly granted: Map<number, { readonly machine: Machine; readonly atMs: number; readonly ask: string }>;
+  /** Questions that the store has answered: one that waits asks several, each of which may be sent more than once. */
+  readonly asked: WeakSet<ClaimRequest>;
   /** Claims by a process with an outcome of its own for the fence, which it should have written first. */
   readonly hasty: Map<string, number>;
   /** Claims by which the outside world is asked about a record in doubt. */
@@ -106,6 +108,8 @@ export class World {
   readonly seen = new Map<string, Seen>();
   readonly effects: Effect[] = [];
   readonly runs: Run[] = [];
+  /** Requests whose handler ran although their claim had failed: what they were granted unheard is truly in doubt. */
+  readonly unprotected = new Set<string>();
   readonly machines: Machine[] = [];
   readonly fates: string[] = [];
   readonly counts = { storeCalls: 0, faults: 0, takeovers: 0, replays: 0, lost: 0, answers: 0, handlers: 0 };
@@ -253,6 +257,7 @@ export class World {
         leaseUntilMs: undefined,
         refusedSteps: new Set(),
         granted: new Map(),
+        asked: new WeakSet(),
         hasty: new Map(),
         askers: new Set(),
         intents: new Set(),
