@@ -226,6 +226,29 @@ describe("looking for lost claims", () => {
     lost.stop();
   });
 
+  it("asks a store that is slow, or comes back, about few keys at a time, and about each in the end", async () => {
+    const clock = fakeClock();
+    const asked = new Set<string>();
+    const answers: (() => void)[] = [];
+    const find = ({ key }: Identity): Promise<undefined> =>
+      new Promise((resolve) => {
+        asked.add(key);
+        answers.push(() => resolve(undefined));
+      });
+    const lost = createLostClaims({ environment: clock.environment, find, reclaim: async () => undefined });
+    for (let each = 0; each < 100; each += 1) lost.add(requestOf(`key-${each}`));
+    await clock.advance(1_000);
+    expect(answers).toHaveLength(4);
+    while (asked.size < 100) {
+      const before = asked.size;
+      answers.shift()?.();
+      await clock.advance(1);
+      expect(answers).toHaveLength(4);
+      expect(asked.size).toBeLessThanOrEqual(before + 1);
+    }
+    lost.stop();
+  });
+
   it("stops also while it looks", async () => {
     const clock = fakeClock();
     const found = Promise.withResolvers<undefined>();

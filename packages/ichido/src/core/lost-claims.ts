@@ -1,7 +1,8 @@
 /**
  * Claims whose answer never came. Each may have been granted, now or when the network lets it through, to somebody who
  * does not know it: nothing runs, and still the key would be locked for a lease, and under `hold` until a person decides.
- * So the record is looked at for about a minute, and given back where it is found to be ours.
+ * So the record is looked at for about a minute, or longer where many wait for their turn, and given back where it is
+ * found to be ours.
  */
 import { limits } from "./defaults.ts";
 import { fraction, type Environment, type Timer } from "./environment.ts";
@@ -34,11 +35,16 @@ interface Lost {
 
 const looksMax = 10;
 const pauseMsFirst = 100;
+/** Keys that are looked at by themselves at one time: a store in trouble, and its connections, are there for callers. */
+const looksAtOnceMax = 4;
 /** One key that many ask for while the store is away. */
 const ownersMax = 100;
 
 export function createLostClaims({ environment, find, reclaim }: LostClaimsParts): LostClaims {
   const lost = new Map<string, Lost>();
+  /** Their pause is over. */
+  const due = new Set<Lost>();
+  let underWay = 0;
   let stopped = false;
 
   async function lookOnce({ identity, requests }: Lost): Promise<void> {
@@ -56,8 +62,9 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
     return one.looking;
   }
 
-  function lookLater(id: string, one: Lost): void {
+  function lookLater(one: Lost): void {
     one.timer?.cancel();
+    const id = localIdOf(one.identity);
     if (lost.get(id) !== one) return;
     if (one.looks >= looksMax) {
       lost.delete(id);
@@ -66,10 +73,24 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
     const pauseMs = pauseMsFirst * 2 ** one.looks * (0.5 + fraction(environment) / 2);
     one.looks += 1;
     one.timer = environment.after(pauseMs, () => {
+      due.add(one);
+      lookAtDue();
+    });
+  }
+
+  function lookAtDue(): void {
+    for (const one of due) {
+      if (underWay >= looksAtOnceMax) return;
+      due.delete(one);
+      underWay += 1;
       void lookNow(one)
         .catch(() => undefined)
-        .then(() => lookLater(id, one));
-    });
+        .then(() => {
+          underWay -= 1;
+          lookLater(one);
+          lookAtDue();
+        });
+    }
   }
 
   return {
@@ -89,7 +110,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
       for (const oldest of one.requests.keys()) if (one.requests.size >= ownersMax) one.requests.delete(oldest);
       one.requests.set(owner, request);
       one.looks = 0;
-      lookLater(id, one);
+      lookLater(one);
     },
     look(identity) {
       const one = lost.size === 0 ? undefined : lost.get(localIdOf(identity));
@@ -99,6 +120,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
       stopped = true;
       for (const { timer } of lost.values()) timer?.cancel();
       lost.clear();
+      due.clear();
     },
   };
 }
