@@ -118,6 +118,19 @@ describe("a claim that was granted and whose answer was lost", () => {
     expect(executionOf(await second).context.attempt).toBe(3);
   });
 
+  it("costs a retry no more than the time of one call before it claims, however slow each call is", async () => {
+    const all = bed({ storeTimeoutMs: 5_000 });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "late", 1);
+    const asked = all.ask();
+    await all.clock.advance(4_900);
+    all.store.break("claim", "late");
+    all.store.arrive();
+    await all.clock.advance(200);
+    expect(problemIn(await asked)).toMatchObject({ status: 503, code: "store-unavailable" });
+  });
+
   it("keeps no route from running without the store while it is looked for", async () => {
     const all = bed();
     all.store.break("claim", "lose", 1);

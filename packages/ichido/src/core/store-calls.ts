@@ -62,7 +62,10 @@ export interface StoreCalls {
   claimAnyhow(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   /** Nothing runs in the name of this claim, and it could not be given back. */
   giveBackLater(request: ClaimRequest): void;
-  /** Before an identity is claimed: gives back what a claim of this process may have been granted unheard. */
+  /**
+   * Before an identity is claimed: gives back what a claim of this process may have been granted unheard. Takes no longer
+   * than one call, however many it makes.
+   */
   lookForLost(identity: Identity): Promise<void> | undefined;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
@@ -160,6 +163,15 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     }
   }
 
+  /** The look goes on, whoever stops waiting for it. */
+  async function inTime(looking: Promise<void>): Promise<void> {
+    try {
+      await deadlines.bound(parts.timeoutMs, looking);
+    } catch (error) {
+      throw error instanceof StoreFailure ? error : new StoreFailure(store.name, "find", error);
+    }
+  }
+
   async function begin<Tx>(
     runner: TransactionRunner<Tx>,
     fn: (tx: Tx, handle: TransactionHandle) => Promise<void>,
@@ -204,7 +216,10 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
         call("claim", () => store.claim(request, transaction), timeoutOn(transaction) + (request.waitMs ?? 0)),
       ),
     giveBackLater: (request) => lostClaims.add(request),
-    lookForLost: (identity) => lostClaims.look(identity),
+    lookForLost(identity) {
+      const looking = lostClaims.look(identity);
+      return looking === undefined ? undefined : inTime(looking);
+    },
     stop: () => lostClaims.stop(),
     renew: (requests, timeoutMs) =>
       around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), timeoutMs)),
