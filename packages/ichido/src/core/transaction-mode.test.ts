@@ -377,6 +377,17 @@ describe("transaction mode", () => {
     expect((await ask({ route })).kind).toBe("execute");
   });
 
+  it("what is claimed only to be noted, and cannot be given back at once, is given back later", async () => {
+    const verify = (): { verdict: "not-visible-yet" } => ({ verdict: "not-visible-yet" });
+    const { ask, clock, store } = transactional({}, { onUnknown: { verify }, leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    store.break("release", "fail", 1);
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    await clock.advance(500);
+    expect((await store.list({ limit: 1 })).records).toMatchObject([{ state: "failed" }]);
+  });
+
   it("while somebody else is at work it is asked again, for a while", async () => {
     for (const [busy, status] of [
       [2, "send"],

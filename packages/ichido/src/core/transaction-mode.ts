@@ -125,9 +125,13 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   /** A takeover that was undone took back what it had noted: that the doubt outlives retention, which callers rely on. */
   async function noteApart(ask: Ask<Native>, refusal: Ruling): Promise<Ruling> {
     const owner = parts.newOwner();
-    const met = await calls.claim({ ...parts.requestFor(ask, owner), takeover: "none" });
+    const request: ClaimRequest = { ...parts.requestFor(ask, owner), takeover: "none" };
+    const met = await calls.claim(request);
     // The doubt is over: the record was free, and nothing runs for this caller.
-    if (met.outcome === "granted") await calls.release({ identity: ask.identity, owner, fence: met.fence });
+    if (met.outcome === "granted") {
+      const claim = { identity: ask.identity, owner, fence: met.fence };
+      await calls.release(claim).catch(() => calls.giveBackLater(request));
+    }
     return refusal;
   }
 
