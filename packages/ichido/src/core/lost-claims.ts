@@ -37,11 +37,11 @@ const looksMax = 10;
 const pauseMsFirst = 100;
 /** Keys that are looked at by themselves at one time: a store in trouble, and its connections, are there for callers. */
 const looksAtOnceMax = 4;
-/** One key that many ask for while the store is away. */
-const ownersMax = 100;
 
 export function createLostClaims({ environment, find, reclaim }: LostClaimsParts): LostClaims {
   const lost = new Map<string, Lost>();
+  /** Of all keys together. */
+  let claims = 0;
   /** Their pause is over. */
   const due = new Set<Lost>();
   let underWay = 0;
@@ -68,6 +68,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
     if (lost.get(id) !== one) return;
     if (one.looks >= looksMax) {
       lost.delete(id);
+      claims -= one.requests.size;
       return;
     }
     const pauseMs = pauseMsFirst * 2 ** one.looks * (0.5 + fraction(environment) / 2);
@@ -93,21 +94,25 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
     }
   }
 
+  /** Where there is no room, a key that many ask for gives up its oldest claim, and another key gets none. */
+  function hasRoom(one: Lost | undefined): boolean {
+    if (claims < limits.lateWritesMax) return true;
+    const [oldest] = one?.requests.keys() ?? [];
+    if (one === undefined || oldest === undefined) return false;
+    one.requests.delete(oldest);
+    claims -= 1;
+    return true;
+  }
+
   return {
     add(request) {
-      if (stopped) return;
       const { identity, owner } = request;
       const id = localIdOf(identity);
-      const one: Lost = lost.get(id) ?? {
-        identity,
-        requests: new Map(),
-        looks: 0,
-        looking: undefined,
-        timer: undefined,
-      };
-      if (lost.size >= limits.lateWritesMax && !lost.has(id)) return;
+      const known = lost.get(id);
+      if (stopped || !hasRoom(known)) return;
+      const one: Lost = known ?? { identity, requests: new Map(), looks: 0, looking: undefined, timer: undefined };
       lost.set(id, one);
-      for (const oldest of one.requests.keys()) if (one.requests.size >= ownersMax) one.requests.delete(oldest);
+      if (!one.requests.has(owner)) claims += 1;
       one.requests.set(owner, request);
       one.looks = 0;
       lookLater(one);
