@@ -322,6 +322,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       leaseMs: route.leaseMs,
       onUnknown: route.onUnknown,
       verifyMs: parts.verifyMs,
+      storeTimeoutMs: parts.storeTimeoutMs,
       environment,
       calls,
       signal: signal(),

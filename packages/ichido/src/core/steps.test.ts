@@ -157,6 +157,29 @@ describe("steps", () => {
     },
   );
 
+  it("a start that was noted long before its call can be made is noted again: verify counts its age from there", async () => {
+    let stallsMs = 6_000;
+    const all = bed({ leaseMs: 60_000, storeTimeoutMs: 5_000 }, (clock) => {
+      const base = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });
+      return {
+        ...base,
+        async startStep(request) {
+          const answered = await base.startStep(request);
+          clock.stall(stallsMs);
+          stallsMs = 0;
+          return answered;
+        },
+      };
+    });
+    const first = executionOf(await all.ask());
+    const [record] = (await all.store.list({ limit: 1 })).records;
+    const ages = first.context.step("bank.charge", async () => {
+      const steps = await all.store.steps(record?.identity as never);
+      return steps.map(({ ageMs }) => ageMs);
+    });
+    expect(await ages).toEqual([0]);
+  });
+
   it("a loop that was blocked while the start was noted is seen by the clock, before any timer runs", async () => {
     const all = bed({ leaseMs: 1_000 }, (clock) => {
       const base = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });

@@ -8,7 +8,7 @@ import { IchidoError } from "./errors.ts";
 import type { IchidoListener } from "./events.ts";
 import type { StepOptions, StepVerdict } from "./options.ts";
 import { limits } from "./defaults.ts";
-import type { Claim, Step } from "./store.ts";
+import type { Claim, Step, StepRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
 import { decodeValue, encodeValue } from "./value.ts";
 
@@ -48,6 +48,7 @@ export interface StepsParts {
   readonly leaseMs: number;
   readonly onUnknown: "rerun" | "hold" | { readonly verify: unknown };
   readonly verifyMs: number;
+  readonly storeTimeoutMs: number;
   readonly environment: Environment;
   readonly calls: StoreCalls;
   readonly signal: AbortSignal;
@@ -107,14 +108,23 @@ export function createSteps(parts: StepsParts): Steps {
     };
   }
 
-  async function call<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
+  /** When it was sent. Somebody else may be at work since. */
+  async function noteStart(request: StepRequest): Promise<number> {
     stopUnlessTrusted();
-    const mayBeLost = parts.onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
     const notedMs = parts.environment.monotonicMs();
-    fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) }));
-    open.add(name);
-    // The process may have stood still while the answer was on its way, and somebody else may be at work since.
+    fenced(await calls.startStep(request));
+    open.add(request.name);
     stopUnlessTrusted(notedMs);
+    return notedMs;
+  }
+
+  async function call<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
+    const mayBeLost = parts.onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
+    const request: StepRequest = { ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) };
+    let notedMs = await noteStart(request);
+    // The process may have stood still while the answer was on its way. Whoever asks `verify` counts from the noted start,
+    // and must not find it long ago when the call is only made now.
+    while (parts.environment.monotonicMs() - notedMs > parts.storeTimeoutMs) notedMs = await noteStart(request);
     const lastMs = parts.environment.monotonicMs();
     starts.set(name, { firstMs: Math.min(starts.get(name)?.firstMs ?? lastMs, lastMs), lastMs });
     const value = await fn(contextOf(name));
