@@ -101,6 +101,7 @@ function play(stage: Stage, item: Item): void {
         `the store is away for ${machine?.name ?? "all"} (${item.refuses ? "refuses" : "silent"}), ${item.forMs.toFixed(0)} ms`,
       );
       world.outages.push({ fromMs: world.nowMs, toMs: world.nowMs + item.forMs, machine, refuses: item.refuses });
+      for (const each of machine === undefined ? world.machines : [machine]) each.isUntroubled = false;
       return;
     }
     case "jump":

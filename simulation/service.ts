@@ -74,8 +74,9 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   const listening = Object.assign(store, {
     async claim(...args: Parameters<typeof plainClaim>) {
       const sentMs = machine.monotonicMs();
-      const { identity, owner } = args[0];
-      if (unstored.has(keyHashOf(identity))) noteOwnOutcome(world, machine, identity, owner);
+      const { identity, owner, takeover } = args[0];
+      // A reconciler asks what happened before it decides, in whatever process it runs: it may take any record in doubt.
+      if (takeover !== "open" && unstored.has(keyHashOf(identity))) noteOwnOutcome(world, machine, identity, owner);
       const result = await plainClaim(...args);
       if (result.outcome === "granted") unstored.delete(keyHashOf(identity));
       const asks = args[0].labels?.["ask"];

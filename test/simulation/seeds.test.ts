@@ -39,6 +39,9 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [20_013_124, "a lost claim that is looked for while an answer is not taken"],
   [20_023_299, "an answer that is made as the watcher looks"],
   [20_078_998, "a reconciler that stops while it asks"],
+  [30_007_792, "a reconciler beside an answer that is not taken"],
+  [30_042_188, "a reconciler whose claim is lost in an outage, before it stops"],
+  [30_098_312, "a process that stands still between the start of a step and its call"],
   [20_087_397, "a store whose word is longer under way than its record lives"],
 ];
 
