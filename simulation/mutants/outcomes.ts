@@ -129,10 +129,8 @@ const steps: readonly Mutant[] = [
   one(
     "a step is called before its start is noted",
     "core/steps.ts",
-    "fenced(await calls.startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) }));",
-    `void calls
-      .startStep({ ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) })
-      .catch(() => undefined);`,
+    "fenced(await calls.startStep(request));",
+    "void calls.startStep(request).catch(() => undefined);",
   ),
 ];
 
