@@ -17,7 +17,7 @@ import type {
 } from "ichido/testing";
 import { filedEffects } from "../../packages/ichido/src/testing/adapter-suite/effects.ts";
 import { spawnChild } from "../../packages/ichido/src/testing/child.ts";
-import { nodeSqliteTransactions } from "../../packages/ichido/src/transactions/index.ts";
+import { nodeSqliteTransactions } from "ichido/transactions";
 import type { FrameworkName } from "./subjects.ts";
 
 type StorePart = Pick<AdapterSubject, "openStore" | "openProcesses" | "transactions">;

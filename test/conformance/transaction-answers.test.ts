@@ -18,7 +18,7 @@ import { idempotency as onFastify } from "ichido/fastify";
 import { Idempotency, IdempotencyModule, Idempotent } from "ichido/nest";
 import { openSqliteStore } from "ichido/sqlite";
 import { afterEach, describe, expect, it } from "vitest";
-import { nodeSqliteTransactions } from "../../packages/ichido/src/transactions/index.ts";
+import { nodeSqliteTransactions } from "ichido/transactions";
 import { listening } from "./answers.ts";
 
 const opened: (() => unknown)[] = [];

@@ -2,13 +2,8 @@
 import { connect, headers } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { jetstreamManager } from "@nats-io/jetstream";
-import {
-  ensureNatsConsumers,
-  ensureNatsStream,
-  natsPublisher,
-  natsSubscription,
-} from "../../packages/ichido/src/brokers/nats.ts";
-import type { NatsSubscriptionOptions } from "../../packages/ichido/src/brokers/nats.ts";
+import { ensureNatsConsumers, ensureNatsStream, natsPublisher, natsSubscription } from "ichido/nats";
+import type { NatsSubscriptionOptions } from "ichido/nats";
 import type { BrokerRig, SubscriptionWish } from "./broker-rig.ts";
 import { startNats, uniqueName } from "../support/services.ts";
 

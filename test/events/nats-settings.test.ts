@@ -3,12 +3,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import {
-  ensureNatsConsumers,
-  ensureNatsStream,
-  natsPublisher,
-  natsSubscription,
-} from "../../packages/ichido/src/brokers/nats.ts";
+import { ensureNatsConsumers, ensureNatsStream, natsPublisher, natsSubscription } from "ichido/nats";
 import { partitionOf } from "../../packages/ichido/src/brokers/partition.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";

@@ -2,11 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "amqplib";
 import type { ChannelModel } from "amqplib";
-import {
-  ensureRabbitTopology,
-  rabbitPublisher,
-  rabbitSubscription,
-} from "../../packages/ichido/src/brokers/rabbitmq.ts";
+import { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } from "ichido/rabbitmq";
 import type { Publisher, Subscription } from "../../packages/ichido/src/brokers/broker.ts";
 import type { BrokerRig, SubscriptionWish } from "./broker-rig.ts";
 import { startRabbitmq, uniqueName } from "../support/services.ts";

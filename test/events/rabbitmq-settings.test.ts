@@ -2,11 +2,7 @@ import { connect } from "amqplib";
 import type { ChannelModel } from "amqplib";
 import { expect, onTestFinished, test } from "vitest";
 import { partitionOf } from "../../packages/ichido/src/brokers/partition.ts";
-import {
-  ensureRabbitTopology,
-  rabbitPublisher,
-  rabbitSubscription,
-} from "../../packages/ichido/src/brokers/rabbitmq.ts";
+import { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } from "ichido/rabbitmq";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
 import { eventOf } from "./broker-rig.ts";
