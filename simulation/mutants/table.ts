@@ -7,8 +7,8 @@ export const tablePath = "docs/reference/proof-mutants.md";
 const head = `# Rules undone, and the seeds that show it
 
 Written by \`npm run proof:mutants\`: each row is the source with one rule undone (\`simulation/mutants\`), the part of the
-simulation that has to show it, the number of seeds until it saw a promise broken, and which. One generator, one mix of faults and the
-same invariants for all mutants of a part.
+simulation that has to show it, the number of seeds until it saw a promise broken, and which. One generator, one mix of
+faults and the same invariants for all mutants of a part.
 
 | Undone | Part | Seeds | Broken |
 |---|---|---:|---|
