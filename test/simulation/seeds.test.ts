@@ -42,6 +42,7 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [30_007_792, "a reconciler beside an answer that is not taken"],
   [30_042_188, "a reconciler whose claim is lost in an outage, before it stops"],
   [30_098_312, "a process that stands still between the start of a step and its call"],
+  [40_020_653, "a copy of a claim that arrives when nobody looks for it any more"],
   [20_087_397, "a store whose word is longer under way than its record lives"],
 ];
 

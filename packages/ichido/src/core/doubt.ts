@@ -1,14 +1,12 @@
 /** What is known of an outcome that a former attempt left behind, and which words about it are believed. */
 import type { IchidoListener } from "./events.ts";
-import type { ClaimResult } from "./store.ts";
-
-type Granted = Extract<ClaimResult, { outcome: "granted" }>;
+import type { ClaimOrigin } from "./store.ts";
 
 /**
  * The former owner vanished, or left its outcome open. Released, the next attempt would not ask what happened: such a record
  * is given back by ending the lease alone.
  */
-export function isInDoubt({ origin }: Pick<Granted, "origin">): boolean {
+export function isInDoubt({ origin }: { readonly origin: ClaimOrigin }): boolean {
   return origin === "lapsed" || origin === "suspended";
 }
 

@@ -34,7 +34,7 @@ describe("a claim that was granted and whose answer was lost", () => {
 
   it("is given back however often the answers of giving it back are lost", async () => {
     const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
-    all.store.break("claim", "lose", 3);
+    all.store.break("claim", "lose", 1);
     all.store.break("find", "fail", 2);
     all.store.break("release", "lose", 2);
     await all.ask();
@@ -42,6 +42,15 @@ describe("a claim that was granted and whose answer was lost", () => {
     all.store.mend();
     expect(await recordIn(all)).toMatchObject({ state: "failed" });
     expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it("is given back without another claim, a copy of which might come when nobody looks any more", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls.filter((verb) => verb === "claim")).toHaveLength(1);
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
   });
 
   it("a takeover is given back as what it took: in doubt", async () => {
@@ -134,7 +143,7 @@ describe("a claim that was granted and whose answer was lost", () => {
     all.store.break("find", "late", 1);
     const asked = all.ask();
     await all.clock.advance(4_900);
-    all.store.break("claim", "late");
+    all.store.break("release", "late");
     all.store.arrive();
     await all.clock.advance(200);
     expect(problemIn(await asked)).toMatchObject({ status: 503, code: "store-unavailable" });
@@ -203,26 +212,26 @@ describe("looking for lost claims", () => {
   it("goes on while nothing is there: the claim may arrive late", async () => {
     const clock = fakeClock();
     let record: Partial<StoredRecord> | undefined;
-    const reclaimed: string[] = [];
+    const givenBack: string[] = [];
     const lost = createLostClaims({
       environment: clock.environment,
       find: async () => record as StoredRecord | undefined,
-      reclaim: async ({ owner }) => void reclaimed.push(owner),
+      giveBack: async ({ owner }) => void givenBack.push(owner),
     });
     lost.add(requestOf("key-1", "a"));
     lost.add(requestOf("key-1", "b"));
     await clock.advance(10_000);
-    record = { state: "processing", owner: "b" as OwnerToken, leaseLeftMs: 20_000 };
+    record = { state: "processing", owner: "b" as OwnerToken, origin: "new", leaseLeftMs: 20_000 };
     await clock.advance(minuteMs);
-    expect(reclaimed.length).toBeGreaterThan(0);
-    expect(new Set(reclaimed)).toEqual(new Set(["b"]));
+    expect(givenBack.length).toBeGreaterThan(0);
+    expect(new Set(givenBack)).toEqual(new Set(["b"]));
   });
 
   it("is bounded in number", () => {
     const { environment } = fakeClock();
     const looking: string[] = [];
     const find = async ({ key }: Identity): Promise<undefined> => void looking.push(key);
-    const lost = createLostClaims({ environment, find, reclaim: async () => undefined });
+    const lost = createLostClaims({ environment, find, giveBack: async () => undefined });
     for (let each = 0; each <= limits.lateWritesMax; each += 1) lost.add(requestOf(`key-${each}`));
     expect(lost.look(requestOf("key-1").identity)).toBeDefined();
     expect(lost.look(requestOf(`key-${limits.lateWritesMax}`).identity)).toBeUndefined();
@@ -232,19 +241,19 @@ describe("looking for lost claims", () => {
 
   it("is bounded in number for one key too: the newest claims are the likeliest to be there", async () => {
     const clock = fakeClock();
-    const reclaimed: string[] = [];
+    const givenBack: string[] = [];
     const owners = Array.from({ length: limits.lateWritesMax + 1 }, (_, each) => `owner-${each}`);
     let owner = owners[0];
     const lost = createLostClaims({
       environment: clock.environment,
-      find: async () => ({ state: "processing", owner, leaseLeftMs: 1 }) as StoredRecord,
-      reclaim: async (request) => void reclaimed.push(request.owner),
+      find: async () => ({ state: "processing", owner, origin: "new", leaseLeftMs: 1 }) as StoredRecord,
+      giveBack: async (claim) => void givenBack.push(claim.owner),
     });
     for (const each of owners) lost.add(requestOf("key-1", each));
     await lost.look(requestOf("key-1").identity);
     owner = owners.at(-1);
     await lost.look(requestOf("key-1").identity);
-    expect(reclaimed).toEqual([owner]);
+    expect(givenBack).toEqual([owner]);
     lost.stop();
   });
 
@@ -257,7 +266,7 @@ describe("looking for lost claims", () => {
         asked.add(key);
         answers.push(() => resolve(undefined));
       });
-    const lost = createLostClaims({ environment: clock.environment, find, reclaim: async () => undefined });
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
     for (let each = 0; each < 100; each += 1) lost.add(requestOf(`key-${each}`));
     await clock.advance(1_000);
     expect(answers).toHaveLength(4);
@@ -275,7 +284,7 @@ describe("looking for lost claims", () => {
     const clock = fakeClock();
     const found = Promise.withResolvers<undefined>();
     const find = (): Promise<undefined> => found.promise;
-    const lost = createLostClaims({ environment: clock.environment, find, reclaim: async () => undefined });
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
     lost.add(requestOf("key-1"));
     await clock.advance(1_000);
     lost.stop();
@@ -291,7 +300,7 @@ describe("looking for lost claims", () => {
       looks += 1;
       throw new Error("away");
     };
-    const lost = createLostClaims({ environment: clock.environment, find, reclaim: async () => undefined });
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
     lost.add(requestOf("key-1"));
     await clock.advance(2 * minuteMs);
     expect(looks).toBe(10);

@@ -8,10 +8,10 @@ import { limits } from "./defaults.ts";
 import { fraction, type Environment, type Timer } from "./environment.ts";
 import type { Identity, OwnerToken } from "./record.ts";
 import { localIdOf } from "./scope.ts";
-import type { ClaimRequest, StoredRecord } from "./store.ts";
+import type { Claim, ClaimOrigin, StoredRecord } from "./store.ts";
 
 export interface LostClaims {
-  add(request: ClaimRequest): void;
+  add(claim: Pick<Claim, "identity" | "owner">): void;
   /** Gives back what this process lost of an identity, before anybody claims it. Rejects where the store still fails. */
   look(identity: Identity): Promise<void> | undefined;
   stop(): void;
@@ -20,14 +20,14 @@ export interface LostClaims {
 export interface LostClaimsParts {
   readonly environment: Environment;
   readonly find: (identity: Identity) => Promise<StoredRecord | undefined>;
-  /** As the owner that may have been granted it: the answer tells how it came by the record, which decides how it goes. */
-  readonly reclaim: (request: ClaimRequest) => Promise<void>;
+  /** How the claim came by the record decides how it goes. */
+  readonly giveBack: (claim: Claim, origin: ClaimOrigin) => Promise<void>;
 }
 
 interface Lost {
   readonly identity: Identity;
   /** Every claim has an owner of its own, which never runs anything. */
-  readonly requests: Map<OwnerToken, ClaimRequest>;
+  readonly owners: Set<OwnerToken>;
   looks: number;
   looking: Promise<void> | undefined;
   timer: Timer | undefined;
@@ -38,7 +38,7 @@ const pauseMsFirst = 100;
 /** Keys that are looked at by themselves at one time: a store in trouble, and its connections, are there for callers. */
 const looksAtOnceMax = 4;
 
-export function createLostClaims({ environment, find, reclaim }: LostClaimsParts): LostClaims {
+export function createLostClaims({ environment, find, giveBack }: LostClaimsParts): LostClaims {
   const lost = new Map<string, Lost>();
   /** Of all keys together. */
   let claims = 0;
@@ -47,12 +47,11 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
   let underWay = 0;
   let stopped = false;
 
-  async function lookOnce({ identity, requests }: Lost): Promise<void> {
+  async function lookOnce({ identity, owners }: Lost): Promise<void> {
     const record = await find(identity);
     // Exactly zero: it was given back already, in doubt as it was found.
-    if (stopped || record?.state !== "processing" || record.leaseLeftMs === 0) return;
-    const request = requests.get(record.owner);
-    if (request !== undefined) await reclaim(request);
+    if (stopped || record?.origin === undefined || record.leaseLeftMs === 0 || !owners.has(record.owner)) return;
+    await giveBack({ identity, owner: record.owner, fence: record.fence }, record.origin);
   }
 
   function lookNow(one: Lost): Promise<void> {
@@ -68,7 +67,7 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
     if (lost.get(id) !== one) return;
     if (one.looks >= looksMax) {
       lost.delete(id);
-      claims -= one.requests.size;
+      claims -= one.owners.size;
       return;
     }
     const pauseMs = pauseMsFirst * 2 ** one.looks * (0.5 + fraction(environment) / 2);
@@ -97,23 +96,22 @@ export function createLostClaims({ environment, find, reclaim }: LostClaimsParts
   /** Where there is no room, a key that many ask for gives up its oldest claim, and another key gets none. */
   function hasRoom(one: Lost | undefined): boolean {
     if (claims < limits.lateWritesMax) return true;
-    const [oldest] = one?.requests.keys() ?? [];
+    const [oldest] = one?.owners ?? [];
     if (one === undefined || oldest === undefined) return false;
-    one.requests.delete(oldest);
+    one.owners.delete(oldest);
     claims -= 1;
     return true;
   }
 
   return {
-    add(request) {
-      const { identity, owner } = request;
+    add({ identity, owner }) {
       const id = localIdOf(identity);
       const known = lost.get(id);
       if (stopped || !hasRoom(known)) return;
-      const one: Lost = known ?? { identity, requests: new Map(), looks: 0, looking: undefined, timer: undefined };
+      const one: Lost = known ?? { identity, owners: new Set(), looks: 0, looking: undefined, timer: undefined };
       lost.set(id, one);
-      if (!one.requests.has(owner)) claims += 1;
-      one.requests.set(owner, request);
+      if (!one.owners.has(owner)) claims += 1;
+      one.owners.add(owner);
       one.looks = 0;
       lookLater(one);
     },

@@ -9,6 +9,7 @@ import type { FaultName, FaultPoint } from "./faults.ts";
 import { createLostClaims } from "./lost-claims.ts";
 import type {
   Claim,
+  ClaimOrigin,
   ClaimRequest,
   ClaimResult,
   CompleteRequest,
@@ -134,26 +135,26 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   }
 
   /** Nothing ran: that must not end as a doubt. The fence makes it safe however late the store takes it. */
-  async function giveBack({ identity, owner }: ClaimRequest, result: ClaimResult): Promise<void> {
-    if (result.outcome !== "granted") return;
-    const claim = { identity, owner, fence: result.fence };
-    if (isInDoubt(result)) await call("suspend", () => store.suspend(claim));
+  async function giveBack({ identity, owner, fence }: Claim, origin: ClaimOrigin): Promise<void> {
+    const claim = { identity, owner, fence };
+    if (isInDoubt({ origin })) await call("suspend", () => store.suspend(claim));
     else await call("release", () => store.release(claim));
   }
 
   const lostClaims = createLostClaims({
     environment,
     find: (identity) => call("find", () => store.find(identity)),
-    reclaim: async (request) => {
-      const again: ClaimRequest = { ...request, takeover: "none" };
-      await giveBack(request, await call("claim", () => store.claim(again)));
-    },
+    giveBack,
   });
 
   /** Whatever becomes of it, nothing runs in the name of a claim that failed. */
   async function claimOrGiveBack(request: ClaimRequest): Promise<ClaimResult> {
     const timeoutMs = parts.timeoutMs + (request.waitMs ?? 0);
-    const onLate = (result: ClaimResult): void => void giveBack(request, result).catch(() => lostClaims.add(request));
+    const onLate = (result: ClaimResult): void => {
+      if (result.outcome !== "granted") return;
+      const { fence, origin } = result;
+      void giveBack({ ...request, fence }, origin).catch(() => lostClaims.add(request));
+    };
     try {
       return await call("claim", () => store.claim(request), timeoutMs, onLate);
     } catch (error) {

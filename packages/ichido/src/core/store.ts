@@ -100,14 +100,16 @@ export interface ClaimRequest {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+/** How an owner first came by the record. `lapsed`, `suspended`: the former owner's outcome is in doubt. */
+export type ClaimOrigin = "new" | "failed" | "lapsed" | "suspended";
+
 export type ClaimResult =
   | {
       readonly outcome: "granted";
       readonly fence: number;
       /** 1 for the first attempt. */
       readonly attempt: number;
-      /** How its owner first came by the record. `lapsed`, `suspended`: the former owner's outcome is in doubt. */
-      readonly origin: "new" | "failed" | "lapsed" | "suspended";
+      readonly origin: ClaimOrigin;
       /** This owner held it already: the reply to its claim was lost. */
       readonly resent?: true;
       /** How many steps were ever started under this record. */
@@ -264,6 +266,8 @@ export interface StoredRecord {
    * long ago, where its owner or a person ended it.
    */
   readonly leaseLeftMs?: number;
+  /** How its owner came by it; absent unless `processing`. */
+  readonly origin?: ClaimOrigin;
   readonly stepsStarted: number;
   readonly interim?: StoredResponse;
   readonly holdReason?: string;

@@ -1,16 +1,6 @@
 /** What a claim means for the record it meets, what becomes of the record, and what the claimant is told. */
-import type { ClaimRequest, ClaimResult } from "../store.ts";
-import {
-  leaseEndUs,
-  nextFence,
-  toMs,
-  usOf,
-  type Hash,
-  type HeldRecord,
-  type Moment,
-  type Origin,
-  type Prints,
-} from "./record.ts";
+import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../store.ts";
+import { leaseEndUs, nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Prints } from "./record.ts";
 import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
 
 export type ClaimVerdict =
@@ -25,7 +15,7 @@ export type ClaimVerdict =
   /** In doubt, and this claim may not take it. */
   | "unknown"
   /** Taken over. */
-  | Exclude<Origin, "new">;
+  | Exclude<ClaimOrigin, "new">;
 
 export type Refusal = Extract<ClaimVerdict, "mismatch" | "completed" | "processing" | "unknown">;
 

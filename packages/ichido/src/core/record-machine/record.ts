@@ -17,7 +17,7 @@
  * that a store may have columns of its own.
  */
 import type { OwnerToken, RecordState, StoredResponse } from "../record.ts";
-import type { AuditEntry, ClaimResult } from "../store.ts";
+import type { AuditEntry, ClaimOrigin } from "../store.ts";
 
 /** A hash as a store holds it: bytes, or a text of one character a byte. */
 export type Hash = string | Uint8Array;
@@ -27,9 +27,6 @@ export interface Prints {
   readonly canonical: Hash;
   readonly former?: Hash | undefined;
 }
-
-/** How an owner came by the record. */
-export type Origin = Extract<ClaimResult, { outcome: "granted" }>["origin"];
 
 /** What decides whether a record is at work, in doubt, or past its time. */
 export interface Standing {
@@ -46,7 +43,7 @@ export interface Standing {
 /** What every verb but those of steps reads and writes. */
 export interface HeldRecord extends Standing {
   readonly owner: OwnerToken;
-  readonly origin: Origin;
+  readonly origin: ClaimOrigin;
   readonly fence: number;
   readonly attempts: number;
   readonly fingerprint: Prints;
@@ -83,10 +80,10 @@ export function nextFence(formerFence: number, { nowUs, fenceFloor }: Pick<Momen
   return Math.max(formerFence + 1, fenceFloor + 1, nowUs);
 }
 
-const originNames: readonly Origin[] = ["new", "failed", "lapsed", "suspended"];
+const originNames: readonly ClaimOrigin[] = ["new", "failed", "lapsed", "suspended"];
 
 /** A word that is none of them was written by another program: whoever holds the record then finds out what happened. */
-export function originOf(text: string): Origin {
+export function originOf(text: string): ClaimOrigin {
   return originNames.find((each) => each === text) ?? "lapsed";
 }
 

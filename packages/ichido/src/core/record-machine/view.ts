@@ -135,11 +135,11 @@ export function createTally(): Tally {
 /** What was written down at first sight. */
 export type Sight = Pick<StoredRecord, "identity" | "fingerprint" | "labels">;
 
-type Shown = Omit<HeldRecord, "fingerprint" | "origin" | "doubtStays">;
+type Shown = Omit<HeldRecord, "fingerprint" | "doubtStays">;
 
 /** A record as the contract shows it: of answers, only the one that means something in its state. */
 export function recordView({ identity, fingerprint, labels }: Sight, record: Shown, nowUs: number): StoredRecord {
-  const { state, owner, fence, attempts, stepsStarted, interim, holdReason, response } = record;
+  const { state, owner, origin, fence, attempts, stepsStarted, interim, holdReason, response } = record;
   return {
     identity,
     fingerprint,
@@ -147,7 +147,7 @@ export function recordView({ identity, fingerprint, labels }: Sight, record: Sho
     owner,
     fence,
     attempts,
-    ...(state === "processing" && { leaseLeftMs: leaseLeftMs(record, nowUs) }),
+    ...(state === "processing" && { leaseLeftMs: leaseLeftMs(record, nowUs), origin }),
     stepsStarted,
     ...(state === "processing" && interim !== undefined && { interim }),
     ...(holdReason !== undefined && { holdReason }),

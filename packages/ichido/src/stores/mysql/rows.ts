@@ -47,7 +47,6 @@ export function seenOf(row: Row): Seen {
     fingerprint: printsOf(row),
     stepsStarted: integerOf(row["step_starts"]),
     doubtStays: integerOf(row["doubt_stays"]) !== 0,
-    origin: originOf(stringOf(row["origin"])),
     nowUs: integerOf(row["now_us"]),
     labels: decodeLabels(optional(row["labels"]) ?? null),
   };
@@ -60,6 +59,7 @@ function shownOf(row: Row) {
   return {
     state,
     owner: stringOf(row["owner"]) as OwnerToken,
+    origin: originOf(stringOf(row["origin"])),
     fence: integerOf(row["fence"]),
     attempts: integerOf(row["attempts"]),
     leaseUs: leaseSeen(integerOf(row["lease_us"]), integerOf(row["now_us"]), lockWaitUs),

@@ -105,8 +105,8 @@ const states: readonly RecordState[] = ["processing", "completed", "failed"];
 /** The columns of a record in `find.sql` and `list.sql`; the first says whether the server is a standby. */
 export function recordOf(row: Row): StoredRecord {
   const [, key, scopeHash, tenant, principal, operation, version, raw, canonical, former, state] = row;
-  const [owner, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers, body] = row.slice(11);
-  const [labels, createdMs, updatedMs, expiresMs] = row.slice(21);
+  const [owner, origin, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers, body] = row.slice(11);
+  const [labels, createdMs, updatedMs, expiresMs] = row.slice(22);
   const known = states.find((each) => each === state) ?? damaged();
   const { interim, response } = answersOf(known, responseOf(kind, status, headers, body));
   const reason = optionalText(holdReason);
@@ -130,7 +130,10 @@ export function recordOf(row: Row): StoredRecord {
     owner: textOf(owner) as OwnerToken,
     fence: numberOf(fence),
     attempts: numberOf(attempts),
-    ...(known === "processing" && { leaseLeftMs: optionalNumber(leaseLeftMs) ?? 0 }),
+    ...(known === "processing" && {
+      leaseLeftMs: optionalNumber(leaseLeftMs) ?? 0,
+      origin: originOf(textOf(origin)),
+    }),
     stepsStarted: numberOf(steps),
     ...(interim !== undefined && { interim }),
     ...(reason !== undefined && { holdReason: reason }),

@@ -1,8 +1,7 @@
 /** A claim and its answer. One round trip, but for a record past its retention that the known tick does not cover. */
 import { limits } from "../../core/defaults.ts";
-import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
+import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../../core/store.ts";
 import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
-import type { Origin } from "../../core/record-machine/record.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
 import { damagedRecord, decodeResponse, encodeSight } from "./row.ts";
@@ -60,7 +59,7 @@ export function microseconds(ms: number): string {
 
 /** What giving a grant back needs to know. */
 export interface Grant {
-  readonly origin: Origin;
+  readonly origin: ClaimOrigin;
   readonly fence: number;
 }
 

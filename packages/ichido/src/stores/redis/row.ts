@@ -10,14 +10,14 @@
  */
 import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
 import type { AuditEntry, ClaimRequest, Step } from "../../core/store.ts";
-import { toMs } from "../../core/record-machine/record.ts";
+import { originOf, toMs } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
 import type { Sight } from "../../core/record-machine/view.ts";
 import { answersOf, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
 
-export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z", "d"] as const;
+export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z", "d", "a"] as const;
 const bodyField = fields.length;
 
 const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "completed", f: "failed" };
@@ -64,7 +64,7 @@ export function decodeResponse(head: unknown, body: unknown): StoredResponse {
 }
 
 /** As the rules of a record take it, without what only claims ask for. */
-export interface Row extends Omit<HeldRecord, "fingerprint" | "origin">, Sight {
+export interface Row extends Omit<HeldRecord, "fingerprint">, Sight {
   readonly bodyBytes: number;
 }
 
@@ -72,13 +72,14 @@ export const damagedRecord = "a record in Redis does not hold what ichido wrote"
 
 /** `values` are those of `fields`, and the body where it was asked for. Nothing when there is no such record. */
 export function rowOf(values: readonly unknown[]): Row | undefined {
-  const [s, o, t, n, l, c, u, e, f, i, r, h, x, z, d] = values;
+  const [s, o, t, n, l, c, u, e, f, i, r, h, x, z, d, a] = values;
   const state = states[optionalTextOf(s) ?? ""];
   if (state === undefined) {
     if (values.every((value) => value === null || value === undefined)) return undefined;
     throw new TypeError(damagedRecord);
   }
   const sight = decodeSight(i);
+  const attempts = numberOf(n);
   const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
   return {
     identity: sight.identity,
@@ -86,8 +87,9 @@ export function rowOf(values: readonly unknown[]): Row | undefined {
     labels: sight.labels,
     state,
     owner: textOf(o) as OwnerToken,
+    origin: originOf(optionalTextOf(a) ?? (attempts === 1 ? "new" : "")),
     fence: numberOf(t),
-    attempts: numberOf(n),
+    attempts,
     leaseUs: numberOf(l),
     stepsStarted: numberOf(x),
     ...answersOf(state, answer),

@@ -96,7 +96,6 @@ export interface Held extends HeldRecord {
 export function heldOf(row: Row): Held {
   return {
     ...shownOf(row),
-    origin: originOf(text(row, "origin")),
     doubtStays: integer(row, "doubt_stays") !== 0,
     fingerprint: printsOf(row),
   };
@@ -108,6 +107,7 @@ function shownOf(row: Row) {
   return {
     state,
     owner: text(row, "owner") as OwnerToken,
+    origin: originOf(text(row, "origin")),
     fence: integer(row, "fence"),
     attempts: integer(row, "attempts"),
     leaseUs: integer(row, "lease_us"),

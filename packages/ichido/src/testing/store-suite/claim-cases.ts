@@ -192,6 +192,7 @@ export const claimCases: readonly StoreCase[] = [
         const again = asGranted(await store.claim(request));
         assert.deepEqual([again.origin, again.resent, again.attempt], [origin, true, 2]);
         assert.equal(again.fence, first.fence);
+        assert.equal((await store.find(identity))?.origin, origin, "a lost grant is given back by what it took");
       }
       await rig.store.suspend({ identity, owner: request.owner, fence: first.fence });
       const next = asGranted(await rig.claim(identity, "c", { takeover: "open" }));

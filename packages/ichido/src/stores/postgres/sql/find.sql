@@ -6,7 +6,7 @@ select
   pg_is_in_recovery(),
   r.key, r.scope_hash, r.tenant, r.principal, r.operation,
   r.fingerprint_version, r.fingerprint_raw, r.fingerprint_canonical, r.fingerprint_former,
-  r.state, replace(r.owner::text, '-', ''), r.fence, r.attempts,
+  r.state, replace(r.owner::text, '-', ''), r.origin, r.fence, r.attempts,
   case when r.lease_until <= clock_timestamp() + interval '{leaseAbsurdSeconds} s'
     then ceil(extract(epoch from r.lease_until - clock_timestamp()) * 1000)::bigint end,
   case when r.steps_started = 0 then 0 else (

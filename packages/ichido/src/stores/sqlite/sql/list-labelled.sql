@@ -4,7 +4,7 @@
 -- Guarantee: one consistent state per slice; finds labelled records without reading any other.
 SELECT
   r.key, r.scope_hash, r.tenant, r.principal, r.operation, r.fingerprint_version, r.fingerprint_raw,
-  r.fingerprint_canonical, r.fingerprint_former, r.state, r.owner, r.fence, r.attempts, r.lease_us, r.hold_reason, r.labels,
+  r.fingerprint_canonical, r.fingerprint_former, r.state, r.owner, r.origin, r.fence, r.attempts, r.lease_us, r.hold_reason, r.labels,
   r.created_us, r.updated_us, r.expires_us,
   r.interim_kind, r.interim_status, r.interim_headers, r.response_kind, r.response_status, r.response_headers,
   CASE WHEN r.steps_started = 0 THEN 0 ELSE (

@@ -6,7 +6,7 @@
 -- Guarantee: one consistent state per slice.
 SELECT
   key, scope_hash, tenant, principal, operation, fingerprint_version, fingerprint_raw, fingerprint_canonical,
-  fingerprint_former, state, owner, fence, attempts, lease_us, hold_reason, labels, created_us, updated_us, expires_us,
+  fingerprint_former, state, owner, origin, fence, attempts, lease_us, hold_reason, labels, created_us, updated_us, expires_us,
   interim_kind, interim_status, interim_headers, response_kind, response_status, response_headers,
   CASE WHEN steps_started = 0 THEN 0 ELSE (
     SELECT count(*) FROM ichido_steps AS s WHERE s.key = ichido_records.key AND s.scope_hash = ichido_records.scope_hash
