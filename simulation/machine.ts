@@ -64,20 +64,14 @@ export class Machine {
   }
 
   after(delayMs: number, run: () => void): Timer {
-    let isCancelled = false;
-    const fire = (): void => {
-      if (!isCancelled) run();
-    };
     // As on Node, no timer is shorter than a millisecond.
     const scheduled = this.#scheduler.after(Math.max(1, delayMs) / this.#clocks.rate, () => {
-      if (!isCancelled) this.deliver("timer", fire);
+      this.deliver("timer", () => {
+        // It may have been cancelled while the process stood still.
+        if (!scheduled.isCancelled) run();
+      });
     });
-    return {
-      cancel() {
-        isCancelled = true;
-        scheduled.cancel();
-      },
-    };
+    return scheduled;
   }
 
   /** Something has arrived: it runs now, when the process wakes, or never. */

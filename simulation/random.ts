@@ -23,39 +23,60 @@ export function mixed(...words: readonly number[]): number {
   return hash >>> 0;
 }
 
-export function createRandom(...seed: readonly number[]): Random {
-  let a = mixed(...seed, 1) | 0;
-  let b = mixed(...seed, 2) | 0;
-  let c = mixed(...seed, 3) | 0;
-  let count = 1;
+/** A class, not closures: most messages draw their fate from one of their own. */
+class Sfc32 implements Random {
+  #a: number;
+  #b: number;
+  #c: number;
+  #count = 1;
 
-  function word(): number {
-    const sum = (((a + b) | 0) + count) | 0;
-    count = (count + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = ((c << 21) | (c >>> 11)) + sum;
-    c |= 0;
+  constructor(a: number, b: number, c: number) {
+    this.#a = a | 0;
+    this.#b = b | 0;
+    this.#c = c | 0;
+    for (let turn = 0; turn < 12; turn += 1) this.#word();
+  }
+
+  #word(): number {
+    const b = this.#b;
+    const c = this.#c;
+    const sum = (((this.#a + b) | 0) + this.#count) | 0;
+    this.#count = (this.#count + 1) | 0;
+    this.#a = b ^ (b >>> 9);
+    this.#b = (c + (c << 3)) | 0;
+    this.#c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return sum >>> 0;
   }
-  for (let turn = 0; turn < 12; turn += 1) word();
 
-  const next = (): number => word() / 2 ** 32;
-  const int = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1));
-  return {
-    next,
-    int,
-    between: (least, most) => least + next() * (most - least),
-    chance: (share) => next() < share,
-    pick<Value>(from: readonly Value[]): Value {
-      const found = from[int(0, from.length - 1)];
-      if (found === undefined) throw new RangeError("nothing to pick from");
-      return found;
-    },
-    bytes(length) {
-      const bytes = new Uint8Array(length);
-      for (let at = 0; at < length; at += 1) bytes[at] = word() >>> 24;
-      return bytes;
-    },
-  };
+  next(): number {
+    return this.#word() / 2 ** 32;
+  }
+
+  int(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1));
+  }
+
+  between(least: number, most: number): number {
+    return least + this.next() * (most - least);
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  pick<Value>(from: readonly Value[]): Value {
+    const found = from[this.int(0, from.length - 1)];
+    if (found === undefined) throw new RangeError("nothing to pick from");
+    return found;
+  }
+
+  bytes(length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    for (let at = 0; at < length; at += 1) bytes[at] = this.#word() >>> 24;
+    return bytes;
+  }
+}
+
+export function createRandom(...seed: readonly number[]): Random {
+  return new Sfc32(mixed(...seed, 1), mixed(...seed, 2), mixed(...seed, 3));
 }

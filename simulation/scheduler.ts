@@ -30,13 +30,29 @@ export async function driveByTurns<Result>(events: Events<Result>): Promise<Resu
 }
 
 export interface Scheduled {
+  /** Also of one whose time has come. */
+  readonly isCancelled: boolean;
   cancel(): void;
 }
 
-interface Entry {
+class Entry implements Scheduled {
   readonly atMs: number;
   readonly order: number;
   run: (() => void) | undefined;
+
+  constructor(atMs: number, order: number, run: () => void) {
+    this.atMs = atMs;
+    this.order = order;
+    this.run = run;
+  }
+
+  get isCancelled(): boolean {
+    return this.run === undefined;
+  }
+
+  cancel(): void {
+    this.run = undefined;
+  }
 }
 
 export class Scheduler {
@@ -49,13 +65,9 @@ export class Scheduler {
 
   at(atMs: number, run: () => void): Scheduled {
     this.#order += 1;
-    const entry: Entry = { atMs: Math.max(atMs, this.nowMs), order: this.#order, run };
+    const entry = new Entry(Math.max(atMs, this.nowMs), this.#order, run);
     this.#push(entry);
-    return {
-      cancel() {
-        entry.run = undefined;
-      },
-    };
+    return entry;
   }
 
   after(delayMs: number, run: () => void): Scheduled {
@@ -106,8 +118,9 @@ export class Scheduler {
       const left = heap[leftPlace];
       const right = heap[leftPlace + 1];
       if (left === undefined) break;
-      const [least, leastPlace] =
-        right !== undefined && before(right, left) ? ([right, leftPlace + 1] as const) : ([left, leftPlace] as const);
+      const isRight = right !== undefined && before(right, left);
+      const least = isRight ? right : left;
+      const leastPlace = isRight ? leftPlace + 1 : leftPlace;
       if (before(last, least)) break;
       heap[place] = least;
       heap[leastPlace] = last;

@@ -49,6 +49,19 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
   const { plan, scheduler } = world;
   const { weather, leaseMs, driver } = plan;
 
+  const kinds = [
+    ["lost-before", weather.lostBefore],
+    ["lost-after", weather.lostAfter],
+    ["late", weather.late],
+    ["late-there", weather.late],
+    ["twice", weather.twice],
+    ["slow", weather.slow],
+    ["dies", weather.dies],
+    ["stalls", weather.stalls],
+    ["closes", weather.closes],
+    ["meddles", weather.meddles],
+  ] as const;
+
   /** Drawn by the number of the message, so that leaving one fault out changes little else. */
   function fateOf(verb: string): Fate {
     machine.sent += 1;
@@ -61,18 +74,6 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
     let twiceMs: number | undefined;
     const breaksAfterMs = random.chance(0.5) ? toMs + backMs + random.between(0, leaseMs * 0.2) : undefined;
     const draw = random.next();
-    const kinds = [
-      ["lost-before", weather.lostBefore],
-      ["lost-after", weather.lostAfter],
-      ["late", weather.late],
-      ["late-there", weather.late],
-      ["twice", weather.twice],
-      ["slow", weather.slow],
-      ["dies", weather.dies],
-      ["stalls", weather.stalls],
-      ["closes", weather.closes],
-      ["meddles", weather.meddles],
-    ] as const;
     let edge = 0;
     for (const [kind, share] of kinds) {
       edge += share;
