@@ -16,8 +16,8 @@ export interface Found {
   readonly times: number;
 }
 
-/** Small enough to be spread evenly and to be told of as they end, large enough that starting a process costs little. */
-const batchSeeds = 5_000;
+/** Small enough to be told of as they end, large enough that starting and warming up a process costs little. */
+const batchSeedsMax = 25_000;
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
 function playBatch(part: string, from: number, seeds: number): Promise<Played> {
@@ -51,6 +51,7 @@ export async function playAll(
   onBatch: (soFar: Played) => void,
 ): Promise<Played> {
   const endSeed = options.from + options.seeds;
+  const batchSeeds = Math.min(batchSeedsMax, Math.ceil(options.seeds / options.workers));
   let next = options.from;
   let soFar: Played = { seeds: 0, totals: {}, found: [] };
   const work = async (): Promise<void> => {
