@@ -182,13 +182,18 @@ export class Ledger {
 
   #readLetters(by: Machine): void {
     const before = this.letters;
-    this.letters = runStatement("select handler, id, reason, state from ichido_inbox_dead order by place")
+    const formerOf = ({ handler, id }: Letter) => before.find((each) => each.handler === handler && each.id === id);
+    const rows = runStatement("select handler, id, reason, state from ichido_inbox_dead order by place")
       .rows as unknown as Letter[];
+    this.letters = rows.map((letter) => {
+      const former = formerOf(letter);
+      return former?.state === letter.state && former.reason === letter.reason ? former : letter;
+    });
     for (const letter of this.letters) {
       const { handler, id, reason, state } = letter;
       const name = nameOf(handler, id);
-      const former = before.find((each) => each.handler === handler && each.id === id);
-      if (former?.state === state && former.reason === reason) continue;
+      const former = formerOf(letter);
+      if (former === letter) continue;
       this.#world.note(`letter ${name}: ${reason}, ${state}, by ${by.name}`);
       this.#everDead.add(name);
       if (former === undefined) this.#world.counts.letters += 1;
@@ -207,15 +212,23 @@ export class Ledger {
     }
   }
 
-  #judgeLetter({ handler, id, reason }: Letter, by: Machine): void {
+  #judgeLetter(letter: Letter, by: Machine): void {
+    const { handler, id, reason } = letter;
     const name = nameOf(handler, id);
     if (reason === "crashed") this.#judgeCrashed(name);
-    // What is called failed or crashed has not been processed; outside, a handler may fail after its effect, and whoever
-    // stood still under its lease may write its letter when another has the lease.
-    const isProcessed =
-      handler === leasedName ? this.#completed.has(name) && !this.#isHurt(by) : this.effectsOf(handler, id) > 0;
-    if (isProcessed && reason !== "too-old" && reason !== "unknown")
-      this.#world.violate("letter-of-processed", `${name}: ${reason}`);
+    if (reason === "too-old" || reason === "unknown") return;
+    // What is called failed or crashed has not been processed; outside, a handler may fail after its effect.
+    if (handler !== leasedName) {
+      if (this.effectsOf(handler, id) > 0) this.#world.violate("letter-of-processed", `${name}: ${reason}`);
+    } else if (this.#completed.has(name)) this.#judgeLate(letter, by);
+  }
+
+  /** Whoever stood still under its lease may write the letter when another has the lease: it takes the letter back. */
+  #judgeLate(letter: Letter, by: Machine): void {
+    const { handler, id, reason } = letter;
+    if (!by.isAlive || !this.letters.includes(letter)) return;
+    if (this.#isHurt(by)) this.#world.scheduler.after(cutOffMs, () => this.#judgeLate(letter, by));
+    else this.#world.violate("letter-of-processed", `${nameOf(handler, id)}: ${reason}`);
   }
 
   /** It is dead, stands still, or was cut off a moment ago. */

@@ -228,7 +228,10 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const put = () => desk.put(message, handler.name, news);
       if (handler.run === undefined || news.reason === "conflict") return put();
       const options = { ...leasedOptions(handler), retentionMs: keepMs };
-      return putAsideLeased(ichido, { key: keyOf(message, handler.name), message, options }, put);
+      const key = keyOf(message, handler.name);
+      const takeBack = () => noteProcessed(once, key);
+      const letter = { put, isSent: news.again !== undefined, takeBack, environment };
+      return putAsideLeased(ichido, { key, message, options }, letter);
     },
   });
   return inbox;

@@ -6,6 +6,8 @@
 import type { EventMessage } from "../brokers/message.ts";
 import type { Context } from "../core/context.ts";
 import type { Ichido } from "../core/create-ichido.ts";
+import { sleep } from "../core/deadline.ts";
+import type { Environment } from "../core/environment.ts";
 import { IchidoError, isIchidoError, type IchidoErrorCode } from "../core/errors.ts";
 import type { OnUnknown } from "../core/options.ts";
 import { unavailable } from "../sql/failures.ts";
@@ -124,22 +126,50 @@ export async function runLeased(
   return found === undefined ? result : resultOf(found);
 }
 
-/** Puts a message aside while nobody runs it. `busy`: somebody does. */
+export interface LeasedLetter {
+  readonly put: () => Promise<"dead" | "processed">;
+  /** It may have been put before. */
+  readonly isSent: boolean;
+  /** Notes that the message was processed: then there is no letter of it. */
+  readonly takeBack: () => Promise<unknown>;
+  readonly environment: Environment;
+}
+
+/** Nobody ran it, and nobody will who looks for letters. */
+const isAside: InboxResult = { outcome: "duplicate", dead: true };
+
+/**
+ * Puts a message aside while nobody runs it. `busy`: somebody does. The letter and the lease are in two places: whoever
+ * stood still until its lease was over may write the letter of a message that another one processes. So the lease is asked
+ * once more where it cannot be counted on afterwards, and who processes a message takes away a letter that it finds. Only
+ * where its writer dies in that moment, or reaches the lease no more, such a letter stays.
+ */
 export async function putAsideLeased(
   ichido: Pick<Ichido, "run"> | undefined,
   leased: LeasedMessage,
-  put: () => Promise<"dead" | "processed">,
+  { put, isSent, takeBack, environment }: LeasedLetter,
 ): Promise<"dead" | "processed" | "busy"> {
   let done: "dead" | "processed" | undefined;
-  const { outcome, reason } = await underLease(ichido, leased, async (context) => {
+  let isSure = false;
+  let result = await underLease(ichido, leased, async (context) => {
     done = await put().catch((error: unknown) => {
       context.release();
       throw error;
     });
-    return { outcome: "duplicate" };
+    // Whoever wakes may hear of its letter first, and of the end of its lease by a timer that is overdue.
+    await sleep(environment, 0);
+    isSure = !context.signal.aborted;
+    return isAside;
   });
-  if (done !== undefined) return done;
-  if (outcome === "duplicate") return "processed";
+  if (done === "processed" || (done === "dead" && isSure)) return done;
+  if (done === "dead") result = await underLease(ichido, leased, () => Promise.resolve(isAside));
+  if (result === isAside) return "dead";
+  const { outcome, reason } = result;
+  if (outcome === "duplicate") {
+    if (isSent || done === "dead") await takeBack();
+    return "processed";
+  }
+  if (outcome === "busy" && reason === undefined) return "busy";
   // Nobody runs what is unknown; and a record of other content says nothing about this message.
-  return outcome === "busy" && reason === undefined ? "busy" : put();
+  return done ?? put();
 }

@@ -116,9 +116,15 @@ async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: In
   return (await findOutcome(parts, handle, key))?.outcome ?? "again";
 }
 
-/** Of a message that was processed elsewhere. One that is there already stays as it is. */
+/** Of a message that was processed elsewhere. Whoever put it aside meanwhile had lost its lease: its letter goes. */
 export function noteProcessed<Tx>(parts: OnceParts<Tx>, key: InboxKey): Promise<unknown> {
-  return parts.transactions.run((_tx, handle) => take(parts, handle, key));
+  const { transactions, statements } = parts;
+  return transactions.run(async (_tx, handle) => {
+    await statements(handle, "unmarkDead", { ...key });
+    await take(parts, handle, key);
+    if ((await statements(handle, "withdrawDead", { ...key })).affected > 0)
+      await statements(handle, "remember", { ...key });
+  });
 }
 
 /** A handler's error on a connection that is gone says nothing about the message. */

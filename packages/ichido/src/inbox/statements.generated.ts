@@ -25,6 +25,7 @@ export const statements = {
   takeParked: "-- Takes a message up for an attempt.\n-- Parameters: :place, :hold_ms.\n-- Result: one row, or none where another process was faster.\n-- Guarantee: a hint alone. That it takes effect once is the message's own row.\nupdate {prefix}inbox_parked set due_ms = {now} + :hold_ms where place = :place and due_ms <= {now}\n",
   unmarkDead: "-- Lets a dead letter run again.\n-- Parameters: :handler, :id, :print.\n-- Result: nothing to decide by.\n-- Guarantee: the row of a processed message is never touched.\ndelete from {prefix}inbox where handler = :handler and id = :id and print = :print and dead = 1\n",
   waitingReplays: "-- Handlers with letters that are to be replayed, and how long the first of them waits.\n-- Parameters: none.\n-- Rows: one for each handler.\n-- Guarantee: none.\nselect handler, {now} - min(marked_ms) as waiting_ms from {prefix}inbox_dead where state = 'replaying' group by handler\n",
+  withdrawDead: "-- Removes a letter of a message that was processed all the same.\n-- Parameters: :handler, :id, :print.\n-- Result: one row or none.\n-- Guarantee: a letter that is to be replayed stays: whoever replays it finds what became of it, and removes it.\ndelete from {prefix}inbox_dead where handler = :handler and id = :id and print = :print and state = 'dead'\n",
 } as const;
 
 export const migrations = [

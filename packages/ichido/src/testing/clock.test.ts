@@ -79,6 +79,13 @@ describe("fake clock", () => {
     expect(fired).toEqual([100]);
   });
 
+  it("a stall while time passes is not taken back", async () => {
+    const clock = fakeClock();
+    clock.environment.after(1, () => clock.stall(100));
+    await clock.advance(5);
+    expect(clock.environment.monotonicMs()).toBe(101);
+  });
+
   it("gives the same bytes for the same seed, others for another, and spreads them", () => {
     const bytes = (seed: number): string =>
       Buffer.from(fakeClock({ seed }).environment.randomBytes(64)).toString("hex");

@@ -97,7 +97,8 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
         timer.run();
         await settleMicrotasks();
       }
-      monotonicMs = untilMs;
+      // What a timer set off may have stalled: time never goes back.
+      monotonicMs = Math.max(monotonicMs, untilMs);
       await settleMicrotasks();
     },
     stall(ms) {
