@@ -51,7 +51,7 @@ export async function oursIn(
     transactions: pgTransactions(bed.pool),
     source: "/bench",
     topics: { "*": { to: "null", order } },
-    prefix,
+    tablePrefix: prefix,
   });
   await outbox.migrate();
   return async () => {

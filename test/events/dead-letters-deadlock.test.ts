@@ -41,10 +41,10 @@ describeWith("mariadb", "a decision about a dead letter that the server undid", 
     const seq = letter?.seq ?? 0;
 
     // The rival has written more, so that the server undoes the other one.
-    const table = `${outbox.prefix}outbox_dead`;
+    const table = `${outbox.tablePrefix}outbox_dead`;
     await rival.query("BEGIN");
     await rival.query(`INSERT INTO ballast VALUES ${Array.from({ length: 200 }, () => "(null)").join()}`);
-    const parked = `${outbox.prefix}outbox_parked`;
+    const parked = `${outbox.tablePrefix}outbox_parked`;
     await rival.query(`SELECT seq FROM ${parked} FOR UPDATE`);
     const deciding = outbox.dead[action]({ seq, actor: "ann", reason: "fixed" });
     await vi.waitUntil(async () => {

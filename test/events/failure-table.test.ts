@@ -14,7 +14,7 @@ import { describeWith, freshDatabase } from "../support/services.ts";
 import { forEachDatabase, type Database } from "./inbox-databases.ts";
 import { idsOf, openOutbox, rejected, unavailable, wire } from "./outbox-bed.ts";
 
-type Bed = Outbox & { readonly prefix: string };
+type Bed = Outbox & { readonly tablePrefix: string };
 type Wish = { topic?: string; key?: string; id: string };
 
 async function add(outbox: Bed, ...wishes: readonly Wish[]): Promise<void> {
@@ -54,7 +54,7 @@ forEachDatabase("failure table", (open) => {
     await add(outbox, ...range(120).map((at) => ({ key: `k${at}`, id: `e${at}` })));
     // Each update writes the row anew: on PostgreSQL at the end of the heap.
     for (const at of shuffled(range(120)))
-      await database.query(`UPDATE ${outbox.prefix}outbox SET last_error = 'moved' WHERE id = 'e${at}'`);
+      await database.query(`UPDATE ${outbox.tablePrefix}outbox SET last_error = 'moved' WHERE id = 'e${at}'`);
     const { relay, publisher } = relayOf(outbox, wire(), { batch: 50, concurrency: 1 });
     while ((await relay.tick()).more);
     expect(idsOf(publisher.calls)).toEqual(range(120).map((at) => `e${at}`));
@@ -188,7 +188,7 @@ forEachDatabase("failure table", (open) => {
       await relay.tick();
       await relay.tick();
       const waits = await database.query(
-        `SELECT until_ms - ${now[database.dialect]} AS left_ms FROM ${outbox.prefix}outbox_parked`,
+        `SELECT until_ms - ${now[database.dialect]} AS left_ms FROM ${outbox.tablePrefix}outbox_parked`,
       );
       expect(waits).toHaveLength(2);
       for (const row of waits) {
@@ -197,7 +197,7 @@ forEachDatabase("failure table", (open) => {
         expect(Number(row["left_ms"])).toBeLessThanOrEqual(longest);
       }
       expect(idsOf(publisher.sent)).toEqual([]);
-      await database.query(`UPDATE ${outbox.prefix}outbox_parked SET until_ms = 0`);
+      await database.query(`UPDATE ${outbox.tablePrefix}outbox_parked SET until_ms = 0`);
     }
     await relay.tick();
     await relay.tick();
@@ -248,7 +248,7 @@ forEachDatabase("failure table", (open) => {
       transactions: slow,
       source: "/shop",
       topics: { "order.*": { to: "wire" } },
-      prefix: outbox.prefix,
+      tablePrefix: outbox.tablePrefix,
     });
     const { relay, publisher } = relayOf(holding as Bed);
     const ticking = relay.tick();

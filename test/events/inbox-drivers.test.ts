@@ -127,8 +127,8 @@ forEachDatabase("drivers", (open, dialect) => {
       const opened = await driver(dialect === "sqlite" ? `${open().url}.${name.replaceAll(/\W/g, "")}` : open().url);
       const { runner } = opened;
       onTestFinished(() => void opened.close());
-      const prefix = `${name.replaceAll(/\W/g, "").toLowerCase()}_`;
-      const inbox = inboxOn(runner, { prefix, retentionMs: 86_400_001 });
+      const tablePrefix = `${name.replaceAll(/\W/g, "").toLowerCase()}_`;
+      const inbox = inboxOn(runner, { tablePrefix, retentionMs: 86_400_001 });
       expect(await inbox.migrate()).toBeGreaterThan(0);
       expect(await inbox.migrate()).toBe(0);
       if (dialect === "sqlite") {
@@ -202,7 +202,7 @@ forEachDatabase("drivers", (open, dialect) => {
       expect(await inbox.dead.audit(decision)).toMatchObject([{ action: "replay", actor: "ann", reason: "東京" }]);
       expect(await count(poison.id)).toBe(1);
       expect(await inbox.stats()).toMatchObject({ processed: 2, dead: 0, replaying: 0 });
-      const forgetful = inboxOn(runner, { prefix, retentionMs: 1 });
+      const forgetful = inboxOn(runner, { tablePrefix, retentionMs: 1 });
       await delay(20);
       expect(await forgetful.sweep()).toEqual({ deleted: 2, more: false });
     },

@@ -95,7 +95,7 @@ forEachDatabase("migrations", (open) => {
 
   test("a schema of PostgreSQL is made where it is missing", async (context) => {
     if (open().dialect !== "postgres") return context.skip("schemas are PostgreSQL's");
-    const prefix = checkPrefix("postgres", "apart.ichido_");
+    const prefix = checkPrefix("postgres", "ichido_", "apart");
     expect(prefix).toBe('"apart".ichido_');
     expect(await migratorOf(prefix, first, second).migrate()).toBe(2);
     expect(await tables(prefix)).toBe(0);
@@ -103,5 +103,5 @@ forEachDatabase("migrations", (open) => {
 });
 
 test.each(["", "A_", "a b", "a;", 'x".y', "a".repeat(31)])("the prefix %j is refused", (prefix) => {
-  expect(() => checkPrefix("mysql", prefix)).toThrow(/prefix: expected/);
+  expect(() => checkPrefix("mysql", prefix)).toThrow(/^option tablePrefix: expected/);
 });

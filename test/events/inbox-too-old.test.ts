@@ -306,7 +306,7 @@ forEachDatabase("an inbox that forgets", (open) => {
     const outbox = createOutbox({
       transactions: runner,
       source: "/shop",
-      prefix: "later_",
+      tablePrefix: "later_",
       topics: { "*": { to: "p" } },
     });
     await outbox.migrate();

@@ -205,7 +205,7 @@ forEachDatabase("the inbox", (open) => {
   });
 
   test("processed messages are forgotten after the retention, in batches", async () => {
-    const short = inboxOn(open().side().runner, { retentionMs: 2_000, prefix: "sweep_" });
+    const short = inboxOn(open().side().runner, { retentionMs: 2_000, tablePrefix: "sweep_" });
     await short.migrate();
     for (let count = 0; count < 25; count += 1) await short.runOnce(message(), "stock", () => {});
     await delay(2_300);
@@ -218,7 +218,7 @@ forEachDatabase("the inbox", (open) => {
   });
 
   test("missing tables are named with what to do", async () => {
-    const lost = inboxOn(open().side().runner, { prefix: "nowhere_" });
+    const lost = inboxOn(open().side().runner, { tablePrefix: "nowhere_" });
     const refusal = { code: "schema-missing", message: expect.stringContaining("inbox.migrate()") as string };
     await expect(lost.runOnce(message(), "stock", () => {})).rejects.toMatchObject(refusal);
     await expect(lost.check()).rejects.toMatchObject(refusal);
@@ -322,7 +322,7 @@ describe("options of the inbox", () => {
     [{ retentionMs: 7 * dayMs, redeliveryMsMax: 7 * dayMs }, /retentionMs .* must be greater than redeliveryMsMax/],
     [{ retentionMs: 0 }, /retentionMs: expected an integer from 1/],
     [{ retentionMs: dayMs, waitMs: -1 }, /waitMs: expected/],
-    [{ retentionMs: dayMs, prefix: "a b" }, /prefix: expected/],
+    [{ retentionMs: dayMs, tablePrefix: "a b" }, /option tablePrefix: expected/],
   ])("%j is refused", (options, text) => {
     expect(() => createInbox({ transactions, ...options })).toThrow(text);
   });

@@ -40,8 +40,8 @@ export const unavailable = (text = "down"): Published => ({ outcome: "unavailabl
 export async function openOutbox(
   database: Database,
   options: Partial<OutboxOptions<unknown>> = {},
-): Promise<Outbox & { readonly prefix: string }> {
-  const prefix = options.prefix ?? `${uniqueName("o").replaceAll("-", "_").toLowerCase().slice(0, 26)}_`;
+): Promise<Outbox & { readonly tablePrefix: string }> {
+  const tablePrefix = options.tablePrefix ?? `${uniqueName("o").replaceAll("-", "_").toLowerCase().slice(0, 26)}_`;
   const outbox = createOutbox({
     transactions: database.side().runner,
     source: "/shop",
@@ -52,10 +52,10 @@ export async function openOutbox(
       "skip.*": { to: "wire", onDead: "skip", attemptsMax: 2 },
     },
     ...options,
-    prefix,
+    tablePrefix,
   });
   await outbox.migrate();
-  return Object.assign(outbox, { prefix });
+  return Object.assign(outbox, { tablePrefix });
 }
 
 export const idsOf = (messages: readonly EventMessage[]): string[] => messages.map(({ id }) => id);

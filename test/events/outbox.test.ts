@@ -171,9 +171,9 @@ forEachDatabase("outbox", (open) => {
         for (const key of keys) await outbox.add(handle, { topic: "order.paid", key, payload: 1 });
       });
     const keysLeft = async () =>
-      Number((await database.query(`SELECT count(*) AS n FROM ${outbox.prefix}outbox_keys`))[0]?.["n"]);
+      Number((await database.query(`SELECT count(*) AS n FROM ${outbox.tablePrefix}outbox_keys`))[0]?.["n"]);
     const old = Array.from({ length: 30 }, (_, at) => `old-${at}`);
-    const age = () => database.query(`UPDATE ${outbox.prefix}outbox_keys SET used_ms = 0`);
+    const age = () => database.query(`UPDATE ${outbox.tablePrefix}outbox_keys SET used_ms = 0`);
     await addUnder(...old);
     await age();
     expect(await outbox.sweep({ limit: 20, budgetMs: 60_000 })).toEqual({ deleted: 20, more: true });
@@ -200,7 +200,7 @@ forEachDatabase("outbox", (open) => {
       transactions: open().side().runner,
       source: "/shop",
       topics: { "*": { to: "wire" } },
-      prefix: "nowhere_",
+      tablePrefix: "nowhere_",
     });
     await expect(createRelay(outbox, { routes: { wire: wire() } }).tick()).rejects.toThrow(/outbox\.migrate\(\)/);
     const missing = { code: "schema-missing", message: expect.stringContaining("call outbox.migrate()") };
@@ -222,7 +222,7 @@ forEachDatabase("outbox", (open) => {
     const relay = relayOf(outbox);
     await relay.tick();
     await relay.stop();
-    const [row] = await open().query(`SELECT count(*) AS n FROM ${outbox.prefix}outbox_sent`);
+    const [row] = await open().query(`SELECT count(*) AS n FROM ${outbox.tablePrefix}outbox_sent`);
     expect(Number(row?.["n"])).toBe(30);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await outbox.sweep({ limit: 20 })).toEqual({ deleted: 20, more: true });
@@ -241,7 +241,7 @@ describe("outbox options", () => {
     expect(make({ topics: { a: undefined } })).toThrow(/^option topics\["a"\]: expected an object/);
     expect(() => createRelay(undefined as never, { routes: {} })).toThrow(/^option outbox: expected what createOutbox/);
     expect(make({ source: "" })).toThrow(/source: expected a URI reference/);
-    expect(make({ prefix: "a b" })).toThrow(/prefix: expected/);
+    expect(make({ tablePrefix: "a b" })).toThrow(/^option tablePrefix: expected/);
     expect(make({ payloadBytesMax: -1 })).toThrow(/payloadBytesMax: expected/);
     expect(make({ topics: { "a b": { to: "x" } } })).toThrow(/topics\["a b"\]/);
     expect(make({ topics: { a: { to: "" } } })).toThrow(/\.to: expected the name of a route/);

@@ -66,7 +66,7 @@ const publisher: Publisher = {
   close: async () => {},
 };
 
-const relay = createRelay(createOutbox({ ...outboxOptions, transactions: watched, prefix }), {
+const relay = createRelay(createOutbox({ ...outboxOptions, transactions: watched, tablePrefix: prefix }), {
   ...relayOptions,
   ...life.relay,
   routes: { wire: publisher },

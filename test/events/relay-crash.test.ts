@@ -20,7 +20,7 @@ forEachDatabase("relays in trouble", (open) => {
     await database.query("DELETE FROM effects");
     const side = database.side();
     const prefix = `${uniqueName("c").replaceAll("-", "_").toLowerCase().slice(0, 26)}_`;
-    const outbox = createOutbox({ ...outboxOptions, transactions: side.runner, prefix });
+    const outbox = createOutbox({ ...outboxOptions, transactions: side.runner, tablePrefix: prefix });
     await outbox.migrate();
     const life = async (told: RelayLife): Promise<Child> => {
       const child = await spawnChild(new URL("./relay-crash.child.ts", import.meta.url), {

@@ -43,7 +43,7 @@ function watched(runner: Runner) {
 async function openWatched(database: Database, options: Parameters<typeof openOutbox>[1] = {}) {
   const outbox = await openOutbox(database, options);
   const { hooks, transactions } = watched(database.side().runner);
-  const through = await openOutbox(database, { ...options, prefix: outbox.prefix, transactions });
+  const through = await openOutbox(database, { ...options, tablePrefix: outbox.tablePrefix, transactions });
   return { outbox, hooks, through };
 }
 
@@ -137,7 +137,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
     it("a wait that ends while a reading is under way lets nothing pass the event that waits", async () => {
       const database = open();
       const outbox = await openOutbox(database);
-      const { prefix } = outbox;
+      const { tablePrefix: prefix } = outbox;
       await add(outbox, paid("a1"), paid("a2"));
       // Whoever looks at the wait a second time does so after its end.
       await database.script(`
@@ -178,7 +178,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
     await add(outbox, paid("a1"), paid("a2"));
     await relay.start();
     await eventually(async () => expect(publisher.calls).toHaveLength(1));
-    await database.query(`DELETE FROM ${outbox.prefix}outbox_relays WHERE 1 = 1`);
+    await database.query(`DELETE FROM ${outbox.tablePrefix}outbox_relays WHERE 1 = 1`);
     await eventually(async () => {
       expect(events.some(({ type }) => type === "session-lost")).toBe(true);
       expect(relay.health()).toMatchObject({ held: 2, inFlight: 1 });
@@ -276,7 +276,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
     const database = open();
     const outbox = await openOutbox(database);
     await add(outbox, paid("a1"), paid("a2"), paid("b1"));
-    await database.query(`UPDATE ${outbox.prefix}outbox SET envelope = 'none' WHERE id = 'a1'`);
+    await database.query(`UPDATE ${outbox.tablePrefix}outbox SET envelope = 'none' WHERE id = 'a1'`);
     const { relay, publisher, events } = relayOf(outbox);
     await relay.tick();
     await relay.tick();

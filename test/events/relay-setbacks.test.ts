@@ -115,7 +115,7 @@ forEachDatabase("relay setbacks", (open) => {
     await refusing.relay.tick();
     await refusing.relay.stop();
     const after = await openOutbox(database, {
-      prefix: before.prefix,
+      tablePrefix: before.tablePrefix,
       topics: { "order.paid": { to: "wire", orderedWith: "order.*" }, "order.*": { to: "wire" } },
     });
     await add(after, { topic: "order.paid", key: "a", id: "e2" }, { topic: "order.sent", key: "a", id: "e3" });
@@ -123,7 +123,7 @@ forEachDatabase("relay setbacks", (open) => {
     const { relay, publisher } = relayOf(after);
     await relay.tick();
     expect(idsOf(publisher.sent)).toEqual(["other"]);
-    await database.query(`UPDATE ${before.prefix}outbox_parked SET until_ms = 0`);
+    await database.query(`UPDATE ${before.tablePrefix}outbox_parked SET until_ms = 0`);
     await relay.tick();
     await relay.stop();
     expect(idsOf(publisher.sent)).toEqual(["other", "e0", "e1", "e2", "e3"]);

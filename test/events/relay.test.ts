@@ -351,7 +351,7 @@ forEachDatabase("relay", (open) => {
     await add(outbox, { topic: "order.paid", key: "a", id: "a1" });
     const publisher = wire(async () => {
       // Somebody else ends the session while the event is on its way.
-      await database.query(`DELETE FROM ${outbox.prefix}outbox_relays WHERE 1 = 1`);
+      await database.query(`DELETE FROM ${outbox.tablePrefix}outbox_relays WHERE 1 = 1`);
       return { outcome: "sent" };
     });
     const { relay, events } = relayOf(outbox, publisher);

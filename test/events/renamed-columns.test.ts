@@ -39,7 +39,7 @@ async function outboxOn({ runner }: Library): Promise<Outbox> {
   const prefix = `${uniqueName("o").replaceAll("-", "_").toLowerCase().slice(0, 26)}_`;
   const outbox = createOutbox({
     transactions: runner,
-    prefix,
+    tablePrefix: prefix,
     source: "/shop",
     topics: { "order.*": { to: "wire" } },
   });

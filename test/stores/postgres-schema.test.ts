@@ -126,7 +126,7 @@ describe("postgres, schema", () => {
   });
 
   it("the inbox likewise: its function is left when its tables are gone", async () => {
-    const inbox = createInbox({ transactions: pgTransactions(pool), prefix: "left_", retentionMs: 60_000 });
+    const inbox = createInbox({ transactions: pgTransactions(pool), tablePrefix: "left_", retentionMs: 60_000 });
     await inbox.migrate();
     const { rows } = await pool.query("select tablename from pg_tables where tablename like 'left\\_%'");
     await pool.query(`drop table ${rows.map((row: { tablename: string }) => row.tablename).join(", ")}`);

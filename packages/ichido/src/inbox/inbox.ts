@@ -15,7 +15,7 @@ import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
 import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../sql/runner-migration.ts";
-import { checkPrefix } from "../sql/table-prefix.ts";
+import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
 import { createDeadLetters, type DeadLetterDesk, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds } from "./housekeeping.ts";
@@ -28,7 +28,7 @@ import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createStarts, type Starts } from "./starts.ts";
 import { createStatements } from "./statement.ts";
 
-export interface InboxOptions<Tx> {
+export interface InboxOptions<Tx> extends TableOptions {
   /** Opens transactions of the database that the handlers write to: `pgTransactions(pool)` and its like. */
   readonly transactions: TransactionRunner<Tx>;
   /** For `inbox.run`. */
@@ -39,8 +39,6 @@ export interface InboxOptions<Tx> {
   readonly redeliveryMsMax?: number;
   /** How long a second delivery waits for the first one, before it is `busy`. Default 2000. */
   readonly waitMs?: number;
-  /** What the tables' names begin with. Default `ichido_`; on PostgreSQL also `schema.ichido_`. */
-  readonly prefix?: string;
   readonly environment?: Environment;
 }
 
@@ -135,7 +133,7 @@ const optionNames: OptionNames<InboxOptions<never>> = {
   retentionMs: true,
   redeliveryMsMax: true,
   waitMs: true,
-  prefix: true,
+  ...tableNames,
   environment: true,
 };
 
@@ -162,7 +160,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       "redeliveryMsMax",
     );
   }
-  const prefix = checkPrefix(transactions.dialect, options.prefix);
+  const prefix = checkPrefix(transactions.dialect, options.tablePrefix, options.schema);
   const statements = createStatements(transactions.dialect, prefix, waitMs);
   const once = { transactions, statements, waitMs, environment };
   const schema = { part: "inbox", migrations: { postgres, mysql, sqlite }, prefix } as const;

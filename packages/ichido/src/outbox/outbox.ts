@@ -11,7 +11,7 @@ import { sha256 } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { uuidV7 } from "../core/uuid.ts";
 import { createRunnerMigrator, requireSchema, type RunnerPart } from "../sql/runner-migration.ts";
-import { checkPrefix } from "../sql/table-prefix.ts";
+import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
 import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
 import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
@@ -25,15 +25,13 @@ import { sweepOutbox, type SweepResult } from "./sweep.ts";
 import type { WakeChannel } from "./wake-channel.ts";
 import { createWake, type Wake } from "./wake.ts";
 
-export interface OutboxOptions<Tx> {
+export interface OutboxOptions<Tx> extends TableOptions {
   /** Of the database with the business tables: `pgTransactions(pool)` and its like in `ichido/transactions`. */
   readonly transactions: TransactionRunner<Tx>;
   /** Where events go. An event without a rule stays and alarms. */
   readonly topics: Readonly<Record<string, TopicRule>>;
   /** CloudEvents `source` of all events, such as `/shop`. */
   readonly source: string;
-  /** What the tables' names begin with. Default `ichido_`; on PostgreSQL a schema may stand before it. */
-  readonly prefix?: string;
   /** Default 262144. */
   readonly payloadBytesMax?: number;
   /**
@@ -121,7 +119,7 @@ const optionNames: OptionNames<OutboxOptions<never>> = {
   transactions: true,
   topics: true,
   source: true,
-  prefix: true,
+  ...tableNames,
   payloadBytesMax: true,
   strict: true,
   keepSentMs: true,
@@ -165,7 +163,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   if (typeof source !== "string" || source === "" || /\s/.test(source))
     throw optionInvalid("source", 'a URI reference such as "/shop"', source);
   const { dialect } = transactions;
-  const prefix = checkPrefix(dialect, options.prefix);
+  const prefix = checkPrefix(dialect, options.tablePrefix, options.schema);
   const payloadBytesMax = wholeOption("payloadBytesMax", options.payloadBytesMax, payloadBytesMaxDefault);
   const keepSentMs = wholeOption("keepSentMs", options.keepSentMs, 0);
   const keepDeadMs = wholeOption("keepDeadMs", options.keepDeadMs, keepDeadMsDefault);

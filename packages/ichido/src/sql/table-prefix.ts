@@ -1,25 +1,42 @@
 /** What every table's name begins with, and how it stands in statements. */
-import { IchidoError } from "../core/errors.ts";
+import { optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import type { TransactionHandle } from "../core/transaction.ts";
 
-export const prefixDefault = "ichido_";
+export interface TableOptions {
+  /** Begins the name of every table. Default `ichido_`. */
+  readonly tablePrefix?: string;
+  /** PostgreSQL: the schema of the tables. Default: whatever the session's `search_path` finds. */
+  readonly schema?: string;
+}
+
+export const tableNames: OptionNames<TableOptions> = { tablePrefix: true, schema: true };
+
 /** 63 bytes for a name of PostgreSQL, less the longest that follows. */
 const prefixLengthMax = 30;
-const bareForm = /^[a-z_][a-z0-9_]*$/;
-const qualifiedForm = /^"?([A-Za-z_][A-Za-z0-9_]{0,62})"?\.([a-z_][a-z0-9_]*)$/;
+const identifierLengthMax = 63;
 
-/** `ichido_`, or on PostgreSQL `"schema".ichido_`, which is what `schema.ichido_` becomes. */
-export function checkPrefix(dialect: TransactionHandle["dialect"], prefix: unknown = prefixDefault): string {
-  const text = typeof prefix === "string" ? prefix : "";
-  const [, schema, bare = text] = (dialect === "postgres" ? qualifiedForm.exec(text) : null) ?? [];
-  if (!bareForm.test(bare) || bare.length > prefixLengthMax) {
-    throw new IchidoError(
-      "option-invalid",
-      `prefix: expected lower-case letters, digits and underscores, at most ${prefixLengthMax}` +
-        `${dialect === "postgres" ? ", perhaps after a schema and a dot" : ""}; got ${JSON.stringify(prefix)}`,
-    );
-  }
-  return schema === undefined ? bare : `"${schema}".${bare}`;
+/** Lower case only: what needs no quotes cannot be mistaken with and without them. */
+function identifier(name: string, value: unknown, lengthMax: number): string {
+  if (typeof value === "string" && value.length <= lengthMax && /^[a-z_][a-z0-9_]*$/.test(value)) return value;
+  const expected = `lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters`;
+  throw optionInvalid(name, expected, value);
+}
+
+export function tablePrefixOption(value: unknown = "ichido_"): string {
+  return identifier("tablePrefix", value, prefixLengthMax);
+}
+
+export function schemaOption(value: unknown): string | undefined {
+  return value === undefined ? undefined : identifier("schema", value, identifierLengthMax);
+}
+
+/** `ichido_`, or with a schema `"schema".ichido_`. */
+export function checkPrefix(dialect: TransactionHandle["dialect"], tablePrefix?: unknown, schema?: unknown): string {
+  const prefix = tablePrefixOption(tablePrefix);
+  if (schema === undefined) return prefix;
+  if (dialect !== "postgres")
+    throw optionInvalid("schema", `none: only PostgreSQL has schemas, and this is ${dialect}`, schema);
+  return `"${schemaOption(schema)}".${prefix}`;
 }
 
 export function schemaOf(prefix: string): string | undefined {

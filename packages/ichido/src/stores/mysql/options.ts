@@ -1,11 +1,11 @@
 /** What a user may set, checked once when the store is made. */
 import { integerOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
-
+import { tablePrefixOption } from "../../sql/table-prefix.ts";
 import { isPool, promiseSide } from "./client.ts";
 import type { DriverClient } from "./client.ts";
 
 export interface MysqlStoreOptions {
-  /** Begins the name of every table: a letter or underscore, then up to 30 letters, digits and underscores. Default `ichido_`. */
+  /** Begins the name of every table. Default `ichido_`. */
   readonly tablePrefix?: string;
   /**
    * Upper bound of every call, waiting for a connection and repetitions included. A connection that let it pass is
@@ -16,7 +16,7 @@ export interface MysqlStoreOptions {
   readonly scanTimeoutMs?: number;
 }
 
-const defaults = { tablePrefix: "ichido_", callTimeoutMs: 5_000, scanTimeoutMs: 60_000 } as const;
+const defaults = { callTimeoutMs: 5_000, scanTimeoutMs: 60_000 } as const;
 const timeoutMsMax = 3_600_000;
 
 export function validateOptions(pool: DriverClient, options: MysqlStoreOptions): Required<MysqlStoreOptions> {
@@ -29,13 +29,8 @@ export function validateOptions(pool: DriverClient, options: MysqlStoreOptions):
     throw optionInvalid("pool", "a pool or connection of mysql2 or mariadb as first argument of mysqlStore", pool);
   }
   knownOptions("mysqlStore", options, { tablePrefix: true, callTimeoutMs: true, scanTimeoutMs: true });
-  const tablePrefix = options.tablePrefix ?? defaults.tablePrefix;
-  if (!/^[A-Za-z_]\w{0,30}$/.test(tablePrefix)) {
-    const expected = "a letter or underscore, then up to 30 letters, digits and underscores";
-    throw optionInvalid("tablePrefix", expected, tablePrefix);
-  }
   return {
-    tablePrefix,
+    tablePrefix: tablePrefixOption(options.tablePrefix),
     callTimeoutMs: timeout("callTimeoutMs", options.callTimeoutMs ?? defaults.callTimeoutMs),
     scanTimeoutMs: timeout("scanTimeoutMs", options.scanTimeoutMs ?? defaults.scanTimeoutMs),
   };

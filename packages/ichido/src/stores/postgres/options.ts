@@ -2,15 +2,11 @@
 import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/option-checks.ts";
 import type { Environment } from "../../core/environment.ts";
 import { systemEnvironment } from "../../core/environment.ts";
-
+import { schemaOption, tableNames, tablePrefixOption, type TableOptions } from "../../sql/table-prefix.ts";
 import type { Prepare } from "./connection.ts";
 import type { ListenConnection } from "./listen.ts";
 
-export interface PostgresStoreOptions {
-  /** Schema of the tables. Default: whatever the session's `search_path` finds. */
-  readonly schema?: string;
-  /** Begins the name of every table. Default `ichido_`. */
-  readonly tablePrefix?: string;
+export interface PostgresStoreOptions extends TableOptions {
   /**
    * Claims and completions that come while another is under way travel together in one statement, so that one commit
    * serves many. A single request waits for nobody. Default on.
@@ -50,14 +46,10 @@ export interface ResolvedOptions {
   readonly environment: Environment;
 }
 
-/** 63 bytes for an identifier, less the longest name that follows the prefix (`records_fingerprint…` and the like). */
-const prefixLengthMax = 30;
-const identifierLengthMax = 63;
 const groupSizeLimit = 500;
 
 const known: OptionNames<PostgresStoreOptions> = {
-  schema: true,
-  tablePrefix: true,
+  ...tableNames,
   group: true,
   groupSizeMax: true,
   lockTimeoutMs: true,
@@ -71,8 +63,8 @@ export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
   knownOptions("postgresStore", options, known);
   const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
   return {
-    schema: options.schema === undefined ? undefined : identifier("schema", options.schema, identifierLengthMax),
-    tablePrefix: identifier("tablePrefix", options.tablePrefix ?? "ichido_", prefixLengthMax),
+    schema: schemaOption(options.schema),
+    tablePrefix: tablePrefixOption(options.tablePrefix),
     group: options.group ?? true,
     groupSizeMax: integerOption("groupSizeMax", options.groupSizeMax ?? 64, 1, groupSizeLimit),
     // Shorter than a try (half a call), or a claim would end without the answer that the row is locked.
@@ -92,11 +84,4 @@ export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
 function prepareOf(value: Prepare): Prepare {
   if (value === "auto" || typeof value === "boolean") return value;
   throw optionInvalid("prepare", 'true, false or "auto"', value);
-}
-
-/** Lower case only: what needs no quotes cannot be mistaken with and without them. */
-function identifier(name: string, value: unknown, lengthMax: number): string {
-  if (typeof value === "string" && value.length <= lengthMax && /^[a-z_][a-z0-9_]*$/.test(value)) return value;
-  const expected = `lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters`;
-  throw optionInvalid(name, expected, value);
 }
