@@ -108,7 +108,7 @@ export function createShopper(world: World, fleet: Fleet, number: number): Shopp
       retry: {
         tries: 4,
         deadlineMs: Math.ceil(leaseMs * 8 + 4_000),
-        timeoutMs: Math.ceil(leaseMs * 1.5),
+        callTimeoutMs: Math.ceil(leaseMs * 1.5),
         pauseMs: Math.ceil(leaseMs * 0.1),
         pauseMsMax: Math.ceil(leaseMs),
       },

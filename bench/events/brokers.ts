@@ -146,7 +146,7 @@ async function rabbitBed(url: string): Promise<Bed> {
   const closers: (() => Promise<void>)[] = [];
   const ours = async (exchange: string, order: "key" | "none"): Promise<Pipe> => {
     await ensureRabbitTopology({ connect, exchange, queue: exchange, order });
-    const publisher = rabbitPublisher({ connect, exchange, timeoutMs: 30_000 });
+    const publisher = rabbitPublisher({ connect, exchange, callTimeoutMs: 30_000 });
     closers.push(() => publisher.close());
     return oursThrough(`ichido, order ${order}`, publisher, () =>
       rabbitSubscription({ connect, queue: exchange, order, concurrency: window }),

@@ -56,7 +56,7 @@ function inboxOf(
   return createInbox({
     transactions: linkDatabase(world, server, machine),
     retentionMs,
-    waitMs,
+    lockTimeoutMs: waitMs,
     environment: machine.environment,
     ...(ichido === undefined ? {} : { ichido }),
   });

@@ -37,7 +37,7 @@ describe("one intent, one key, one effect, whatever the network does", () => {
   it("a server that does not answer in time: the second try waits for the first one's answer", async () => {
     const all = await bench();
     all.plan.push(() => new Promise((resolve) => setTimeout(resolve, 600)));
-    const result = await pay(all, { retry: { timeoutMs: 150, pauseMs: 10, pauseMsMax: 20, tries: 30 } });
+    const result = await pay(all, { retry: { callTimeoutMs: 150, pauseMs: 10, pauseMsMax: 20, tries: 30 } });
     expect(result).toMatchObject({ kind: "done", replayed: true });
     expect(all.effects()).toBe(1);
     expect(new Set(all.keys).size).toBe(1);
@@ -80,7 +80,7 @@ describe("one intent, one key, one effect, whatever the network does", () => {
     all.plan.push(() => new Promise((resolve) => setTimeout(resolve, 1_500)));
     const attempt = await all.client.createAttempt("pay", order);
     const send = (tries: number): ReturnType<Client["post"]> =>
-      all.client.post("/payments", { attempt, json: order, retry: { tries, pauseMs: 1, timeoutMs: 15_000 } });
+      all.client.post("/payments", { attempt, json: order, retry: { tries, pauseMs: 1, callTimeoutMs: 15_000 } });
     const first = send(1);
     await eventually(() => expect(all.keys).toHaveLength(1));
     expect(await send(1)).toMatchObject({ kind: "done", replayed: true });

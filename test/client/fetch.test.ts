@@ -3,7 +3,7 @@ import { createFetch, idempotentFetch, memoryStorage } from "ichido/client";
 import type { FetchOptions, IdempotentFetch, UnknownOutcomeError } from "ichido/client";
 import { bench, order, type Bench } from "./payment-bench.ts";
 
-const retry = { pauseMs: 10, pauseMsMax: 50, timeoutMs: 2_000, deadlineMs: 20_000 };
+const retry = { pauseMs: 10, pauseMsMax: 50, callTimeoutMs: 2_000, deadlineMs: 20_000 };
 const fetchOf = (options: FetchOptions = {}): IdempotentFetch =>
   createFetch({ storage: memoryStorage(), retry, ...options });
 

@@ -88,7 +88,7 @@ describe("attempts in a file", () => {
   it("behind a lock that is held fail in time, with nothing sent", async () => {
     await attemptsIn(file).create("a", 1);
     writeFileSync(`${file}.lock`, "");
-    const attempts = createAttempts({ storage: fileStorage(file, { lockWaitMs: 100 }), nowMs: Date.now });
+    const attempts = createAttempts({ storage: fileStorage(file, { lockTimeoutMs: 100 }), nowMs: Date.now });
     await expect(attempts.create("b", 1)).rejects.toMatchObject({ code: "storage-failed" });
   });
 

@@ -21,7 +21,10 @@ const recipes: Readonly<Record<string, Post>> = {
 };
 
 const sending = (all: Bench): { readonly send: IdempotentFetch; readonly url: string } => ({
-  send: createFetch({ storage: memoryStorage(), retry: { pauseMs: 10, pauseMsMax: 50, timeoutMs: 2_000, tries: 4 } }),
+  send: createFetch({
+    storage: memoryStorage(),
+    retry: { pauseMs: 10, pauseMsMax: 50, callTimeoutMs: 2_000, tries: 4 },
+  }),
   url: new URL("/payments", all.proxy.url).href,
 });
 

@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 test("transactions back to back on the store's own handle leave it its turns", async () => {
   const folder = mkdtempSync(join(tmpdir(), "ichido-turns-"));
   const database = new DatabaseSync(join(folder, "shop.db"));
-  const store = sqliteStore(database, { busyMs: 1_000 });
+  const store = sqliteStore(database, { lockTimeoutMs: 1_000 });
   await store.migrate();
   database.exec("CREATE TABLE orders (id integer PRIMARY KEY)");
   const runner = nodeSqliteTransactions(database);
@@ -41,8 +41,8 @@ test("BEGIN waits for another connection's write from the event loop, and gives 
   other.exec("PRAGMA journal_mode = WAL");
   other.exec("CREATE TABLE orders (id integer PRIMARY KEY)");
   const database = new DatabaseSync(file);
-  const add = (busyMs: number): Promise<unknown> =>
-    nodeSqliteTransactions(database, { busyMs }).run((_tx, handle) =>
+  const add = (lockTimeoutMs: number): Promise<unknown> =>
+    nodeSqliteTransactions(database, { lockTimeoutMs }).run((_tx, handle) =>
       handle.execute("INSERT INTO orders DEFAULT VALUES", []),
     );
   other.exec("BEGIN IMMEDIATE");

@@ -24,7 +24,7 @@ export function brokerOutages(broker: BrokerUnderTest): void {
       { timeout: 240_000 },
       async () => {
         const rig = await openRig(broker, server.url);
-        const publisher = await rig.publisher({ timeoutMs: 2_000 });
+        const publisher = await rig.publisher({ callTimeoutMs: 2_000 });
         const taker = collector();
         await started(await rig.subscription({ order: "key", ackWaitMs: 3_000 }), taker);
         const before = await publishInOrder(publisher, ["a", "b"], 3);
@@ -52,7 +52,7 @@ export function brokerOutages(broker: BrokerUnderTest): void {
       { timeout: 240_000 },
       async () => {
         const rig = await openRig(broker, server.url);
-        const publisher = await rig.publisher({ timeoutMs: 1_000 });
+        const publisher = await rig.publisher({ callTimeoutMs: 1_000 });
         expect(await publisher.publish(eventOf({ key: "a" }))).toEqual({ outcome: "sent" });
         const event = eventOf({ key: "a" });
         server.pause();

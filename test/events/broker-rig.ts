@@ -20,7 +20,7 @@ export interface SubscriptionWish {
 
 /** One stream, exchange or set of streams with fresh names. Every subscription of a rig is of the same consumer group. */
 export interface BrokerRig {
-  publisher(options?: { readonly timeoutMs?: number }): Promise<Publisher>;
+  publisher(options?: { readonly callTimeoutMs?: number }): Promise<Publisher>;
   /** A publisher whose events no queue, stream or receiver takes. Absent where there is no such thing. */
   unroutablePublisher?(): Promise<Publisher>;
   subscription(wish: SubscriptionWish): Promise<Subscription>;

@@ -308,7 +308,7 @@ export function brokerSuite(broker: BrokerUnderTest): void {
 
     test.each(["key", "none"] as const)("2000 events published 64 at a time all arrive (order %s)", async (order) => {
       const rig = await openRig(broker);
-      const publisher = await rig.publisher({ timeoutMs: 30_000 });
+      const publisher = await rig.publisher({ callTimeoutMs: 30_000 });
       const taker = collector();
       await started(await rig.subscription({ order, concurrency: 64 }), taker);
       const events = Array.from({ length: 2_000 }, (_, index) => eventOf({ key: `key-${index % 300}` }));

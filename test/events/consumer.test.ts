@@ -309,7 +309,9 @@ forEachDatabase("a consumer", (open) => {
 
   test("a message that another process has is waited for, then handed back", async () => {
     const one = message();
-    const bed = await consuming(inboxOn(open().impatient(50), { waitMs: 50 }), [writes("shared")], { inPlaceMs: 100 });
+    const bed = await consuming(inboxOn(open().impatient(50), { lockTimeoutMs: 50 }), [writes("shared")], {
+      inPlaceMs: 100,
+    });
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;

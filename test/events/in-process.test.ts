@@ -74,7 +74,7 @@ describe("in-process", () => {
   });
 
   test("after its timeout it is for later, and brought again it waits for the work that still runs", async () => {
-    const { publisher, subscription } = inProcess({ timeoutMs: 30 });
+    const { publisher, subscription } = inProcess({ callTimeoutMs: 30 });
     const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
     let handed = 0;
     await subscription.start(
@@ -149,6 +149,6 @@ describe("in-process", () => {
     await broker.subscription.start(taker((delivery) => delivery.ack()));
     await expect(broker.subscription.start(taker((delivery) => delivery.ack()))).rejects.toThrow(/started already/);
     expect(() => broker.addSubscription("in-process")).toThrow(/name that no other/);
-    expect(() => inProcess({ timeoutMs: 0 })).toThrow(/inProcess.timeoutMs: expected an integer from 1/);
+    expect(() => inProcess({ callTimeoutMs: 0 })).toThrow(/inProcess.callTimeoutMs: expected an integer from 1/);
   });
 });

@@ -17,7 +17,7 @@ export interface Database {
   /** A process of its own, as far as the database can tell. Closed in the end. */
   side(url?: string): Side;
   /** Transactions that wait for a busy file no longer than this; servers are told by the inbox itself. */
-  impatient(busyMs: number): Side["runner"];
+  impatient(lockTimeoutMs: number): Side["runner"];
   /** Several statements at once, as a tool for migrations would run them. */
   script(sql: string): Promise<void>;
   query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
@@ -57,11 +57,11 @@ async function databaseOf(dialect: Database["dialect"], server: string): Promise
       dialect,
       url,
       side: side(url),
-      impatient(busyMs) {
+      impatient(lockTimeoutMs) {
         if (dialect !== "sqlite") return side(url)().runner;
         const database = new DatabaseSync(url);
         sides.push({ close: async () => database.close() } as Side);
-        return nodeSqliteTransactions(database, { busyMs });
+        return nodeSqliteTransactions(database, { lockTimeoutMs });
       },
       query,
       script,

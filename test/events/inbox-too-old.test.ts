@@ -119,7 +119,7 @@ forEachDatabase("an inbox that forgets", (open) => {
     const { runner } = open().side();
     // Long enough that the first delivery is in time on a busy machine, too.
     const some = inboxOn(runner, { retentionMs: 5_000 });
-    const { publisher, subscription } = inProcess({ timeoutMs: 4_000, redeliveryMsMax: 4_000 });
+    const { publisher, subscription } = inProcess({ callTimeoutMs: 4_000, redeliveryMsMax: 4_000 });
     const outbox = createOutbox({
       transactions: runner,
       source: "/shop",

@@ -173,7 +173,7 @@ forEachDatabase("the inbox", (open) => {
   test("a second delivery waits for the first, then is busy; the first is not disturbed", async () => {
     const one = message();
     // Another connection, and on SQLite a short wait for the file.
-    const impatient = inboxOn(open().impatient(200), { waitMs: 200 });
+    const impatient = inboxOn(open().impatient(200), { lockTimeoutMs: 200 });
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -321,7 +321,7 @@ describe("options of the inbox", () => {
   test.each([
     [{ retentionMs: 7 * dayMs, redeliveryMsMax: 7 * dayMs }, /retentionMs .* must be greater than redeliveryMsMax/],
     [{ retentionMs: 0 }, /retentionMs: expected an integer from 1/],
-    [{ retentionMs: dayMs, waitMs: -1 }, /waitMs: expected/],
+    [{ retentionMs: dayMs, lockTimeoutMs: -1 }, /lockTimeoutMs: expected/],
     [{ retentionMs: dayMs, tablePrefix: "a b" }, /option tablePrefix: expected/],
   ])("%j is refused", (options, text) => {
     expect(() => createInbox({ transactions, ...options })).toThrow(text);

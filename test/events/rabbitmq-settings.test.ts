@@ -44,7 +44,7 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
     let tooSoon = 0;
     const publisher = rabbitPublisher({
       exchange: name,
-      timeoutMs: 60_000,
+      callTimeoutMs: 60_000,
       connect: async () => {
         const connection = await link();
         const create = connection.createConfirmChannel.bind(connection);
@@ -91,7 +91,7 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
   test("among many at once exactly those without a queue are rejected, also copies of one id", async () => {
     const name = freshName(8);
     await ensureRabbitTopology({ connect: link, exchange: name, queue: name, partitions: 8 });
-    const publisher = rabbitPublisher({ connect: link, exchange: name, partitions: 16, timeoutMs: 30_000 });
+    const publisher = rabbitPublisher({ connect: link, exchange: name, partitions: 16, callTimeoutMs: 30_000 });
     const single = Array.from({ length: 200 }, (_, index) => eventOf({ key: `key-${index}` }));
     const lost = single.find(({ key }) => partitionOf(key ?? "", 16) >= 8);
     const events = [...single, ...(lost === undefined ? [] : [lost, lost, lost])];

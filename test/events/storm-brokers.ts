@@ -15,7 +15,7 @@ interface Broker {
 
 const name = "storm";
 const ackWaitMs = 1_000;
-const timeoutMs = 2_000;
+const callTimeoutMs = 2_000;
 export const webhookSecret = "whsec_c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0=";
 
 async function nats(url: string): Promise<Broker> {
@@ -30,7 +30,7 @@ async function nats(url: string): Promise<Broker> {
       await ensureNatsStream(shared);
       await ensureNatsConsumers(wish);
     },
-    publisher: async () => natsPublisher({ ...shared, connection: await link(), headers, timeoutMs }),
+    publisher: async () => natsPublisher({ ...shared, connection: await link(), headers, callTimeoutMs }),
     subscription: async () => natsSubscription({ ...wish, connection: await link() }),
   };
 }
@@ -41,7 +41,7 @@ async function rabbitmq(url: string): Promise<Broker> {
   const link = () => connect(url);
   return {
     prepare: () => ensureRabbitTopology({ connect: link, exchange: name, queue: name }),
-    publisher: async () => rabbitPublisher({ connect: link, exchange: name, timeoutMs }),
+    publisher: async () => rabbitPublisher({ connect: link, exchange: name, callTimeoutMs }),
     subscription: async () => rabbitSubscription({ connect: link, queue: name }),
   };
 }
@@ -56,9 +56,8 @@ async function redisStreams(url: string): Promise<Broker> {
       await ensureRedisGroups(client, { stream: name, group: name });
       client.disconnect();
     },
-    publisher: async () => redisStreamsPublisher(link(), { stream: name, timeoutMs }),
-    subscription: async () =>
-      redisStreamsSubscription(link(), { stream: name, group: name, ackWaitMs, callTimeoutMs: timeoutMs }),
+    publisher: async () => redisStreamsPublisher(link(), { stream: name, callTimeoutMs }),
+    subscription: async () => redisStreamsSubscription(link(), { stream: name, group: name, ackWaitMs, callTimeoutMs }),
   };
 }
 
@@ -67,7 +66,7 @@ async function webhook(url: string): Promise<Broker> {
   return {
     prepare: async () => {},
     publisher: async () =>
-      webhookPublisher({ endpoint: url, secret: webhookSecret, timeoutMs, circuit: { probeMs: 100 } }),
+      webhookPublisher({ endpoint: url, secret: webhookSecret, callTimeoutMs, circuit: { probeMs: 100 } }),
     subscription: () => Promise.reject(new Error("webhooks come to a receiver, not to a subscription")),
   };
 }

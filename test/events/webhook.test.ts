@@ -141,7 +141,7 @@ describe("webhook answers", () => {
     ["breaks off in the headers", (response) => void response.socket?.end("HTTP/1.1 200 OK\r\ncontent-le")],
   ])("a receiver that %s is unavailable within the timeout", async (_, respond) => {
     const there = await receiver(respond);
-    const published = await publisherTo(there.url, { timeoutMs: 300 }).publish(eventOf());
+    const published = await publisherTo(there.url, { callTimeoutMs: 300 }).publish(eventOf());
     expect(published).toMatchObject({ outcome: "unavailable", scope: new URL(there.url).host });
   });
 
@@ -154,7 +154,7 @@ describe("webhook answers", () => {
 
   test("a fetch that ignores its signal does not outlast the timeout", async () => {
     const publisher = publisherTo("https://example.test/", {
-      timeoutMs: 50,
+      callTimeoutMs: 50,
       fetch: () => new Promise(() => undefined),
     });
     expect(await publisher.publish(eventOf())).toMatchObject({ outcome: "unavailable" });
@@ -175,7 +175,7 @@ describe("webhook answers", () => {
     };
     for (const respond of [endless, slow, cut]) {
       const there = await receiver(respond);
-      const publisher = publisherTo(there.url, { timeoutMs: 400, responseBytesMax: 1_000 });
+      const publisher = publisherTo(there.url, { callTimeoutMs: 400, responseBytesMax: 1_000 });
       expect(await publisher.publish(eventOf())).toEqual({ outcome: "sent" });
     }
   });
@@ -274,7 +274,7 @@ describe("webhook circuit", () => {
 
   test("whoever finds no free place in time is unavailable and was not sent", async () => {
     const there = await receiver(() => undefined);
-    const publisher = publisherTo(there.url, { concurrency: 1, timeoutMs: 200 });
+    const publisher = publisherTo(there.url, { concurrency: 1, callTimeoutMs: 200 });
     const outcomes = await Promise.all([1, 2, 3].map(() => publisher.publish(eventOf())));
     expect(outcomes.every(({ outcome }) => outcome === "unavailable")).toBe(true);
     expect(there.received.length).toBeLessThan(3);
@@ -296,7 +296,11 @@ describe("webhook options", () => {
     ["a strange topic", { endpoints: { "a*": "https://a.test/" } }, /endpoints: expected topics/],
     ["a weak secret", { endpoint: "https://a.test/", secret: "short" }, /whsec_/],
     ["no secret", { endpoint: "https://a.test/", secret: [] }, /secret: expected a secret here/],
-    ["a timeout of nothing", { endpoint: "https://a.test/", timeoutMs: 0 }, /timeoutMs: expected an integer from 10/],
+    [
+      "a timeout of nothing",
+      { endpoint: "https://a.test/", callTimeoutMs: 0 },
+      /callTimeoutMs: expected an integer from 10/,
+    ],
   ])("refuse %s", (_, options, message) => {
     expect(() => webhookPublisher({ secret, ...options })).toThrow(message);
   });

@@ -75,7 +75,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
   },
   "./memory": { memoryStore: [["recordsMax", (o) => call("./memory", "memoryStore", o)]] },
   "./sqlite": {
-    sqliteStore: [["busyMs", (o) => call("./sqlite", "sqliteStore", {}, o)]],
+    sqliteStore: [["lockTimeoutMs", (o) => call("./sqlite", "sqliteStore", {}, o)]],
     openSqliteStore: [["migrate", (o) => call("./sqlite", "openSqliteStore", ":memory:", o)]],
   },
   "./mysql": { mysqlStore: [["tablePrefix", (o) => call("./mysql", "mysqlStore", { query: handler }, o)]] },
@@ -143,7 +143,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
   },
   "./transactions": {
     pgTransactions: [["prepare", (o) => call("./transactions", "pgTransactions", pool, o)]],
-    nodeSqliteTransactions: [["busyMs", (o) => call("./transactions", "nodeSqliteTransactions", {}, o)]],
+    nodeSqliteTransactions: [["lockTimeoutMs", (o) => call("./transactions", "nodeSqliteTransactions", {}, o)]],
     betterSqlite3Transactions: [["shareCommits", (o) => call("./transactions", "betterSqlite3Transactions", {}, o)]],
   },
   "./client": {
@@ -155,7 +155,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
     createAttempts: [["storage", (o) => call("./client", "createAttempts", o)]],
     compositeKey: [["principal", (o) => call("./client", "compositeKey", o)]],
   },
-  "./client/node": { fileStorage: [["lockWaitMs", (o) => call("./client/node", "fileStorage", "/nowhere", o)]] },
+  "./client/node": { fileStorage: [["lockTimeoutMs", (o) => call("./client/node", "fileStorage", "/nowhere", o)]] },
   "./client/downstream": {
     downstreamHeaders: [["trustDomain", (o) => call("./client/downstream", "downstreamHeaders", {}, "a", o)]],
   },
@@ -236,7 +236,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
     ],
     createWebhookReceiver: [["toleranceMs", (o) => call("./inbox", "createWebhookReceiver", o)]],
   },
-  "./in-process": { inProcess: [["timeoutMs", (o) => call("./in-process", "inProcess", o)]] },
+  "./in-process": { inProcess: [["callTimeoutMs", (o) => call("./in-process", "inProcess", o)]] },
   "./redis-streams": {
     ensureRedisGroups: [["group", (o) => call("./redis-streams", "ensureRedisGroups", redis, o)]],
     redisStreamsPublisher: [["payloadBytesMax", (o) => call("./redis-streams", "redisStreamsPublisher", redis, o)]],

@@ -20,7 +20,7 @@ afterEach(async () => {
   file.remove();
 });
 
-async function open(options: { readonly busyMs?: number } = {}): Promise<SqliteStore> {
+async function open(options: { readonly lockTimeoutMs?: number } = {}): Promise<SqliteStore> {
   const store = await openSqliteStore(file.path, { migrate: true, ...options });
   stores.push(store);
   return store;
@@ -128,8 +128,8 @@ describe("sqlite: several processes", () => {
     await holder.exited;
   });
 
-  it("a lock held past busyMs fails the call with store-unavailable, and the next call after it works", async () => {
-    const store = await open({ busyMs: 200 });
+  it("a lock held past lockTimeoutMs fails the call with store-unavailable, and the next call after it works", async () => {
+    const store = await open({ lockTimeoutMs: 200 });
     await store.ping();
     const holder = await start("hold");
     await holder.waitFor(/^ready$/);
@@ -141,7 +141,7 @@ describe("sqlite: several processes", () => {
       code: "store-unavailable",
       status: 503,
       retryable: true,
-      message: expect.stringContaining("busyMs"),
+      message: expect.stringContaining("lockTimeoutMs"),
     });
     await expect(store.ping()).rejects.toMatchObject({ code: "store-unavailable" });
     await holder.kill();

@@ -299,8 +299,8 @@ describe("sqlite: the user's own transaction", () => {
     });
   }
 
-  it("a transaction that stays open on the handle fails the call after busyMs", async () => {
-    const { store, database } = await open("node:sqlite", { busyMs: 100 });
+  it("a transaction that stays open on the handle fails the call after lockTimeoutMs", async () => {
+    const { store, database } = await open("node:sqlite", { lockTimeoutMs: 100 });
     database.exec("BEGIN");
     await expect(store.claim(request("key"))).rejects.toMatchObject({ code: "store-unavailable" });
     database.exec("ROLLBACK");
@@ -399,7 +399,7 @@ describe("sqlite: settings of the handle", () => {
     cleanups.push(() => database.close());
     const wrong: readonly [unknown, unknown, string][] = [
       [database, { synchronous: "off" }, "synchronous"],
-      [database, { busyMs: 0 }, "busyMs"],
+      [database, { lockTimeoutMs: 0 }, "lockTimeoutMs"],
       [database, { queueMax: 1.5 }, "queueMax"],
       [{}, {}, "database"],
       [{ prepare() {}, exec() {} }, {}, "inTransaction"],

@@ -230,7 +230,7 @@ describeWith("redis", "redis sweepers", (url) => {
 describe("sqlite sweepers", () => {
   test("S12 a sweeper gives up while another process holds the write lock, where a claim would wait or fail", async () => {
     const file = temporaryFile();
-    const store = await openSqliteStore(file.path, { migrate: true, busyMs: 1_500 });
+    const store = await openSqliteStore(file.path, { migrate: true, lockTimeoutMs: 1_500 });
     try {
       await store.ping();
       const holder = await spawnChild(new URL("sqlite-process.child.ts", import.meta.url), {

@@ -20,7 +20,9 @@ export async function openSqlite(file: string): Promise<Database> {
   };
   const store = sqliteStore(await connect());
   const single = await connect();
-  const transactions = nodeSqliteTransactions(await connect(), { busyMs: BUSY_MS }) as TransactionRunner<unknown>;
+  const transactions = nodeSqliteTransactions(await connect(), {
+    lockTimeoutMs: BUSY_MS,
+  }) as TransactionRunner<unknown>;
   return {
     direct: { dialect: "sqlite", execute: (text, values) => patiently(() => execute(single, text, values)) },
     transactions,

@@ -11,7 +11,7 @@ import { copyIdOf } from "./print.ts";
 
 export interface InProcessOptions {
   /** How long `publish` waits for the answer of every subscription. Default 30 000. */
-  readonly timeoutMs?: number;
+  readonly callTimeoutMs?: number;
   /** The longest time that the relay may hold an event back and bring it again, for the inbox to check. Default 7 days. */
   readonly redeliveryMsMax?: number;
   readonly environment?: Pick<Environment, "after">;
@@ -39,12 +39,17 @@ interface Running {
 }
 
 export function inProcess(options: InProcessOptions = {}): InProcessBroker {
-  knownOptions("inProcess", options, { timeoutMs: true, redeliveryMsMax: true, environment: true });
-  const timeoutMs = integerOption("inProcess.timeoutMs", options.timeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
+  knownOptions("inProcess", options, { callTimeoutMs: true, redeliveryMsMax: true, environment: true });
+  const callTimeoutMs = integerOption(
+    "inProcess.callTimeoutMs",
+    options.callTimeoutMs ?? timeoutMsDefault,
+    1,
+    timeoutMsMax,
+  );
   const redeliveryMsMax = integerOption(
     "inProcess.redeliveryMsMax",
     options.redeliveryMsMax ?? 7 * dayMs,
-    timeoutMs,
+    callTimeoutMs,
     3_650 * dayMs,
   );
   const environment = options.environment ?? systemEnvironment;
@@ -61,11 +66,15 @@ export function inProcess(options: InProcessOptions = {}): InProcessBroker {
   async function publish(message: EventMessage): Promise<Published> {
     const answers = Promise.all(outlets.map((outlet) => outlet.give(message)));
     const { promise: late, resolve } = Promise.withResolvers<"late">();
-    const timer: Timer = environment.after(timeoutMs, () => resolve("late"), { hold: true });
+    const timer: Timer = environment.after(callTimeoutMs, () => resolve("late"), { hold: true });
     const given = await Promise.race([answers, late]);
     timer.cancel();
     if (given === "late")
-      return { outcome: "later", error: unavailable(`no answer within ${timeoutMs} ms`), delayMs: delayMsUnanswered };
+      return {
+        outcome: "later",
+        error: unavailable(`no answer within ${callTimeoutMs} ms`),
+        delayMs: delayMsUnanswered,
+      };
     const refusals = given.filter((answer) => answer !== "acked");
     const [first] = refusals;
     if (first === undefined) return { outcome: "sent" };

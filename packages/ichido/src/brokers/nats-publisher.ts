@@ -36,7 +36,7 @@ export interface NatsPublisherOptions {
   /** The same number as the stream's. Default 8. */
   readonly partitions?: number;
   /** How long to wait for the acknowledgement. Default 5 000. */
-  readonly timeoutMs?: number;
+  readonly callTimeoutMs?: number;
   readonly apiPrefix?: string;
   readonly environment?: Environment;
 }
@@ -51,7 +51,7 @@ const optionNames: OptionNames<NatsPublisherOptions> = {
   stream: true,
   subjectPrefix: true,
   partitions: true,
-  timeoutMs: true,
+  callTimeoutMs: true,
   apiPrefix: true,
   environment: true,
 };
@@ -63,7 +63,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
   const stream = nameOption("stream", options.stream);
   const subjectPrefix = dottedOption("subjectPrefix", options.subjectPrefix);
   const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-  const timeoutMs = integerOption("timeoutMs", options.timeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
+  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
   const environment = options.environment ?? systemEnvironment;
   const wish = { stream, subjectPrefix, partitions, apiPrefix: options.apiPrefix ?? apiPrefixDefault };
   const link = new NatsLink(options.connection, environment);
@@ -73,7 +73,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
   async function ready(): Promise<NatsConnection> {
     const connection = await link.open();
     if (checked === connection) return connection;
-    checkStream(await streamInfo(connection, wish.apiPrefix, stream, timeoutMs), wish);
+    checkStream(await streamInfo(connection, wish.apiPrefix, stream, callTimeoutMs), wish);
     checked = connection;
     return connection;
   }
@@ -87,7 +87,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
     headers.set("Nats-Msg-Id", copyIdOf(message));
     headers.set("Nats-Expected-Stream", stream);
     const subject = subjectOf(message, subjectPrefix, partitions);
-    const answer = await connection.request(subject, message.payload, { timeout: timeoutMs, headers });
+    const answer = await connection.request(subject, message.payload, { timeout: callTimeoutMs, headers });
     readAnswer(answer.data);
     return { outcome: "sent" };
   }
@@ -98,7 +98,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
       try {
         const connection = link.current;
         if (connection !== undefined && connection === checked) return await send(connection, message);
-        return await send(await withDeadline(environment, timeoutMs, ready), message);
+        return await send(await withDeadline(environment, callTimeoutMs, ready), message);
       } catch (error) {
         if (error instanceof JetStreamFault && error.fault.code < 500) return { outcome: "rejected", error };
         // The stream may have been removed or made anew: look again before the next one.

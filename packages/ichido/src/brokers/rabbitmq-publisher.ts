@@ -24,7 +24,7 @@ export interface RabbitPublisherOptions {
   /** The same number as the queues'. Default 8. */
   readonly partitions?: number;
   /** How long to wait for the confirm. Default 5 000. */
-  readonly timeoutMs?: number;
+  readonly callTimeoutMs?: number;
   /** The server's `max_message_size`, beyond which it would close the channel for all. Default 134 217 728, as the server's. */
   readonly messageBytesMax?: number;
   readonly environment?: Environment;
@@ -51,7 +51,7 @@ const optionNames: OptionNames<RabbitPublisherOptions> = {
   connect: true,
   exchange: true,
   partitions: true,
-  timeoutMs: true,
+  callTimeoutMs: true,
   messageBytesMax: true,
   environment: true,
 };
@@ -66,7 +66,7 @@ class ConfirmedPublisher implements Publisher {
   readonly #connect: AmqpConnect;
   readonly #exchange: string;
   readonly #partitions: number;
-  readonly #timeoutMs: number;
+  readonly #callTimeoutMs: number;
   readonly #messageBytesMax: number;
   readonly #environment: Environment;
   readonly #backoff: Backoff;
@@ -80,7 +80,7 @@ class ConfirmedPublisher implements Publisher {
     this.#connect = options.connect;
     this.#exchange = dottedOption("exchange", options.exchange);
     this.#partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-    this.#timeoutMs = integerOption("timeoutMs", options.timeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
+    this.#callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
     this.#messageBytesMax = integerOption(
       "messageBytesMax",
       options.messageBytesMax ?? messageBytesMaxDefault,
@@ -99,7 +99,7 @@ class ConfirmedPublisher implements Publisher {
     const line = this.#line;
     const confirms = line?.confirms;
     try {
-      return await withDeadline(this.#environment, this.#timeoutMs, () => this.#attempt(message, headers, attempt));
+      return await withDeadline(this.#environment, this.#callTimeoutMs, () => this.#attempt(message, headers, attempt));
     } catch (error) {
       attempt.over = true;
       // Not a word for that long: the connection may be dead without knowing.

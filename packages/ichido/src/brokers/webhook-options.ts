@@ -21,7 +21,7 @@ export interface WebhookPublisherOptions {
   /** Default `webhook`. */
   readonly name?: string;
   /** For a request, and as long again for a free place at the endpoint. Default 10 000. */
-  readonly timeoutMs?: number;
+  readonly callTimeoutMs?: number;
   /** Requests at once to one endpoint. Default 16. */
   readonly concurrency?: number;
   /** After so many failures in a row an endpoint is left alone, and tried with one event every `probeMs`. Default 5 and 2 000. */
@@ -50,7 +50,7 @@ export interface ResolvedEndpoint {
 export interface ResolvedWebhook {
   readonly endpoints: readonly ResolvedEndpoint[];
   readonly name: string;
-  readonly timeoutMs: number;
+  readonly callTimeoutMs: number;
   readonly concurrency: number;
   readonly openAfter: number;
   readonly probeMs: number;
@@ -71,7 +71,7 @@ const optionNames: OptionNames<WebhookPublisherOptions> = {
   endpoints: true,
   secret: true,
   name: true,
-  timeoutMs: true,
+  callTimeoutMs: true,
   concurrency: true,
   circuit: true,
   retryAfterMsMax: true,
@@ -94,7 +94,7 @@ export function resolveWebhook(options: WebhookPublisherOptions): ResolvedWebhoo
   return {
     endpoints: Object.entries(given).map(([pattern, endpoint]) => endpointOf(pattern, endpoint, options)),
     name: options.name ?? "webhook",
-    timeoutMs: integerOption("timeoutMs", options.timeoutMs ?? 10_000, 10, 300_000),
+    callTimeoutMs: integerOption("callTimeoutMs", options.callTimeoutMs ?? 10_000, 10, 300_000),
     concurrency: integerOption("concurrency", options.concurrency ?? 16, 1, 1_000),
     openAfter: integerOption("circuit.openAfter", options.circuit?.openAfter ?? 5, 1, 1_000),
     probeMs: integerOption("circuit.probeMs", options.circuit?.probeMs ?? 2_000, 10, hourMs),

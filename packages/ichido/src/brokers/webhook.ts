@@ -51,9 +51,9 @@ export function webhookPublisher(options: WebhookPublisherOptions): Publisher {
     const { endpoint, circuit } = outlet;
     const entrance = circuit.enter();
     if (entrance.open) return down(settings, endpoint, "is left alone after failures", entrance.retryAfterMs);
-    if (!(await circuit.place(settings.timeoutMs))) {
+    if (!(await circuit.place(settings.callTimeoutMs))) {
       circuit.abandoned(entrance.probe);
-      return down(settings, endpoint, `had no free place for ${settings.timeoutMs} ms`, 0);
+      return down(settings, endpoint, `had no free place for ${settings.callTimeoutMs} ms`, 0);
     }
     try {
       return outcomeOf(settings, outlet, message, entrance.probe, await post(settings, endpoint, message));
@@ -110,7 +110,7 @@ async function post(
   endpoint: ResolvedEndpoint,
   message: EventMessage,
 ): Promise<WebhookVerdict> {
-  const { environment, timeoutMs } = settings;
+  const { environment, callTimeoutMs } = settings;
   const abort = new AbortController();
   let verdict: WebhookVerdict | undefined;
   async function exchange(): Promise<void> {
@@ -127,12 +127,12 @@ async function post(
     await discard(response, settings.responseBytesMax, abort);
   }
   try {
-    await withDeadline(environment, timeoutMs, exchange);
+    await withDeadline(environment, callTimeoutMs, exchange);
   } catch (error) {
     abort.abort();
     verdict ??=
       error instanceof DeadlineExceeded
-        ? { kind: "down", why: `gave no answer within ${timeoutMs} ms` }
+        ? { kind: "down", why: `gave no answer within ${callTimeoutMs} ms` }
         : { kind: "down", why: `could not be reached, or broke off (${codeOf(error)})` };
   }
   return verdict ?? { kind: "down", why: "gave no answer" };

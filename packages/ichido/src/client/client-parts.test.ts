@@ -181,7 +181,7 @@ describe("options", () => {
     [{ tries: 0 }, "option retry.tries: expected a whole number from 1 to 2147483647, got 0"],
     [{ tries: 1.5 }, "retry.tries"],
     [{ deadlineMs: "30s" }, 'option retry.deadlineMs: expected a whole number from 1 to 2147483647, got "30s"'],
-    [{ timeoutMs: Number.NaN }, "retry.timeoutMs"],
+    [{ callTimeoutMs: Number.NaN }, "retry.callTimeoutMs"],
     [{ pauseMs: -1 }, "retry.pauseMs"],
     [{ attempts: 4 }, "option attempts: retry has no such option; it has tries, deadlineMs"],
   ])("retry %o is refused by name", (retry, message) => {

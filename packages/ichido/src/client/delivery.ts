@@ -46,11 +46,11 @@ export async function ask(
   fetch: typeof globalThis.fetch | undefined,
   url: string | Request,
   init: RequestInit,
-  timeoutMs: number,
+  callTimeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Answer> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new Error(`no answer in ${Math.round(timeoutMs)} ms`)), timeoutMs);
+  const timer = setTimeout(() => limit.abort(new Error(`no answer in ${Math.round(callTimeoutMs)} ms`)), callTimeoutMs);
   const stop = (): void => limit.abort(signal?.reason);
   signal?.addEventListener("abort", stop);
   try {
@@ -105,7 +105,7 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     answer = problem = cause = undefined;
     let meaning: Meaning = "again";
     try {
-      answer = await ask(parts.fetch, url, init, Math.max(1, Math.min(retry.timeoutMs, leftMs())), signal);
+      answer = await ask(parts.fetch, url, init, Math.max(1, Math.min(retry.callTimeoutMs, leftMs())), signal);
     } catch (error) {
       cause = error;
     }

@@ -9,7 +9,7 @@ import type { AttemptStorage } from "./storage.ts";
 
 export interface FileStorageOptions {
   /** How long to wait for another process that is writing. Default 10 000. */
-  readonly lockWaitMs?: number;
+  readonly lockTimeoutMs?: number;
 }
 
 /** The new name too must outlive a power cut: the key is about to be sent. */
@@ -34,9 +34,9 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
   if (typeof path !== "string" || path === "") {
     throw new ClientError("option-invalid", `option path: expected the path of a file, got ${JSON.stringify(path)}`);
   }
-  expectNames("fileStorage", options, "lockWaitMs");
+  expectNames("fileStorage", options, "lockTimeoutMs");
   const file = resolve(path);
-  const lockWaitMs = options.lockWaitMs ?? 10_000;
+  const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
   let turn: Promise<unknown> = Promise.resolve();
 
   async function readAll(): Promise<Record<string, string>> {
@@ -81,7 +81,7 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
     lock(_name, work) {
       const next = turn.then(async () => {
         await mkdir(dirname(file), { recursive: true });
-        const release = await takeLockFile(`${file}.lock`, lockWaitMs);
+        const release = await takeLockFile(`${file}.lock`, lockTimeoutMs);
         try {
           return await work();
         } finally {

@@ -21,7 +21,7 @@ export interface RetryOptions {
   /** From the first try to the last answer. Default 60 000. */
   readonly deadlineMs?: number;
   /** One try, answer read to the end. Default 15 000. */
-  readonly timeoutMs?: number;
+  readonly callTimeoutMs?: number;
   /** Pause before the second try, before jitter; doubles. Default 250, at most `pauseMsMax` (8 000). */
   readonly pauseMs?: number;
   readonly pauseMsMax?: number;
@@ -32,7 +32,7 @@ export interface RetryOptions {
 export const retryDefaults: Required<RetryOptions> = {
   tries: 8,
   deadlineMs: 60_000,
-  timeoutMs: 15_000,
+  callTimeoutMs: 15_000,
   pauseMs: 250,
   pauseMsMax: 8_000,
   budget: 20,

@@ -38,7 +38,7 @@ export interface InboxOptions<Tx> extends TableOptions {
   /** The longest time after its first delivery at which a message may come again; consumers check their subscription's. */
   readonly redeliveryMsMax?: number;
   /** How long a second delivery waits for the first one, before it is `busy`. Default 2000. */
-  readonly waitMs?: number;
+  readonly lockTimeoutMs?: number;
   readonly environment?: Environment;
 }
 
@@ -132,7 +132,7 @@ const optionNames: OptionNames<InboxOptions<never>> = {
   ichido: true,
   retentionMs: true,
   redeliveryMsMax: true,
-  waitMs: true,
+  lockTimeoutMs: true,
   ...tableNames,
   environment: true,
 };
@@ -152,7 +152,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
     throw optionInvalid("transactions", "a runner such as pgTransactions(pool) of ichido/transactions", transactions);
   }
   const retentionMs = checkMs("retentionMs", options.retentionMs, limits.retentionMsMax);
-  const waitMs = checkMs("waitMs", options.waitMs ?? waitMsDefault, waitMsMax);
+  const waitMs = checkMs("lockTimeoutMs", options.lockTimeoutMs ?? waitMsDefault, waitMsMax);
   if (options.redeliveryMsMax !== undefined) {
     checkRetention(
       retentionMs,

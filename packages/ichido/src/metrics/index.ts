@@ -21,7 +21,7 @@ export const metricsDefaults = {
   operationsMax: 200,
   seriesMax: 2_000,
   statsMs: 5_000,
-  statsTimeoutMs: 2_000,
+  scanTimeoutMs: 2_000,
 } as const;
 
 /** Stores, verbs, warning and error codes: a few dozen in a healthy program. */
@@ -35,7 +35,7 @@ export interface MetricsOptions {
   /** How long the store's sizes are taken from memory: counting a large table is not free. */
   readonly statsMs?: number;
   /** How long the store may take to count; then `idempotency_store_up` is 0. */
-  readonly statsTimeoutMs?: number;
+  readonly scanTimeoutMs?: number;
   readonly environment?: Environment;
 }
 
@@ -61,25 +61,21 @@ const optionNames: OptionNames<MetricsOptions> = {
   operationsMax: true,
   seriesMax: true,
   statsMs: true,
-  statsTimeoutMs: true,
+  scanTimeoutMs: true,
   environment: true,
 };
 
 /** Asks once for many readers, and remembers the answer, also that there was none. */
 function cachedStats(
   ask: () => Promise<StoreStats>,
-  {
-    statsMs,
-    statsTimeoutMs,
-    environment,
-  }: Pick<Required<MetricsOptions>, "statsMs" | "statsTimeoutMs" | "environment">,
+  { statsMs, scanTimeoutMs, environment }: Pick<Required<MetricsOptions>, "statsMs" | "scanTimeoutMs" | "environment">,
 ): () => Promise<StoreStats | undefined> {
   let current: Promise<StoreStats | undefined> | undefined;
   let untilMs = 0;
   return () => {
     if (current !== undefined && environment.monotonicMs() < untilMs) return current;
     untilMs = Number.POSITIVE_INFINITY;
-    current = withDeadline(environment, statsTimeoutMs, ask)
+    current = withDeadline(environment, scanTimeoutMs, ask)
       .catch(() => undefined)
       .finally(() => {
         untilMs = environment.monotonicMs() + statsMs;

@@ -144,7 +144,7 @@ describe("metrics", () => {
     expect(await refusing.text()).toContain("idempotency_store_up 0\n");
     const silent = createMetrics(
       source(() => new Promise(() => undefined)),
-      { environment: clock.environment, statsTimeoutMs: 100 },
+      { environment: clock.environment, scanTimeoutMs: 100 },
     );
     const text = silent.text();
     await clock.advance(101);

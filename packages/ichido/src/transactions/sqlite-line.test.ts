@@ -21,7 +21,7 @@ interface Side {
   close(): void;
 }
 
-const busyMs = 5_000;
+const lockTimeoutMs = 5_000;
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -50,8 +50,8 @@ function open(name: keyof typeof drivers): Side {
   });
   const count = other.prepare("SELECT id FROM orders ORDER BY id");
   const side: Side = {
-    run: (fn) => line.run({ busyMs: busyMs, waitMs: 5_000, shares: true }, async () => fn()),
-    runAlone: (fn) => line.run({ busyMs: busyMs, waitMs: 5_000, shares: false }, async () => fn()),
+    run: (fn) => line.run({ lockTimeoutMs: lockTimeoutMs, waitMs: 5_000, shares: true }, async () => fn()),
+    runAlone: (fn) => line.run({ lockTimeoutMs: lockTimeoutMs, waitMs: 5_000, shares: false }, async () => fn()),
     clock,
     prepare: (sql) => database.prepare(sql) as never,
     exec: (sql) => database.exec(sql),

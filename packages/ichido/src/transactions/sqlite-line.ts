@@ -20,7 +20,7 @@ export interface LineConnection {
 
 export interface Turn {
   /** How long another connection's write is waited for. */
-  readonly busyMs: number;
+  readonly lockTimeoutMs: number;
   /** How long those are waited for that came before on this connection. */
   readonly waitMs: number;
   /** It may share its commit with others that may. */
@@ -69,7 +69,7 @@ export class SqliteLine {
   }
 
   /** Commits when `fn` resolves, undoes it when it rejects. */
-  async run<Value>({ busyMs, waitMs, shares }: Turn, fn: () => Promise<Value>): Promise<Value> {
+  async run<Value>({ lockTimeoutMs, waitMs, shares }: Turn, fn: () => Promise<Value>): Promise<Value> {
     if (!this.#taken) {
       this.#taken = true;
       this.#heldFromMs = this.#connection.nowMs();
@@ -81,7 +81,7 @@ export class SqliteLine {
     let shared: Shared;
     let end: { readonly value: Value } | { readonly error: unknown; readonly isFirst: boolean };
     try {
-      shared = this.#join() ?? (await this.#begin(busyMs, shares));
+      shared = this.#join() ?? (await this.#begin(lockTimeoutMs, shares));
       end = await this.#runIn(shared, fn);
     } finally {
       this.#giveWay();
@@ -120,14 +120,14 @@ export class SqliteLine {
   }
 
   /** From the event loop, so that heartbeats go on whatever busy timeout the connection has. */
-  async #begin(busyMs: number, shares: boolean): Promise<Shared> {
+  async #begin(lockTimeoutMs: number, shares: boolean): Promise<Shared> {
     if (this.#connection.nowMs() - this.#heldFromMs > heldMsMax) {
       await new Promise((resolve) => setImmediate(resolve));
       this.#heldFromMs = this.#connection.nowMs();
     }
     if (this.#isLeft && this.#connection.isInside) this.#connection.say("ROLLBACK");
     this.#isLeft = false;
-    const untilMs = this.#connection.nowMs() + busyMs;
+    const untilMs = this.#connection.nowMs() + lockTimeoutMs;
     for (;;) {
       try {
         this.#connection.say("BEGIN IMMEDIATE");

@@ -94,11 +94,11 @@ function handleOn(database: NodeSqliteDatabase | BetterSqlite3Database, writesAl
   });
 }
 
-const busyMsDefault = 5_000;
+const lockTimeoutMsDefault = 5_000;
 
 export interface SqliteTransactionsOptions {
   /** How long a transaction waits for its turn at the file while another connection writes. Default 5000. */
-  readonly busyMs?: number;
+  readonly lockTimeoutMs?: number;
   /**
    * Transactions that wait in line share a commit, and with it the wait for the disk: several times the throughput under
    * load. For functions that wait for nothing but the database: one that waits for another transaction's end, or for
@@ -134,13 +134,13 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
   database: Database,
   options: SqliteTransactionsOptions,
 ): TransactionRunner<Database> {
-  knownOptions("the transactions of SQLite", options, { busyMs: true, shareCommits: true });
-  const { busyMs = busyMsDefault, shareCommits = false } = options;
+  knownOptions("the transactions of SQLite", options, { lockTimeoutMs: true, shareCommits: true });
+  const { lockTimeoutMs = lockTimeoutMsDefault, shareCommits = false } = options;
   const line = lineOf(database);
   return {
     dialect: "sqlite",
     run: (fn, { callMs = limits.controlMsDefault } = {}) =>
-      line.run({ busyMs, waitMs: callMs, shares: shareCommits }, () =>
+      line.run({ lockTimeoutMs, waitMs: callMs, shares: shareCommits }, () =>
         whileOpen(handleOn(database, true), (open) => fn(database, open)),
       ),
   };

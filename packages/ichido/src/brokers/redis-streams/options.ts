@@ -14,7 +14,7 @@ export interface RedisPublisherOptions extends RedisStreamsLayout {
   /** For events and metrics. Default `redis-streams`. */
   readonly name?: string;
   /** Upper bound of `publish`. Default 10 000. */
-  readonly timeoutMs?: number;
+  readonly callTimeoutMs?: number;
   /** Payloads beyond it are rejected; at most the server's `proto-max-bulk-len`. Default 64 MiB. */
   readonly payloadBytesMax?: number;
   /** `sent` only when so many replicas have it within the time. Blocks the client's connection meanwhile; not with a cluster client. */
@@ -79,7 +79,7 @@ export const layoutNames: OptionNames<RedisStreamsLayout> = { stream: true, part
 const publisherNames: OptionNames<RedisPublisherOptions> = {
   ...layoutNames,
   name: true,
-  timeoutMs: true,
+  callTimeoutMs: true,
   payloadBytesMax: true,
   wait: true,
   notify: true,
@@ -104,7 +104,7 @@ const subscriptionNames: OptionNames<RedisSubscriptionOptions> = {
 
 export function resolvePublisher(options: RedisPublisherOptions, cluster: boolean): ResolvedPublisher {
   knownOptions("redisStreamsPublisher", options, publisherNames);
-  const timeoutMs = integerOption("timeoutMs", options.timeoutMs ?? 10_000, 10, 600_000);
+  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 10_000, 10, 600_000);
   const { wait } = options;
   if (wait !== undefined && cluster)
     throw optionInvalid(
@@ -116,14 +116,14 @@ export function resolvePublisher(options: RedisPublisherOptions, cluster: boolea
   return {
     ...resolveLayout(options),
     name: options.name ?? "redis-streams",
-    timeoutMs,
+    callTimeoutMs,
     payloadBytesMax: integerOption("payloadBytesMax", options.payloadBytesMax ?? 64 * megabyte, 1, 2_047 * megabyte),
     ...(wait === undefined
       ? {}
       : {
           wait: {
             replicas: integerOption("wait.replicas", wait.replicas, 1, 100),
-            timeoutMs: integerOption("wait.timeoutMs", wait.timeoutMs, 1, timeoutMs - 1),
+            timeoutMs: integerOption("wait.timeoutMs", wait.timeoutMs, 1, callTimeoutMs - 1),
           },
         }),
     notify: options.notify ?? true,

@@ -19,8 +19,8 @@ const wakeEveryMs = 5;
 
 export function redisStreamsPublisher(client: RedisClient, options: RedisPublisherOptions = {}): Publisher {
   const settings = resolvePublisher(options, linkFor(client).cluster);
-  const { environment, timeoutMs, payloadBytesMax, wait, notify } = settings;
-  const server = serverOf(client, environment, timeoutMs);
+  const { environment, callTimeoutMs, payloadBytesMax, wait, notify } = settings;
+  const server = serverOf(client, environment, callTimeoutMs);
   const wokenMs = new Map<string, number>();
   let agreed: Promise<void> | undefined;
 
@@ -61,7 +61,7 @@ export function redisStreamsPublisher(client: RedisClient, options: RedisPublish
         return { outcome: "rejected", error };
       }
       try {
-        await withDeadline(environment, timeoutMs, () => add(message));
+        await withDeadline(environment, callTimeoutMs, () => add(message));
         return { outcome: "sent" };
       } catch (error) {
         return { outcome: isRefusal(error) ? "rejected" : "unavailable", error: failureOf(error, "xadd") };

@@ -71,11 +71,11 @@ export function closedHandle(cause: unknown): IchidoError {
   return new IchidoError("store-unavailable", what, { cause });
 }
 
-export function lockedFor(busyMs: number, file: string, cause: unknown): IchidoError {
+export function lockedFor(lockTimeoutMs: number, file: string, cause: unknown): IchidoError {
   return new IchidoError(
     "store-unavailable",
-    `the SQLite file ${file} stayed locked for more than ${busyMs} ms, by another connection or by a transaction that is ` +
-      "open on the same handle; end write transactions sooner or raise busyMs",
+    `the SQLite file ${file} stayed locked for more than ${lockTimeoutMs} ms, by another connection or by a transaction that is ` +
+      "open on the same handle; end write transactions sooner or raise lockTimeoutMs",
     { cause },
   );
 }

@@ -19,7 +19,7 @@ export async function openSqliteStore(path: string, options: OpenSqliteStoreOpti
   knownOptions("openSqliteStore", options, {
     migrate: true,
     synchronous: true,
-    busyMs: true,
+    lockTimeoutMs: true,
     queueMax: true,
     nowMs: true,
   });

@@ -39,7 +39,7 @@ export interface SqliteStoreOptions {
    */
   readonly synchronous?: Synchronous;
   /** How long a call waits while another connection holds the write lock. Default 5000. */
-  readonly busyMs?: number;
+  readonly lockTimeoutMs?: number;
   /** Calls that may wait in this process before more are refused. Default 10 000. */
   readonly queueMax?: number;
   /** For tests alone: the clock in place of the host's. */
@@ -59,12 +59,17 @@ const warned = new WeakSet<SqliteDatabase>();
 
 /**
  * A store on the user's own handle. While a transaction of theirs is open on it, calls of the store wait for its end
- * (up to `busyMs`), since they would otherwise be undone with it; `claim` and `complete` with a transaction handle join it
+ * (up to `lockTimeoutMs`), since they would otherwise be undone with it; `claim` and `complete` with a transaction handle join it
  * instead, and are then as durable as that connection's own `synchronous`.
  * A handler that keeps transactions open for long should give the store a handle of its own.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  const { synchronous = "full", busyMs = turnDefaults.busyMs, queueMax = turnDefaults.queueMax, nowMs } = options;
+  const {
+    synchronous = "full",
+    lockTimeoutMs = turnDefaults.lockTimeoutMs,
+    queueMax = turnDefaults.queueMax,
+    nowMs,
+  } = options;
   check(options);
   const connection = connect(database);
   const inMemory = connection.file === "";
@@ -82,7 +87,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   let schema = false;
   const turns = createTurns({
     connection,
-    busyMs,
+    lockTimeoutMs,
     queueMax,
     isReady: () => schema,
     prepare() {
@@ -106,7 +111,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   /** Migration works on what is not ready yet. */
   const bare = createTurns({
     connection,
-    busyMs,
+    lockTimeoutMs,
     queueMax,
     isReady: () => durable,
     prepare() {
@@ -134,7 +139,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       transactionMode: true,
       promise: inMemory ? promises.memory : promises[synchronous],
     },
-    callTimeoutMs: busyMs,
+    callTimeoutMs: lockTimeoutMs,
     claim: (request, transaction) =>
       transaction === undefined
         ? gate.pass(() => claim(session, request))
@@ -195,10 +200,10 @@ const promises = {
 } as const;
 
 function check(options: SqliteStoreOptions): void {
-  knownOptions("sqliteStore", options, { synchronous: true, busyMs: true, queueMax: true, nowMs: true });
-  const { synchronous, busyMs, queueMax, nowMs } = options;
+  knownOptions("sqliteStore", options, { synchronous: true, lockTimeoutMs: true, queueMax: true, nowMs: true });
+  const { synchronous, lockTimeoutMs, queueMax, nowMs } = options;
   if (synchronous !== undefined) oneOfOption("synchronous", synchronous, ["full", "extra", "normal"]);
-  for (const [name, value] of Object.entries({ busyMs, queueMax })) {
+  for (const [name, value] of Object.entries({ lockTimeoutMs, queueMax })) {
     if (value !== undefined) integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
   }
   optionalFunction("nowMs", nowMs);

@@ -15,7 +15,7 @@ import { whenFree } from "../../core/lent.ts";
 
 export const turnDefaults = {
   /** How long a call waits for the write lock before it fails. */
-  busyMs: 5_000,
+  lockTimeoutMs: 5_000,
   /** Calls that may wait in this process; more are refused at once. */
   queueMax: 10_000,
 } as const;
@@ -60,7 +60,7 @@ export interface Turns {
 
 export interface TurnsParts {
   readonly connection: Connection;
-  readonly busyMs: number;
+  readonly lockTimeoutMs: number;
   readonly queueMax: number;
   readonly isReady: () => boolean;
   /** Makes the connection ready, or throws. Asked before a turn until it is. */
@@ -70,7 +70,7 @@ export interface TurnsParts {
 }
 
 export function createTurns(parts: TurnsParts): Turns {
-  const { connection, busyMs } = parts;
+  const { connection, lockTimeoutMs } = parts;
   let reads: Call[] = [];
   let writes: Call[] = [];
   let due = false;
@@ -92,7 +92,7 @@ export function createTurns(parts: TurnsParts): Turns {
         locked: waitMs === undefined ? reject : () => resolve("busy" as T),
         bytes: writing.bytes ?? 0,
         mayBeLost: writing.mayBeLost === true,
-        deadlineMs: monotonicMs() + (waitMs ?? busyMs),
+        deadlineMs: monotonicMs() + (waitMs ?? lockTimeoutMs),
       });
       schedule();
     });
@@ -235,7 +235,7 @@ export function createTurns(parts: TurnsParts): Turns {
   /** Locked: those whose time is up fail, the others are tried again a little later, off the beat of other processes. */
   function later(cause: unknown): void {
     const nowMs = monotonicMs();
-    const failure = lockedFor(busyMs, connection.file, cause);
+    const failure = lockedFor(lockTimeoutMs, connection.file, cause);
     for (const call of [...reads, ...writes]) if (call.deadlineMs <= nowMs) call.locked(failure);
     reads = reads.filter((call) => call.deadlineMs > nowMs);
     writes = writes.filter((call) => call.deadlineMs > nowMs);
@@ -259,7 +259,8 @@ export function createTurns(parts: TurnsParts): Turns {
   return {
     read: readAtOnce,
     write: (run, writing) => enqueue(writes, run, writing),
-    tryWrite: <T>(run: () => T, waitMs: number) => enqueue<T | "busy">(writes, run, {}, Math.min(waitMs, busyMs)),
+    tryWrite: <T>(run: () => T, waitMs: number) =>
+      enqueue<T | "busy">(writes, run, {}, Math.min(waitMs, lockTimeoutMs)),
   };
 }
 
