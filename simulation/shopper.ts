@@ -106,11 +106,11 @@ export function createShopper(world: World, fleet: Fleet, number: number): Shopp
         sleep: (ms) => new Promise<void>((resolve) => page.after(ms, resolve)),
       },
       retry: {
-        tries: 4,
+        triesMax: 4,
         deadlineMs: Math.ceil(leaseMs * 8 + 4_000),
         callTimeoutMs: Math.ceil(leaseMs * 1.5),
-        pauseMs: Math.ceil(leaseMs * 0.1),
-        pauseMsMax: Math.ceil(leaseMs),
+        backoffMs: Math.ceil(leaseMs * 0.1),
+        backoffMsMax: Math.ceil(leaseMs),
       },
       onWarning: () => undefined,
     });

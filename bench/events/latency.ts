@@ -38,7 +38,7 @@ export async function benchLatency(server: string, turnMs: number): Promise<void
         { name: "bench", topics: ["*"], once: (_tx, { message }) => arrivals.get(message.id)?.(performance.now()) },
       ],
     });
-    const relay = createRelay(reader, { routes: { here: publisher }, idleMs: [1_000, 1_000] });
+    const relay = createRelay(reader, { routes: { here: publisher }, idleMs: 1_000, idleMsMax: 1_000 });
     await consumer.start();
     await relay.start();
     const waits: number[] = [];

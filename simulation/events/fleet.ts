@@ -92,9 +92,12 @@ export function createFleet(
         name: machine.name,
         batch: plan.batch,
         leaseMs: plan.leaseMs,
-        idleMs: [50, 2_000],
-        backoffMs: [plan.backoffMs, 1_500],
-        pauseMs: [50, 800],
+        idleMs: 50,
+        idleMsMax: 2_000,
+        backoffMs: plan.backoffMs,
+        backoffMsMax: 1_500,
+        pauseMs: 50,
+        pauseMsMax: 800,
         crashesMax: plan.relayCrashesMax,
       });
       return { start: () => relay.start(), stop: (drainMs) => relay.stop({ drainMs }) };

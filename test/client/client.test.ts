@@ -37,7 +37,7 @@ describe("one intent, one key, one effect, whatever the network does", () => {
   it("a server that does not answer in time: the second try waits for the first one's answer", async () => {
     const all = await bench();
     all.plan.push(() => new Promise((resolve) => setTimeout(resolve, 600)));
-    const result = await pay(all, { retry: { callTimeoutMs: 150, pauseMs: 10, pauseMsMax: 20, tries: 30 } });
+    const result = await pay(all, { retry: { callTimeoutMs: 150, backoffMs: 10, backoffMsMax: 20, triesMax: 30 } });
     expect(result).toMatchObject({ kind: "done", replayed: true });
     expect(all.effects()).toBe(1);
     expect(new Set(all.keys).size).toBe(1);
@@ -63,7 +63,7 @@ describe("one intent, one key, one effect, whatever the network does", () => {
   it("202 with Retry-After is asked again until the deadline, whatever the tries, then it is unknown", async () => {
     const all = await bench();
     all.always.push((res) => void res.status(202).set("retry-after", "0").end());
-    const result = await pay(all, { retry: { tries: 1, pauseMs: 1, deadlineMs: 1_000 } });
+    const result = await pay(all, { retry: { triesMax: 1, backoffMs: 1, deadlineMs: 1_000 } });
     expect(result).toMatchObject({ kind: "unknown", reason: "deadline" });
     expect(result.tries).toBeGreaterThan(2);
     expect(all.effects()).toBe(0);
@@ -72,7 +72,7 @@ describe("one intent, one key, one effect, whatever the network does", () => {
   it("202 with Retry-After, then the final answer", async () => {
     const all = await bench();
     all.front.push((res) => void res.status(202).set("retry-after", "0").end());
-    expect(await pay(all, { retry: { tries: 1 } })).toMatchObject({ kind: "done", tries: 2 });
+    expect(await pay(all, { retry: { triesMax: 1 } })).toMatchObject({ kind: "done", tries: 2 });
   });
 
   it("a request that is still running is waited for, however many tries are allowed", async () => {
@@ -80,7 +80,11 @@ describe("one intent, one key, one effect, whatever the network does", () => {
     all.plan.push(() => new Promise((resolve) => setTimeout(resolve, 1_500)));
     const attempt = await all.client.createAttempt("pay", order);
     const send = (tries: number): ReturnType<Client["post"]> =>
-      all.client.post("/payments", { attempt, json: order, retry: { tries, pauseMs: 1, callTimeoutMs: 15_000 } });
+      all.client.post("/payments", {
+        attempt,
+        json: order,
+        retry: { triesMax: tries, backoffMs: 1, callTimeoutMs: 15_000 },
+      });
     const first = send(1);
     await eventually(() => expect(all.keys).toHaveLength(1));
     expect(await send(1)).toMatchObject({ kind: "done", replayed: true });
@@ -155,10 +159,10 @@ describe("results are values", () => {
   it("gives up at the total deadline and when the retry budget is empty", async () => {
     const all = await bench();
     all.proxy.admit("reset");
-    expect(await pay(all, { retry: { deadlineMs: 200, pauseMs: 150, pauseMsMax: 300 } })).toMatchObject({
+    expect(await pay(all, { retry: { deadlineMs: 200, backoffMs: 150, backoffMsMax: 300 } })).toMatchObject({
       reason: "deadline",
     });
-    const client = all.make({ retry: { budget: 1, pauseMs: 1 } });
+    const client = all.make({ retry: { budget: 1, backoffMs: 1 } });
     expect(await pay({ client })).toMatchObject({ kind: "unknown", reason: "budget", tries: 2 });
   });
 });
@@ -168,7 +172,7 @@ describe("attempts", () => {
     const all = await bench();
     const storage = memoryStorage();
     all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
-    const before = all.make({ storage, retry: { tries: 1 } });
+    const before = all.make({ storage, retry: { triesMax: 1 } });
     expect((await pay({ client: before })).kind).toBe("unknown");
     const after = all.make({ storage });
     const attempt = await after.createAttempt("pay:b-1", order);
@@ -180,7 +184,7 @@ describe("attempts", () => {
   it("are bound to their payload once sent: a changed payload is an error that says what to do", async () => {
     const all = await bench();
     all.proxy.admit("reset");
-    await pay(all, { retry: { tries: 1 } });
+    await pay(all, { retry: { triesMax: 1 } });
     all.proxy.admit("pass");
     const changed = all.client.createAttempt("pay:b-1", { ...order, amount: 200 });
     await expect(changed).rejects.toMatchObject({
@@ -221,7 +225,7 @@ describe("attempts", () => {
     await client.readPolicy();
     all.proxy.admit("reset");
     all.proxy.reset();
-    await pay({ client }, { retry: { tries: 1 } });
+    await pay({ client }, { retry: { triesMax: 1 } });
     all.proxy.admit("pass");
     nowMs += 2 * 3_600_000 + 1;
     expect(await pay({ client })).toMatchObject({ kind: "unknown", reason: "expired", tries: 0 });
@@ -256,7 +260,7 @@ describe("attempts", () => {
     const clock = { nowMs: () => nowMs, random: () => 0, sleep: async () => undefined };
     const client = all.make({ clock });
     all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
-    await pay({ client }, { retry: { tries: 1 } });
+    await pay({ client }, { retry: { triesMax: 1 } });
     // The server says two hours; without its word a day would be assumed.
     nowMs += 3 * 3_600_000;
     expect(await pay({ client })).toMatchObject({ kind: "unknown", reason: "expired", tries: 0 });
@@ -267,7 +271,7 @@ describe("attempts", () => {
     const all = await bench();
     all.proxy.admit("reset");
     const attempt = await all.client.createAttempt("pay", "cart-7");
-    await all.client.post("/payments", { attempt, json: order, retry: { tries: 1 } });
+    await all.client.post("/payments", { attempt, json: order, retry: { triesMax: 1 } });
     all.proxy.admit("pass");
     const other = all.client.post("/payments", { attempt, json: { ...order, amount: 200 } });
     await expect(other).rejects.toMatchObject({ code: "attempt-changed" });

@@ -3,7 +3,7 @@ import { createFetch, idempotentFetch, memoryStorage } from "ichido/client";
 import type { FetchOptions, IdempotentFetch, UnknownOutcomeError } from "ichido/client";
 import { bench, order, type Bench } from "./payment-bench.ts";
 
-const retry = { pauseMs: 10, pauseMsMax: 50, callTimeoutMs: 2_000, deadlineMs: 20_000 };
+const retry = { backoffMs: 10, backoffMsMax: 50, callTimeoutMs: 2_000, deadlineMs: 20_000 };
 const fetchOf = (options: FetchOptions = {}): IdempotentFetch =>
   createFetch({ storage: memoryStorage(), retry, ...options });
 
@@ -101,7 +101,7 @@ describe("a drop-in for fetch", () => {
     const all = await bench();
     const send = fetchOf();
     all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
-    const lost = await send(paymentsOf(all), { ...paying, retry: { tries: 1 } }).catch((error: unknown) => error);
+    const lost = await send(paymentsOf(all), { ...paying, retry: { triesMax: 1 } }).catch((error: unknown) => error);
     expect(lost).toMatchObject({
       name: "UnknownOutcomeError",
       code: "outcome-unknown",

@@ -21,7 +21,7 @@ describe("attempts in a file", () => {
   it("survive a restart: the same key is sent and the first answer comes back", async () => {
     const all = await bench();
     all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
-    const before = all.make({ storage: fileStorage(file), retry: { tries: 1 } });
+    const before = all.make({ storage: fileStorage(file), retry: { triesMax: 1 } });
     expect((await pay({ client: before })).kind).toBe("unknown");
     const after = all.make({ storage: fileStorage(file) });
     expect(await pay({ client: after })).toMatchObject({ kind: "done", replayed: true });

@@ -129,7 +129,7 @@ describe("a clock that was set back", () => {
     const realMs = Date.now();
     let nowMs = realMs + aheadMs;
     const clock = { nowMs: () => nowMs, elapsedMs: () => 0, random: () => 0, sleep: async () => undefined };
-    const client = all.make({ storage, clock, retry: { tries: 1 } });
+    const client = all.make({ storage, clock, retry: { triesMax: 1 } });
     all.always.push((res) => void res.socket?.destroy());
     const lost = await pay({ client });
     expect(lost.kind).toBe("unknown");
@@ -144,7 +144,7 @@ describe("a clock that was set back", () => {
     const all = await bench();
     let nowMs = Date.now();
     const clock = { nowMs: () => nowMs, elapsedMs: () => 0, random: () => 0, sleep: async () => undefined };
-    const client = all.make({ storage: memoryStorage(), clock, retry: { tries: 1 } });
+    const client = all.make({ storage: memoryStorage(), clock, retry: { triesMax: 1 } });
     all.always.push((res) => void res.socket?.destroy());
     const lost = await pay({ client });
     all.always.length = 0;

@@ -76,7 +76,7 @@ export async function bench(): Promise<Bench> {
     () => ichido.close(),
     () => proxy.close(),
   );
-  const retry = { pauseMs: 10, pauseMsMax: 50, callTimeoutMs: 2_000, deadlineMs: 20_000 };
+  const retry = { backoffMs: 10, backoffMsMax: 50, callTimeoutMs: 2_000, deadlineMs: 20_000 };
   const make = (options: ClientOptions = {}): Client =>
     createClient({ baseUrl: proxy.url, storage: memoryStorage(), retry, ...options });
   return { proxy, client: make(), keys, effects: () => effects, plan, front, always, make };

@@ -47,7 +47,7 @@ describe("mutations of TanStack Query", () => {
     all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
     const variables = await pay.variables(order);
     expect(
-      await all.make({ retry: { tries: 1 } }).post("/payments", { attempt: variables.attempt, json: order }),
+      await all.make({ retry: { triesMax: 1 } }).post("/payments", { attempt: variables.attempt, json: order }),
     ).toMatchObject({
       kind: "unknown",
     });

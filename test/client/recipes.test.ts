@@ -23,7 +23,7 @@ const recipes: Readonly<Record<string, Post>> = {
 const sending = (all: Bench): { readonly send: IdempotentFetch; readonly url: string } => ({
   send: createFetch({
     storage: memoryStorage(),
-    retry: { pauseMs: 10, pauseMsMax: 50, callTimeoutMs: 2_000, tries: 4 },
+    retry: { backoffMs: 10, backoffMsMax: 50, callTimeoutMs: 2_000, triesMax: 4 },
   }),
   url: new URL("/payments", all.proxy.url).href,
 });

@@ -106,7 +106,7 @@ describe("what is done is remembered", () => {
     const client = all.make({ clock, storage, fetch: answering });
     const open = await client.createAttempt("open", order);
     await all
-      .make({ storage, fetch: async () => Promise.reject(new TypeError("lost")), retry: { tries: 1 } })
+      .make({ storage, fetch: async () => Promise.reject(new TypeError("lost")), retry: { triesMax: 1 } })
       .post("/x", {
         attempt: open,
       });

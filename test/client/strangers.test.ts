@@ -43,7 +43,7 @@ describe("a stranger's answer never ends an attempt", () => {
     const all = await bench();
     loseAnswer(all, 201);
     all.plan.push(from(all, stranger));
-    const lost = await pay(all, { retry: { tries: 4, pauseMs: 1 } });
+    const lost = await pay(all, { retry: { triesMax: 4, backoffMs: 1 } });
     expect(lost.kind).toBe("unknown");
     await onceReachable(all, lost);
   });
@@ -97,7 +97,7 @@ describe("a stranger's answer never ends an attempt", () => {
     all.plan.push(from(all, json(404)));
     // As Chromium does over a connection that was kept.
     const resending: typeof fetch = (input, init) => fetch(input, init).catch(() => fetch(input, init));
-    const client = all.make({ fetch: resending, retry: { tries: 1 } });
+    const client = all.make({ fetch: resending, retry: { triesMax: 1 } });
     const refused = await pay({ client });
     expect(refused).toMatchObject({ kind: "declined", keyKept: true, tries: 2 });
     all.always.length = 0;
@@ -115,7 +115,7 @@ describe("a stranger's answer never ends an attempt", () => {
   it("of two sends at once, the one that a stranger refuses leaves the other its key", async () => {
     const all = await bench();
     const storage = memoryStorage();
-    const other = all.make({ storage, retry: { tries: 1 } });
+    const other = all.make({ storage, retry: { triesMax: 1 } });
     const gate = Promise.withResolvers<void>();
     const inside = Promise.withResolvers<void>();
     loseAnswer(all, 201);
@@ -258,7 +258,7 @@ describe("headers that CORS does not expose", () => {
     const client = all.make({ fetch: hiding });
     const accepted = { operationId: "op-1", state: "processing" };
     all.front.push((res) => void res.status(202).set("retry-after", "1").json(accepted));
-    expect(await pay({ client }, { retry: { tries: 1 } })).toMatchObject({ kind: "done", tries: 2 });
+    expect(await pay({ client }, { retry: { triesMax: 1 } })).toMatchObject({ kind: "done", tries: 2 });
     expect(all.effects()).toBe(1);
   });
 
@@ -286,7 +286,7 @@ describe("headers that CORS does not expose", () => {
 describe("as a drop-in for fetch", () => {
   it("a first refusal is a Response at once, also of a service without markers; after a lost answer it is not", async () => {
     const all = await bench();
-    const send = createFetch({ storage: memoryStorage(), retry: { pauseMs: 1 } });
+    const send = createFetch({ storage: memoryStorage(), retry: { backoffMs: 1 } });
     const paying = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(order) };
     const url = new URL("/payments", all.proxy.url).href;
     all.front.push(json(402));

@@ -32,7 +32,13 @@ async function add(outbox: Outbox, ...ids: readonly (readonly [topic: string, id
 
 /** Until nothing waits; a refused event comes again after its pause. */
 async function drain(outbox: Outbox, publisher: Publisher): Promise<void> {
-  const relay = createRelay(outbox, { routes: { wire: publisher }, backoffMs: [1, 1], pauseMs: [1, 1] });
+  const relay = createRelay(outbox, {
+    routes: { wire: publisher },
+    backoffMs: 1,
+    backoffMsMax: 1,
+    pauseMs: 1,
+    pauseMsMax: 1,
+  });
   for (let ticks = 0; ticks < 50 && (await outbox.stats()).pending > 0; ticks += 1) {
     await relay.tick();
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -26,8 +26,10 @@ async function add(outbox: Bed, ...wishes: readonly Wish[]): Promise<void> {
 function relayOf(outbox: Bed, publisher = wire(), options: Partial<RelayOptions> = {}) {
   const relay = createRelay(outbox, {
     routes: { wire: publisher, other: wire() },
-    backoffMs: [1, 1],
-    pauseMs: [1, 1],
+    backoffMs: 1,
+    backoffMsMax: 1,
+    pauseMs: 1,
+    pauseMsMax: 1,
     ...options,
   });
   onTestFinished(() => relay.stop({ drainMs: 0 }));
@@ -178,7 +180,7 @@ forEachDatabase("failure table", (open) => {
     const publisher = wire((message) => (message.id.endsWith("0") ? rejected() : { outcome: "sent" }));
     // The longest pause that chance allows, so that their growth shows.
     const environment = { ...systemEnvironment, randomBytes: (length: number) => new Uint8Array(length).fill(255) };
-    const { relay } = relayOf(outbox, publisher, { backoffMs: [40_000, 10_000_000], environment });
+    const { relay } = relayOf(outbox, publisher, { backoffMs: 40_000, backoffMsMax: 10_000_000, environment });
     const now = {
       postgres: "(extract(epoch from clock_timestamp()) * 1000)::bigint",
       mysql: "cast(unix_timestamp(now(3)) * 1000 as signed)",
@@ -212,7 +214,7 @@ forEachDatabase("failure table", (open) => {
       await pause(5);
       return rejected();
     });
-    const settings = { leaseMs: 5_000, idleMs: [5, 20] } as const;
+    const settings = { leaseMs: 5_000, idleMs: 5, idleMsMax: 20 } as const;
     const [one, other] = [relayOf(outbox, publisher, settings), relayOf(outbox, publisher, settings)];
     await one.relay.start();
     await other.relay.start();

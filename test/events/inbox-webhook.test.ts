@@ -179,7 +179,7 @@ forEachDatabase("the webhook receiver", (open) => {
     const outbox = await openOutbox(open(), { topics: { "order.*": { to: "web", attemptsMax: 2 } } });
     await outbox.transaction((_tx, handle) => outbox.add(handle, { id, topic: "order.paid", payload: { a: 2 } }));
     const routes = { web: webhookPublisher({ endpoint, secret }) };
-    const relay = createRelay(outbox, { routes, backoffMs: [1, 1], pauseMs: [1, 1] });
+    const relay = createRelay(outbox, { routes, backoffMs: 1, backoffMsMax: 1, pauseMs: 1, pauseMsMax: 1 });
     await eventually(async () => {
       await relay.tick();
       expect((await outbox.dead.list()).letters).toMatchObject([{ message: { id }, reason: "rejected" }]);

@@ -10,8 +10,10 @@ export const relayOptions = {
   leaseMs: 800,
   batch: 20,
   concurrency: 4,
-  idleMs: [10, 50],
-  backoffMs: [50, 400],
+  idleMs: 10,
+  idleMsMax: 50,
+  backoffMs: 50,
+  backoffMsMax: 400,
 } as const satisfies Omit<RelayOptions, "routes">;
 
 /** What a process of the crash tests is told. */

@@ -36,8 +36,10 @@ async function startRelay(outbox: Outbox, publisher: Publisher) {
   const events: RelayEvent[] = [];
   const relay = createRelay(outbox, {
     routes: { wire: publisher },
-    backoffMs: [10, 100],
-    pauseMs: [10, 100],
+    backoffMs: 10,
+    backoffMsMax: 100,
+    pauseMs: 10,
+    pauseMsMax: 100,
     onEvent: (event) => events.push(event),
   });
   onTestFinished(async () => {

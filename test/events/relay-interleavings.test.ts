@@ -52,8 +52,10 @@ function relayOf(outbox: Outbox, publisher = wire(), options: Partial<RelayOptio
   const routes = { wire: publisher, other: wire() };
   const relay = createRelay(outbox, {
     routes,
-    backoffMs: [1, 1],
-    pauseMs: [1, 1],
+    backoffMs: 1,
+    backoffMsMax: 1,
+    pauseMs: 1,
+    pauseMsMax: 1,
     onEvent: (event) => events.push(event),
     ...options,
   });
@@ -87,7 +89,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
       await refusal.opened;
       return rejected();
     });
-    const { relay } = relayOf(through, publisher, { idleMs: [5, 20] });
+    const { relay } = relayOf(through, publisher, { idleMs: 5, idleMsMax: 20 });
     await relay.start();
     await add(outbox, paid("a1"));
     await eventually(async () => expect(publisher.calls).toHaveLength(1));
@@ -115,7 +117,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
       return answer;
     });
     // So small that a reading comes to its limit: the next turn writes what became of events, and reads on at once.
-    const { relay } = relayOf(through, publisher, { batch: 8, idleMs: [5, 20] });
+    const { relay } = relayOf(through, publisher, { batch: 8, idleMs: 5, idleMsMax: 20 });
     await relay.start();
     await add(outbox, paid("a1"));
     await eventually(async () => expect(publisher.calls).toHaveLength(1));
@@ -174,7 +176,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
       await refusal.opened;
       return rejected();
     });
-    const { relay, events } = relayOf(outbox, publisher, { leaseMs: 300, idleMs: [5, 20] });
+    const { relay, events } = relayOf(outbox, publisher, { leaseMs: 300, idleMs: 5, idleMsMax: 20 });
     await add(outbox, paid("a1"), paid("a2"));
     await relay.start();
     await eventually(async () => expect(publisher.calls).toHaveLength(1));
@@ -193,7 +195,7 @@ forEachDatabase("relay, in between", (open, dialect) => {
     const { outbox, hooks, through } = await openWatched(open());
     let faults = 1;
     const publisher = wire(() => (faults-- > 0 ? unavailable() : { outcome: "sent" }));
-    const { relay } = relayOf(through, publisher, { pauseMs: [1_000, 1_000] });
+    const { relay } = relayOf(through, publisher, { pauseMs: 1_000, pauseMsMax: 1_000 });
     await add(outbox, paid("a1"));
     await relay.tick();
     await add(outbox, { ...paid("a2"), topic: "order.shipped" });
@@ -351,7 +353,8 @@ forEachDatabase("relay, in between", (open, dialect) => {
       },
     };
     const { relay } = relayOf(outbox, talking, {
-      idleMs: [5, 20],
+      idleMs: 5,
+      idleMsMax: 20,
       onEvent: () => {
         throw new Error("a listener's own trouble");
       },

@@ -11,8 +11,10 @@ function relayOf(outbox: Bed, publisher = wire(), options: Partial<RelayOptions>
   const events: RelayEvent[] = [];
   const relay = createRelay(outbox, {
     routes: { wire: publisher, other: wire() },
-    backoffMs: [1, 1],
-    pauseMs: [1, 1],
+    backoffMs: 1,
+    backoffMsMax: 1,
+    pauseMs: 1,
+    pauseMsMax: 1,
     onEvent: (event) => events.push(event),
     ...options,
   });
@@ -64,7 +66,13 @@ forEachDatabase("relay setbacks", (open) => {
     const [stuck, others] = [range("stuck", 35), range("other", 15)];
     await add(outbox, ...[...stuck, ...others].map((id) => ({ topic: "order.paid", key: id, id })));
     const publisher = wire(({ id }) => (id.startsWith("stuck") ? unavailable("full") : { outcome: "sent" }));
-    const { relay } = relayOf(outbox, publisher, { batch: 10, idleMs: [1, 5], backoffMs: [50, 1_000] });
+    const { relay } = relayOf(outbox, publisher, {
+      batch: 10,
+      idleMs: 1,
+      idleMsMax: 5,
+      backoffMs: 50,
+      backoffMsMax: 1_000,
+    });
     await relay.start();
     await eventually(() => expect(idsOf(publisher.sent).toSorted()).toEqual(others.toSorted()), 60_000);
     await relay.stop();
@@ -139,7 +147,7 @@ forEachDatabase("relay setbacks", (open) => {
         ? { outcome: "unavailable", error: new Error("down"), scope: "paid" }
         : { outcome: "sent" },
     );
-    const { relay } = relayOf(outbox, publisher, { pauseMs: [60_000, 60_000] });
+    const { relay } = relayOf(outbox, publisher, { pauseMs: 60_000, pauseMsMax: 60_000 });
     await add(outbox, { topic: "order.paid", key: "a", id: "a1" });
     await relay.tick();
     await add(outbox, { topic: "order.sent", key: "a", id: "a2" });

@@ -12,8 +12,10 @@ function relayOf(outbox: Bed, publisher = wire(), options: Partial<RelayOptions>
   const other = wire();
   const relay = createRelay(outbox, {
     routes: { wire: publisher, other },
-    backoffMs: [1, 1],
-    pauseMs: [1, 1],
+    backoffMs: 1,
+    backoffMsMax: 1,
+    pauseMs: 1,
+    pauseMsMax: 1,
     onEvent: (event) => events.push(event),
     ...options,
   });
@@ -95,7 +97,7 @@ forEachDatabase("relay", (open) => {
       { topic: "mail.x", key: "a", id: "m2" },
     );
     const publisher = wire(({ id }) => (["a1", "m1"].includes(id) ? rejected() : { outcome: "sent" }));
-    const { relay } = relayOf(outbox, publisher, { backoffMs: [60_000, 60_000] });
+    const { relay } = relayOf(outbox, publisher, { backoffMs: 60_000, backoffMsMax: 60_000 });
     expect(await relay.tick()).toMatchObject({ sent: 2, rejected: 2 });
     expect(idsOf(publisher.sent).toSorted()).toEqual(["b1", "m2"]);
     await add(outbox, { topic: "order.paid", key: "a", id: "a3" }, { topic: "order.paid", key: "b", id: "b2" });

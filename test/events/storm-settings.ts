@@ -9,8 +9,10 @@ export const outboxOptions = {
 export const relayOptions = {
   leaseMs: 1_500,
   batch: 100,
-  pauseMs: [50, 500],
-  idleMs: [20, 200],
+  pauseMs: 50,
+  pauseMsMax: 500,
+  idleMs: 20,
+  idleMsMax: 200,
   // Deaths from outside come faster here than a receiver that dies, too, answers: with the default an event that happens to
   // be alone on its way five times would be taken for the culprit.
   crashesMax: 25,

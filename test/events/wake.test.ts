@@ -9,7 +9,7 @@ import { describeWith, freshDatabase } from "../support/services.ts";
 import { wire } from "./outbox-bed.ts";
 
 const topics = { "*": { to: "wire" } };
-const slow = { idleMs: [60_000, 60_000], leaseMs: 300_000 } as const;
+const slow = { idleMs: 60_000, idleMsMax: 60_000, leaseMs: 300_000 } as const;
 
 describeWith("postgres", "wake-up between processes", (server) => {
   it("pg: a commit elsewhere is noticed at once, also after the listening connection was cut", async () => {

@@ -5,7 +5,7 @@ const search = new URLSearchParams(location.search);
 const client = createClient({
   baseUrl: search.get("api") ?? location.origin,
   storage: search.get("storage") === "browser" ? browserStorage() : tabStorage(),
-  retry: { pauseMs: 50, pauseMsMax: 500, deadlineMs: 20_000 },
+  retry: { backoffMs: 50, backoffMsMax: 500, deadlineMs: 20_000 },
 });
 const cart = { id: search.get("cart"), amount: 100 };
 const outcome = document.querySelector("#outcome") as HTMLElement;

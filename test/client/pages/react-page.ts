@@ -10,7 +10,7 @@ const search = new URLSearchParams(location.search);
 const client = createClient({
   baseUrl: location.origin,
   storage: search.get("storage") === "browser" ? browserStorage() : tabStorage(),
-  retry: { pauseMs: 50, pauseMsMax: 500, deadlineMs: 20_000 },
+  retry: { backoffMs: 50, backoffMsMax: 500, deadlineMs: 20_000 },
 });
 
 function Checkout(): React.ReactElement {

@@ -41,7 +41,7 @@ export function resolveRetry(...given: readonly (RetryOptions | undefined)[]): R
   for (const options of given) expectNames("retry", options ?? {}, Object.keys(retryDefaults).join(" "));
   for (const [name, value] of given.flatMap((options) => Object.entries(options ?? {}) as [string, unknown][])) {
     if (value === undefined) continue;
-    expectWhole(`retry.${name}`, value, /^(tries|deadline|timeout)/.test(name) ? 1 : 0);
+    expectWhole(`retry.${name}`, value, /^(tries|deadline|call)/.test(name) ? 1 : 0);
     resolved[name] = value;
   }
   return resolved as unknown as Required<RetryOptions>;

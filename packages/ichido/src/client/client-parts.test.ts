@@ -178,12 +178,13 @@ describe("the form of keys", () => {
 
 describe("options", () => {
   it.each([
-    [{ tries: 0 }, "option retry.tries: expected a whole number from 1 to 2147483647, got 0"],
-    [{ tries: 1.5 }, "retry.tries"],
+    [{ triesMax: 0 }, "option retry.triesMax: expected a whole number from 1 to 2147483647, got 0"],
+    [{ triesMax: 1.5 }, "retry.triesMax"],
     [{ deadlineMs: "30s" }, 'option retry.deadlineMs: expected a whole number from 1 to 2147483647, got "30s"'],
     [{ callTimeoutMs: Number.NaN }, "retry.callTimeoutMs"],
-    [{ pauseMs: -1 }, "retry.pauseMs"],
-    [{ attempts: 4 }, "option attempts: retry has no such option; it has tries, deadlineMs"],
+    [{ callTimeoutMs: 0 }, "option retry.callTimeoutMs: expected a whole number from 1"],
+    [{ backoffMs: -1 }, "retry.backoffMs"],
+    [{ attempts: 4 }, "option attempts: retry has no such option; it has triesMax, deadlineMs"],
   ])("retry %o is refused by name", (retry, message) => {
     const make = (): unknown => createClient({ retry: retry as never });
     expect(make).toThrow(
@@ -201,9 +202,9 @@ describe("options", () => {
   });
 
   it("the last word has the request, absent values change nothing", () => {
-    expect(resolveRetry({ tries: 3, pauseMs: 7 }, { tries: 2, pauseMs: undefined } as never)).toMatchObject({
-      tries: 2,
-      pauseMs: 7,
+    expect(resolveRetry({ triesMax: 3, backoffMs: 7 }, { triesMax: 2, backoffMs: undefined } as never)).toMatchObject({
+      triesMax: 2,
+      backoffMs: 7,
     });
   });
 

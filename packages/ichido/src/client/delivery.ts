@@ -154,7 +154,7 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     // Neither is a failure: a request that runs, and a refusal that is only to be confirmed.
     const isFree = isPending || (unproven > 0 && !inDoubt);
     failures += isFree ? 0 : 1;
-    if (failures >= retry.tries) return unknown("tries");
+    if (failures >= retry.triesMax) return unknown("tries");
     const askedMs = answer && (retryAfterMs(answer.headers, clock.nowMs()) ?? retryAfterIn(problem));
     const jitteredMs = pauseMs(retry, Math.max(1, isFree ? tries : failures), askedMs, clock.random());
     const waitMs = isPending ? Math.max(pollPauseMsMin, jitteredMs) : jitteredMs;

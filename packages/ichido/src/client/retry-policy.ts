@@ -17,24 +17,24 @@ export interface ProblemDocument {
 
 export interface RetryOptions {
   /** Tries that may fail. Asking after a request that is still running does not count. Default 8. */
-  readonly tries?: number;
+  readonly triesMax?: number;
   /** From the first try to the last answer. Default 60 000. */
   readonly deadlineMs?: number;
   /** One try, answer read to the end. Default 15 000. */
   readonly callTimeoutMs?: number;
-  /** Pause before the second try, before jitter; doubles. Default 250, at most `pauseMsMax` (8 000). */
-  readonly pauseMs?: number;
-  readonly pauseMsMax?: number;
+  /** Pause before the second try, before jitter; doubles. Default 250, at most `backoffMsMax` (8 000). */
+  readonly backoffMs?: number;
+  readonly backoffMsMax?: number;
   /** Retries that may be taken out at once, over all requests of a client; refilled by successes. Default 20. */
   readonly budget?: number;
 }
 
 export const retryDefaults: Required<RetryOptions> = {
-  tries: 8,
+  triesMax: 8,
   deadlineMs: 60_000,
   callTimeoutMs: 15_000,
-  pauseMs: 250,
-  pauseMsMax: 8_000,
+  backoffMs: 250,
+  backoffMsMax: 8_000,
   budget: 20,
 };
 
@@ -109,7 +109,7 @@ export function pauseMs(
   askedMs: number | undefined,
   random: number,
 ): number {
-  const boundMs = Math.min(options.pauseMsMax, options.pauseMs * 2 ** (tries - 1));
+  const boundMs = Math.min(options.backoffMsMax, options.backoffMs * 2 ** (tries - 1));
   return askedMs === undefined ? boundMs * random : askedMs + Math.min(boundMs, 1_000) * random;
 }
 

@@ -80,7 +80,7 @@ export class Lease {
   /** Begins or renews the session. Tells whether its lanes are others now, and which are to be given up. */
   async tend({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
     const { transactions, run, topics } = this.#internals;
-    const { name, leaseMs, crashesMax, backoffMs, onEvent, environment } = this.#options;
+    const { name, leaseMs, crashesMax, backoffMs, backoffMsMax, onEvent, environment } = this.#options;
     const id = this.#session ?? uuidV7(environment.wallMs(), environment);
     const request = {
       id,
@@ -91,7 +91,7 @@ export class Lease {
       alone: false,
       busyLanes: lanes,
       crashesMax,
-      crashDelayMs: (crashes: number) => Math.min(backoffMs[1], backoffMs[0] * 2 ** crashes),
+      crashDelayMs: (crashes: number) => Math.min(backoffMsMax, backoffMs * 2 ** crashes),
     };
     const done = await this.fenced(() => transactions.run((_tx, handle) => tend(run, handle, topics, request)));
     const changed = done.lanes.length !== this.#lanes.length;

@@ -48,12 +48,18 @@ export interface RelayOptions {
   readonly concurrency?: number;
   /** How long a silent relay keeps its lanes. Default 10000. */
   readonly leaseMs?: number;
-  /** How soon it looks again when there was nothing: first, and at most. Default 20 and 1000. */
-  readonly idleMs?: readonly [first: number, most: number];
-  /** Waits after a refused event: full jitter under a doubling bound. Default 500 and 300000. */
-  readonly backoffMs?: readonly [first: number, most: number];
-  /** Pauses after a transport fault. Default 100 and 5000. */
-  readonly pauseMs?: readonly [first: number, most: number];
+  /** How soon it looks again when there was nothing; half as long again each time. Default 20. */
+  readonly idleMs?: number;
+  /** Default 1000. */
+  readonly idleMsMax?: number;
+  /** The wait after a refused event, before jitter; doubles. Default 500. */
+  readonly backoffMs?: number;
+  /** Default 300000. */
+  readonly backoffMsMax?: number;
+  /** The pause of a route after a transport fault, before jitter; doubles. Default 100. */
+  readonly pauseMs?: number;
+  /** Default 5000. */
+  readonly pauseMsMax?: number;
   /** How often a process may end while it sends an event before the event is quarantined. Default 8. */
   readonly crashesMax?: number;
   readonly onEvent?: (event: RelayEvent) => void;
@@ -70,14 +76,6 @@ function whole(name: string, value: unknown, least: number): number {
   return integerOption(name, value, least, most);
 }
 
-function range(name: string, value: readonly [number, number]): readonly [number, number] {
-  if (!Array.isArray(value)) throw optionInvalid(name, "the first wait and the longest one", value);
-  const [first, longest] = value as [unknown, unknown];
-  if (whole(`${name}[1]`, longest, 1) < whole(`${name}[0]`, first, 1))
-    throw optionInvalid(name, "the first wait and the longest one", JSON.stringify(value));
-  return value;
-}
-
 const optionNames: OptionNames<RelayOptions> = {
   routes: true,
   name: true,
@@ -85,8 +83,11 @@ const optionNames: OptionNames<RelayOptions> = {
   concurrency: true,
   leaseMs: true,
   idleMs: true,
+  idleMsMax: true,
   backoffMs: true,
+  backoffMsMax: true,
   pauseMs: true,
+  pauseMsMax: true,
   crashesMax: true,
   onEvent: true,
   environment: true,
@@ -112,15 +113,21 @@ export function resolveRelayOptions(options: RelayOptions, environment: Environm
       throw optionInvalid(`routes.${name}`, "a publisher, such as natsPublisher({ … })", publisher);
   }
   if (routes === undefined) throw optionInvalid("routes", "an object of publishers by name", routes);
+  const idleMs = whole("idleMs", options.idleMs ?? 20, 1);
+  const backoffMs = whole("backoffMs", options.backoffMs ?? 500, 1);
+  const pauseMs = whole("pauseMs", options.pauseMs ?? 100, 1);
   return {
     routes,
     name: options.name ?? `pid ${process.pid}`,
     batch: whole("batch", options.batch ?? 250, 1),
     concurrency: whole("concurrency", options.concurrency ?? 256, 1),
     leaseMs: whole("leaseMs", options.leaseMs ?? 10_000, 100),
-    idleMs: range("idleMs", options.idleMs ?? [20, 1_000]),
-    backoffMs: range("backoffMs", options.backoffMs ?? [500, 300_000]),
-    pauseMs: range("pauseMs", options.pauseMs ?? [100, 5_000]),
+    idleMs,
+    idleMsMax: whole("idleMsMax", options.idleMsMax ?? 1_000, idleMs),
+    backoffMs,
+    backoffMsMax: whole("backoffMsMax", options.backoffMsMax ?? 300_000, backoffMs),
+    pauseMs,
+    pauseMsMax: whole("pauseMsMax", options.pauseMsMax ?? 5_000, pauseMs),
     crashesMax: whole("crashesMax", options.crashesMax ?? 8, 2),
     onEvent: guarded(options.onEvent),
     environment: options.environment ?? environment,

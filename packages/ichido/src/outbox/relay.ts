@@ -62,8 +62,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   const { transactions, run, topics, wake, keepSentMs, requireSchema } = outbox[internals];
   const options = resolveRelayOptions(relayOptions, outbox[internals].environment);
   const { environment, leaseMs, batch, onEvent } = options;
-  const [pauseFirstMs, pauseMostMs] = options.pauseMs;
-  const routes = createRoutes(topics, options.routes, { baseMs: pauseFirstMs, maxMs: pauseMostMs }, environment);
+  const routes = createRoutes(topics, options.routes, options, environment);
   const flights = createFlights();
   const signal = createSignal(environment);
   const heldMax = 2 * batch;
@@ -73,7 +72,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   let highest = 0;
   let rescanAtMs = 0;
   let lookAtMs = 0;
-  let idleMs = options.idleMs[0];
+  let idleMs = options.idleMs;
   let firstOutcomeMs: number | undefined;
   let failures = 0;
   let lastError: unknown;
@@ -104,7 +103,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   });
 
   const woken = (): void => {
-    idleMs = options.idleMs[0];
+    idleMs = options.idleMs;
     lookAtMs = 0;
     signal.raise();
   };
@@ -212,7 +211,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
       const found = await turn(looks ? room : 0);
       if (looks) {
         const full = found >= room;
-        idleMs = found > 0 ? options.idleMs[0] : Math.min(options.idleMs[1], idleMs * 1.5);
+        idleMs = found > 0 ? options.idleMs : Math.min(options.idleMsMax, idleMs * 1.5);
         lookAtMs = full ? 0 : nowMs() + idleMs;
       }
     }

@@ -69,7 +69,7 @@ const triesMax = 16;
 export function createRoutes(
   topics: Topics,
   publishers: Readonly<Record<string, Publisher>>,
-  pause: { readonly baseMs: number; readonly maxMs: number },
+  pause: { readonly pauseMs: number; readonly pauseMsMax: number },
   environment: Environment,
 ): Routes {
   for (const route of topics.routes) {
@@ -106,9 +106,9 @@ export function createRoutes(
     if (isPaused(way)) return false;
     way.failures += 1;
     way.lastError = message;
-    const longest = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(way.failures - 1, exponentMax));
+    const longest = Math.min(pause.pauseMsMax, pause.pauseMs * 2 ** Math.min(way.failures - 1, exponentMax));
     const pausedMs = retryAfterMs ?? longest * (0.5 + fraction(environment) / 2);
-    way.pausedUntilMs = environment.monotonicMs() + Math.min(pausedMs, pause.maxMs);
+    way.pausedUntilMs = environment.monotonicMs() + Math.min(pausedMs, pause.pauseMsMax);
     way.probing = true;
     return true;
   }

@@ -85,13 +85,15 @@ export function createSender(parts: {
   };
 
   function backoff(attempts: number): number {
-    const [first, most] = options.backoffMs;
-    return Math.ceil(fraction(environment) * Math.min(most, first * 2 ** Math.min(attempts - 1, exponentMax)));
+    const { backoffMs, backoffMsMax } = options;
+    return Math.ceil(
+      fraction(environment) * Math.min(backoffMsMax, backoffMs * 2 ** Math.min(attempts - 1, exponentMax)),
+    );
   }
 
   /** A publisher's word goes into a statement: one that is no time must not stop all others. */
   function wait(delayMs: number): number {
-    return Number.isFinite(delayMs) ? Math.min(Math.max(0, Math.ceil(delayMs)), delayMsMax) : options.backoffMs[0];
+    return Number.isFinite(delayMs) ? Math.min(Math.max(0, Math.ceil(delayMs)), delayMsMax) : options.backoffMs;
   }
 
   /** Whether it may leave; if not, it is dealt with. */
