@@ -156,8 +156,8 @@ export const engine: readonly Mutant[] = [
   one(
     "release for suspend, given back late",
     "core/store-calls.ts",
-    "if (isInDoubt(result)) await",
-    "if (isInDoubt(result) && result.fence < 0) await",
+    "if (isInDoubt({ origin })) await",
+    "if (isInDoubt({ origin }) && fence < 0) await",
   ),
   one(
     "a failed outcome is not tried again",
