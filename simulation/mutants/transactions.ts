@@ -181,8 +181,8 @@ const leased: readonly Mutant[] = [
   one(
     "the question about a commit does not wait for its transaction",
     "stores/sqlite/inspect.ts",
-    "return turns.tryWrite((): Landed => {",
-    "return turns.read((): Landed => {",
+    "return queue.tryWrite((): Landed => {",
+    "return queue.read((): Landed => {",
   ),
 ];
 
@@ -226,13 +226,13 @@ const pooled: readonly Mutant[] = [
   one(
     "a broken connection is given back as a sound one",
     "transactions/pooled.ts",
-    "parts.giveBack(connection, lent.broken);",
+    "parts.giveBack(connection, transaction.broken);",
     "parts.giveBack(connection, false);",
   ),
   one(
     "a handle outlives its transaction",
     "transactions/pooled.ts",
-    "if (this.over) return Promise.reject(outside());",
+    "if (this.over) return Promise.reject(notInTransaction());",
     "",
   ),
   one(

@@ -14,7 +14,7 @@ import {
 import type { Session } from "../../packages/ichido/src/stores/sqlite/session.ts";
 import { settle } from "../../packages/ichido/src/stores/sqlite/settle.ts";
 import { tick } from "../../packages/ichido/src/stores/sqlite/sweep.ts";
-import type { Turns } from "../../packages/ichido/src/stores/sqlite/turns.ts";
+import type { WriteQueue } from "../../packages/ichido/src/stores/sqlite/write-queue.ts";
 import { connection, read, write } from "./database.ts";
 import type { Judge } from "./judge.ts";
 import { locked, lockOf, type Locks } from "./locks.ts";
@@ -76,7 +76,7 @@ export function createVerbs(
     }
   }
 
-  function turnsFor(verb: string, keys: readonly string[]): Turns {
+  function turnsFor(verb: string, keys: readonly string[]): WriteQueue {
     const names = keys.map((key) => lockOf(plan, key));
     const writing = <Value>(run: () => Value): Value => {
       const value = write(run);
@@ -100,7 +100,7 @@ export function createVerbs(
   return async (verb, args) => {
     const keys = keysOf(verb, args);
     const nowUs = (): number => world.databaseNowUs();
-    const session: Session = { connection, turns: turnsFor(verb, keys), nowUs, testUs: nowUs };
+    const session: Session = { connection, queue: turnsFor(verb, keys), nowUs, testUs: nowUs };
     const serve = verbs[verb];
     if (serve === undefined) throw new Error(`no verb ${verb} here`);
     return serve(session, args[0] as never);

@@ -63,8 +63,8 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     for (let round = 1; round <= 8; round += 1) {
       await runner.run(async (_tx, handle) => {
         expect((await handle.execute(insert, [round * 10, "first"], frequent)).affected).toBe(1);
-        handle.closeWith?.(insert, [round * 10 + 1, "next"]);
-        handle.closeWith?.("update effects set note = 'last' where id = $1::int", [round * 10 + 1]);
+        handle.sendWithCommit?.(insert, [round * 10 + 1, "next"]);
+        handle.sendWithCommit?.("update effects set note = 'last' where id = $1::int", [round * 10 + 1]);
       }, opens);
     }
     expect(await ids()).toHaveLength(16);
@@ -76,9 +76,9 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     await clear();
     const refused = runner.run(async (_tx, handle) => {
       await handle.execute(insert, [1, "kept?"], frequent);
-      handle.closeWith?.(insert, [2, "fine"]);
-      handle.closeWith?.("select 1 / $1::int", [0], (error) => new Error("judged", { cause: error }));
-      handle.closeWith?.(insert, [3, "never reached"]);
+      handle.sendWithCommit?.(insert, [2, "fine"]);
+      handle.sendWithCommit?.("select 1 / $1::int", [0], (error) => new Error("judged", { cause: error }));
+      handle.sendWithCommit?.(insert, [3, "never reached"]);
     }, opens);
     await expect(refused).rejects.toThrow("judged");
     expect(await ids()).toEqual([]);
@@ -90,7 +90,7 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     await clear();
     const broken = runner.run(async (_tx, handle) => {
       await handle.execute(insert, [1, "kept?"], frequent);
-      handle.closeWith?.("insert into children (parent) values ($1::int)", [404]);
+      handle.sendWithCommit?.("insert into children (parent) values ($1::int)", [404]);
     }, opens);
     await expect(broken).rejects.toBeInstanceOf(CommitFailed);
     expect(await ids()).toEqual([]);
@@ -103,7 +103,7 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     await expect(failed).rejects.toMatchObject({ code: "23505" });
     const caught = runner.run(async (_tx, handle) => {
       await handle.execute(insert, [1, "again"], frequent).catch(() => undefined);
-      handle.closeWith?.(insert, [2, "never"]);
+      handle.sendWithCommit?.(insert, [2, "never"]);
     }, opens);
     await expect(caught).rejects.toThrow(/PostgreSQL undoes the whole transaction/);
     expect(await ids()).toEqual([1]);
@@ -114,13 +114,13 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     const ended = runner.run(async (tx, handle) => {
       await handle.execute(insert, [1, "gone"], frequent);
       await tx.query("rollback");
-      handle.closeWith?.(insert, [2, "must not stand alone"]);
+      handle.sendWithCommit?.(insert, [2, "must not stand alone"]);
     }, opens);
     await expect(ended).rejects.toThrow(/not inside a transaction/);
     const broken = runner.run(async (_tx, handle) => {
       await handle.execute(insert, [3, "gone"], frequent);
       await handle.execute("select 1 / $1::int", [0], frequent).catch(() => undefined);
-      handle.closeWith?.(insert, [4, "never"]);
+      handle.sendWithCommit?.(insert, [4, "never"]);
     }, opens);
     await expect(broken).rejects.toThrow();
     expect(await ids()).toEqual([]);
@@ -130,8 +130,8 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     await clear();
     let late: (() => void) | undefined;
     await runner.run(async (_tx, handle) => {
-      handle.closeWith?.(insert, [1, "alone"]);
-      late = () => handle.closeWith?.(insert, [2, "late"]);
+      handle.sendWithCommit?.(insert, [1, "alone"]);
+      late = () => handle.sendWithCommit?.(insert, [2, "late"]);
     }, opens);
     expect(late).toThrow(/not inside a transaction/);
     expect(await ids()).toEqual([1]);
@@ -188,7 +188,7 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
       await tx.query("savepoint s");
       await tx.query("insert into effects values (1, 'double')").catch(() => undefined);
       await tx.query("rollback to savepoint s");
-      handle.closeWith?.(insert, [2, "kept"]);
+      handle.sendWithCommit?.(insert, [2, "kept"]);
     }, opens);
     expect(await ids()).toEqual([1, 2]);
   });
@@ -198,14 +198,14 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     const once = (id: number): Promise<unknown> =>
       runner.run(async (_tx, handle) => {
         await handle.execute(insert, [id, "x"], frequent);
-        handle.closeWith?.(insert, [id + 1, "x"]);
+        handle.sendWithCommit?.(insert, [id + 1, "x"]);
       }, opens);
     await once(1);
     await pool.query("deallocate all");
     await once(3);
     await runner.run(async (tx, handle) => {
       await tx.query("select 1");
-      handle.closeWith?.(insert, [5, "x"]);
+      handle.sendWithCommit?.(insert, [5, "x"]);
     });
     await pool.query("deallocate all");
     expect((await runner.ask?.("select 6 as six", [], frequent))?.rows).toEqual([{ six: 6 }]);
@@ -216,7 +216,7 @@ describe.each(subjects)("folding, $name", ({ config, address = (url) => url, pre
     await clear();
     const dying = runner.run(async (tx, handle) => {
       const { rows } = await handle.execute("select pg_backend_pid() as pid", [], frequent);
-      handle.closeWith?.(insert, [1, "never"]);
+      handle.sendWithCommit?.(insert, [1, "never"]);
       const killer = new Pool({ connectionString: database.url, max: 1 });
       await killer.query("select pg_terminate_backend($1)", [rows[0]?.["pid"]]);
       await killer.end();
@@ -238,7 +238,7 @@ describe("folding, round trips", () => {
     const once = (id: number): Promise<unknown> =>
       runner.run(async (_tx, handle) => {
         await handle.execute(insert, [id, "x"], frequent);
-        handle.closeWith?.(insert, [id + 1, "x"]);
+        handle.sendWithCommit?.(insert, [id + 1, "x"]);
       }, opens);
     // The first one on a connection finds out whether a pooler stands between.
     await once(1);

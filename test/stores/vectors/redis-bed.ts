@@ -6,7 +6,7 @@ import { redisStore, type RedisClient } from "ichido/redis";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
 import { isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
 import { namesFor } from "../../../packages/ichido/src/stores/redis/names.ts";
-import { decodeResponse, encodeHead, encodeSight } from "../../../packages/ichido/src/stores/redis/row.ts";
+import { decodeResponse, encodeHead, encodeFirstClaim } from "../../../packages/ichido/src/stores/redis/row.ts";
 import { statements } from "../../../packages/ichido/src/stores/redis/statements.generated.ts";
 import { removeKeys } from "../redis-clients.ts";
 import { nowUs } from "./cases.ts";
@@ -92,7 +92,7 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
 function fieldsOf({ identity, record }: Placed): (string | Buffer)[] {
   const { raw, canonical, former } = record.fingerprint;
   const print = Buffer.concat([raw, canonical, ...(former === undefined ? [] : [former])] as Uint8Array[]);
-  const sight = encodeSight({ identity, fingerprint: { version: 1 } } as never);
+  const sight = encodeFirstClaim({ identity, fingerprint: { version: 1 } } as never);
   const fields: (string | Buffer)[] = ["s", states[record.state], "o", record.owner, "t", String(record.fence)];
   fields.push("n", String(record.attempts), "l", String(record.leaseUs), "c", String(record.createdUs));
   fields.push("u", String(record.updatedUs), "e", String(record.expiresUs), "x", String(record.stepsStarted));

@@ -19,7 +19,7 @@ import {
 
 const drainMsDefault = 10_000;
 /** The last words to the server on the way out: taking leave of subscriptions, sending answers. */
-const farewellMs = 2_000;
+const unsubscribeMs = 2_000;
 
 export function natsSubscription(options: NatsSubscriptionOptions): Subscription {
   const resolved = resolveSubscription(options);
@@ -96,10 +96,10 @@ class PullSubscription implements Subscription {
       withDeadline(environment, Math.max(1, limitMs), run).catch((error: unknown) => {
         if (!(error instanceof DeadlineExceeded)) throw error;
       });
-    await within(farewellMs, () => Promise.all(pullers.map((puller) => puller.end())));
+    await within(unsubscribeMs, () => Promise.all(pullers.map((puller) => puller.end())));
     await within(options.drainMs ?? drainMsDefault, () => Promise.all(pullers.map((puller) => puller.idle())));
     for (const puller of pullers) puller.giveBack();
-    await within(farewellMs, async () => link.current?.flush().catch(() => undefined));
+    await within(unsubscribeMs, async () => link.current?.flush().catch(() => undefined));
     await link.close();
     this.#link = undefined;
     this.#pullers = [];
@@ -125,7 +125,7 @@ class PullSubscription implements Subscription {
           answer,
           nextSubject: `${apiPrefix}.CONSUMER.MSG.NEXT.${stream}.${name}`,
           infoSubject: `${apiPrefix}.CONSUMER.INFO.${stream}.${name}`,
-          callMs: farewellMs,
+          callMs: unsubscribeMs,
           inbox: `${inboxPrefix}.${randomBytes(12).toString("hex")}`,
         }),
     );

@@ -158,7 +158,7 @@ export interface CompleteRequest extends Claim {
   readonly response: StoredResponse;
   /**
    * The caller's transaction ends with this, and has claimed the record itself. A store may then hand the statement to the
-   * transaction's `closeWith` and answer `ok`: where the record is not held the transaction rejects with a `FenceLost`
+   * transaction's `sendWithCommit` and answer `ok`: where the record is not held the transaction rejects with a `FenceLost`
    * instead of committing.
    */
   readonly endsTransaction?: boolean;

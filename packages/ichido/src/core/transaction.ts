@@ -15,7 +15,7 @@ export interface TransactionHandle {
    * A statement must raise an error where nothing may be committed: the server then never comes to COMMIT, and the runner
    * rolls back and rejects with what `judge` makes of the error, or with the error itself.
    */
-  readonly closeWith?:
+  readonly sendWithCommit?:
     | ((sql: string, values: readonly unknown[], judge?: (error: unknown) => unknown) => void)
     | undefined;
   /**

@@ -113,9 +113,9 @@ export async function execute(
   if (frequent && handle.dialect === "postgres") {
     const form = fixedOf(text);
     const bound = form.names.map((name) => valueOf(values, name));
-    if (!atCommit || handle.closeWith === undefined) return handle.execute(form.sql, bound, { frequent });
+    if (!atCommit || handle.sendWithCommit === undefined) return handle.execute(form.sql, bound, { frequent });
     // As they are now: the caller may write on into the same bytes.
-    handle.closeWith(
+    handle.sendWithCommit(
       form.sql,
       bound.map((value) => (Buffer.isBuffer(value) ? Buffer.from(value) : value)),
       judge,

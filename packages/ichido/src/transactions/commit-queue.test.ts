@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
 import { drivers } from "../../../../test/stores/sqlite-files.ts";
-import { SqliteLine } from "./sqlite-line.ts";
+import { CommitQueue } from "./commit-queue.ts";
 
 interface Side {
   readonly run: <Value>(fn: () => Value | Promise<Value>) => Promise<Value>;
@@ -37,10 +37,10 @@ function open(name: keyof typeof drivers): Side {
   const said: string[] = [];
   const database = drivers[name](file);
   const clock = { passedMs: 0 };
-  const line = new SqliteLine({
+  const line = new CommitQueue({
     database,
     nowMs: () => clock.passedMs,
-    say(word) {
+    exec(word) {
       said.push(word.replace(" ichido_member", ""));
       database.exec(word);
     },

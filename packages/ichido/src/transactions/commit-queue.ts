@@ -9,8 +9,8 @@ import { tellFree } from "../core/lent.ts";
 import { IchidoError } from "../core/errors.ts";
 import { CommitFailed } from "../core/transaction.ts";
 
-export interface LineConnection {
-  say(word: string): void;
+export interface QueuedConnection {
+  exec(word: string): void;
   readonly isInside: boolean;
   /** What others know the connection by. */
   readonly database: object;
@@ -54,17 +54,17 @@ function isBusy(error: unknown): boolean {
   return typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code);
 }
 
-export class SqliteLine {
-  readonly #connection: LineConnection;
+export class CommitQueue {
+  readonly #connection: QueuedConnection;
   readonly #waiting: { readonly shares: boolean; resume(): void }[] = [];
   #taken = false;
   #heldFromMs = 0;
   #open: Shared | undefined;
   #aloneUntilMs = 0;
   /** A transaction of ours could not even be undone: a statement of its function is still under way. */
-  #isLeft = false;
+  #rollbackPending = false;
 
-  constructor(connection: LineConnection) {
+  constructor(connection: QueuedConnection) {
     this.#connection = connection;
   }
 
@@ -84,7 +84,7 @@ export class SqliteLine {
       shared = this.#join() ?? (await this.#begin(lockTimeoutMs, shares));
       end = await this.#runIn(shared, fn);
     } finally {
-      this.#giveWay();
+      this.#release();
     }
     if ("value" in end) {
       await shared.commit.promise;
@@ -112,7 +112,7 @@ export class SqliteLine {
     });
   }
 
-  #giveWay(): void {
+  #release(): void {
     if (this.#open === undefined) tellFree(this.#connection.database);
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken = false;
@@ -125,12 +125,12 @@ export class SqliteLine {
       await new Promise((resolve) => setImmediate(resolve));
       this.#heldFromMs = this.#connection.nowMs();
     }
-    if (this.#isLeft && this.#connection.isInside) this.#connection.say("ROLLBACK");
-    this.#isLeft = false;
+    if (this.#rollbackPending && this.#connection.isInside) this.#connection.exec("ROLLBACK");
+    this.#rollbackPending = false;
     const untilMs = this.#connection.nowMs() + lockTimeoutMs;
     for (;;) {
       try {
-        this.#connection.say("BEGIN IMMEDIATE");
+        this.#connection.exec("BEGIN IMMEDIATE");
         break;
       } catch (error) {
         if (!isBusy(error) || this.#connection.nowMs() >= untilMs) throw error;
@@ -149,7 +149,7 @@ export class SqliteLine {
     const shared = this.#open;
     if (shared === undefined) return undefined;
     try {
-      this.#connection.say("SAVEPOINT ichido_member");
+      this.#connection.exec("SAVEPOINT ichido_member");
       return shared;
     } catch {
       // A statement of somebody before is still under way.
@@ -179,7 +179,7 @@ export class SqliteLine {
 
   #keep(shared: Shared, isFirst: boolean): void {
     try {
-      if (!isFirst) this.#connection.say("RELEASE ichido_member");
+      if (!isFirst) this.#connection.exec("RELEASE ichido_member");
     } catch (error) {
       return this.#fail(shared, error);
     }
@@ -190,11 +190,11 @@ export class SqliteLine {
     try {
       if (isFirst) {
         this.#open = undefined;
-        this.#connection.say("ROLLBACK");
+        this.#connection.exec("ROLLBACK");
         return;
       }
-      this.#connection.say("ROLLBACK TO ichido_member");
-      this.#connection.say("RELEASE ichido_member");
+      this.#connection.exec("ROLLBACK TO ichido_member");
+      this.#connection.exec("RELEASE ichido_member");
     } catch (error) {
       // Some errors of SQLite undo the whole transaction, and so may the function itself.
       return this.#fail(shared, error);
@@ -216,7 +216,7 @@ export class SqliteLine {
   #commit(shared: Shared): void {
     this.#open = undefined;
     try {
-      this.#connection.say("COMMIT");
+      this.#connection.exec("COMMIT");
       shared.commit.resolve();
     } catch (error) {
       this.#fail(shared, error);
@@ -230,9 +230,9 @@ export class SqliteLine {
     if (isShared) this.#aloneUntilMs = this.#connection.nowMs() + aloneMs;
     try {
       // A commit that failed may leave the transaction open, and the next one must not begin inside it.
-      if (this.#connection.isInside) this.#connection.say("ROLLBACK");
+      if (this.#connection.isInside) this.#connection.exec("ROLLBACK");
     } catch {
-      this.#isLeft = true;
+      this.#rollbackPending = true;
     }
     shared.commit.reject(new CommitFailed(failed, { cause, shared: isShared }));
   }

@@ -32,7 +32,7 @@ export interface HandleParts {
   readonly inside?: () => boolean | undefined;
 }
 
-export function outside(): IchidoError {
+export function notInTransaction(): IchidoError {
   return new IchidoError(
     "usage-invalid",
     "the handle is not inside a transaction: the write would commit by itself. Begin one first and pass the client, trx or " +
@@ -128,7 +128,7 @@ export function handleOf(parts: HandleParts): CheckedHandle {
   async function check(before?: Promise<void>): Promise<void> {
     // One at a time: a savepoint that is released takes those with it that were set after it.
     await before?.catch(() => undefined);
-    if (!(await probe(parts))) throw outside();
+    if (!(await probe(parts))) throw notInTransaction();
   }
 
   /** Not remembered: a transaction that failed may be rolled back to a savepoint, and go on. */
@@ -151,7 +151,7 @@ export function handleOf(parts: HandleParts): CheckedHandle {
   function requireInside(): Promise<void> | undefined {
     if (poison !== undefined) throw poison;
     const inside = parts.inside?.();
-    if (inside === false) throw outside();
+    if (inside === false) throw notInTransaction();
     return inside === undefined && !isTrusted ? ask() : undefined;
   }
 
@@ -184,18 +184,18 @@ export async function whileOpen<Value>(
   hasEnded: () => boolean = () => false,
 ): Promise<Value> {
   let over = false;
-  const { dialect, writesAlone, closeWith } = handle;
+  const { dialect, writesAlone, sendWithCommit } = handle;
   try {
     return await fn({
       dialect,
       writesAlone,
       execute: (sql, values, options) =>
-        over || hasEnded() ? Promise.reject(outside()) : handle.execute(sql, values, options),
-      closeWith:
-        closeWith &&
+        over || hasEnded() ? Promise.reject(notInTransaction()) : handle.execute(sql, values, options),
+      sendWithCommit:
+        sendWithCommit &&
         ((sql, values, judge) => {
-          if (over) throw outside();
-          closeWith(sql, values, judge);
+          if (over) throw notInTransaction();
+          sendWithCommit(sql, values, judge);
         }),
     });
   } finally {

@@ -61,16 +61,16 @@ function resultOf(answer: Answer): TransactionResult {
 function createSession(client: BatchClient & Queries, isDirect: boolean): PgSession {
   let direct = isDirect;
 
-  const named = ({ sql, values, frequent }: Statement): BatchStatement => ({
+  const statementOf = ({ sql, values, frequent }: Statement): BatchStatement => ({
     text: sql,
     values,
     name: direct && frequent === true ? nameOf(sql) : undefined,
   });
-  const plain = (sql: string): BatchStatement => named({ sql, values: [], frequent: true });
+  const controlStatement = (sql: string): BatchStatement => statementOf({ sql, values: [], frequent: true });
   const beginning = (idleMs: number | undefined): BatchStatement[] =>
     idleMs === undefined
-      ? [plain("BEGIN")]
-      : [plain("BEGIN"), named({ sql: idleTimeout, values: [String(idleMs)], frequent: true })];
+      ? [controlStatement("BEGIN")]
+      : [controlStatement("BEGIN"), statementOf({ sql: idleTimeout, values: [String(idleMs)], frequent: true })];
 
   /** Somebody has thrown away what was prepared (DISCARD ALL): from now on without. */
   function forget(): void {
@@ -79,7 +79,7 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
   }
 
   /** What a failed batch means, besides its error. */
-  function noted(error: unknown): unknown {
+  function afterFailure(error: unknown): unknown {
     if (isForgotten(error)) forget();
     return error;
   }
@@ -87,25 +87,25 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
   const send = (statements: readonly BatchStatement[]): Promise<readonly Answer[]> => sendBatch(client, statements);
 
   /** The answer to the last statement, and the server's own error. */
-  function once(statements: readonly BatchStatement[]): Promise<Answer> {
+  function sendAll(statements: readonly BatchStatement[]): Promise<Answer> {
     return send(statements).then(
       (answers) => lastOf(answers, statements.length),
       (error: unknown) => {
-        throw noted(error) instanceof BatchError ? (error as BatchError).cause : error;
+        throw afterFailure(error) instanceof BatchError ? (error as BatchError).cause : error;
       },
     );
   }
 
   /** For what nothing came before: it can begin anew. */
-  function twice(make: () => readonly BatchStatement[]): Promise<Answer> {
+  function sendOrRestart(make: () => readonly BatchStatement[]): Promise<Answer> {
     const statements = make();
     return send(statements).then(
       (answers) => lastOf(answers, statements.length),
       async (error: unknown) => {
-        if (!(noted(error) instanceof BatchError)) throw error;
+        if (!(afterFailure(error) instanceof BatchError)) throw error;
         if (!isForgotten(error)) throw (error as BatchError).cause;
         await client.query("ROLLBACK");
-        return once(make());
+        return sendAll(make());
       },
     );
   }
@@ -120,15 +120,15 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
     get direct() {
       return direct;
     },
-    run: (statement) => once([named(statement)]).then(resultOf),
-    ask: (statement) => twice(() => [named(statement)]).then(resultOf),
-    begin: (idleMs) => twice(() => beginning(idleMs)),
-    open: (statement, idleMs) => twice(() => [...beginning(idleMs), named(statement)]).then(resultOf),
+    run: (statement) => sendAll([statementOf(statement)]).then(resultOf),
+    ask: (statement) => sendOrRestart(() => [statementOf(statement)]).then(resultOf),
+    begin: (idleMs) => sendOrRestart(() => beginning(idleMs)),
+    open: (statement, idleMs) => sendOrRestart(() => [...beginning(idleMs), statementOf(statement)]).then(resultOf),
     close: (statements) =>
-      send([...statements.map(named), plain("COMMIT")]).then(
+      send([...statements.map(statementOf), controlStatement("COMMIT")]).then(
         (answers) => lastOf(answers, statements.length + 1).tag,
         (error: unknown) => {
-          throw noted(error);
+          throw afterFailure(error);
         },
       ),
   };

@@ -10,10 +10,10 @@ import {
 } from "./handle.ts";
 import { idleTimeout } from "./idle-timeout.ts";
 import { IchidoError } from "../core/errors.ts";
-import { hearErrors, hearErrorsOf } from "../drivers/pg/errors.ts";
+import { ignoreClientErrors, ignoreClientErrorsOf } from "../drivers/pg/errors.ts";
 import { refuseBinary, typesOf } from "../drivers/pg/types.ts";
 import { BatchError, isFatal } from "../drivers/pg/batch.ts";
-import { pooledTransactions, StatementRefused, type Folding, type Statement } from "./pooled.ts";
+import { pooledTransactions, StatementRefused, type Pipelining, type Statement } from "./pooled.ts";
 import { sessionOf, type PgSession } from "./pg-session.ts";
 import { sparing } from "./spare.ts";
 
@@ -116,7 +116,7 @@ async function closeBatch(session: PgSession, statements: readonly Statement[]):
   }
 }
 
-function foldingFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): Folding<Client> {
+function pipeliningFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): Pipelining<Client> {
   /** At once where the connection is known, which it nearly always is. */
   function on<Value>(
     client: Client,
@@ -171,18 +171,18 @@ export function pgTransactions<Client extends PgClient>(
   options: PgOptions = {},
 ): TransactionRunner<Client> {
   knownOptions("pgTransactions", options, { prepare: true });
-  hearErrorsOf(pool);
+  ignoreClientErrorsOf(pool);
   refuseBinary(pool);
   const runner = pooledTransactions<Client & LentPgClient>({
     dialect: "postgres",
     acquire: () =>
       pool.connect().then((client) => {
         // A pool of another make may not tell when it lends.
-        hearErrors(client);
+        ignoreClientErrors(client);
         return client;
       }),
     statement: (client, sql) => client.query(sql),
-    folding: foldingFor(options),
+    pipelining: pipeliningFor(options),
     requireCommitted(result) {
       if ((result as { readonly command?: unknown }).command === "ROLLBACK") throw aborted();
     },

@@ -16,11 +16,11 @@ import {
   type TransactionResult,
   type TransactionRunner,
 } from "../core/transaction.ts";
-import { outside, type CheckedHandle } from "./handle.ts";
+import { notInTransaction, type CheckedHandle } from "./handle.ts";
 import { noConnection } from "./spare.ts";
 
 /** Sends several statements in one message, where a driver can. */
-export interface Folding<Connection> {
+export interface Pipelining<Connection> {
   readonly begin: (connection: Connection, idleMs: number | undefined) => Promise<unknown>;
   /** BEGIN and the statement; gives what the statement was answered with. */
   readonly open: (
@@ -64,13 +64,13 @@ export interface PooledParts<Connection> {
   readonly handle: (connection: Connection) => TransactionHandle & Partial<CheckedHandle>;
   /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
   readonly requireCommitted?: (result: unknown) => void;
-  readonly folding?: Folding<Connection>;
+  readonly pipelining?: Pipelining<Connection>;
   /** Timers of its own, for whoever plays with time. */
   readonly environment?: Environment;
 }
 
 /** The statement that came with COMMIT was refused, and everything is rolled back. */
-class RolledBack extends Error {
+class ClosedByRollback extends Error {
   readonly reason: unknown;
   constructor(reason: unknown) {
     super("the transaction was rolled back");
@@ -79,7 +79,7 @@ class RolledBack extends Error {
 }
 
 /** One transaction on a lent connection. Few objects and few promises: every request pays for each of them. */
-class Lent<Connection> {
+class PooledTransaction<Connection> {
   broken = false;
   /** The function has ended: later statements would run outside, or inside somebody else's transaction. */
   over = false;
@@ -111,7 +111,8 @@ class Lent<Connection> {
     this.handle = {
       dialect: parts.dialect,
       execute: (sql, values, options) => this.#execute(sql, values, options),
-      closeWith: parts.folding && ((sql, values, judge) => this.#closeWith({ sql, values, judge, frequent: true })),
+      sendWithCommit:
+        parts.pipelining && ((sql, values, judge) => this.#sendWithCommit({ sql, values, judge, frequent: true })),
       giveUp: () => this.#stop?.(new GivenUp()),
     };
   }
@@ -138,9 +139,9 @@ class Lent<Connection> {
   }
 
   #execute(sql: string, values: readonly unknown[], options: ExecuteOptions | undefined): Promise<TransactionResult> {
-    if (this.over) return Promise.reject(outside());
-    const { folding } = this.#parts;
-    if (folding === undefined) return this.#inner.execute(sql, values, options);
+    if (this.over) return Promise.reject(notInTransaction());
+    const { pipelining } = this.#parts;
+    if (pipelining === undefined) return this.#inner.execute(sql, values, options);
     this.#underWay += 1;
     let answer: Promise<TransactionResult>;
     if (this.#begun) {
@@ -148,7 +149,7 @@ class Lent<Connection> {
     } else {
       // From here on it may have begun: a first statement that fails is followed by ROLLBACK like any other.
       this.#begun = true;
-      answer = folding.open(this.#connection, { sql, values, frequent: options?.frequent === true }, this.#idleMs);
+      answer = pipelining.open(this.#connection, { sql, values, frequent: options?.frequent === true }, this.#idleMs);
     }
     answer.then(this.#answered, this.#answered);
     return answer;
@@ -158,14 +159,14 @@ class Lent<Connection> {
     this.#underWay -= 1;
   };
 
-  #closeWith(closing: Closing): void {
-    if (this.over) throw outside();
+  #sendWithCommit(closing: Closing): void {
+    if (this.over) throw notInTransaction();
     this.#closing.push(closing);
   }
 
   async begin(): Promise<void> {
-    const { folding, statement } = this.#parts;
-    await this.#control(folding?.begin(this.#connection, this.#idleMs) ?? statement(this.#connection, "BEGIN"));
+    const { pipelining, statement } = this.#parts;
+    await this.#control(pipelining?.begin(this.#connection, this.#idleMs) ?? statement(this.#connection, "BEGIN"));
     this.#begun = true;
   }
 
@@ -180,11 +181,11 @@ class Lent<Connection> {
       if (this.#closing.length === 0) return;
       await this.begin();
     }
-    const { requireCommitted, statement, folding } = this.#parts;
+    const { requireCommitted, statement, pipelining } = this.#parts;
     const result =
-      folding === undefined || this.#closing.length === 0
+      pipelining === undefined || this.#closing.length === 0
         ? await this.#control(statement(this.#connection, "COMMIT"))
-        : await this.#commitWith(folding);
+        : await this.#commitWith(pipelining);
     requireCommitted?.(result);
   }
 
@@ -197,24 +198,24 @@ class Lent<Connection> {
     }
   }
 
-  async #commitWith(folding: Folding<Connection>): Promise<unknown> {
+  async #commitWith(pipelining: Pipelining<Connection>): Promise<unknown> {
     try {
       // The function may have ended the transaction itself, or have caught what broke it.
       const asked = this.#inner.check?.();
       if (asked !== undefined) await asked;
     } catch (error) {
       await this.rollback().catch(() => undefined);
-      throw new RolledBack(error);
+      throw new ClosedByRollback(error);
     }
     try {
-      return await this.#deadlines.bound(this.#callMs, folding.close(this.#connection, this.#closing));
+      return await this.#deadlines.bound(this.#callMs, pipelining.close(this.#connection, this.#closing));
     } catch (error) {
       if (!(error instanceof StatementRefused)) {
         this.broken = true;
         throw error;
       }
       await this.rollback().catch(() => undefined);
-      throw new RolledBack(this.#judged(error));
+      throw new ClosedByRollback(this.#judged(error));
     }
   }
 
@@ -227,7 +228,7 @@ class Lent<Connection> {
 function failureOfCommit(error: unknown): unknown {
   // Known to be undone, by the server's own word.
   if (error instanceof IchidoError) return error;
-  if (error instanceof RolledBack) return error.reason;
+  if (error instanceof ClosedByRollback) return error.reason;
   return new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });
 }
 
@@ -260,28 +261,28 @@ export function pooledTransactions<Connection>(parts: PooledParts<Connection>): 
       { opensByHandle = false, callMs = limits.controlMsDefault, idleMs }: RunOptions = {},
     ): Promise<Value> {
       const connection = await lend(parts, deadlines, callMs);
-      const lent = new Lent(parts, deadlines, connection, callMs, idleMs);
-      const waits = parts.folding !== undefined && opensByHandle;
+      const transaction = new PooledTransaction(parts, deadlines, connection, callMs, idleMs);
+      const waits = parts.pipelining !== undefined && opensByHandle;
       try {
-        if (!waits) await lent.begin();
-        const value = await lent.during(fn);
+        if (!waits) await transaction.begin();
+        const value = await transaction.during(fn);
         try {
-          await lent.commit();
+          await transaction.commit();
         } catch (error) {
           throw failureOfCommit(error);
         }
         return value;
       } finally {
-        parts.giveBack(connection, lent.broken);
+        parts.giveBack(connection, transaction.broken);
       }
     },
-    ...(parts.folding && { ask: askOn(parts, parts.folding, deadlines) }),
+    ...(parts.pipelining && { ask: askOn(parts, parts.pipelining, deadlines) }),
   };
 }
 
 function askOn<Connection>(
   parts: PooledParts<Connection>,
-  folding: Folding<Connection>,
+  pipelining: Pipelining<Connection>,
   deadlines: DeadlinesByLength,
 ): NonNullable<TransactionRunner<Connection>["ask"]> {
   const callMs = limits.controlMsDefault;
@@ -289,7 +290,7 @@ function askOn<Connection>(
     const connection = await lend(parts, deadlines, callMs);
     let isAnswered = false;
     try {
-      const result = await deadlines.bound(callMs, folding.ask(connection, { sql, values, ...options }));
+      const result = await deadlines.bound(callMs, pipelining.ask(connection, { sql, values, ...options }));
       isAnswered = true;
       return result;
     } finally {

@@ -1,9 +1,9 @@
-/** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it; see `sqlite-line.ts`. */
+/** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it; see `commit-queue.ts`. */
 import { knownOptions } from "../core/option-checks.ts";
 import { limits } from "../core/defaults.ts";
 import type { ExecuteOptions } from "../core/transaction.ts";
 import { handleOf, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
-import { SqliteLine } from "./sqlite-line.ts";
+import { CommitQueue } from "./commit-queue.ts";
 import { sqliteValue } from "./values.ts";
 
 interface SqliteStatement {
@@ -108,22 +108,22 @@ export interface SqliteTransactionsOptions {
 }
 
 /** One for all runners of a connection. */
-const lines = new WeakMap<object, SqliteLine>();
+const queues = new WeakMap<object, CommitQueue>();
 
-function lineOf(database: NodeSqliteDatabase | BetterSqlite3Database): SqliteLine {
-  let line = lines.get(database);
-  if (line === undefined) {
-    line = new SqliteLine({
+function queueOf(database: NodeSqliteDatabase | BetterSqlite3Database): CommitQueue {
+  let queue = queues.get(database);
+  if (queue === undefined) {
+    queue = new CommitQueue({
       database,
       nowMs: () => performance.now(),
-      say: (word) => void keptOn(database, word).statement.run(),
+      exec: (word) => void keptOn(database, word).statement.run(),
       get isInside() {
         return "inTransaction" in database ? database.inTransaction : (database.isTransaction ?? false);
       },
     });
-    lines.set(database, line);
+    queues.set(database, queue);
   }
-  return line;
+  return queue;
 }
 
 /**
@@ -136,11 +136,11 @@ function sqliteTransactions<Database extends NodeSqliteDatabase | BetterSqlite3D
 ): TransactionRunner<Database> {
   knownOptions("the transactions of SQLite", options, { lockTimeoutMs: true, shareCommits: true });
   const { lockTimeoutMs = lockTimeoutMsDefault, shareCommits = false } = options;
-  const line = lineOf(database);
+  const queue = queueOf(database);
   return {
     dialect: "sqlite",
     run: (fn, { callMs = limits.controlMsDefault } = {}) =>
-      line.run({ lockTimeoutMs, waitMs: callMs, shares: shareCommits }, () =>
+      queue.run({ lockTimeoutMs, waitMs: callMs, shares: shareCommits }, () =>
         whileOpen(handleOn(database, true), (open) => fn(database, open)),
       ),
   };

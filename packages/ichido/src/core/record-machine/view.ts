@@ -133,12 +133,12 @@ export function createTally(): Tally {
 }
 
 /** What was written down at first sight. */
-export type Sight = Pick<StoredRecord, "identity" | "fingerprint" | "labels">;
+export type FirstClaim = Pick<StoredRecord, "identity" | "fingerprint" | "labels">;
 
 type Shown = Omit<HeldRecord, "fingerprint" | "doubtStays">;
 
 /** A record as the contract shows it: of answers, only the one that means something in its state. */
-export function recordView({ identity, fingerprint, labels }: Sight, record: Shown, nowUs: number): StoredRecord {
+export function recordView({ identity, fingerprint, labels }: FirstClaim, record: Shown, nowUs: number): StoredRecord {
   const { state, owner, origin, fence, attempts, stepsStarted, interim, holdReason, response } = record;
   return {
     identity,

@@ -18,11 +18,11 @@ function listenOnce(emitter: Emitting, event: string, listener: (...told: never[
 function ignore(): void {}
 
 /** Of one client. */
-export function hearErrors(client: object): void {
+export function ignoreClientErrors(client: object): void {
   listenOnce(client, "error", ignore);
 }
 
 /** Of every client that the pool lends. */
-export function hearErrorsOf(pool: object): void {
-  listenOnce(pool, "acquire", hearErrors);
+export function ignoreClientErrorsOf(pool: object): void {
+  listenOnce(pool, "acquire", ignoreClientErrors);
 }

@@ -8,9 +8,9 @@ import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
-import { claimNew, refuseOtherDialect } from "./joined.ts";
+import { claimNew, refuseOtherDialect } from "./in-transaction.ts";
 import type { ResolvedOptions } from "./options.ts";
-import type { Perseverance } from "./perseverance.ts";
+import type { Retries } from "./retries.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
@@ -20,22 +20,22 @@ export const groupLockTimeoutMs = 50;
 /** What a caller is told about a row that someone is writing at this very moment: come back soon. */
 const lockedRetryMs = 1_000;
 
-export interface Workshop {
+export interface StoreParts {
   readonly connection: Connection;
   readonly statements: Statements;
   readonly options: ResolvedOptions;
-  readonly persevere: Perseverance;
+  readonly withRetries: Retries;
   readonly channel: string;
 }
 
 export function createClaims(
-  workshop: Workshop,
+  parts: StoreParts,
 ): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
-  const { connection, statements, options, persevere } = workshop;
+  const { connection, statements, options, withRetries } = parts;
 
   async function sendMany(requests: readonly ClaimRequest[], lockTimeoutMs: number): Promise<readonly ClaimResult[]> {
     const values = valuesOf(requests, lockTimeoutMs);
-    const rows = await persevere("always", (leftMs) => connection.run(statements.claim, values, leftMs));
+    const rows = await withRetries("always", (leftMs) => connection.run(statements.claim, values, leftMs));
     const answers: ClaimResult[] = [];
     for (const row of rows) answers[numberOf(row[0]) - 1] = claimResultOf(row);
     if (rows.length !== requests.length) throw new TypeError("not every claim was answered");
@@ -75,7 +75,7 @@ export function createClaims(
   /** Someone holds the row and does not let go: what was last committed, read without a lock, says enough to refuse. */
   async function whileLocked(request: ClaimRequest): Promise<ClaimResult> {
     const values = [encodeText(request.identity.key), request.identity.scopeHash];
-    const [row] = await persevere("always", (leftMs) => connection.run(statements.find, values, leftMs));
+    const [row] = await withRetries("always", (leftMs) => connection.run(statements.find, values, leftMs));
     if (row === undefined || row[1] === null) return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
     const record = recordOf(row);
     if (!isSameRequest(record.fingerprint, request.fingerprint)) return { outcome: "mismatch" };

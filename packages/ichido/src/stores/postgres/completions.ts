@@ -4,21 +4,21 @@ import type { TransactionHandle } from "../../core/transaction.ts";
 import { encodeHeaders } from "../encoding/header-lines.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
 import { groupLockTimeoutMs, idOf, splits } from "./claims.ts";
-import type { Workshop } from "./claims.ts";
+import type { StoreParts } from "./claims.ts";
 import { toIchidoError } from "./failures.ts";
 import { createGroup } from "./group.ts";
-import { completeOne } from "./joined.ts";
+import { completeOne } from "./in-transaction.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
 
 export function createCompletions(
-  workshop: Workshop,
+  parts: StoreParts,
 ): (request: CompleteRequest, transaction?: TransactionHandle) => Promise<Fenced> {
-  const { connection, statements, options, persevere, channel } = workshop;
+  const { connection, statements, options, withRetries, channel } = parts;
 
   async function sendMany(requests: readonly CompleteRequest[], lockTimeoutMs: number): Promise<readonly Fenced[]> {
     const values = valuesOf(requests, channel, lockTimeoutMs);
-    const rows = await persevere("always", (leftMs) => connection.run(statements.complete, values, leftMs));
+    const rows = await withRetries("always", (leftMs) => connection.run(statements.complete, values, leftMs));
     const held = new Set(rows.map((row) => numberOf(row[0])));
     return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
   }

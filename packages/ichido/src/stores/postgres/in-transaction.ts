@@ -81,9 +81,9 @@ export async function completeOne(
     bufferOf(response.body),
     channel,
   ];
-  if (request.endsTransaction === true && transaction.closeWith !== undefined) {
+  if (request.endsTransaction === true && transaction.sendWithCommit !== undefined) {
     // Judged with COMMIT: the function raises where the record is not held, and then the server does not commit.
-    transaction.closeWith(statements.completeLast.text, values, lostOr);
+    transaction.sendWithCommit(statements.completeLast.text, values, lostOr);
     return "ok";
   }
   try {

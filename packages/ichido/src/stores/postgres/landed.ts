@@ -3,20 +3,20 @@ import type { OwnerToken, RecordState } from "../../core/record.ts";
 import type { Landed, LandedRequest } from "../../core/store.ts";
 import { landedOf, landedWaitMs, type Holding } from "../../core/record-machine/owned.ts";
 import { bufferOf } from "./arrays.ts";
-import type { Workshop } from "./claims.ts";
+import type { StoreParts } from "./claims.ts";
 import type { Row } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { numberOf, textOf } from "./row.ts";
 import { encodeText } from "./text.ts";
 
-export function createLanded(workshop: Workshop): (request: LandedRequest) => Promise<Landed> {
-  const { connection, statements, options, persevere } = workshop;
+export function createLanded(parts: StoreParts): (request: LandedRequest) => Promise<Landed> {
+  const { connection, statements, options, withRetries } = parts;
 
   return async (request) => {
     const { key, scopeHash } = request.identity;
     const values = [encodeText(key), bufferOf(scopeHash), String(Math.min(options.lockTimeoutMs, landedWaitMs))];
     const ask = (verb: "landed" | "landedWithin"): Promise<readonly Row[]> =>
-      persevere("always", (leftMs) => connection.run(statements[verb], values, leftMs));
+      withRetries("always", (leftMs) => connection.run(statements[verb], values, leftMs));
     try {
       if (request.claimedWithin === true) await ask("landedWithin");
       const [row] = await ask("landed");

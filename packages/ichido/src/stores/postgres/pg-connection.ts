@@ -4,8 +4,8 @@ import { isRows } from "./connection.ts";
 import type { Connection, Prepare, Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
 import { plainTypes } from "../../drivers/pg/types.ts";
-import { hearErrors, hearErrorsOf } from "../../drivers/pg/errors.ts";
-import { createKeeping } from "./prepared.ts";
+import { ignoreClientErrors, ignoreClientErrorsOf } from "../../drivers/pg/errors.ts";
+import { createPreparedPolicy } from "./prepared.ts";
 
 /** Lends a queryable for one piece of work, with what is left of the time. */
 type Lend = <Value>(
@@ -14,23 +14,23 @@ type Lend = <Value>(
 ) => Promise<Value>;
 
 export function pgConnection(lend: Lend, prepare: Prepare): Connection {
-  const keeping = createKeeping(prepare);
+  const prepared = createPreparedPolicy(prepare);
   return {
     run: (statement, values, timeoutMs) =>
       lend(timeoutMs, async (queryable, leftMs) => {
         const { name, text } = statement;
         const query = { text, values, rowMode: "array", types: plainTypes, query_timeout: leftMs } as const;
-        if (!keeping.names(queryable, statement)) {
+        if (!prepared.shouldPrepare(queryable, statement)) {
           const rows = await ask(queryable, query);
-          keeping.learn(queryable, statement, rows);
+          prepared.observe(queryable, statement, rows);
           return rows;
         }
         try {
           const rows = await ask(queryable, { ...query, name });
-          keeping.learn(queryable, statement, rows);
+          prepared.observe(queryable, statement, rows);
           return rows;
         } catch (error) {
-          throw keeping.judge(queryable, error);
+          throw prepared.explain(queryable, error);
         }
       }),
     script: (text, timeoutMs) =>
@@ -71,12 +71,12 @@ async function within(timeoutMs: number, send: () => Promise<readonly Row[]>): P
 const timerSlackMs = 2;
 
 export function lendFromPool(pool: PgPool): Lend {
-  hearErrorsOf(pool);
+  ignoreClientErrorsOf(pool);
   return async (timeoutMs, work) => {
     const startedMs = performance.now();
     const client = await checkOut(pool, timeoutMs);
     // A pool of another make may not tell when it lends.
-    hearErrors(client);
+    ignoreClientErrors(client);
     let destroy = false;
     try {
       return await work(client, Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedMs))));

@@ -9,25 +9,25 @@ import type { Prepare, Row, Statement } from "./connection.ts";
 import { forgetPrepared, saysForgotten } from "../../drivers/pg/batch.ts";
 import { StatementForgotten } from "./failures.ts";
 
-export interface Keeping {
-  names(queryable: PgQueryable, statement: Statement): boolean;
-  learn(queryable: PgQueryable, statement: Statement, rows: readonly Row[]): void;
+export interface PreparedPolicy {
+  shouldPrepare(queryable: PgQueryable, statement: Statement): boolean;
+  observe(queryable: PgQueryable, statement: Statement, rows: readonly Row[]): void;
   /** What a caller gets for an error of a named statement. */
-  judge(queryable: PgQueryable, error: unknown): unknown;
+  explain(queryable: PgQueryable, error: unknown): unknown;
 }
 
-export function createKeeping(prepare: Prepare): Keeping {
+export function createPreparedPolicy(prepare: Prepare): PreparedPolicy {
   const direct = new WeakMap<PgQueryable, boolean>();
   return {
-    names: (queryable, { frequent }) =>
+    shouldPrepare: (queryable, { frequent }) =>
       prepare === true || (prepare === "auto" && frequent === true && direct.get(queryable) === true),
-    learn(queryable, { tellsBackend }, rows) {
+    observe(queryable, { tellsBackend }, rows) {
       const [row] = rows;
       if (prepare !== "auto" || tellsBackend !== true || row === undefined || direct.get(queryable) === false) return;
       const { processID } = queryable;
       direct.set(queryable, typeof processID === "number" && processID > 0 && Number(row.at(-1)) === processID);
     },
-    judge(queryable, error) {
+    explain(queryable, error) {
       if (!saysForgotten(error)) return error;
       forgetPrepared(queryable);
       if (prepare !== "auto") return error;

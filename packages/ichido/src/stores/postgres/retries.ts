@@ -15,11 +15,11 @@ const tryPart = 0.5;
 const lostPauseMs = 25;
 const conflictPauseMs = 4;
 
-export interface Perseverance {
+export interface Retries {
   <Value>(repeatable: Repeatable, attempt: (timeoutMs: number) => Promise<Value>): Promise<Value>;
 }
 
-export function createPerseverance(environment: Environment, callTimeoutMs: number): Perseverance {
+export function createRetries(environment: Environment, callTimeoutMs: number): Retries {
   return async (repeatable, attempt) => {
     const startedMs = environment.monotonicMs();
     for (let tries = 1; ; tries += 1) {

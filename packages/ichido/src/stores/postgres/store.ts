@@ -18,7 +18,7 @@ import { encodeHeaders } from "../encoding/header-lines.ts";
 import { encodeLabels } from "../encoding/labels.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
 import { createClaims } from "./claims.ts";
-import type { Workshop } from "./claims.ts";
+import type { StoreParts } from "./claims.ts";
 import { kindOf } from "./client.ts";
 import type { ClientKind, PostgresClient } from "./client.ts";
 import { createCompletions } from "./completions.ts";
@@ -31,9 +31,9 @@ import { createMigrator } from "./migrate.ts";
 import type { Migrator } from "./migrate.ts";
 import { resolveOptions } from "./options.ts";
 import type { PostgresStoreOptions } from "./options.ts";
-import { createPerseverance } from "./perseverance.ts";
+import { createRetries } from "./retries.ts";
 import { createPoolerCheck } from "./pooler.ts";
-import type { Repeatable } from "./perseverance.ts";
+import type { Repeatable } from "./retries.ts";
 import { lendClient, lendFromPool, pgConnection } from "./pg-connection.ts";
 import { postgresJsConnection } from "./postgres-js-connection.ts";
 import { createRenewals } from "./renewals.ts";
@@ -61,9 +61,9 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   const renewals = createRenewals({ client: kind, connection, prepare: options.prepare, environment });
   const statements = statementsFor(options);
   const checkPooler = createPoolerCheck(connection, options);
-  const persevere = createPerseverance(environment, options.callTimeoutMs);
+  const withRetries = createRetries(environment, options.callTimeoutMs);
   const channel = channelFor(options);
-  const workshop: Workshop = { connection, statements, options, persevere, channel };
+  const parts: StoreParts = { connection, statements, options, withRetries, channel };
 
   async function run(
     verb: StatementName,
@@ -72,7 +72,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     way: Pick<Connection, "run"> = connection,
   ): Promise<readonly Row[]> {
     try {
-      return await persevere(repeatable, (leftMs) => way.run(statements[verb], values, leftMs));
+      return await withRetries(repeatable, (leftMs) => way.run(statements[verb], values, leftMs));
     } catch (error) {
       throw toIchidoError(error, verb);
     }
@@ -95,8 +95,8 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   }
 
   const stepsParts: StepsParts = { statements, run: (verb, values) => run(verb, "always", values) };
-  const claim = countingSteps(createClaims(workshop), stepsParts);
-  const complete = createCompletions(workshop);
+  const claim = countingSteps(createClaims(parts), stepsParts);
+  const complete = createCompletions(parts);
 
   async function fenced(verb: StatementName, request: Claim, ...more: readonly unknown[]): Promise<Fenced> {
     const rows = await run(verb, "always", [...claimValues(request), ...more]);
@@ -107,7 +107,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   async function renewWaiting(request: RenewRequest): Promise<Fenced> {
     const values = [...claimValues(request), String(request.leaseMs), String(options.lockTimeoutMs)];
     try {
-      const rows = await persevere("always", (leftMs) => renewals.run(statements.renewWaiting, values, leftMs));
+      const rows = await withRetries("always", (leftMs) => renewals.run(statements.renewWaiting, values, leftMs));
       return rows.length === 1 ? "ok" : "stale";
     } catch (error) {
       // Whoever wants to take the record over has to wait for that lock too.
@@ -158,7 +158,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
         return answer;
       });
     },
-    landed: createLanded(workshop),
+    landed: createLanded(parts),
     async release(request) {
       const answer = await fenced("release", request, channel);
       watcher.wake(request.identity);

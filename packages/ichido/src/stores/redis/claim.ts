@@ -4,7 +4,7 @@ import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../../core/store.ts
 import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
-import { damagedRecord, decodeResponse, encodeSight } from "./row.ts";
+import { damagedRecord, decodeResponse, encodeFirstClaim } from "./row.ts";
 import type { Ticks } from "./ticks.ts";
 
 export type Decode = (reply: unknown) => ClaimResult | Promise<ClaimResult>;
@@ -15,21 +15,21 @@ export function claim(
   margin: string,
   run: (args: readonly RedisArgument[], decode: Decode) => Promise<ClaimResult>,
 ): Promise<ClaimResult> {
-  const sight = encodeSight(request);
+  const firstClaim = encodeFirstClaim(request);
   const askAgain = async (): Promise<ClaimResult> => {
     await ticks.read();
-    return run(argsOf(request, sight, ticks.known(), "1", margin), (reply) => {
+    return run(argsOf(request, firstClaim, ticks.known(), "1", margin), (reply) => {
       const second = claimedOf(reply);
       if (second === undefined) throw new TypeError("a claim that carries a tick just read is always answered");
       return second;
     });
   };
-  return run(argsOf(request, sight, ticks.known(), "", margin), (reply) => claimedOf(reply) ?? askAgain());
+  return run(argsOf(request, firstClaim, ticks.known(), "", margin), (reply) => claimedOf(reply) ?? askAgain());
 }
 
 function argsOf(
   request: ClaimRequest,
-  sight: string,
+  firstClaim: string,
   [last, interval, steadySince]: ReturnType<Ticks["known"]>,
   read: "" | "1",
   margin: string,
@@ -43,7 +43,7 @@ function argsOf(
     microseconds(Math.min(request.leaseMs, limits.leaseMsMax)),
     microseconds(request.retentionMs),
     request.takeover,
-    sight,
+    firstClaim,
     last,
     interval,
     steadySince,

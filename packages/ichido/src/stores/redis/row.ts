@@ -12,7 +12,7 @@ import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredRespons
 import type { AuditEntry, ClaimRequest, Step } from "../../core/store.ts";
 import { originOf, toMs } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
-import type { Sight } from "../../core/record-machine/view.ts";
+import type { FirstClaim } from "../../core/record-machine/view.ts";
 import { answersOf, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
@@ -24,7 +24,7 @@ const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "com
 const hashBytes = 32;
 
 /** Labels as pairs: one may be called `__proto__`. */
-type SightText = [
+type FirstClaimText = [
   key: string,
   scopeHash: string,
   tenant: string | null,
@@ -34,8 +34,8 @@ type SightText = [
   labels: [name: string, value: string][],
 ];
 
-export function encodeSight({ identity, fingerprint, labels }: ClaimRequest): string {
-  const sight: SightText = [
+export function encodeFirstClaim({ identity, fingerprint, labels }: ClaimRequest): string {
+  const firstClaim: FirstClaimText = [
     identity.key,
     bufferOf(identity.scopeHash).toString("base64url"),
     identity.tenant ?? null,
@@ -44,7 +44,7 @@ export function encodeSight({ identity, fingerprint, labels }: ClaimRequest): st
     fingerprint.version,
     labels === undefined ? [] : Object.entries(labels),
   ];
-  return JSON.stringify(sight);
+  return JSON.stringify(firstClaim);
 }
 
 /** `full 201 [["content-type","text/plain"],…]` */
@@ -64,7 +64,7 @@ export function decodeResponse(head: unknown, body: unknown): StoredResponse {
 }
 
 /** As the rules of a record take it, without what only claims ask for. */
-export interface Row extends Omit<HeldRecord, "fingerprint">, Sight {
+export interface Row extends Omit<HeldRecord, "fingerprint">, FirstClaim {
   readonly bodyBytes: number;
 }
 
@@ -78,13 +78,13 @@ export function rowOf(values: readonly unknown[]): Row | undefined {
     if (values.every((value) => value === null || value === undefined)) return undefined;
     throw new TypeError(damagedRecord);
   }
-  const sight = decodeSight(i);
+  const firstClaim = decodeFirstClaim(i);
   const attempts = numberOf(n);
   const answer = r === null || r === undefined ? undefined : decodeResponse(r, values[bodyField]);
   return {
-    identity: sight.identity,
-    fingerprint: fingerprintOf(f, sight.version),
-    labels: sight.labels,
+    identity: firstClaim.identity,
+    fingerprint: fingerprintOf(f, firstClaim.version),
+    labels: firstClaim.labels,
     state,
     owner: textOf(o) as OwnerToken,
     origin: originOf(optionalTextOf(a) ?? (attempts === 1 ? "new" : "")),
@@ -102,12 +102,12 @@ export function rowOf(values: readonly unknown[]): Row | undefined {
   };
 }
 
-function decodeSight(value: unknown): {
+function decodeFirstClaim(value: unknown): {
   identity: Identity;
   version: number;
   labels: Readonly<Record<string, string>>;
 } {
-  const [key, scopeHash, tenant, principal, operation, version, labels] = JSON.parse(textOf(value)) as SightText;
+  const [key, scopeHash, tenant, principal, operation, version, labels] = JSON.parse(textOf(value)) as FirstClaimText;
   return {
     identity: {
       key: key as Key,

@@ -39,8 +39,8 @@ interface Wanted {
 type Claiming<Result> = Generator<Wanted, Result, Row | undefined>;
 
 export async function claim(session: Session, request: ClaimRequest): Promise<ClaimResult> {
-  const seen = await session.turns.read(() => runOn(session.connection, answerOf(session, request)));
-  return seen ?? session.turns.write(() => runOn(session.connection, claimLocked(session, request)));
+  const seen = await session.queue.read(() => runOn(session.connection, answerOf(session, request)));
+  return seen ?? session.queue.write(() => runOn(session.connection, claimLocked(session, request)));
 }
 
 /** What a caller is told about a database that another connection is writing at this very moment: come back soon. */
@@ -84,17 +84,17 @@ function runOn<Result>(connection: Connection, claiming: Claiming<Result>): Resu
   return next.value;
 }
 
-function* ask(sql: string, ...values: readonly SqliteValue[]): Claiming<Row | undefined> {
+function* queryOne(sql: string, ...values: readonly SqliteValue[]): Claiming<Row | undefined> {
   return yield { sql, values, returnsRows: true };
 }
 
-function* tell(sql: string, ...values: readonly SqliteValue[]): Claiming<void> {
+function* execute(sql: string, ...values: readonly SqliteValue[]): Claiming<void> {
   yield { sql, values, returnsRows: false };
 }
 
 /** Undefined when the claim has something to write. */
 function* answerOf(session: Session, request: ClaimRequest): Claiming<ClaimResult | undefined> {
-  const row = yield* ask(statements.look, ...identityValues(request.identity));
+  const row = yield* queryOne(statements.look, ...identityValues(request.identity));
   if (row === undefined) return undefined;
   const nowUs = session.nowUs();
   const record = heldOf(row);
@@ -111,16 +111,16 @@ function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimRe
   const birth = born(request, fingerprint, 0, at);
   const fence = yield* insert(request, birth);
   if (fence !== undefined) return grantOf({ ...birth, fence }, fingerprint.canonical, "new");
-  const row = yield* ask(statements.look, ...identityValues(request.identity));
+  const row = yield* queryOne(statements.look, ...identityValues(request.identity));
   if (row === undefined) throw new TypeError("a record that stopped an insert is not there");
   const record = heldOf(row);
   // Most claims never need the tick row.
-  const trusted = isExpired(record, at.nowUs) && isTrusted(tickOf(yield* ask(statements.clock)), at.nowUs);
+  const trusted = isExpired(record, at.nowUs) && isTrusted(tickOf(yield* queryOne(statements.clock)), at.nowUs);
   const moment: Moment = { ...at, trusted };
   const verdict = judgeClaim(record, request, fingerprint, moment);
   if (isRefusal(verdict)) {
     if (noted(record, request, verdict) !== record)
-      yield* tell(statements.claimNote, ...identityValues(request.identity));
+      yield* execute(statements.claimNote, ...identityValues(request.identity));
     return refusalOf(record, verdict, at.nowUs);
   }
   if (verdict === "new") return yield* restart(request, born(request, fingerprint, record.fence, moment));
@@ -142,7 +142,7 @@ function tickOf(row: Row | undefined): TickRow | undefined {
 
 /** The fence of the new record; undefined when there was one. */
 function* insert(request: ClaimRequest, birth: HeldRecord): Claiming<number | undefined> {
-  const row = yield* ask(
+  const row = yield* queryOne(
     statements.claim,
     ...birthValues(request),
     birth.fence,
@@ -160,9 +160,9 @@ function* insert(request: ClaimRequest, birth: HeldRecord): Claiming<number | un
 
 function* restart(request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResult> {
   const { identity, fingerprint } = request;
-  yield* tell(statements.forgetLabels, ...identityValues(identity));
-  yield* tell(statements.forgetSteps, ...identityValues(identity));
-  yield* tell(
+  yield* execute(statements.forgetLabels, ...identityValues(identity));
+  yield* execute(statements.forgetSteps, ...identityValues(identity));
+  yield* execute(
     statements.claimRestart,
     orNull(identity.tenant),
     orNull(identity.principal),
@@ -187,7 +187,7 @@ function* restart(request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResul
 
 function* addLabels(request: ClaimRequest): Claiming<void> {
   for (const [name, value] of Object.entries(request.labels ?? {})) {
-    yield* tell(statements.addLabel, name, value, ...identityValues(request.identity));
+    yield* execute(statements.addLabel, name, value, ...identityValues(request.identity));
   }
 }
 
@@ -198,7 +198,7 @@ function* take(
   moment: Moment,
 ): Claiming<ClaimResult> {
   const next = held(record, request, verdict, moment);
-  yield* tell(
+  yield* execute(
     statements.claimTake,
     next.owner,
     next.origin,

@@ -70,14 +70,14 @@ export function withShortWait<T>(connection: Connection, action: () => T): T {
  * Transactions whose commit does not wait for the disk: it is in the log, which the next commit that does wait takes
  * along. Only a crash of the whole machine before that loses it.
  */
-export interface Laxness {
+export interface RelaxedSync {
   /** Before a transaction that may be lost. */
   begin(): void;
   /** After it, and before any that may not: the level may be owed, where the former transaction could not be ended. */
   end(): void;
 }
 
-export function createLaxness(connection: Connection): Laxness {
+export function createRelaxedSync(connection: Connection): RelaxedSync {
   let owed: number | undefined;
   /** Where the level once could not be put back, it is not lowered again. */
   let isTrusted = true;

@@ -8,7 +8,7 @@ import type { Session } from "./session.ts";
 import { statements } from "./statements.generated.ts";
 
 export function find(session: Session, identity: Identity): Promise<StoredRecord | undefined> {
-  return session.turns.read(() => {
+  return session.queue.read(() => {
     const row = session.connection.get(statements.find, ...identityValues(identity));
     return row === undefined ? undefined : recordOf(row, session.nowUs());
   });
@@ -16,22 +16,22 @@ export function find(session: Session, identity: Identity): Promise<StoredRecord
 
 /** Whoever has the file's write lock knows that no transaction is under way. */
 export function landed(session: Session, request: LandedRequest): Promise<Landed> {
-  const { connection, turns, nowUs } = session;
-  return turns.tryWrite((): Landed => {
+  const { connection, queue, nowUs } = session;
+  return queue.tryWrite((): Landed => {
     const row = connection.get(statements.find, ...identityValues(request.identity));
     return landedOf(row === undefined ? undefined : recordOf(row, nowUs()), request);
   }, landedWaitMs);
 }
 
 export function steps(session: Session, identity: Identity): Promise<readonly Step[]> {
-  return session.turns.read(() => {
+  return session.queue.read(() => {
     const nowUs = session.nowUs();
     return session.connection.all(statements.steps, ...identityValues(identity)).map((row) => stepOf(row, nowUs));
   });
 }
 
 export function audit(session: Session, identity: Identity): Promise<readonly AuditEntry[]> {
-  return session.turns.read(() =>
+  return session.queue.read(() =>
     session.connection.all(statements.audit, ...identityValues(identity)).map((row) => ({
       atMs: toMs(integer(row, "at_us")),
       actor: text(row, "actor"),

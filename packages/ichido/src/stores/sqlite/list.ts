@@ -40,7 +40,7 @@ export async function list(session: Session, query: ListQuery): Promise<ListPage
   let from: Bound | undefined = range.from;
   while (from !== undefined) {
     const after: Bound = from;
-    const slice = await session.turns.read(() =>
+    const slice = await session.queue.read(() =>
       readSlice(session, query, after, range.to, query.limit + 1 - records.length),
     );
     records.push(...slice.records);
@@ -114,7 +114,7 @@ export async function stats(session: Session): Promise<StoreStats> {
   let nowUs = 0;
   for (let after: number | undefined = 0; after !== undefined;) {
     const from: number = after;
-    const row = await session.turns.read(() => {
+    const row = await session.queue.read(() => {
       nowUs = session.nowUs();
       return session.connection.get(statements.stats, nowUs, nowUs, nowUs + leaseAbsurdUs, from, sliceRows);
     });

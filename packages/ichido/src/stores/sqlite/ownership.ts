@@ -30,7 +30,7 @@ function unlessDone(session: Session, claim: Claim, verb: keyof typeof stateAfte
 
 export function renew(session: Session, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
   if (requests.length === 0) return Promise.resolve([]);
-  return session.turns.write(() => {
+  return session.queue.write(() => {
     const nowUs = session.nowUs();
     return requests.map((request) => renewOne(session, request, nowUs));
   });
@@ -42,7 +42,7 @@ function renewOne(session: Session, request: RenewRequest, nowUs: number): Fence
 }
 
 export function complete(session: Session, request: CompleteRequest): Promise<Fenced> {
-  return session.turns.write(
+  return session.queue.write(
     () => {
       const changes = session.connection.run(statements.complete, ...completeValues(request, session.nowUs()));
       return changes === 1 ? "ok" : unlessDone(session, request, "complete");
@@ -79,7 +79,7 @@ function completeValues(request: CompleteRequest, nowUs: number): SqliteValue[] 
 }
 
 export function release(session: Session, claim: Claim): Promise<Fenced> {
-  return session.turns.write(() => {
+  return session.queue.write(() => {
     const changes = session.connection.run(statements.release, session.nowUs(), ...owned(claim));
     return changes === 1 ? "ok" : unlessDone(session, claim, "release");
   });
@@ -87,7 +87,7 @@ export function release(session: Session, claim: Claim): Promise<Fenced> {
 
 export function suspend(session: Session, request: SuspendRequest): Promise<Fenced> {
   const { interim, holdReason } = request;
-  return session.turns.write(
+  return session.queue.write(
     () => {
       const nowUs = session.nowUs();
       const changes = session.connection.run(
@@ -104,7 +104,7 @@ export function suspend(session: Session, request: SuspendRequest): Promise<Fenc
 }
 
 export function startStep(session: Session, request: StepRequest): Promise<Fenced> {
-  return session.turns.write(
+  return session.queue.write(
     () => {
       const held = holdForStep(session, request);
       if (held === undefined) return "stale";
@@ -116,7 +116,7 @@ export function startStep(session: Session, request: StepRequest): Promise<Fence
 }
 
 export function finishStep(session: Session, request: FinishStepRequest): Promise<Fenced> {
-  return session.turns.write(
+  return session.queue.write(
     () => {
       const held = holdForStep(session, request);
       if (held === undefined) return "stale";

@@ -1,12 +1,12 @@
-/** What every verb works with: the connection, the clock, and turns to read and to write in. */
+/** What every verb works with: the connection, the clock, and the queue of what reads and writes. */
 import { statements } from "./statements.generated.ts";
 import type { Connection } from "./database.ts";
 import { integer } from "./row.ts";
-import type { Turns } from "./turns.ts";
+import type { WriteQueue } from "./write-queue.ts";
 
 export interface Session {
   readonly connection: Connection;
-  readonly turns: Turns;
+  readonly queue: WriteQueue;
   /** The store's clock, in microseconds. */
   readonly nowUs: () => number;
   /** A clock of a test's own, in place of the one that statements read. */

@@ -7,7 +7,7 @@ import { statements } from "./statements.generated.ts";
 
 export function settle(session: Session, request: SettleRequest): Promise<SettleResult> {
   const { decision } = request;
-  return session.turns.write(() => settleLocked(session, request), {
+  return session.queue.write(() => settleLocked(session, request), {
     bytes: decision.kind === "adopt" ? decision.response.body.length : 0,
   });
 }

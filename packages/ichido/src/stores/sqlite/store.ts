@@ -29,7 +29,7 @@ import { clockOf, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
 import { migrations, statements } from "./statements.generated.ts";
 import { sweep, tick } from "./sweep.ts";
-import { createTurns, turnDefaults } from "./turns.ts";
+import { createWriteQueue, writeQueueDefaults } from "./write-queue.ts";
 import { createWatching } from "./watch.ts";
 
 export interface SqliteStoreOptions {
@@ -66,8 +66,8 @@ const warned = new WeakSet<SqliteDatabase>();
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   const {
     synchronous = "full",
-    lockTimeoutMs = turnDefaults.lockTimeoutMs,
-    queueMax = turnDefaults.queueMax,
+    lockTimeoutMs = writeQueueDefaults.lockTimeoutMs,
+    queueMax = writeQueueDefaults.queueMax,
     nowMs,
   } = options;
   check(options);
@@ -85,7 +85,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
 
   let durable = false;
   let schema = false;
-  const turns = createTurns({
+  const queue = createWriteQueue({
     connection,
     lockTimeoutMs,
     queueMax,
@@ -109,7 +109,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     },
   });
   /** Migration works on what is not ready yet. */
-  const bare = createTurns({
+  const bare = createWriteQueue({
     connection,
     lockTimeoutMs,
     queueMax,
@@ -120,7 +120,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     },
     explain: (error) => (isClosed(database) ? closedHandle(error) : error),
   });
-  const session: Session = { connection, turns, nowUs, testUs };
+  const session: Session = { connection, queue, nowUs, testUs };
   const watching = createWatching(session);
   const gate = createGate();
 
@@ -170,7 +170,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
       }),
     ping: () =>
       gate.pass(() =>
-        turns.write(() => {
+        queue.write(() => {
           requireSchema(connection, records);
           connection.run(statements.ping);
         }),

@@ -23,12 +23,12 @@ export async function sweep(session: Session, request: SweepRequest): Promise<Sw
   let deleted = 0;
   for (;;) {
     const limit = Math.min(recordsPerTransaction, request.limit - deleted);
-    const batch = await session.turns.tryWrite(() => sweepLocked(session, limit), lockWaitMs);
+    const batch = await session.queue.tryWrite(() => sweepLocked(session, limit), lockWaitMs);
     if (batch === "guarded") return { deleted, more: false, guarded: true };
     if (batch === "busy") return { deleted, more: false, guarded: false, busy: true };
     deleted += batch;
     if (batch < limit) {
-      await session.turns.read(() => cutLog(session));
+      await session.queue.read(() => cutLog(session));
       return { deleted, more: false, guarded: false };
     }
     if (deleted >= request.limit || monotonicMs() >= endMs) return { deleted, more: true, guarded: false };
@@ -65,7 +65,7 @@ export function tick(session: Session, request: TickRequest): Promise<TickResult
   if (!(request.intervalMs > 0)) {
     throw new IchidoError("option-invalid", `intervalMs: expected more than 0, got ${request.intervalMs}`);
   }
-  return session.turns.write(() => {
+  return session.queue.write(() => {
     const nowUs = session.nowUs();
     const row = nextTick(readTick(session.connection), nowUs, usOf(request.intervalMs));
     session.connection.run(statements.tick, row.lastUs, row.intervalUs, row.steadySinceUs);

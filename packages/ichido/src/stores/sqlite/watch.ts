@@ -29,7 +29,7 @@ export interface Watching {
 }
 
 export function createWatching(session: Session): Watching {
-  const { connection, turns } = session;
+  const { connection, queue } = session;
   const watchers = new Set<Watcher>();
   let timer: NodeJS.Timeout | undefined;
   let version = "";
@@ -58,13 +58,13 @@ export function createWatching(session: Session): Watching {
     version = "";
     timer = setInterval(() => {
       // A poll that fails is made good by the next one, or by the end of the wait.
-      turns.read(poll).catch(() => undefined);
+      queue.read(poll).catch(() => undefined);
     }, pollMs);
   }
 
   return {
     async watch(identity, timeoutMs) {
-      const { stamp, leftMs } = await turns.read(() => look(identity));
+      const { stamp, leftMs } = await queue.read(() => look(identity));
       if (leftMs <= 0) return;
       await new Promise<void>((resolve) => {
         const watcher: Watcher = {

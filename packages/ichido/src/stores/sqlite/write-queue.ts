@@ -9,11 +9,11 @@
  */
 import { IchidoError } from "../../core/errors.ts";
 import type { Connection } from "./database.ts";
-import { createLaxness, withShortWait } from "./durability.ts";
+import { createRelaxedSync, withShortWait } from "./durability.ts";
 import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
 import { whenFree } from "../../core/lent.ts";
 
-export const turnDefaults = {
+export const writeQueueDefaults = {
   /** How long a call waits for the write lock before it fails. */
   lockTimeoutMs: 5_000,
   /** Calls that may wait in this process; more are refused at once. */
@@ -49,7 +49,7 @@ export interface Writing {
   readonly mayBeLost?: boolean | undefined;
 }
 
-export interface Turns {
+export interface WriteQueue {
   /** A read of one consistent state, without the write lock: at once where that is possible. */
   read<T>(run: () => T): Promise<T>;
   /** Inside a transaction that holds the write lock. */
@@ -58,7 +58,7 @@ export interface Turns {
   tryWrite<T>(run: () => T, waitMs: number): Promise<T | "busy">;
 }
 
-export interface TurnsParts {
+export interface WriteQueueParts {
   readonly connection: Connection;
   readonly lockTimeoutMs: number;
   readonly queueMax: number;
@@ -69,7 +69,7 @@ export interface TurnsParts {
   readonly explain: (error: unknown) => unknown;
 }
 
-export function createTurns(parts: TurnsParts): Turns {
+export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
   const { connection, lockTimeoutMs } = parts;
   let reads: Call[] = [];
   let writes: Call[] = [];
@@ -77,7 +77,7 @@ export function createTurns(parts: TurnsParts): Turns {
   let retries = 0;
   /** Ends the wait for a moment in which to try again. */
   let stopWaiting: (() => void) | undefined;
-  const laxness = createLaxness(connection);
+  const relaxedSync = createRelaxedSync(connection);
 
   function enqueue<T>(queue: Call[], run: () => T, writing: Writing = {}, waitMs?: number): Promise<T> {
     if (reads.length + writes.length >= parts.queueMax) {
@@ -101,10 +101,10 @@ export function createTurns(parts: TurnsParts): Turns {
   function schedule(): void {
     if (due) return;
     due = true;
-    setImmediate(turn);
+    setImmediate(serve);
   }
 
-  function turn(): void {
+  function serve(): void {
     stopWaiting?.();
     stopWaiting = undefined;
     due = false;
@@ -117,7 +117,7 @@ export function createTurns(parts: TurnsParts): Turns {
       if (writes.length > 0) serveWrites(takeBatch());
       retries = 0;
     } catch (error) {
-      if (error instanceof OwnTransactionOpen || isBusy(error)) return later(error);
+      if (error instanceof OwnTransactionOpen || isBusy(error)) return retryLater(error);
       refuse([...reads.splice(0), ...writes.splice(0)], error);
     }
     if (reads.length + writes.length > 0) schedule();
@@ -148,10 +148,10 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   function serveWrites(batch: readonly Call[]): void {
-    const isLax = batch.every((call) => call.mayBeLost);
+    const isRelaxed = batch.every((call) => call.mayBeLost);
     try {
-      if (isLax) laxness.begin();
-      else laxness.end();
+      if (isRelaxed) relaxedSync.begin();
+      else relaxedSync.end();
     } catch (error) {
       if (!isBusy(error)) return refuse(batch, error);
       writes.unshift(...batch);
@@ -160,17 +160,17 @@ export function createTurns(parts: TurnsParts): Turns {
     try {
       serveTogether(batch);
     } finally {
-      if (isLax) endLaxness();
+      if (isRelaxed) endRelaxedSync();
     }
   }
 
   /** Also for the user's own transactions on this handle; where it cannot be done now, it is tried again soon. */
-  function endLaxness(): void {
+  function endRelaxedSync(): void {
     try {
-      if (connection.inTransaction) setTimeout(endLaxness, retryMsOwn).unref();
-      else laxness.end();
+      if (connection.inTransaction) setTimeout(endRelaxedSync, retryMsOwn).unref();
+      else relaxedSync.end();
     } catch {
-      setTimeout(endLaxness, retryMsMax).unref();
+      setTimeout(endRelaxedSync, retryMsMax).unref();
     }
   }
 
@@ -193,7 +193,7 @@ export function createTurns(parts: TurnsParts): Turns {
         throw error;
       }
       if (batch.length === 1 || !isOfOneCall(error)) return refuse(batch, error);
-      return serveApart(batch);
+      return runOneByOne(batch);
     }
     batch.forEach((call, index) => call.resolve(values[index]));
   }
@@ -206,7 +206,7 @@ export function createTurns(parts: TurnsParts): Turns {
     }
   }
 
-  function serveApart(batch: readonly Call[]): void {
+  function runOneByOne(batch: readonly Call[]): void {
     for (let index = 0; index < batch.length; index += 1) {
       try {
         serveWrites(batch.slice(index, index + 1));
@@ -233,7 +233,7 @@ export function createTurns(parts: TurnsParts): Turns {
   }
 
   /** Locked: those whose time is up fail, the others are tried again a little later, off the beat of other processes. */
-  function later(cause: unknown): void {
+  function retryLater(cause: unknown): void {
     const nowMs = monotonicMs();
     const failure = lockedFor(lockTimeoutMs, connection.file, cause);
     for (const call of [...reads, ...writes]) if (call.deadlineMs <= nowMs) call.locked(failure);
@@ -247,9 +247,9 @@ export function createTurns(parts: TurnsParts): Turns {
       cause instanceof OwnTransactionOpen ? retryMsOwn : Math.min(retryMsFirst * 2 ** retries, retryMsMax);
     retries += 1;
     due = true;
-    const timer = setTimeout(turn, ceilingMs * (0.5 + Math.random() / 2));
+    const timer = setTimeout(serve, ceilingMs * (0.5 + Math.random() / 2));
     // Runners of transactions tell when they are between two of them; others are only met by luck.
-    const forget = cause instanceof OwnTransactionOpen ? whenFree(connection.database, turn) : undefined;
+    const forget = cause instanceof OwnTransactionOpen ? whenFree(connection.database, serve) : undefined;
     stopWaiting = () => {
       clearTimeout(timer);
       forget?.();
