@@ -8,7 +8,7 @@ import { connect as connectNats, headers } from "@nats-io/transport-node";
 import { connect as connectAmqp } from "amqplib";
 import { ensureNatsConsumers, ensureNatsStream, natsPublisher, natsSubscription } from "ichido/nats";
 import type { EventMessage, Publisher } from "ichido/outbox";
-import { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } from "ichido/rabbitmq";
+import { ensureRabbitmqTopology, rabbitmqPublisher, rabbitmqSubscription } from "ichido/rabbitmq";
 import { perSecond, ratio } from "./bed.ts";
 
 const window = 256;
@@ -135,21 +135,21 @@ async function natsBed(url: string): Promise<Bed> {
   };
 }
 
-async function rabbitBed(url: string): Promise<Bed> {
+async function rabbitmqBed(url: string): Promise<Bed> {
   const connect = () => connectAmqp(url);
   const suffix = randomBytes(6).toString("hex");
   const names = ["hand", "free", "keyed"].map((name) => `bench_${name}_${suffix}`);
   const [hand = "", free = "", keyed = ""] = names;
-  await ensureRabbitTopology({ connect, exchange: hand, queue: hand, order: "none" });
+  await ensureRabbitmqTopology({ connect, exchange: hand, queue: hand, order: "none" });
   const connection = await connect();
   const channel = await connection.createConfirmChannel();
   const closers: (() => Promise<void>)[] = [];
   const ours = async (exchange: string, order: "key" | "none"): Promise<Pipe> => {
-    await ensureRabbitTopology({ connect, exchange, queue: exchange, order });
-    const publisher = rabbitPublisher({ connect, exchange, callTimeoutMs: 30_000 });
+    await ensureRabbitmqTopology({ connect, exchange, queue: exchange, order });
+    const publisher = rabbitmqPublisher({ connect, exchange, callTimeoutMs: 30_000 });
     closers.push(() => publisher.close());
     return oursThrough(`ichido, order ${order}`, publisher, () =>
-      rabbitSubscription({ connect, queue: exchange, order, concurrency: window }),
+      rabbitmqSubscription({ connect, queue: exchange, order, concurrency: window }),
     );
   };
   return {
@@ -230,7 +230,7 @@ async function compare(bed: Bed, count: number, rounds: number): Promise<void> {
 }
 
 export async function benchBrokers(natsUrl: string, amqpUrl: string, count: number, rounds: number): Promise<void> {
-  for (const open of [() => natsBed(natsUrl), () => rabbitBed(amqpUrl)]) {
+  for (const open of [() => natsBed(natsUrl), () => rabbitmqBed(amqpUrl)]) {
     const bed = await open();
     try {
       await compare(bed, count, rounds);

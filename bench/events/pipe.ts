@@ -6,7 +6,7 @@ import { connect as connectAmqp } from "amqplib";
 import { Redis } from "ioredis";
 import { ensureNatsStream, natsPublisher } from "ichido/nats";
 import type { Publisher } from "ichido/outbox";
-import { ensureRabbitTopology, rabbitPublisher } from "ichido/rabbitmq";
+import { ensureRabbitmqTopology, rabbitmqPublisher } from "ichido/rabbitmq";
 import { redisStreamsPublisher } from "ichido/redis-streams";
 import { bestOf, openBed, perSecond, ratio } from "./bed.ts";
 import { byHandIn, oursIn, type HandRow } from "./relay.ts";
@@ -55,10 +55,10 @@ const nats: Open = async (url, name) => {
 const rabbitmq: Open = async (url, name) => {
   const connect = () => connectAmqp(url);
   const topology = { connect, exchange: name, queue: name };
-  await ensureRabbitTopology(topology);
+  await ensureRabbitmqTopology(topology);
   const connection = await connect();
   const channel = await connection.createConfirmChannel();
-  const publisher = rabbitPublisher(topology);
+  const publisher = rabbitmqPublisher(topology);
   return {
     publisher,
     send: (row) =>

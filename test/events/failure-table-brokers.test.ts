@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connect, type ChannelModel, type ConfirmChannel } from "amqplib";
 import { createRelay, type Outbox, type Publisher } from "ichido/outbox";
-import { ensureRabbitTopology, rabbitPublisher } from "ichido/rabbitmq";
+import { ensureRabbitmqTopology, rabbitmqPublisher } from "ichido/rabbitmq";
 import { webhookPublisher } from "ichido/webhook";
 import { expect, onTestFinished, test } from "vitest";
 import { openSide } from "../effects/sides.ts";
@@ -51,7 +51,7 @@ describeWith(["postgres", "rabbitmq"], "failure table, RabbitMQ", (server, broke
   async function exchange(topics: readonly string[]) {
     const name = uniqueName("table");
     const link = (): Promise<ChannelModel> => connect(broker);
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none", topics });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, order: "none", topics });
     const connection = await link();
     const channel = await connection.createChannel();
     onTestFinished(async () => {
@@ -90,7 +90,7 @@ describeWith(["postgres", "rabbitmq"], "failure table, RabbitMQ", (server, broke
       };
       return channel;
     };
-    const publisher = rabbitPublisher({
+    const publisher = rabbitmqPublisher({
       exchange: name,
       connect: async () => {
         const connection = await link();
@@ -109,7 +109,7 @@ describeWith(["postgres", "rabbitmq"], "failure table, RabbitMQ", (server, broke
     const outbox = await outboxOn(server);
     const { name, link, taken } = await exchange(["order.*"]);
     await add(outbox, ["order.paid", "one"], ["nobody.wants", "lost"], ["order.paid", "two"]);
-    await drain(outbox, rabbitPublisher({ connect: link, exchange: name }));
+    await drain(outbox, rabbitmqPublisher({ connect: link, exchange: name }));
     expect(await taken()).toEqual(["one", "two"]);
     expect((await outbox.dead.list()).letters).toMatchObject([
       { message: { id: "lost" }, reason: "rejected", attempts: 2, error: expect.stringContaining("no queue") },

@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { describeWith } from "../support/services.ts";
 import { eventOf, openRig, type BrokerUnderTest } from "./broker-rig.ts";
 import { openNatsRig, startNats } from "./nats-rig.ts";
-import { openRabbitRig, startRabbitmq } from "./rabbitmq-rig.ts";
+import { openRabbitmqRig, startRabbitmq } from "./rabbitmq-rig.ts";
 import { redisUnderTest } from "./redis-streams-rig.ts";
 import { drivers } from "../stores/redis-clients.ts";
 import { dayMs } from "./inbox-messages.ts";
@@ -69,7 +69,7 @@ describeWith("nats", "a partition of NATS goes on", (url) => {
   goesOn({ name: "nats", dedups: true, url, open: openNatsRig, startServer: startNats });
 });
 describeWith("rabbitmq", "a partition of RabbitMQ goes on", (url) => {
-  goesOn({ name: "rabbitmq", dedups: false, url, open: openRabbitRig, startServer: startRabbitmq });
+  goesOn({ name: "rabbitmq", dedups: false, url, open: openRabbitmqRig, startServer: startRabbitmq });
 });
 describeWith("redis", "a partition of Redis Streams goes on", (url) => {
   for (const driver of drivers) goesOn(redisUnderTest(driver, url));

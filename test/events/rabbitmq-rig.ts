@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "amqplib";
 import type { ChannelModel } from "amqplib";
-import { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } from "ichido/rabbitmq";
+import { ensureRabbitmqTopology, rabbitmqPublisher, rabbitmqSubscription } from "ichido/rabbitmq";
 import type { Publisher, Subscription } from "../../packages/ichido/src/brokers/broker.ts";
 import type { BrokerRig, SubscriptionWish } from "./broker-rig.ts";
 import { startRabbitmq, uniqueName } from "../support/services.ts";
@@ -12,20 +12,20 @@ export { startRabbitmq };
 const partitions = 8;
 
 /** Two groups, one for each order; a test looks at one of them. */
-export async function openRabbitRig(url: string): Promise<BrokerRig & { readonly exchange: string }> {
+export async function openRabbitmqRig(url: string): Promise<BrokerRig & { readonly exchange: string }> {
   const exchange = uniqueName("rabbit");
   const link = (): Promise<ChannelModel> => connect(url);
   const publishers: Publisher[] = [];
   const subscriptions: Subscription[] = [];
-  await ensureRabbitTopology({ connect: link, exchange, queue: `${exchange}.key`, order: "key" });
-  await ensureRabbitTopology({ connect: link, exchange, queue: `${exchange}.none`, order: "none" });
+  await ensureRabbitmqTopology({ connect: link, exchange, queue: `${exchange}.key`, order: "key" });
+  await ensureRabbitmqTopology({ connect: link, exchange, queue: `${exchange}.none`, order: "none" });
   const keep = (publisher: Publisher): Publisher => {
     publishers.push(publisher);
     return publisher;
   };
   const subscriptionBy = (through: () => Promise<ChannelModel>, wish: SubscriptionWish): Subscription => {
     const { order, concurrency } = wish;
-    const subscription = rabbitSubscription({
+    const subscription = rabbitmqSubscription({
       connect: through,
       queue: `${exchange}.${order}`,
       order,
@@ -36,10 +36,10 @@ export async function openRabbitRig(url: string): Promise<BrokerRig & { readonly
   };
   return {
     exchange,
-    publisher: async (options) => keep(rabbitPublisher({ connect: link, exchange, ...options })),
+    publisher: async (options) => keep(rabbitmqPublisher({ connect: link, exchange, ...options })),
     unroutablePublisher: async () => {
-      await ensureRabbitTopology({ connect: link, exchange: `${exchange}.nobody` });
-      return keep(rabbitPublisher({ connect: link, exchange: `${exchange}.nobody` }));
+      await ensureRabbitmqTopology({ connect: link, exchange: `${exchange}.nobody` });
+      return keep(rabbitmqPublisher({ connect: link, exchange: `${exchange}.nobody` }));
     },
     subscription: async (wish) => subscriptionBy(link, wish),
     mortalSubscription: async (wish) => {

@@ -2,7 +2,7 @@ import { connect } from "amqplib";
 import type { ChannelModel } from "amqplib";
 import { expect, onTestFinished, test } from "vitest";
 import { partitionOf } from "../../packages/ichido/src/brokers/partition.ts";
-import { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } from "ichido/rabbitmq";
+import { ensureRabbitmqTopology, rabbitmqPublisher, rabbitmqSubscription } from "ichido/rabbitmq";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
 import { eventOf } from "./broker-rig.ts";
@@ -38,11 +38,11 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("back-pressure is respected: after a full socket nothing is written until it drains, and every id is there once", async () => {
     const name = freshName();
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none" });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, order: "none" });
     let full = false;
     let stops = 0;
     let tooSoon = 0;
-    const publisher = rabbitPublisher({
+    const publisher = rabbitmqPublisher({
       exchange: name,
       callTimeoutMs: 60_000,
       connect: async () => {
@@ -74,7 +74,7 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
     expect(stops).toBeGreaterThan(0);
     expect(tooSoon).toBe(0);
     const ids: string[] = [];
-    const subscription = rabbitSubscription({ connect: link, queue: name, order: "none" });
+    const subscription = rabbitmqSubscription({ connect: link, queue: name, order: "none" });
     await subscription.start({
       ...ignore,
       take: async (delivery) => {
@@ -90,8 +90,8 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("among many at once exactly those without a queue are rejected, also copies of one id", async () => {
     const name = freshName(8);
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, partitions: 8 });
-    const publisher = rabbitPublisher({ connect: link, exchange: name, partitions: 16, callTimeoutMs: 30_000 });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, partitions: 8 });
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name, partitions: 16, callTimeoutMs: 30_000 });
     const single = Array.from({ length: 200 }, (_, index) => eventOf({ key: `key-${index}` }));
     const lost = single.find(({ key }) => partitionOf(key ?? "", 16) >= 8);
     const events = [...single, ...(lost === undefined ? [] : [lost, lost, lost])];
@@ -105,11 +105,11 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("of two events with one id and different topics the one without a queue is rejected, whichever is confirmed first", async () => {
     const name = freshName();
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none", topics: ["order.paid"] });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, order: "none", topics: ["order.paid"] });
     const paid = eventOf({ topic: "order.paid" });
     const nowhere = { ...paid, topic: "order.packed" };
     for (const last of [paid, nowhere]) {
-      const publisher = rabbitPublisher({ exchange: name, connect: () => confirmingLast(last.topic) });
+      const publisher = rabbitmqPublisher({ exchange: name, connect: () => confirmingLast(last.topic) });
       const results = await Promise.all([publisher.publish(paid), publisher.publish(nowhere)]);
       expect(results.map(({ outcome }) => outcome)).toEqual(["sent", "rejected"]);
       await publisher.close();
@@ -141,8 +141,8 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("a full queue is unavailable, and takes the same event once there is room", async () => {
     const name = freshName();
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none", lengthMax: 1 });
-    const publisher = rabbitPublisher({ connect: link, exchange: name });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, order: "none", lengthMax: 1 });
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name });
     const last = eventOf();
     // A quorum queue may go a little beyond its limit before it refuses.
     await eventually(async () => expect((await publisher.publish(last)).outcome).toBe("unavailable"), 20_000);
@@ -153,8 +153,8 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("an event that would make the server close the channel is rejected, and harms no other", async () => {
     const name = freshName();
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, order: "none" });
-    const publisher = rabbitPublisher({ connect: link, exchange: name, messageBytesMax: 1_000 });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, order: "none" });
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name, messageBytesMax: 1_000 });
     const results = await Promise.all(
       [
         eventOf(),
@@ -170,15 +170,15 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("a missing exchange is unavailable until it is there; one that vanishes, too", async () => {
     const name = freshName();
-    const publisher = rabbitPublisher({ connect: link, exchange: name });
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name });
     expect((await publisher.publish(eventOf())).outcome).toBe("unavailable");
     const options = { connect: link, exchange: name, queue: name, order: "none" } as const;
-    await ensureRabbitTopology(options);
+    await ensureRabbitmqTopology(options);
     await eventually(async () => expect(await publisher.publish(eventOf())).toEqual({ outcome: "sent" }));
     await withChannel((channel) => channel.deleteExchange(name));
     const results = await Promise.all([publisher.publish(eventOf()), publisher.publish(eventOf())]);
     expect(results.map(({ outcome }) => outcome)).toEqual(["unavailable", "unavailable"]);
-    await ensureRabbitTopology(options);
+    await ensureRabbitmqTopology(options);
     await eventually(async () => expect(await publisher.publish(eventOf())).toEqual({ outcome: "sent" }), 15_000);
     await publisher.close();
   });
@@ -186,26 +186,26 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
   test("ensuring the topology twice changes nothing; queues with other settings are refused by name", async () => {
     const name = freshName(2);
     const options = { connect: link, exchange: name, queue: name, partitions: 2 };
-    await ensureRabbitTopology(options);
-    await ensureRabbitTopology(options);
-    await expect(ensureRabbitTopology({ ...options, messageTtlMs: 60_000 })).rejects.toThrow(
+    await ensureRabbitmqTopology(options);
+    await ensureRabbitmqTopology(options);
+    await expect(ensureRabbitmqTopology({ ...options, messageTtlMs: 60_000 })).rejects.toThrow(
       new RegExp(`queue ${name}\\.0 exists with other settings`),
     );
   });
 
   test("a missing queue is named, and nothing starts", async () => {
     const name = freshName();
-    const subscription = rabbitSubscription({ connect: link, queue: name });
+    const subscription = rabbitmqSubscription({ connect: link, queue: name });
     await expect(subscription.start(ignore)).rejects.toThrow(`queue ${name}.0 does not exist`);
   });
 
   test("a queue that is deleted and made again is consumed again", async () => {
     const name = freshName();
     const options = { connect: link, exchange: name, queue: name, order: "none" } as const;
-    await ensureRabbitTopology(options);
+    await ensureRabbitmqTopology(options);
     const ids: string[] = [];
     const disturbances: Error[] = [];
-    const subscription = rabbitSubscription({ connect: link, queue: name, order: "none" });
+    const subscription = rabbitmqSubscription({ connect: link, queue: name, order: "none" });
     await subscription.start({
       ...ignore,
       take: async (delivery) => {
@@ -216,8 +216,8 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
     });
     await withChannel((channel) => channel.deleteQueue(name));
     await eventually(() => expect(disturbances.length).toBeGreaterThan(0), 15_000);
-    await ensureRabbitTopology(options);
-    const publisher = rabbitPublisher({ connect: link, exchange: name });
+    await ensureRabbitmqTopology(options);
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name });
     const event = eventOf();
     expect(await publisher.publish(event)).toEqual({ outcome: "sent" });
     await eventually(() => expect(ids).toEqual([event.id]), 20_000);
@@ -227,14 +227,14 @@ describeWith("rabbitmq", "RabbitMQ settings and refusals", (url) => {
 
   test("only wanted topics are handed out", async () => {
     const name = freshName();
-    await ensureRabbitTopology({ connect: link, exchange: name, queue: name, topics: ["order.paid", "stock.*"] });
-    const publisher = rabbitPublisher({ connect: link, exchange: name });
+    await ensureRabbitmqTopology({ connect: link, exchange: name, queue: name, topics: ["order.paid", "stock.*"] });
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name });
     const outcomes: string[] = [];
     for (const topic of ["order.paid", "stock.low", "stock.low.now", "stock", "mail.sent"])
       outcomes.push((await publisher.publish(eventOf({ topic, key: "a" }))).outcome);
     expect(outcomes).toEqual(["sent", "sent", "sent", "rejected", "rejected"]);
     const topics: string[] = [];
-    const subscription = rabbitSubscription({ connect: link, queue: name });
+    const subscription = rabbitmqSubscription({ connect: link, queue: name });
     await subscription.start({
       ...ignore,
       take: async (delivery) => {

@@ -1,7 +1,7 @@
 import { brokerSuite } from "./broker-suite.ts";
-import { openRabbitRig, startRabbitmq } from "./rabbitmq-rig.ts";
+import { openRabbitmqRig, startRabbitmq } from "./rabbitmq-rig.ts";
 import { describeWith } from "../support/services.ts";
 
 describeWith("rabbitmq", "RabbitMQ", (url) => {
-  brokerSuite({ name: "rabbitmq", dedups: false, url, open: openRabbitRig, startServer: startRabbitmq });
+  brokerSuite({ name: "rabbitmq", dedups: false, url, open: openRabbitmqRig, startServer: startRabbitmq });
 });

@@ -1,6 +1,6 @@
 /** Redis Streams as a broker under test, through either driver. */
-import { ensureRedisGroups, redisStreamsPublisher, redisStreamsSubscription } from "ichido/redis-streams";
-import type { RedisSubscriptionOptions } from "ichido/redis-streams";
+import { ensureRedisStreamsGroup, redisStreamsPublisher, redisStreamsSubscription } from "ichido/redis-streams";
+import type { RedisStreamsSubscriptionOptions } from "ichido/redis-streams";
 import { openClient, removeKeys } from "../stores/redis-clients.ts";
 import type { Driver, OpenClient } from "../stores/redis-clients.ts";
 import { startRedis, uniqueName } from "../support/services.ts";
@@ -19,8 +19,8 @@ export async function openRedisRig(driver: Driver, url: string): Promise<BrokerR
     return client;
   }
   const own = await open();
-  await ensureRedisGroups(own.client, { stream, group });
-  const options = (wish: Partial<RedisSubscriptionOptions>): RedisSubscriptionOptions => ({
+  await ensureRedisStreamsGroup(own.client, { stream, group });
+  const options = (wish: Partial<RedisStreamsSubscriptionOptions>): RedisStreamsSubscriptionOptions => ({
     stream,
     group,
     callTimeoutMs: 1_000,

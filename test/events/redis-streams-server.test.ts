@@ -1,11 +1,11 @@
 /** What the server does to streams and what is done to the server: refusals, replicas, trimming, lost groups, a cluster. */
 import {
-  ensureRedisGroups,
+  ensureRedisStreamsGroup,
   redisStreamsPublisher,
   redisStreamsSubscription,
   trimRedisStreams,
 } from "ichido/redis-streams";
-import type { RedisSubscriptionOptions } from "ichido/redis-streams";
+import type { RedisStreamsSubscriptionOptions } from "ichido/redis-streams";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Delivery } from "../../packages/ichido/src/brokers/broker.ts";
 import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
@@ -39,7 +39,7 @@ async function idsOf(client: OpenClient, key: string, count: number): Promise<st
 
 async function collecting(
   client: OpenClient,
-  options: RedisSubscriptionOptions,
+  options: RedisStreamsSubscriptionOptions,
 ): Promise<{ readonly messages: EventMessage[]; readonly stop: () => Promise<void> }> {
   const messages: EventMessage[] = [];
   const subscription = redisStreamsSubscription(client.client, options);
@@ -112,7 +112,7 @@ describeWith("redis", "redis streams: publisher", (url) => {
     const client = await opened("ioredis", url);
     const stream = uniqueName("layout");
     onTestFinished(() => removeKeys(client, stream));
-    await ensureRedisGroups(client.client, { stream, group: "g", partitions: 4 });
+    await ensureRedisStreamsGroup(client.client, { stream, group: "g", partitions: 4 });
     const subscription = redisStreamsSubscription(client.client, { stream, group: "g", partitions: 8 });
     const taker = { take: async () => undefined, unreadable: async () => undefined };
     await expect(subscription.start(taker)).rejects.toThrow(/has 4 partitions, but this side was given 8/);
@@ -131,7 +131,7 @@ describeWith("redis", "redis streams: publisher", (url) => {
       });
       expect(() => redisStreamsPublisher(client)).toThrow(refused);
       expect(() => redisStreamsSubscription(client, { group: "g" })).toThrow(refused);
-      await expect(async () => ensureRedisGroups(client, { group: "g" })).rejects.toThrow(refused);
+      await expect(async () => ensureRedisStreamsGroup(client, { group: "g" })).rejects.toThrow(refused);
       await expect(async () => trimRedisStreams(client)).rejects.toThrow(refused);
       client.disconnect();
     }
@@ -149,7 +149,7 @@ describeWith("redis", "redis streams: publisher", (url) => {
 });
 
 describeWith("redis", "redis streams: groups", (url) => {
-  async function scene(options: Partial<RedisSubscriptionOptions> = {}) {
+  async function scene(options: Partial<RedisStreamsSubscriptionOptions> = {}) {
     const client = await opened("ioredis", url);
     const stream = uniqueName("groups");
     onTestFinished(() => removeKeys(client, stream));
@@ -160,7 +160,7 @@ describeWith("redis", "redis streams: groups", (url) => {
       return events.map(({ id }) => id);
     };
     const length = async (): Promise<number> => Number(await client.send("XLEN", `${stream}:0`));
-    const collect = async (group: string, more: Partial<RedisSubscriptionOptions> = {}) =>
+    const collect = async (group: string, more: Partial<RedisStreamsSubscriptionOptions> = {}) =>
       collecting(await opened("ioredis", url), { stream, partitions: 1, group, ...options, ...more });
     return { client, stream, publish, length, collect };
   }
@@ -168,7 +168,7 @@ describeWith("redis", "redis streams: groups", (url) => {
   test("each group gets every event; a new one from the start, or from now on when asked", async () => {
     const { client, stream, publish, collect } = await scene();
     const before = await publish(3);
-    await ensureRedisGroups(client.client, { stream, partitions: 1, group: "late", from: "end" });
+    await ensureRedisStreamsGroup(client.client, { stream, partitions: 1, group: "late", from: "end" });
     const after = await publish(2);
     const [first, second, late] = [await collect("first"), await collect("second"), await collect("late")];
     for (const { messages } of [first, second])
@@ -182,7 +182,7 @@ describeWith("redis", "redis streams: groups", (url) => {
     await publish(1_000);
     // Nobody has said yet who reads it.
     expect(await trim()).toBe(0);
-    await ensureRedisGroups(client.client, { stream, partitions: 1, group: "slow" });
+    await ensureRedisStreamsGroup(client.client, { stream, partitions: 1, group: "slow" });
     const quick = await collect("quick");
     await eventually(() => expect(quick.messages.length).toBe(1_000), 20_000);
     expect(await trim()).toBe(0);
@@ -215,7 +215,7 @@ describeWith("redis", "redis streams: groups", (url) => {
 
   test("deleteAcked deletes, but not while another group reads the stream", async () => {
     const { client, stream, publish, length, collect } = await scene({ deleteAcked: true });
-    await ensureRedisGroups(client.client, { stream, partitions: 1, group: "other" });
+    await ensureRedisStreamsGroup(client.client, { stream, partitions: 1, group: "other" });
     await publish(5);
     const { messages } = await collect("g");
     await eventually(() => expect(messages.length).toBe(5));
@@ -260,7 +260,7 @@ describeWith("redis", "redis streams: groups", (url) => {
 
   test("entries that somebody deleted while they were held stop nobody", async () => {
     const { client, stream, publish, collect } = await scene({ ackWaitMs: 50 });
-    await ensureRedisGroups(client.client, { stream, partitions: 1, group: "g" });
+    await ensureRedisStreamsGroup(client.client, { stream, partitions: 1, group: "g" });
     const ids = await publish(3);
     await client.send("XREADGROUP", "GROUP", "g", "dead", "COUNT", "2", "STREAMS", `${stream}:0`, ">");
     await client.send("XDEL", `${stream}:0`, ...(await idsOf(client, `${stream}:0`, 1)));

@@ -2,7 +2,7 @@
 import { connect, type ChannelModel } from "amqplib";
 import { Redis } from "ioredis";
 import { createRelay, type Outbox, type Publisher, type RelayEvent } from "ichido/outbox";
-import { ensureRabbitTopology, rabbitPublisher } from "ichido/rabbitmq";
+import { ensureRabbitmqTopology, rabbitmqPublisher } from "ichido/rabbitmq";
 import { redisStreamsPublisher } from "ichido/redis-streams";
 import { expect, onTestFinished, test } from "vitest";
 import { partitionOf } from "../../packages/ichido/src/brokers/partition.ts";
@@ -61,8 +61,8 @@ describeWith(["postgres", "rabbitmq"], "events that RabbitMQ alone refuses", (se
     const link = (): Promise<ChannelModel> => connect(broker);
     const queues = [`${name}.small`, `${name}.large`] as const;
     const place = { connect: link, exchange: name, order: "none" } as const;
-    await ensureRabbitTopology({ ...place, queue: queues[0], topics: ["small.*"], lengthMax: 1 });
-    await ensureRabbitTopology({ ...place, queue: queues[1], topics: ["large.*"] });
+    await ensureRabbitmqTopology({ ...place, queue: queues[0], topics: ["small.*"], lengthMax: 1 });
+    await ensureRabbitmqTopology({ ...place, queue: queues[1], topics: ["large.*"] });
     onTestFinished(async () => {
       const connection = await link();
       const channel = await connection.createChannel();
@@ -70,7 +70,7 @@ describeWith(["postgres", "rabbitmq"], "events that RabbitMQ alone refuses", (se
       await channel.deleteExchange(name);
       await connection.close();
     });
-    const publisher = rabbitPublisher({ connect: link, exchange: name });
+    const publisher = rabbitmqPublisher({ connect: link, exchange: name });
     const one = eventOf({ topic: "small.x" });
     // A quorum queue may go a little beyond its limit before it refuses.
     await eventually(async () => expect((await publisher.publish(one)).outcome).toBe("unavailable"), withinMs);

@@ -37,23 +37,24 @@ async function nats(url: string): Promise<Broker> {
 
 async function rabbitmq(url: string): Promise<Broker> {
   const { connect } = await import("amqplib");
-  const { ensureRabbitTopology, rabbitPublisher, rabbitSubscription } = await import("ichido/rabbitmq");
+  const { ensureRabbitmqTopology, rabbitmqPublisher, rabbitmqSubscription } = await import("ichido/rabbitmq");
   const link = () => connect(url);
   return {
-    prepare: () => ensureRabbitTopology({ connect: link, exchange: name, queue: name }),
-    publisher: async () => rabbitPublisher({ connect: link, exchange: name, callTimeoutMs }),
-    subscription: async () => rabbitSubscription({ connect: link, queue: name }),
+    prepare: () => ensureRabbitmqTopology({ connect: link, exchange: name, queue: name }),
+    publisher: async () => rabbitmqPublisher({ connect: link, exchange: name, callTimeoutMs }),
+    subscription: async () => rabbitmqSubscription({ connect: link, queue: name }),
   };
 }
 
 async function redisStreams(url: string): Promise<Broker> {
   const { Redis } = await import("ioredis");
-  const { ensureRedisGroups, redisStreamsPublisher, redisStreamsSubscription } = await import("ichido/redis-streams");
+  const { ensureRedisStreamsGroup, redisStreamsPublisher, redisStreamsSubscription } =
+    await import("ichido/redis-streams");
   const link = () => new Redis(url).on("error", () => undefined);
   return {
     async prepare() {
       const client = link();
-      await ensureRedisGroups(client, { stream: name, group: name });
+      await ensureRedisStreamsGroup(client, { stream: name, group: name });
       client.disconnect();
     },
     publisher: async () => redisStreamsPublisher(link(), { stream: name, callTimeoutMs }),

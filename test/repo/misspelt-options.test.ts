@@ -238,7 +238,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
   },
   "./in-process": { inProcess: [["callTimeoutMs", (o) => call("./in-process", "inProcess", o)]] },
   "./redis-streams": {
-    ensureRedisGroups: [["group", (o) => call("./redis-streams", "ensureRedisGroups", redis, o)]],
+    ensureRedisStreamsGroup: [["group", (o) => call("./redis-streams", "ensureRedisStreamsGroup", redis, o)]],
     redisStreamsPublisher: [["payloadBytesMax", (o) => call("./redis-streams", "redisStreamsPublisher", redis, o)]],
     redisStreamsSubscription: [
       ["ackWaitMs", (o) => call("./redis-streams", "redisStreamsSubscription", redis, { group: "g", ...o })],
@@ -252,9 +252,9 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
     natsSubscription: [["ackWaitMs", (o) => call("./nats", "natsSubscription", o)]],
   },
   "./rabbitmq": {
-    ensureRabbitTopology: [["exchange", (o) => call("./rabbitmq", "ensureRabbitTopology", o)]],
-    rabbitPublisher: [["partitions", (o) => call("./rabbitmq", "rabbitPublisher", o)]],
-    rabbitSubscription: [["prefetch", (o) => call("./rabbitmq", "rabbitSubscription", o)]],
+    ensureRabbitmqTopology: [["exchange", (o) => call("./rabbitmq", "ensureRabbitmqTopology", o)]],
+    rabbitmqPublisher: [["partitions", (o) => call("./rabbitmq", "rabbitmqPublisher", o)]],
+    rabbitmqSubscription: [["prefetch", (o) => call("./rabbitmq", "rabbitmqSubscription", o)]],
   },
   "./webhook": {
     webhookPublisher: [

@@ -1,5 +1,5 @@
 /** Redis Streams: streams that begin with `shop:events`, consumer group `shop-<database>`. */
-import { ensureRedisGroups, redisStreamsPublisher, redisStreamsSubscription } from "ichido/redis-streams";
+import { ensureRedisStreamsGroup, redisStreamsPublisher, redisStreamsSubscription } from "ichido/redis-streams";
 import { createClient } from "redis";
 import { ackWaitMs, connectMs, partitions, redeliveryMsMax } from "./broker-settings.ts";
 import type { Broker, BrokerNames } from "./broker.ts";
@@ -20,7 +20,7 @@ export async function openRedis(url: string, { stream: name, group }: BrokerName
   await client.connect();
   connected = true;
   const layout = { stream: `${name}:events`, partitions };
-  await ensureRedisGroups(client, { ...layout, group });
+  await ensureRedisStreamsGroup(client, { ...layout, group });
   const publisher = redisStreamsPublisher(client, layout);
   return {
     publisher,

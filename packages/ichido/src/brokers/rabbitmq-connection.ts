@@ -67,7 +67,7 @@ const connectMsMax = 30_000;
 const closeMsMax = 5_000;
 
 /** A connection with one channel, until either of them is gone. */
-export class RabbitSession<Channel extends AmqpChannel> {
+export class RabbitmqSession<Channel extends AmqpChannel> {
   readonly connection: AmqpConnection;
   readonly channel: Channel;
   readonly #environment: Environment;
@@ -79,14 +79,14 @@ export class RabbitSession<Channel extends AmqpChannel> {
     connect: AmqpConnect,
     environment: Environment,
     createChannel: (connection: AmqpConnection) => Promise<Channel>,
-  ): Promise<RabbitSession<Channel>> {
+  ): Promise<RabbitmqSession<Channel>> {
     const discard = (late: AmqpConnection): void => void late.close().catch(() => undefined);
     const connection = await withDeadline(environment, connectMsMax, connect, discard);
     // Without a listener an error would end the process.
     connection.on("error", () => undefined);
     try {
       const channel = await withDeadline(environment, connectMsMax, () => createChannel(connection));
-      return new RabbitSession(connection, channel, environment);
+      return new RabbitmqSession(connection, channel, environment);
     } catch (error) {
       discard(connection);
       throw error;

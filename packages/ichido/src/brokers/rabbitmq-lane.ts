@@ -2,17 +2,17 @@
 import type { Environment, Timer } from "../core/environment.ts";
 import type { Taker } from "./broker.ts";
 import { handOut } from "./hand-out.ts";
-import type { AmqpChannel, AmqpMessage, RabbitSession } from "./rabbitmq-connection.ts";
+import type { AmqpChannel, AmqpMessage, RabbitmqSession } from "./rabbitmq-connection.ts";
 
 interface Item {
-  readonly session: RabbitSession<AmqpChannel>;
+  readonly session: RabbitmqSession<AmqpChannel>;
   readonly message: AmqpMessage;
 }
 
 /** The server closes a channel whose deliveries stay unanswered for longer than its `consumer_timeout`, 30 minutes. */
 const holdMsMax = 60_000;
 
-export class RabbitLane {
+export class RabbitmqLane {
   readonly queue: string;
   readonly prefetch: number;
   readonly #ordered: boolean;
@@ -40,7 +40,7 @@ export class RabbitLane {
     this.#taker = parts.taker;
   }
 
-  add(session: RabbitSession<AmqpChannel>, message: AmqpMessage): void {
+  add(session: RabbitmqSession<AmqpChannel>, message: AmqpMessage): void {
     this.#waiting.push({ session, message });
     this.#pump();
   }

@@ -14,10 +14,10 @@ import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";
 import { dottedOption, partitionsDefault, partitionsMax, timeoutMsDefault, timeoutMsMax } from "./option-checks.ts";
-import { RabbitSession, type AmqpConfirmChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
+import { RabbitmqSession, type AmqpConfirmChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
 import { routingKeyOf } from "./rabbitmq-topology.ts";
 
-export interface RabbitPublisherOptions {
+export interface RabbitmqPublisherOptions {
   /** Makes a connection, such as `() => amqp.connect(url)`; called again after it is lost. It is closed here. */
   readonly connect: AmqpConnect;
   readonly exchange: string;
@@ -37,7 +37,7 @@ const headerBytesMax = 100_000;
 const contentTypeBytesMax = 255;
 
 interface Line {
-  readonly session: RabbitSession<AmqpConfirmChannel>;
+  readonly session: RabbitmqSession<AmqpConfirmChannel>;
   /** How many copies of an id came back and were not confirmed yet. */
   readonly returned: Map<string, number>;
   /** The socket is full. */
@@ -47,7 +47,7 @@ interface Line {
   confirms: number;
 }
 
-const optionNames: OptionNames<RabbitPublisherOptions> = {
+const optionNames: OptionNames<RabbitmqPublisherOptions> = {
   connect: true,
   exchange: true,
   partitions: true,
@@ -56,8 +56,8 @@ const optionNames: OptionNames<RabbitPublisherOptions> = {
   environment: true,
 };
 
-export function rabbitPublisher(options: RabbitPublisherOptions): Publisher {
-  knownOptions("rabbitPublisher", options, optionNames);
+export function rabbitmqPublisher(options: RabbitmqPublisherOptions): Publisher {
+  knownOptions("rabbitmqPublisher", options, optionNames);
   return new ConfirmedPublisher(options);
 }
 
@@ -75,7 +75,7 @@ class ConfirmedPublisher implements Publisher {
   #failure: { readonly error: Error; readonly untilMs: number } | undefined;
   #closed = false;
 
-  constructor(options: RabbitPublisherOptions) {
+  constructor(options: RabbitmqPublisherOptions) {
     functionOption("connect", options.connect, "a function that makes an AMQP connection");
     this.#connect = options.connect;
     this.#exchange = dottedOption("exchange", options.exchange);
@@ -181,7 +181,7 @@ class ConfirmedPublisher implements Publisher {
 
   async #make(): Promise<Line> {
     try {
-      const session = await RabbitSession.open(this.#connect, this.#environment, async (connection) => {
+      const session = await RabbitmqSession.open(this.#connect, this.#environment, async (connection) => {
         const channel = await connection.createConfirmChannel();
         channel.on("error", () => undefined);
         await channel.checkExchange(this.#exchange);

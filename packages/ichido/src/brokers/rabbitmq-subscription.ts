@@ -21,14 +21,14 @@ import {
   partitionsDefault,
   partitionsMax,
 } from "./option-checks.ts";
-import { RabbitSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
-import { RabbitLane } from "./rabbitmq-lane.ts";
+import { RabbitmqSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
+import { RabbitmqLane } from "./rabbitmq-lane.ts";
 import { queuesOf, type QueueWish } from "./rabbitmq-topology.ts";
 
-export interface RabbitSubscriptionOptions {
+export interface RabbitmqSubscriptionOptions {
   /** Makes a connection, such as `() => amqp.connect(url)`; called again after it is lost. It is closed here. */
   readonly connect: AmqpConnect;
-  /** As given to `ensureRabbitTopology`. */
+  /** As given to `ensureRabbitmqTopology`. */
   readonly queue: string;
   readonly partitions?: number;
   readonly order?: "key" | "none";
@@ -46,7 +46,7 @@ const prefetchMax = 1_000;
 const drainMsDefault = 10_000;
 const notFound = 404;
 
-const optionNames: OptionNames<RabbitSubscriptionOptions> = {
+const optionNames: OptionNames<RabbitmqSubscriptionOptions> = {
   connect: true,
   queue: true,
   partitions: true,
@@ -57,8 +57,8 @@ const optionNames: OptionNames<RabbitSubscriptionOptions> = {
   environment: true,
 };
 
-export function rabbitSubscription(options: RabbitSubscriptionOptions): Subscription {
-  knownOptions("rabbitSubscription", options, optionNames);
+export function rabbitmqSubscription(options: RabbitmqSubscriptionOptions): Subscription {
+  knownOptions("rabbitmqSubscription", options, optionNames);
   return new QueueSubscription(options);
 }
 
@@ -70,10 +70,10 @@ class QueueSubscription implements Subscription {
   readonly #concurrency: number;
   readonly #prefetch: number;
   readonly #environment: Environment;
-  #lanes: readonly RabbitLane[] | undefined;
-  #session: RabbitSession<AmqpChannel> | undefined;
+  #lanes: readonly RabbitmqLane[] | undefined;
+  #session: RabbitmqSession<AmqpChannel> | undefined;
 
-  constructor(options: RabbitSubscriptionOptions) {
+  constructor(options: RabbitmqSubscriptionOptions) {
     functionOption("connect", options.connect, "a function that makes an AMQP connection");
     this.#connect = options.connect;
     this.#queues = queuesOf(
@@ -92,7 +92,7 @@ class QueueSubscription implements Subscription {
       throw new IchidoError("usage-invalid", "this RabbitMQ subscription is started already; stop it first");
     const lanes = this.#queues.map(
       ({ name, ordered }) =>
-        new RabbitLane({
+        new RabbitmqLane({
           queue: name,
           ordered,
           limit: ordered ? 1 : this.#concurrency,
@@ -131,8 +131,8 @@ class QueueSubscription implements Subscription {
     this.#session = undefined;
   }
 
-  async #open(lanes: readonly RabbitLane[]): Promise<void> {
-    const session = await RabbitSession.open(this.#connect, this.#environment, async (connection) => {
+  async #open(lanes: readonly RabbitmqLane[]): Promise<void> {
+    const session = await RabbitmqSession.open(this.#connect, this.#environment, async (connection) => {
       const channel = await connection.createChannel();
       channel.on("error", () => undefined);
       return channel;
@@ -148,13 +148,13 @@ class QueueSubscription implements Subscription {
     if (this.#lanes !== lanes) await session.close();
   }
 
-  async #consume(session: RabbitSession<AmqpChannel>, lane: RabbitLane): Promise<void> {
+  async #consume(session: RabbitmqSession<AmqpChannel>, lane: RabbitmqLane): Promise<void> {
     const { channel } = session;
     try {
       await channel.checkQueue(lane.queue);
     } catch (error) {
       if (replyCodeOf(error) !== notFound) throw error;
-      const what = `RabbitMQ queue ${lane.queue} does not exist; create it with ensureRabbitTopology`;
+      const what = `RabbitMQ queue ${lane.queue} does not exist; create it with ensureRabbitmqTopology`;
       throw new IchidoError("option-invalid", what, { cause: error });
     }
     await channel.prefetch(lane.prefetch);
@@ -165,7 +165,7 @@ class QueueSubscription implements Subscription {
     });
   }
 
-  async #stayOpen(lanes: readonly RabbitLane[], taker: Taker): Promise<void> {
+  async #stayOpen(lanes: readonly RabbitmqLane[], taker: Taker): Promise<void> {
     const backoff = new Backoff(this.#environment);
     while (this.#lanes === lanes) {
       const session = this.#session;

@@ -17,10 +17,10 @@ import {
   partitionsMax,
 } from "./option-checks.ts";
 import { partitionOf } from "./partition.ts";
-import { RabbitSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
+import { RabbitmqSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
 import { topicsOption } from "./topic-filter.ts";
 
-export interface RabbitTopologyOptions {
+export interface RabbitmqTopologyOptions {
   readonly connect: AmqpConnect;
   readonly exchange: string;
   /** Begins the names of the queues of one subscription. Absent: only the exchange. */
@@ -66,7 +66,7 @@ function bindingOf(pattern: string): string {
   return pattern.endsWith("*") ? `${pattern}.#` : pattern;
 }
 
-const optionNames: OptionNames<RabbitTopologyOptions> = {
+const optionNames: OptionNames<RabbitmqTopologyOptions> = {
   connect: true,
   exchange: true,
   queue: true,
@@ -77,8 +77,8 @@ const optionNames: OptionNames<RabbitTopologyOptions> = {
   lengthMax: true,
 };
 
-export async function ensureRabbitTopology(options: RabbitTopologyOptions): Promise<void> {
-  knownOptions("ensureRabbitTopology", options, optionNames);
+export async function ensureRabbitmqTopology(options: RabbitmqTopologyOptions): Promise<void> {
+  knownOptions("ensureRabbitmqTopology", options, optionNames);
   functionOption("connect", options.connect, "a function that makes an AMQP connection");
   const exchange = dottedOption("exchange", options.exchange);
   const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
@@ -91,7 +91,7 @@ export async function ensureRabbitTopology(options: RabbitTopologyOptions): Prom
   const lengthMax =
     options.lengthMax === undefined ? undefined : integerOption("lengthMax", options.lengthMax, 1, lengthLimit);
 
-  const session = await RabbitSession.open(options.connect, systemEnvironment, async (connection) => {
+  const session = await RabbitmqSession.open(options.connect, systemEnvironment, async (connection) => {
     const channel = await connection.createChannel();
     channel.on("error", () => undefined);
     return channel;

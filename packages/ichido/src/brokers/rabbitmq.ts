@@ -1,6 +1,6 @@
-export { rabbitPublisher, type RabbitPublisherOptions } from "./rabbitmq-publisher.ts";
-export { rabbitSubscription, type RabbitSubscriptionOptions } from "./rabbitmq-subscription.ts";
-export { ensureRabbitTopology, type RabbitTopologyOptions } from "./rabbitmq-topology.ts";
+export { rabbitmqPublisher, type RabbitmqPublisherOptions } from "./rabbitmq-publisher.ts";
+export { rabbitmqSubscription, type RabbitmqSubscriptionOptions } from "./rabbitmq-subscription.ts";
+export { ensureRabbitmqTopology, type RabbitmqTopologyOptions } from "./rabbitmq-topology.ts";
 export type {
   AmqpChannel,
   AmqpConfirmChannel,

@@ -11,15 +11,15 @@ import { serverOf, type Server } from "./server.ts";
 const callTimeoutMs = 10_000;
 const trimmedMaxDefault = 10_000;
 
-export interface RedisGroupOptions extends RedisStreamsLayout {
+export interface RedisStreamsGroupOptions extends RedisStreamsLayout {
   readonly group: string;
   /** Where a new group begins: with what the streams hold already, or with what is added from now on. Default `start`. */
   readonly from?: "start" | "end";
 }
 
 /** Makes the group on every stream where it does not exist yet. A subscription does so by itself, from the start. */
-export async function ensureRedisGroups(client: RedisClient, options: RedisGroupOptions): Promise<void> {
-  knownOptions("ensureRedisGroups", options, { ...layoutNames, group: true, from: true });
+export async function ensureRedisStreamsGroup(client: RedisClient, options: RedisStreamsGroupOptions): Promise<void> {
+  knownOptions("ensureRedisStreamsGroup", options, { ...layoutNames, group: true, from: true });
   const layout = resolveLayout(options);
   const from = oneOfOption("from", options.from ?? "start", ["start", "end"]);
   const server = serverOf(client, systemEnvironment, callTimeoutMs);
@@ -44,7 +44,7 @@ export async function prepareGroups(
   );
 }
 
-export interface RedisTrimOptions extends RedisStreamsLayout {
+export interface RedisStreamsTrimOptions extends RedisStreamsLayout {
   /** Entries of each stream removed at most by one call. Default 10 000. */
   readonly entriesMax?: number;
 }
@@ -53,7 +53,7 @@ export interface RedisTrimOptions extends RedisStreamsLayout {
  * Removes entries that all groups have acknowledged, and says how many. An entry that any group has not acknowledged stays,
  * as does all of a stream without groups. Call it from time to time; streams are never shortened otherwise.
  */
-export async function trimRedisStreams(client: RedisClient, options: RedisTrimOptions = {}): Promise<number> {
+export async function trimRedisStreams(client: RedisClient, options: RedisStreamsTrimOptions = {}): Promise<number> {
   knownOptions("trimRedisStreams", options, { ...layoutNames, entriesMax: true });
   const layout = resolveLayout(options);
   const entriesMax = integerOption("entriesMax", options.entriesMax ?? trimmedMaxDefault, 1, 1_000_000);

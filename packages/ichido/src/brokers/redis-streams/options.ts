@@ -10,7 +10,7 @@ export interface RedisStreamsLayout {
   readonly partitions?: number;
 }
 
-export interface RedisPublisherOptions extends RedisStreamsLayout {
+export interface RedisStreamsPublisherOptions extends RedisStreamsLayout {
   /** For events and metrics. Default `redis-streams`. */
   readonly name?: string;
   /** Upper bound of `publish`. Default 10 000. */
@@ -24,7 +24,7 @@ export interface RedisPublisherOptions extends RedisStreamsLayout {
   readonly environment?: Environment;
 }
 
-export interface RedisSubscriptionOptions extends RedisStreamsLayout {
+export interface RedisStreamsSubscriptionOptions extends RedisStreamsLayout {
   /** The consumer group: each group gets every event. */
   readonly group: string;
   /** `key`: events of one key are handed out in order. `none`: as they come. The same for all consumers of a group. Default `key`. */
@@ -58,8 +58,9 @@ export interface Layout {
   readonly partitions: number;
 }
 
-export type ResolvedPublisher = Required<Omit<RedisPublisherOptions, "wait">> & Pick<RedisPublisherOptions, "wait">;
-export type ResolvedSubscription = Required<RedisSubscriptionOptions>;
+export type ResolvedPublisher = Required<Omit<RedisStreamsPublisherOptions, "wait">> &
+  Pick<RedisStreamsPublisherOptions, "wait">;
+export type ResolvedSubscription = Required<RedisStreamsSubscriptionOptions>;
 
 /** How many entries the script looks through to see who holds a partition; no consumer takes more at a time. */
 const batchMax = 1_000;
@@ -76,7 +77,7 @@ export function resolveLayout(options: RedisStreamsLayout): Layout {
 
 export const layoutNames: OptionNames<RedisStreamsLayout> = { stream: true, partitions: true };
 
-const publisherNames: OptionNames<RedisPublisherOptions> = {
+const publisherNames: OptionNames<RedisStreamsPublisherOptions> = {
   ...layoutNames,
   name: true,
   callTimeoutMs: true,
@@ -86,7 +87,7 @@ const publisherNames: OptionNames<RedisPublisherOptions> = {
   environment: true,
 };
 
-const subscriptionNames: OptionNames<RedisSubscriptionOptions> = {
+const subscriptionNames: OptionNames<RedisStreamsSubscriptionOptions> = {
   ...layoutNames,
   group: true,
   order: true,
@@ -102,7 +103,7 @@ const subscriptionNames: OptionNames<RedisSubscriptionOptions> = {
   environment: true,
 };
 
-export function resolvePublisher(options: RedisPublisherOptions, cluster: boolean): ResolvedPublisher {
+export function resolvePublisher(options: RedisStreamsPublisherOptions, cluster: boolean): ResolvedPublisher {
   knownOptions("redisStreamsPublisher", options, publisherNames);
   const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 10_000, 10, 600_000);
   const { wait } = options;
@@ -131,7 +132,7 @@ export function resolvePublisher(options: RedisPublisherOptions, cluster: boolea
   };
 }
 
-export function resolveSubscription(options: RedisSubscriptionOptions): ResolvedSubscription {
+export function resolveSubscription(options: RedisStreamsSubscriptionOptions): ResolvedSubscription {
   knownOptions("redisStreamsSubscription", options, subscriptionNames);
   const group = groupOf(options.group);
   const order = oneOfOption("order", options.order ?? "key", ["key", "none"]);

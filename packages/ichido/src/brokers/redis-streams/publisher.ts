@@ -11,13 +11,13 @@ import type { Published, Publisher } from "../broker.ts";
 import type { EventMessage } from "../message.ts";
 import { fieldsOf } from "./entry.ts";
 import { agree, streamFor, wakeChannelOf } from "./layout.ts";
-import { resolvePublisher, type RedisPublisherOptions } from "./options.ts";
+import { resolvePublisher, type RedisStreamsPublisherOptions } from "./options.ts";
 import { failureOf, linkFor, serverOf, type Server } from "./server.ts";
 
 /** A subscription that was woken looks again after 5 ms anyway. */
 const wakeEveryMs = 5;
 
-export function redisStreamsPublisher(client: RedisClient, options: RedisPublisherOptions = {}): Publisher {
+export function redisStreamsPublisher(client: RedisClient, options: RedisStreamsPublisherOptions = {}): Publisher {
   const settings = resolvePublisher(options, linkFor(client).cluster);
   const { environment, callTimeoutMs, payloadBytesMax, wait, notify } = settings;
   const server = serverOf(client, environment, callTimeoutMs);

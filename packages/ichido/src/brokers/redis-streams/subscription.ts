@@ -11,7 +11,7 @@ import type { Subscription, Taker } from "../broker.ts";
 import { createConsumer, type Consumer } from "./consumer.ts";
 import { prepareGroups } from "./groups.ts";
 import { streamsOf } from "./layout.ts";
-import { resolveSubscription, type RedisSubscriptionOptions } from "./options.ts";
+import { resolveSubscription, type RedisStreamsSubscriptionOptions } from "./options.ts";
 import { runOrdered } from "./ordered.ts";
 import { serverOf } from "./server.ts";
 import { allStreams, runUnordered } from "./unordered.ts";
@@ -21,7 +21,7 @@ import { listenForWakes } from "./wakes.ts";
 const forgottenMs = 86_400_000;
 const drainMsDefault = 10_000;
 
-export function redisStreamsSubscription(client: RedisClient, options: RedisSubscriptionOptions): Subscription {
+export function redisStreamsSubscription(client: RedisClient, options: RedisStreamsSubscriptionOptions): Subscription {
   const settings = resolveSubscription(options);
   const server = serverOf(client, settings.environment, settings.callTimeoutMs);
   const streams = streamsOf(settings);
