@@ -5,7 +5,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { createIchido, type ProfileName } from "ichido";
-import { idempotent, type FetchOptions } from "ichido/fetch";
+import { idempotent, type FetchWireOptions } from "ichido/fetch";
 import { memoryStore } from "ichido/memory";
 import { fromReact } from "ichido/react";
 import * as React from "react";
@@ -25,7 +25,7 @@ interface Running {
 }
 
 async function start(
-  wire: FetchOptions = { keyField: "idempotencyKey" },
+  wire: FetchWireOptions = { keyField: "idempotencyKey" },
   profile: ProfileName = "ietf",
 ): Promise<Running> {
   const ichido = createIchido<Request>({

@@ -13,7 +13,7 @@ import { letGoUpload } from "../http/web-upload.ts";
 
 export { idempotentAction, type ActionOptions, type FormAction } from "./form-action.ts";
 
-export interface FetchOptions extends BodyOptions {
+export interface FetchWireOptions extends BodyOptions {
   /**
    * The hidden field of a form (urlencoded or multipart) that has the key where the header is absent: for forms that a
    * browser submits by itself. `IdempotencyField` of `ichido/react` calls it `idempotencyKey`. Default: the header alone.
@@ -39,7 +39,7 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   ichido: Decider<Request>,
   options: RouteOptions<Request>,
   handler: FetchHandler<Rest>,
-  wire: FetchOptions = {},
+  wire: FetchWireOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   engineOption(ichido);
   knownOptions("idempotent", wire, { ...bodyNames, keyField: true });

@@ -6,7 +6,7 @@
 import type { EventMessage } from "../brokers/message.ts";
 import { isIchidoError } from "../core/errors.ts";
 import type { ConsumerEvent } from "./consumer.ts";
-import type { DeadReason } from "./dead-letters.ts";
+import type { InboxDeadReason } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import type { Inbox, InboxParts, RunOptions } from "./inbox.ts";
 import type { ParkedMessage, ParkedNews } from "./parked.ts";
@@ -114,7 +114,7 @@ export async function settleMessage<Tx>(
   let mayRun = !redelivered;
   let running = false;
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
-  let verdict: { readonly reason: DeadReason; readonly error: unknown } | undefined;
+  let verdict: { readonly reason: InboxDeadReason; readonly error: unknown } | undefined;
   let isSent = false;
   let lastError: unknown;
   /** Why it was last found busy: nobody is at work, and what became of it is not known. */

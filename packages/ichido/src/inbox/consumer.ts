@@ -10,7 +10,7 @@ import { fraction, type Timer } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { warnUser } from "../core/runtime.ts";
 import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
-import type { DeadReason } from "./dead-letters.ts";
+import type { InboxDeadReason } from "./dead-letters.ts";
 import {
   checkHandlers,
   isFor,
@@ -36,7 +36,7 @@ export type ConsumerEvent =
   /** It, and what comes after it of its key, waits in the inbox. `attempts` 0: it has not run, and is behind another one. */
   | (About & { readonly type: "parked"; readonly attempts: number })
   /** An alarm: a person must look. */
-  | (About & { readonly type: "dead"; readonly reason: DeadReason; readonly error: unknown })
+  | (About & { readonly type: "dead"; readonly reason: InboxDeadReason; readonly error: unknown })
   /** The database cannot be used; costs no attempts. */
   | (Partial<About> & { readonly type: "unavailable"; readonly error: unknown })
   /** An alarm: deploy a handler for the topic, or say `unhandled: "ignore"`. */

@@ -12,7 +12,7 @@ import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";
 import type { Start } from "./starts.ts";
 import type { Statements } from "./statement.ts";
 
-export type DeadReason =
+export type InboxDeadReason =
   /** The handler failed as often as it may. */
   | "failed"
   /** Its id was seen before with other content. */
@@ -30,7 +30,7 @@ export type DeadReason =
 
 /** Why a message is put aside. */
 export interface DeadNews {
-  readonly reason: DeadReason;
+  readonly reason: InboxDeadReason;
   readonly error: unknown;
   readonly attempts: number;
   /** It was sent before and not answered; with the attempt's start, where one was noted. */
@@ -40,7 +40,7 @@ export interface DeadNews {
 export interface InboxDeadLetter {
   readonly handler: string;
   readonly message: EventMessage;
-  readonly reason: DeadReason;
+  readonly reason: InboxDeadReason;
   readonly error: string;
   readonly attempts: number;
   /** By the database's clock. */
@@ -49,7 +49,7 @@ export interface InboxDeadLetter {
   readonly state: "dead" | "replaying";
 }
 
-export interface DeadLetterQuery {
+export interface InboxDeadLetterQuery {
   readonly handler?: string;
   readonly topic?: string;
   /** Default 100, at most 1000. */
@@ -58,7 +58,7 @@ export interface DeadLetterQuery {
   readonly cursor?: number;
 }
 
-export interface DeadLetterDecision {
+export interface InboxDecision {
   readonly handler: string;
   /** The message's id. */
   readonly id: string;
@@ -67,7 +67,7 @@ export interface DeadLetterDecision {
   readonly reason: string;
 }
 
-export interface DeadLetterReplay extends DeadLetterDecision {
+export interface InboxReplay extends InboxDecision {
   /** The handlers that are to run it instead: for a letter that no handler wanted, or whose handler has another name now. */
   readonly to?: readonly string[];
 }
@@ -83,13 +83,13 @@ export interface InboxAuditEntry {
 export interface InboxDeadLetters {
   /** Oldest first. */
   list(
-    query?: DeadLetterQuery,
+    query?: InboxDeadLetterQuery,
   ): Promise<{ readonly letters: readonly InboxDeadLetter[]; readonly cursor: number | undefined }>;
   get(letter: { readonly handler: string; readonly id: string }): Promise<InboxDeadLetter | undefined>;
   /** Marks it for the consumers of its handler, which run it at their next pass. `already`: it is marked. */
-  replay(decision: DeadLetterReplay): Promise<"ok" | "already" | "absent" | "unreadable">;
+  replay(decision: InboxReplay): Promise<"ok" | "already" | "absent" | "unreadable">;
   /** Forgets it; redeliveries stay duplicates for the retention. */
-  discard(decision: DeadLetterDecision): Promise<"ok" | "absent">;
+  discard(decision: InboxDecision): Promise<"ok" | "absent">;
   audit(letter: { readonly handler: string; readonly id: string }): Promise<readonly InboxAuditEntry[]>;
 }
 
@@ -130,7 +130,7 @@ function letterOf(row: Row): InboxDeadLetter {
   return {
     handler: textOf(row, "handler"),
     message: { ...envelope, payload: new Uint8Array(bytesOf(row, "payload")) },
-    reason: textOf(row, "reason") as DeadReason,
+    reason: textOf(row, "reason") as InboxDeadReason,
     error: textOf(row, "error"),
     attempts: numberOf(row, "attempts"),
     sinceMs: numberOf(row, "since_ms"),
@@ -138,11 +138,11 @@ function letterOf(row: Row): InboxDeadLetter {
   };
 }
 
-const decisionNames: OptionNames<DeadLetterDecision> = { handler: true, id: true, actor: true, reason: true };
-const queryNames: OptionNames<DeadLetterQuery> = { handler: true, topic: true, limit: true, cursor: true };
-const replayNames: OptionNames<DeadLetterReplay> = { ...decisionNames, to: true };
+const decisionNames: OptionNames<InboxDecision> = { handler: true, id: true, actor: true, reason: true };
+const queryNames: OptionNames<InboxDeadLetterQuery> = { handler: true, topic: true, limit: true, cursor: true };
+const replayNames: OptionNames<InboxReplay> = { ...decisionNames, to: true };
 
-function checkReplay(decision: DeadLetterReplay): void {
+function checkReplay(decision: InboxReplay): void {
   knownOptions("inbox.dead.replay", decision, replayNames);
   checkDecision(decision);
   const { handler, to } = decision;
@@ -151,7 +151,7 @@ function checkReplay(decision: DeadLetterReplay): void {
   for (const name of to ?? []) checkHandlerName(name);
 }
 
-function checkDecision({ actor, reason }: DeadLetterDecision): void {
+function checkDecision({ actor, reason }: InboxDecision): void {
   for (const [name, text] of Object.entries({ actor, reason })) {
     if (typeof text !== "string" || text === "" || text.length > textMax || text.includes("\0"))
       throw new IchidoError("option-invalid", `${name}: expected a text of 1 to ${textMax} characters, for the audit`);
@@ -265,7 +265,7 @@ export function createDeadLetters(
   async function note(
     handle: TransactionHandle,
     action: InboxAuditEntry["action"],
-    decision: DeadLetterDecision,
+    decision: InboxDecision,
     topic: string,
   ): Promise<void> {
     const { handler, actor, reason } = decision;

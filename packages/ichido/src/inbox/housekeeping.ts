@@ -6,14 +6,14 @@ import type { TransactionHandle, TransactionRunner } from "../core/transaction.t
 import { numberOf, optionalNumber } from "../sql/columns.ts";
 import type { Statements } from "./statement.ts";
 
-export interface SweepBounds {
+export interface InboxSweepBounds {
   /** Rows of one transaction. Default 1000. */
   readonly limit?: number;
   /** Begins no further batch after this long. Default 250. */
   readonly budgetMs?: number;
 }
 
-export interface InboxSweep {
+export interface InboxSweepResult {
   readonly deleted: number;
   /** Whether there may be more. */
   readonly more: boolean;
@@ -40,7 +40,7 @@ export interface InboxStats {
   readonly oldestRowMs: number | undefined;
 }
 
-const boundNames: OptionNames<SweepBounds> = { limit: true, budgetMs: true };
+const boundNames: OptionNames<InboxSweepBounds> = { limit: true, budgetMs: true };
 const limitDefault = 1_000;
 const limitMax = 10_000;
 const budgetMsDefault = 250;
@@ -68,8 +68,8 @@ export async function sweepInbox(
   statements: Statements,
   environment: Environment,
   ageMs: number,
-  bounds: SweepBounds = {},
-): Promise<InboxSweep> {
+  bounds: InboxSweepBounds = {},
+): Promise<InboxSweepResult> {
   knownOptions("inbox.sweep", bounds, boundNames);
   const { limit = limitDefault, budgetMs = budgetMsDefault } = bounds;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)

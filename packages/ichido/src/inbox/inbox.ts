@@ -18,7 +18,7 @@ import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../sql
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
 import { createDeadLetters, type DeadLetterDesk, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
-import { sweepInbox, statsOf, type InboxStats, type InboxSweep, type SweepBounds } from "./housekeeping.ts";
+import { sweepInbox, statsOf, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
 import { createParked, type Parked } from "./parked.ts";
@@ -69,7 +69,7 @@ export interface Inbox<Tx = unknown> extends RunnerMigrator {
   ): Promise<InboxResult>;
   readonly dead: InboxDeadLetters;
   /** Forgets processed messages past the retention, in bounded batches. Call it every few minutes, from any process. */
-  sweep(bounds?: SweepBounds): Promise<InboxSweep>;
+  sweep(bounds?: InboxSweepBounds): Promise<InboxSweepResult>;
   stats(): Promise<InboxStats>;
   /** Throws `schema-missing` where tables are missing, `option-invalid` where the retention is too short. */
   check(subscription?: { readonly name: string; readonly redeliveryMsMax: number }): Promise<void>;
@@ -111,7 +111,7 @@ const parts = new WeakMap<object, InboxParts>();
 export function partsOf(inbox: Inbox<never>): InboxParts {
   const found = parts.get(inbox);
   if (found !== undefined) return found;
-  throw new IchidoError("option-invalid", "inbox: expected what createInbox returned");
+  throw optionInvalid("inbox", "what createInbox returned", inbox);
 }
 
 function checkRetention(retentionMs: number, redeliveryMsMax: number, whose: string): void {

@@ -3,10 +3,10 @@ export { createInbox, type Inbox, type InboxOptions, type OnceOptions, type RunO
 export type { InboxOutcome, InboxResult, OnceContext, OnceHandler } from "./run-once.ts";
 export type { LeasedContext, LeasedHandler, LeasedOptions } from "./run-leased.ts";
 export type {
-  DeadLetterDecision,
-  DeadLetterQuery,
-  DeadLetterReplay,
-  DeadReason,
+  InboxDecision,
+  InboxDeadLetterQuery,
+  InboxReplay,
+  InboxDeadReason,
   InboxAuditEntry,
   InboxDeadLetter,
   InboxDeadLetters,
@@ -26,5 +26,5 @@ export {
   type WebhookReceiver,
   type WebhookReceiverOptions,
 } from "./webhook-receiver.ts";
-export type { InboxStats, InboxSweep, SweepBounds } from "./housekeeping.ts";
+export type { InboxStats, InboxSweepResult, InboxSweepBounds } from "./housekeeping.ts";
 export { payloadOf, type EventMessage } from "../brokers/message.ts";

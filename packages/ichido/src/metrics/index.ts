@@ -128,6 +128,6 @@ export function createMetrics<Native>(
 
 export { attributeNames, families, prometheusName, type Family, type FamilyName } from "./families.ts";
 export { overflowValue } from "./measure.ts";
-export type { MeterLike, ObservableLike, ObserveLike } from "./open-telemetry.ts";
+export type { MeterLike, ObservableInstrumentLike, ObserveLike } from "./open-telemetry.ts";
 export { buckets } from "./registry.ts";
 export type { FetchMetricsHandler, NodeMetricsHandler } from "./handlers.ts";

@@ -10,7 +10,7 @@ interface InstrumentOptions {
   readonly advice?: { explicitBucketBoundaries: number[] };
 }
 
-export interface ObservableLike {
+export interface ObservableInstrumentLike {
   addCallback(callback: ObserveLike): void;
   removeCallback(callback: ObserveLike): void;
 }
@@ -21,7 +21,7 @@ export type ObserveLike = (result: { observe(value: number, attributes?: Attribu
 export interface MeterLike {
   createCounter(name: string, options: InstrumentOptions): { add(value: number, attributes?: Attributes): void };
   createHistogram(name: string, options: InstrumentOptions): { record(value: number, attributes?: Attributes): void };
-  createObservableGauge(name: string, options: InstrumentOptions): ObservableLike;
+  createObservableGauge(name: string, options: InstrumentOptions): ObservableInstrumentLike;
 }
 
 export interface MeterSink {

@@ -31,7 +31,7 @@ export interface Waiting {
   readonly unreadable?: string;
 }
 
-export interface DeadLetter {
+export interface OutboxDeadLetter {
   readonly seq: number;
   readonly message: EventMessage;
   readonly reason: "rejected" | "crashed" | "unreadable";
@@ -135,11 +135,11 @@ function readRow(row: Row): Pick<Waiting, "message" | "unreadable"> {
   }
 }
 
-export function deadLetterOf(row: Row): DeadLetter {
+export function deadLetterOf(row: Row): OutboxDeadLetter {
   return {
     seq: numberOf(row, "seq"),
     message: readRow(row).message,
-    reason: textOf(row, "reason") as DeadLetter["reason"],
+    reason: textOf(row, "reason") as OutboxDeadLetter["reason"],
     error: optionalText(row, "last_error"),
     attempts: numberOf(row, "attempts"),
     crashes: numberOf(row, "crashes"),

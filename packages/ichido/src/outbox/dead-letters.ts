@@ -1,17 +1,17 @@
 /** What became of events that were given up: a person looks, then sends them again or lets them go. */
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
-import { deadLetterOf, type DeadLetter, type Statements } from "./database.ts";
+import { deadLetterOf, type OutboxDeadLetter, type Statements } from "./database.ts";
 import { numberOf, optionalBytes, textOf } from "../sql/columns.ts";
 
-export interface Decision {
+export interface OutboxDecision {
   readonly seq: number;
   /** Who decides, for the audit. */
   readonly actor: string;
   readonly reason: string;
 }
 
-export interface AuditEntry {
+export interface OutboxAuditEntry {
   readonly seq: number;
   readonly id: string;
   readonly actor: string;
@@ -20,19 +20,19 @@ export interface AuditEntry {
   readonly atMs: number;
 }
 
-export interface DeadLetters {
+export interface OutboxDeadLetters {
   /** Oldest first; `cursor` is the last page's. */
   list(query?: {
     readonly topic?: string;
     readonly limit?: number;
     readonly cursor?: number;
-  }): Promise<{ readonly letters: readonly DeadLetter[]; readonly cursor: number | undefined }>;
-  get(seq: number): Promise<DeadLetter | undefined>;
+  }): Promise<{ readonly letters: readonly OutboxDeadLetter[]; readonly cursor: number | undefined }>;
+  get(seq: number): Promise<OutboxDeadLetter | undefined>;
   /** Sends it again with the same id, before everything that waited behind it. `absent`: decided before. */
-  replay(decision: Decision): Promise<"ok" | "absent">;
+  replay(decision: OutboxDecision): Promise<"ok" | "absent">;
   /** Lets it go; its key moves on. */
-  discard(decision: Decision): Promise<"ok" | "absent">;
-  audit(seq: number): Promise<readonly AuditEntry[]>;
+  discard(decision: OutboxDecision): Promise<"ok" | "absent">;
+  audit(seq: number): Promise<readonly OutboxAuditEntry[]>;
 }
 
 const limitDefault = 100;
@@ -40,7 +40,7 @@ const limitMax = 1000;
 const textMax = 200;
 const triesMax = 4;
 
-function checkDecision({ seq, actor, reason }: Decision): void {
+function checkDecision({ seq, actor, reason }: OutboxDecision): void {
   if (!Number.isSafeInteger(seq)) throw new IchidoError("option-invalid", `seq: expected a whole number, got ${seq}`);
   for (const [name, text] of Object.entries({ actor, reason })) {
     if (typeof text !== "string" || text === "" || text.length > textMax)
@@ -52,11 +52,11 @@ export function createDeadLetters(
   transactions: TransactionRunner<unknown>,
   run: Statements,
   wake: () => void,
-): DeadLetters {
+): OutboxDeadLetters {
   const inside = <Value>(fn: (handle: TransactionHandle) => Promise<Value>): Promise<Value> =>
     transactions.run((_tx, handle) => fn(handle));
 
-  function decideOnce(action: "replay" | "discard", { seq, actor, reason }: Decision): Promise<"ok" | "absent"> {
+  function decideOnce(action: "replay" | "discard", { seq, actor, reason }: OutboxDecision): Promise<"ok" | "absent"> {
     return inside(async (handle) => {
       const { rows } = await run(handle, "deadFind", { seq });
       const [row] = rows;
@@ -71,7 +71,7 @@ export function createDeadLetters(
     });
   }
 
-  async function decide(action: "replay" | "discard", decision: Decision): Promise<"ok" | "absent"> {
+  async function decide(action: "replay" | "discard", decision: OutboxDecision): Promise<"ok" | "absent"> {
     checkDecision(decision);
     const { seq } = decision;
     for (let tries = 1; ; tries += 1) {

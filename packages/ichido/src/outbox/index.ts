@@ -2,11 +2,11 @@
 export { createOutbox, type AddOptions, type Outbox, type OutboxOptions, type OutboxStats } from "./outbox.ts";
 export type { OutboxMessage } from "./envelope.ts";
 export type { TopicRule } from "./topics.ts";
-export type { DeadLetter, ParkedKey } from "./database.ts";
-export type { AuditEntry, DeadLetters, Decision } from "./dead-letters.ts";
+export type { OutboxDeadLetter, ParkedKey } from "./database.ts";
+export type { OutboxAuditEntry, OutboxDeadLetters, OutboxDecision } from "./dead-letters.ts";
 export { pgWake, postgresJsWake, type WakeChannel } from "./wake-channel.ts";
-export type { SweepResult } from "./sweep.ts";
-export { createRelay, type Relay, type RelayHealth, type TickResult } from "./relay.ts";
+export type { OutboxSweepResult } from "./sweep.ts";
+export { createRelay, type Relay, type RelayHealth, type RelayTickResult } from "./relay.ts";
 export type { RelayEvent, RelayOptions } from "./relay-options.ts";
 export type { RouteHealth } from "./routes.ts";
 export type { Delivery, Published, Publisher, Subscription, Taker, UnreadableDelivery } from "../brokers/broker.ts";

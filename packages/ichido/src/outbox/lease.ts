@@ -1,6 +1,6 @@
 /** A relay's session as the relay knows it: its lanes, and until when it may count on them. */
 import { uuidV7 } from "../core/uuid.ts";
-import type { OutboxInternals } from "./outbox.ts";
+import type { OutboxParts } from "./outbox.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
 import { giveBack, tend } from "./session.ts";
 import { SessionLost } from "./turn.ts";
@@ -12,7 +12,7 @@ export interface InHand {
 }
 
 export class Lease {
-  readonly #internals: Pick<OutboxInternals, "transactions" | "run" | "topics">;
+  readonly #parts: Pick<OutboxParts, "transactions" | "run" | "topics">;
   readonly #options: ResolvedRelayOptions;
   readonly #onLost: () => void;
   #session: string | undefined;
@@ -22,11 +22,11 @@ export class Lease {
   #tendAtMs = 0;
 
   constructor(
-    internals: Pick<OutboxInternals, "transactions" | "run" | "topics">,
+    parts: Pick<OutboxParts, "transactions" | "run" | "topics">,
     options: ResolvedRelayOptions,
     onLost: () => void,
   ) {
-    this.#internals = internals;
+    this.#parts = parts;
     this.#options = options;
     this.#onLost = onLost;
   }
@@ -79,7 +79,7 @@ export class Lease {
 
   /** Begins or renews the session. Tells whether its lanes are others now, and which are to be given up. */
   async tend({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
-    const { transactions, run, topics } = this.#internals;
+    const { transactions, run, topics } = this.#parts;
     const { name, leaseMs, crashesMax, backoffMs, backoffMsMax, onEvent, environment } = this.#options;
     const id = this.#session ?? uuidV7(environment.wallMs(), environment);
     const request = {
@@ -108,7 +108,7 @@ export class Lease {
   }
 
   async giveBack(session: string): Promise<void> {
-    const { transactions, run } = this.#internals;
+    const { transactions, run } = this.#parts;
     await transactions.run((_tx, handle) => giveBack(run, handle, session));
   }
 

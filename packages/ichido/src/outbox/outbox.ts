@@ -13,7 +13,7 @@ import { uuidV7 } from "../core/uuid.ts";
 import { createRunnerMigrator, requireSchema, type RunnerPart } from "../sql/runner-migration.ts";
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
 import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
-import { createDeadLetters, type DeadLetters } from "./dead-letters.ts";
+import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
 import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
 import { laneCount } from "./lanes.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
@@ -21,7 +21,7 @@ import { migrations as postgres } from "./postgres/statements.generated.ts";
 import { numberOf, optionalNumber } from "../sql/columns.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createTopics, type TopicRule, type Topics } from "./topics.ts";
-import { sweepOutbox, type SweepResult } from "./sweep.ts";
+import { sweepOutbox, type OutboxSweepResult } from "./sweep.ts";
 import type { WakeChannel } from "./wake-channel.ts";
 import { createWake, type Wake } from "./wake.ts";
 
@@ -76,20 +76,18 @@ export interface Outbox<Tx = unknown> {
   transaction<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
   /** After a commit of your own: the relay looks at once instead of at its next poll. */
   wake(): void;
-  readonly dead: DeadLetters;
+  readonly dead: OutboxDeadLetters;
   /** Keys that wait, with the reason. */
   parked(limit?: number): Promise<readonly ParkedKey[]>;
   stats(): Promise<OutboxStats>;
   /** Removes what was kept long enough, in bounded batches. */
-  sweep(options?: { readonly limit?: number; readonly budgetMs?: number }): Promise<SweepResult>;
+  sweep(options?: { readonly limit?: number; readonly budgetMs?: number }): Promise<OutboxSweepResult>;
   plan(): Promise<string>;
   migrate(): Promise<number>;
-  readonly [internals]: OutboxInternals;
 }
 
-export const internals: unique symbol = Symbol("ichido.outbox");
-
-export interface OutboxInternals {
+/** What a relay works with. */
+export interface OutboxParts {
   readonly transactions: TransactionRunner<unknown>;
   readonly run: Statements;
   readonly topics: Topics;
@@ -97,6 +95,14 @@ export interface OutboxInternals {
   readonly keepSentMs: number;
   readonly environment: Environment;
   readonly requireSchema: () => Promise<void>;
+}
+
+const parts = new WeakMap<object, OutboxParts>();
+
+export function partsOf(outbox: Outbox): OutboxParts {
+  const found = parts.get(outbox);
+  if (found !== undefined) return found;
+  throw optionInvalid("outbox", "what createOutbox returned", outbox);
 }
 
 const payloadBytesMaxDefault = 262_144;
@@ -184,7 +190,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
     );
   }
 
-  return {
+  const outbox: Outbox<Tx> = {
     async add(handle, message, addOptions = {}) {
       checkAdd(handle, message, dialect);
       knownOptions("outbox.add", addOptions, { atCommit: true });
@@ -254,14 +260,15 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
     sweep: (sweepOptions) => sweepOutbox({ transactions, run, keepSentMs, keepDeadMs, environment }, sweepOptions),
     plan: () => migrator.plan(),
     migrate: () => migrator.migrate(),
-    [internals]: {
-      transactions,
-      run,
-      topics,
-      wake,
-      keepSentMs,
-      environment,
-      requireSchema: () => transactions.run((_tx, handle) => requireSchema(handle, part)),
-    },
   };
+  parts.set(outbox, {
+    transactions,
+    run,
+    topics,
+    wake,
+    keepSentMs,
+    environment,
+    requireSchema: () => transactions.run((_tx, handle) => requireSchema(handle, part)),
+  });
+  return outbox;
 }

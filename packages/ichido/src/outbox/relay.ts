@@ -7,7 +7,7 @@ import { knownOptions, optionInvalid } from "../core/option-checks.ts";
 import { createFlights } from "./flights.ts";
 import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";
-import { internals, type Outbox } from "./outbox.ts";
+import { partsOf, type Outbox } from "./outbox.ts";
 import { resolveRelayOptions, type RelayOptions } from "./relay-options.ts";
 import { numberOf } from "../sql/columns.ts";
 import { createRoutes, type RouteHealth } from "./routes.ts";
@@ -29,7 +29,7 @@ export interface RelayHealth {
   readonly lastError: unknown;
 }
 
-export interface TickResult {
+export interface RelayTickResult {
   readonly sent: number;
   readonly rejected: number;
   readonly dead: number;
@@ -43,7 +43,7 @@ export interface Relay {
   /** Takes no more, waits for what is on its way, writes what became of it and gives everything back. */
   stop(options?: { readonly drainMs?: number }): Promise<void>;
   /** One pass, for tests and cron: reads one batch, sends it, writes what became of it. */
-  tick(): Promise<TickResult>;
+  tick(): Promise<RelayTickResult>;
   health(): RelayHealth;
 }
 
@@ -56,11 +56,10 @@ const rescanMs = 1_000;
 const outcomesMsMax = 50;
 const failuresMsMax = 5_000;
 
-export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions: RelayOptions): Relay {
-  if (typeof outbox !== "object" || outbox === null || outbox[internals] === undefined)
-    throw optionInvalid("outbox", "what createOutbox(…) gave", outbox);
-  const { transactions, run, topics, wake, keepSentMs, requireSchema } = outbox[internals];
-  const options = resolveRelayOptions(relayOptions, outbox[internals].environment);
+export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
+  const parts = partsOf(outbox);
+  const { transactions, run, topics, wake, keepSentMs, requireSchema } = parts;
+  const options = resolveRelayOptions(relayOptions, parts.environment);
   const { environment, leaseMs, batch, onEvent } = options;
   const routes = createRoutes(topics, options.routes, options, environment);
   const flights = createFlights();
@@ -79,12 +78,12 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
   let running: Promise<void> | undefined;
   let stopping = false;
   let prepared = false;
-  let ticking: Promise<TickResult> | undefined;
+  let ticking: Promise<RelayTickResult> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const written = { sent: 0, rejected: 0, dead: 0, postponed: 0 };
 
   const nowMs = (): number => environment.monotonicMs();
-  const lease = new Lease({ transactions, run, topics }, options, () => {
+  const lease = new Lease(parts, options, () => {
     sender.sessionLost();
     onEvent({ type: "session-lost" });
   });
@@ -302,7 +301,7 @@ export function createRelay(outbox: Pick<Outbox, typeof internals>, relayOptions
     await release();
   }
 
-  async function tickOnce(): Promise<TickResult> {
+  async function tickOnce(): Promise<RelayTickResult> {
     if (running !== undefined) throw new IchidoError("usage-invalid", "tick() is for a relay that was not started");
     stopping = false;
     await prepare();

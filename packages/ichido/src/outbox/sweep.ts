@@ -5,7 +5,7 @@ import type { TransactionRunner } from "../core/transaction.ts";
 import type { Statements } from "./database.ts";
 import { bytesOf, numberOf } from "../sql/columns.ts";
 
-export interface SweepResult {
+export interface OutboxSweepResult {
   readonly deleted: number;
   /** More could be removed by another call. */
   readonly more: boolean;
@@ -29,7 +29,7 @@ export async function sweepOutbox(
     readonly environment: Environment;
   },
   options: { readonly limit?: number; readonly budgetMs?: number } = {},
-): Promise<SweepResult> {
+): Promise<OutboxSweepResult> {
   knownOptions("outbox.sweep", options, { limit: true, budgetMs: true });
   const { limit = limitDefault, budgetMs = budgetMsDefault } = options;
   const { transactions, run, environment } = parts;
