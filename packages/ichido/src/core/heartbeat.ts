@@ -72,7 +72,7 @@ export function createHeartbeat(parts: {
   const { calls, environment } = parts;
   const live = new Map<LiveClaim, Entry>();
   const beats = createAlarm(environment, beat);
-  const doubts = createAlarm(environment, doubt);
+  const expiryAlarm = createAlarm(environment, distrustLapsing);
   let stopped = false;
 
   const dueMs = (claim: LiveClaim, entry: Entry): number => entry.sentMs + claim.renewal.leaseMs / 3;
@@ -128,20 +128,20 @@ export function createHeartbeat(parts: {
   }
 
   /** Ends the trust in every lease whose time is nearly up. It may still be renewed: nobody may have taken it. */
-  function doubt(): void {
+  function distrustLapsing(): void {
     if (stopped) return;
     const nowMs = environment.monotonicMs();
     for (const [claim] of live) {
       if (claim.lost) continue;
       if (nowMs >= trustEndMs(claim)) lose(claim, "unreachable");
-      else doubts.at(trustEndMs(claim));
+      else expiryAlarm.at(trustEndMs(claim));
     }
   }
 
   function watch(claim: LiveClaim, entry: Entry): void {
     if (stopped) return;
     beats.at(dueMs(claim, entry));
-    if (!claim.lost) doubts.at(trustEndMs(claim));
+    if (!claim.lost) expiryAlarm.at(trustEndMs(claim));
   }
 
   return {
@@ -159,7 +159,7 @@ export function createHeartbeat(parts: {
     stop() {
       stopped = true;
       beats.stop();
-      doubts.stop();
+      expiryAlarm.stop();
     },
   };
 }

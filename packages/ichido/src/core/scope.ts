@@ -124,13 +124,13 @@ export function localIdOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash"
   return word + key;
 }
 
-const desk = Buffer.alloc(4_096);
+const scratch = Buffer.alloc(4_096);
 
 /** Scope hash and key in one piece, until the next call. */
 function bytesOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): Buffer {
-  if (scopeHash.length + key.length * 3 > desk.length) return Buffer.concat([scopeHash, Buffer.from(key)]);
-  desk.set(scopeHash);
-  return desk.subarray(0, scopeHash.length + desk.write(key, scopeHash.length));
+  if (scopeHash.length + key.length * 3 > scratch.length) return Buffer.concat([scopeHash, Buffer.from(key)]);
+  scratch.set(scopeHash);
+  return scratch.subarray(0, scopeHash.length + scratch.write(key, scopeHash.length));
 }
 
 /** Eight hexadecimal digits that stand for the key in logs, where the key itself must not appear. */

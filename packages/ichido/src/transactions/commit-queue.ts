@@ -5,7 +5,7 @@
  * told after that commit as well, since it may have failed for what the others wrote. Whoever finds nobody waiting commits
  * at once. After a slow one, and after a commit that failed, everybody commits alone for a while.
  */
-import { tellFree } from "../core/lent.ts";
+import { notifyIdle } from "../core/connection-idle.ts";
 import { IchidoError } from "../core/errors.ts";
 import { CommitFailed } from "../core/transaction.ts";
 
@@ -113,7 +113,7 @@ export class CommitQueue {
   }
 
   #release(): void {
-    if (this.#open === undefined) tellFree(this.#connection.database);
+    if (this.#open === undefined) notifyIdle(this.#connection.database);
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken = false;
     else next.resume();

@@ -17,12 +17,12 @@ export function bytesArray(values: readonly (Uint8Array | null | undefined)[]): 
 }
 
 /** Hashes go through one buffer: a view made for each of them costs more than the digits. */
-const desk = Buffer.alloc(64);
+const scratch = Buffer.alloc(64);
 
 function hexOf(bytes: Uint8Array): string {
-  if (bytes.length > desk.length) return bufferOf(bytes).toString("hex");
-  desk.set(bytes);
-  return desk.toString("hex", 0, bytes.length);
+  if (bytes.length > scratch.length) return bufferOf(bytes).toString("hex");
+  scratch.set(bytes);
+  return scratch.toString("hex", 0, bytes.length);
 }
 
 /** The same bytes, not a copy. */

@@ -11,7 +11,7 @@ import { IchidoError } from "../../core/errors.ts";
 import type { Connection } from "./database.ts";
 import { createRelaxedSync, withShortWait } from "./durability.ts";
 import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
-import { whenFree } from "../../core/lent.ts";
+import { onIdle } from "../../core/connection-idle.ts";
 
 export const writeQueueDefaults = {
   /** How long a call waits for the write lock before it fails. */
@@ -249,7 +249,7 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
     due = true;
     const timer = setTimeout(serve, ceilingMs * (0.5 + Math.random() / 2));
     // Runners of transactions tell when they are between two of them; others are only met by luck.
-    const forget = cause instanceof OwnTransactionOpen ? whenFree(connection.database, serve) : undefined;
+    const forget = cause instanceof OwnTransactionOpen ? onIdle(connection.database, serve) : undefined;
     stopWaiting = () => {
       clearTimeout(timer);
       forget?.();

@@ -5,7 +5,7 @@
 const waiting = new WeakMap<object, Set<() => void>>();
 
 /** Calls `run` once, between two transactions; the function that is given back takes that back. */
-export function whenFree(connection: object, run: () => void): () => void {
+export function onIdle(connection: object, run: () => void): () => void {
   let runs = waiting.get(connection);
   if (runs === undefined) {
     runs = new Set();
@@ -17,7 +17,7 @@ export function whenFree(connection: object, run: () => void): () => void {
 }
 
 /** No transaction is open on it at this moment. */
-export function tellFree(connection: object): void {
+export function notifyIdle(connection: object): void {
   const runs = waiting.get(connection);
   if (runs === undefined || runs.size === 0) return;
   const told = [...runs];
