@@ -10,7 +10,7 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a handler starts on a lease that is over",
-    "core/engine.ts",
+    "core/lease-mode.ts",
     "if (!execution.isTrusted()) {",
     "if (false as boolean) {",
   ),
@@ -24,13 +24,13 @@ export const engine: readonly Mutant[] = [
   one(
     "a claim counts from its answer",
     "core/execution.ts",
-    "    confirmedMs: parts.claimedMs,",
-    "    confirmedMs: parts.startedMs,",
+    "    confirmedMs: granted.claimedMs,",
+    "    confirmedMs: startedMs,",
   ),
   one(
     "a stale completion is sent as if stored",
     "core/execution.ts",
-    'if (result === "stale") return route.enforce ? { kind: "replace", response: await parts.truth() } : sendAsIs;',
+    'if (result === "stale")\n      return route.enforce ? { kind: "replace", response: await answers.fromRecord(ask) } : sendAsIs;',
     "",
   ),
   one(
@@ -41,7 +41,7 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "hold takes over lapsed records",
-    "core/engine.ts",
+    "core/ruling.ts",
     'takeover: route.onUnknown === "hold" ? "none" : "lapsed"',
     'takeover: "lapsed"',
   ),
@@ -59,9 +59,9 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "an adopted answer is believed although it was not stored",
-    "core/recovery.ts",
-    '(await execution.adopt(response)) === "ok" ? { kind: "found", response } : { kind: "lost" }',
-    '(await execution.adopt(response), { kind: "found", response })',
+    "core/lease-mode.ts",
+    'const isStored = (await execution.adopt(recovered.response)) === "ok";',
+    'const isStored = (await execution.adopt(recovered.response)) !== ("never" as string);',
   ),
   one(
     "references differ by attempt",
@@ -108,8 +108,8 @@ export const engine: readonly Mutant[] = [
   one(
     "the replay cache does not compare contents",
     "core/replay-cache.ts",
-    "if (!same) return undefined;",
-    "void same;",
+    "if (!isSameRequest(entry.fingerprint, fingerprint)) return undefined;",
+    "void fingerprint;",
   ),
   one(
     "a waiter takes a grant that is not its own",
@@ -137,7 +137,7 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "closing gives nothing back",
-    "core/engine.ts",
+    "core/running.ts",
     "await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));",
     "void left;",
   ),
@@ -150,8 +150,8 @@ export const engine: readonly Mutant[] = [
   one(
     "the answer is stored beside the transaction",
     "core/commit.ts",
-    "parts.calls.complete(completion(response), handle)",
-    "(void handle, parts.calls.complete(completion(response)))",
+    "calls.complete(completion(response), handle)",
+    "(void handle, calls.complete(completion(response)))",
   ),
   one(
     "release for suspend, given back late",
@@ -167,13 +167,13 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "verify is not asked",
-    "core/engine.ts",
+    "core/lease-mode.ts",
     "if (isInDoubt(grant)) {",
     "if (isInDoubt(grant) && grant.attempt < 0) {",
   ),
   one(
     "verify is asked of vanished owners only once the claim was not sent again",
-    "core/engine.ts",
+    "core/lease-mode.ts",
     "if (isInDoubt(grant)) {",
     "if (isInDoubt(grant) && grant.resent !== true) {",
   ),
@@ -198,19 +198,19 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a lost lease that nobody took is told as final",
-    "core/engine.ts",
+    "core/answers.ts",
     "return isFinal ? refusals.unknown",
     "return isFinal || !isUndone ? refusals.unknown",
   ),
   one(
     "closing does not wait for claims under way",
-    "core/engine.ts",
-    "while (executions.size > 0 || background.size > 0) {",
+    "core/running.ts",
+    "while (executions.size > 0 || claims.size > 0) {",
     "while (executions.size > 0) {",
   ),
   one(
     "a retention may be shorter than a doubt",
-    "core/engine.ts",
+    "core/ruling.ts",
     'doubtStays: route.onUnknown !== "rerun",',
     "doubtStays: false,",
   ),
@@ -229,15 +229,15 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a known duplicate runs without the store",
-    "core/engine.ts",
-    "if (!(error instanceof StoreFailure)) throw error;\n        owner = newOwner();",
+    "core/lease-mode.ts",
+    "if (!(error instanceof StoreFailure)) throw error;\n      this.owner = this.#parts.newOwner();",
     "throw error;",
   ),
   one(
     "who waits asks on as the owner whose question may still be granted",
-    "core/engine.ts",
-    "        owner = newOwner();\n        return stillProcessing;",
-    "        return stillProcessing;",
+    "core/lease-mode.ts",
+    "      this.owner = this.#parts.newOwner();\n      return stillProcessing;",
+    "      return stillProcessing;",
   ),
   one(
     "the question about a lost commit is a claim",
@@ -248,7 +248,9 @@ export const engine: readonly Mutant[] = [
       if (record === undefined) return "lost";
       const terms = { leaseMs: 1_000, retentionMs: 60_000, takeover: "lapsed" } as const;
       const asking: ClaimRequest = { ...request, fingerprint: record.fingerprint, ...terms };
-      const late = (result: ClaimResult): void => void giveBack(asking, result).catch(() => undefined);
+      const late = (result: ClaimResult): void => {
+        if (result.outcome === "granted") void giveBack({ ...asking, fence: result.fence }, result.origin).catch(() => undefined);
+      };
       const result = await call("claim", () => store.claim(asking), parts.timeoutMs, late);
       if (result.outcome === "completed") return result.fence === request.fence ? "committed" : "lost";
       return result.outcome === "granted" && result.fence === request.fence ? "not-landed" : "lost";
@@ -264,16 +266,15 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a policy holds what its owner has released",
-    "core/engine.ts",
-    'return { ...result, kind: "unknown" };',
-    `if (ask.route.onUnknown === "hold" && result.holdReason === undefined) {
-          const reason = "the owner vanished";
-          const decision = { kind: "hold" } as const;
-          void store
-            .settle({ identity: ask.identity, fence: result.fence, decision, actor: "ichido", reason })
-            .catch(() => undefined);
-        }
-        return { ...result, kind: "unknown" };`,
+    "core/lease-mode.ts",
+    "const ruling = rulingOf(result);",
+    `const ruling = rulingOf(result);
+      if (ask.route.onUnknown === "hold" && result.outcome === "unknown" && result.holdReason === undefined) {
+        const decision = { kind: "hold" } as const;
+        void store
+          .settle({ identity, fence: result.fence, decision, actor: "ichido", reason: "the owner vanished" })
+          .catch(() => undefined);
+      }`,
   ),
   one(
     "a handler goes on after it was handed over",
@@ -289,8 +290,8 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "an outcome of this process does not go first",
-    "core/engine.ts",
-    "if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(ask.identity)))) return stillProcessing;",
+    "core/lease-mode.ts",
+    "if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(identity)))) return stillProcessing;",
     "",
   ),
 ];

@@ -41,15 +41,15 @@ const leases: readonly Mutant[] = [
   one("a failed claim is looked for once", "core/lost-claims.ts", "const looksMax = 10;", "const looksMax = 1;"),
   one(
     "a record that cannot be told about is not handed over",
-    "core/recovery.ts",
-    "  await execution.handOver();\n",
-    "",
+    "core/lease-mode.ts",
+    '        await execution.handOver();\n        return { kind: "not-visible-yet" };',
+    '        return { kind: "not-visible-yet" };',
   ),
   one(
     "handing over keeps the lease",
     "core/execution.ts",
-    "await (late === undefined ? calls.suspend({ ...claim, ...hold }) : late.now())",
-    'void hold;\n      await (late === undefined ? Promise.resolve("ok" as const) : late.now())',
+    "await (late === undefined ? calls.suspend(claim) : late.now())",
+    'await (late === undefined ? Promise.resolve("ok" as const) : late.now())',
   ),
 ];
 
@@ -65,14 +65,14 @@ const outcomes: readonly Mutant[] = [
     "an answer is sent before its commit",
     "core/commit.ts",
     "          await storeOn(handle, serialised);\n",
-    '          await storeOn(handle, serialised);\n          parts.provide({ kind: "own", response: serialised });\n',
+    '          await storeOn(handle, serialised);\n          attempt.provide({ kind: "own", response: serialised });\n',
   ),
   one("nobody asks what became of a commit", "core/commit.ts", "if (response === undefined) {", "if (used) {"),
   one(
     "a lost commit counts as made",
     "core/commit.ts",
-    'if (fate === "committed") return',
-    'if (fate === "committed" || fate === "open") return',
+    'if (outcome === "committed") return',
+    'if (outcome === "committed" || outcome === "open") return',
   ),
   one(
     "a question about a commit is asked once",
@@ -84,8 +84,8 @@ const outcomes: readonly Mutant[] = [
   one(
     "the replay cache outlives its record",
     "core/replay-cache.ts",
-    "endMs: environment.monotonicMs() + leftMs,",
-    "endMs: environment.monotonicMs() + 100 * leftMs,",
+    "endMs: startedMs + livesMs,",
+    "endMs: startedMs + 100 * livesMs,",
   ),
   one(
     "an interim answer is stored as the answer",

@@ -11,27 +11,27 @@ const attempt: readonly Mutant[] = [
   one(
     "a final answer is sent although the body it came before is rolled back",
     "core/transaction-attempt.ts",
-    "return Promise.resolve(keeps ? refused(parts.leftRunning()) : sendAsIs);",
+    "return Promise.resolve(keeps ? refused(answers.leftRunning()) : sendAsIs);",
     "return Promise.resolve(sendAsIs);",
   ),
   one("a body past its time keeps its connection", "core/transaction-attempt.ts", "      handle.giveUp?.();\n", ""),
   one(
     "ctx.transaction resolves although nothing was committed",
     "core/transaction-attempt.ts",
-    'if (result.kind === "replace") throw failure ?? ending();',
+    'if (result.kind === "replace") throw failure ?? transactionOverError();',
     "void failure;",
   ),
   one(
     "what a body wrote before it threw is committed with the answer",
     "core/transaction-attempt.ts",
-    'conclude({ kind: body === "threw" ? "apart" : "commit", response: kept() })',
+    'conclude({ kind: body === "threw" ? "answer-only" : "commit", response: kept() })',
     'conclude({ kind: "commit", response: kept() })',
   ),
   one(
     "a second body runs in the transaction of the first",
     "core/transaction-attempt.ts",
-    'if (body !== "none") throw oneBody();',
-    'if (body === "closed") throw oneBody();',
+    'if (body !== "none") throw secondBodyError();',
+    'if (body === "closed") throw secondBodyError();',
   ),
   one(
     "an answer is sent although its writes are gone",
@@ -47,9 +47,9 @@ const attempt: readonly Mutant[] = [
   ),
   one(
     "what verify found is told and not stored",
-    "core/transaction-attempt.ts",
-    'void conclude({ kind: "commit", response });',
-    'void conclude({ kind: "rollback" });\n      void response;',
+    "core/transaction-mode.ts",
+    'opened.conclude({ kind: "commit", response: found.response });',
+    'opened.conclude({ kind: "rollback" });',
   ),
 ];
 
@@ -63,20 +63,20 @@ const mode: readonly Mutant[] = [
   one(
     "any answer is kept by itself when its transaction is undone",
     "core/transaction-mode.ts",
-    "const isKept = error instanceof Undone || answer.status >= 400;",
+    "const isKept = error instanceof KeepAnswerOnly || answer.status >= 400;",
     "const isKept = true;",
   ),
   one(
     "transaction mode runs without asking what is in doubt",
     "core/transaction-mode.ts",
-    'if (origin !== "lapsed" && origin !== "suspended") return Promise.resolve({ kind: "run" });',
-    'if (origin !== ("never" as string)) return Promise.resolve({ kind: "run" });',
+    'if (!isInDoubt(grant)) return Promise.resolve({ kind: "run" });',
+    'if (!isInDoubt(grant) || grant.attempt > 0) return Promise.resolve({ kind: "run" });',
   ),
   one(
     "a handler runs although verify could not tell",
     "core/transaction-mode.ts",
-    'else if (found.kind !== "run") refusal',
-    'else if (found.kind === "lost") refusal',
+    '} else if (found.kind === "open") {',
+    '} else if (found.kind === ("never" as string)) {',
   ),
   one(
     "the claim is made outside the transaction",
@@ -99,25 +99,25 @@ const mode: readonly Mutant[] = [
   one(
     "an attempt of which nothing is kept is committed",
     "core/transaction-mode.ts",
-    'if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");',
+    'if (conclusion.kind === "rollback") throw new LeaveUncommitted("nothing is kept of this attempt");',
     'if (conclusion.kind === "rollback") return;',
   ),
   one(
-    "a fate that cannot be told counts as committed",
+    "an outcome that cannot be told counts as committed",
     "core/transaction-mode.ts",
-    'return fate === "committed" || fate === "lost" ? fate : "undone";',
-    'return fate === "not-landed" ? "undone" : fate === "lost" ? fate : "committed";',
+    'return outcome === "committed" || outcome === "lost" ? outcome : "undone";',
+    'return outcome === "not-landed" ? "undone" : outcome === "lost" ? outcome : "committed";',
   ),
   one(
     "a commit that did not land counts as committed",
     "core/transaction-mode.ts",
-    'return fate === "committed" || fate === "lost" ? fate : "undone";',
-    'return fate === "lost" ? fate : "committed";',
+    'return outcome === "committed" || outcome === "lost" ? outcome : "undone";',
+    'return outcome === "lost" ? outcome : "committed";',
   ),
   one(
     "a handler that never ends is waited for without end",
     "core/transaction-mode.ts",
-    "return executions.bound(attempt.concluded).catch(() => {",
+    "return bodies.bound(attempt.concluded).catch(() => {",
     "return attempt.concluded.catch(() => {",
   ),
 ];
@@ -132,21 +132,21 @@ const leased: readonly Mutant[] = [
   one(
     "a lost COMMIT counts as not landed, and is not asked about",
     "core/commit.ts",
-    "const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);",
-    'const fate = "not-landed" as Awaited<ReturnType<typeof fateOf>>;',
+    "const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim);",
+    'const outcome = "not-landed" as Awaited<ReturnType<typeof findCommitOutcome>>;',
   ),
   one(
     "a lost COMMIT counts as landed, and is not asked about",
     "core/commit.ts",
-    "const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);",
-    'const fate = "committed" as Awaited<ReturnType<typeof fateOf>>;',
+    "const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim);",
+    'const outcome = "committed" as Awaited<ReturnType<typeof findCommitOutcome>>;',
   ),
   one("a body past its time keeps its connection, in lease mode", "core/commit.ts", "        handle.giveUp?.();\n", ""),
   one(
     "a body commits beside an answer that was written meanwhile",
     "core/commit.ts",
-    "if (!parts.isSettled()) return;",
-    "if (!parts.isSettled() || !(false as boolean)) return;",
+    "if (!attempt.isSettled()) return;",
+    "if (!attempt.isSettled() || !(false as boolean)) return;",
   ),
   one("an answer does not wait for the commit under way", "core/commit.ts", "underWay = ended.promise;", ""),
   one(

@@ -1,18 +1,15 @@
 /** Business writes and the answer in one commit, fenced; and what to believe when the commit's own answer was lost. */
 import { answerOf } from "./answer.ts";
 import { DeadlineExceeded } from "./deadline.ts";
-import type { Deadlines } from "./deadlines.ts";
-import type { Environment } from "./environment.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "./errors.ts";
-import type { IchidoListener } from "./events.ts";
-import type { FaultPoint } from "./faults.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
-import { fateOf } from "./lost-commit.ts";
+import { findCommitOutcome } from "./lost-commit.ts";
 import { recordedOf, tombstoneOf } from "./recorder.ts";
+import type { Ask } from "./ruling.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, CompleteRequest } from "./store.ts";
-import type { StoreCalls } from "./store-calls.ts";
 import { overdue } from "./overdue.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
@@ -35,31 +32,26 @@ export interface Commit {
   resolve(): Promise<Provided | undefined>;
 }
 
-export function createCommit(parts: {
-  readonly claim: Claim;
-  readonly calls: Pick<StoreCalls, "begin" | "complete" | "landed">;
-  readonly transactions: TransactionRunner<unknown> | undefined;
-  readonly environment: Environment;
-  readonly emit: IchidoListener;
-  readonly faults: FaultPoint | undefined;
-  readonly bodyBytesMax: number;
-  readonly storeTimeoutMs: number;
-  /** Bounds a body. */
-  readonly executions: Deadlines;
-  readonly executionMs: number;
-  /** The attempt was answered by other means. */
-  readonly isSettled: () => boolean;
-  readonly truth: () => Promise<NeutralResponse>;
-  readonly provide: (made: Provided) => void;
-  readonly render: (answer: AnswerLike) => Promise<NeutralResponse>;
-}): Commit {
-  const { claim, faults, storeTimeoutMs } = parts;
-  const runOptions = { callMs: storeTimeoutMs, idleMs: parts.executionMs, leavesOne: true };
+export function createCommit(
+  parts: Pick<EngineParts, "settings" | "calls" | "emit" | "answers" | "bodies">,
+  attempt: {
+    readonly ask: Ask<never>;
+    readonly claim: Claim;
+    /** The attempt was answered by other means. */
+    readonly isSettled: () => boolean;
+    readonly provide: (made: Provided) => void;
+    readonly render: (answer: AnswerLike) => Promise<NeutralResponse>;
+  },
+): Commit {
+  const { settings, calls, bodies } = parts;
+  const { environment, faults, storeTimeoutMs } = settings;
+  const { ask, claim } = attempt;
+  const runOptions = { callMs: storeTimeoutMs, idleMs: settings.executionMs, leavesOne: true };
   let used = false;
   let pending: { readonly response: NeutralResponse; readonly stored: Promise<void> } | undefined;
   let underWay: Promise<void> | undefined;
   function completion(response: NeutralResponse): CompleteRequest {
-    const stored = response.body.length > parts.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
+    const stored = response.body.length > ask.route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
     return { ...claim, response: stored };
   }
 
@@ -68,7 +60,7 @@ export function createCommit(parts: {
    * `landed` waits for its end. A completion still under way would let it believe that there is nothing to wait for.
    */
   async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
-    const result = await parts.calls.complete(completion(response), handle);
+    const result = await calls.complete(completion(response), handle);
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 
@@ -76,10 +68,10 @@ export function createCommit(parts: {
   async function inTime<Made>(body: () => Promise<Made>, handle: TransactionHandle): Promise<Made> {
     const running = body();
     try {
-      return await parts.executions.bound(running);
+      return await bodies.bound(running);
     } catch (error) {
       if (error instanceof DeadlineExceeded) {
-        parts.emit(overdue(claim.identity.operation, parts.executions.timeoutMs));
+        parts.emit(overdue(claim.identity.operation, bodies.timeoutMs));
         handle.giveUp?.();
       }
       return running;
@@ -91,7 +83,7 @@ export function createCommit(parts: {
    * one, and writes must not commit beside an answer that does not speak of them.
    */
   function requireUnsettled(): void {
-    if (!parts.isSettled()) return;
+    if (!attempt.isSettled()) return;
     throw new IchidoError(
       "transaction-aborted",
       "this attempt was answered while its transaction ran: nothing of that is kept",
@@ -109,16 +101,16 @@ export function createCommit(parts: {
   }
 
   async function resolved(response: NeutralResponse): Promise<Provided | undefined> {
-    const fate = await fateOf({ ...parts, askMs: storeTimeoutMs }, claim);
-    if (fate === "committed") return { kind: "own", response };
-    if (fate !== "not-landed") return { kind: fate, response: await parts.truth() };
+    const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim);
+    if (outcome === "committed") return { kind: "own", response };
+    if (outcome !== "not-landed") return { kind: outcome, response: await parts.answers.fromRecord(ask) };
     used = false;
     return undefined;
   }
 
   return {
     async transaction(rest) {
-      const [runner, fn] = (rest.length > 1 ? rest : [parts.transactions, rest[0]]) as [
+      const [runner, fn] = (rest.length > 1 ? rest : [settings.transactions, rest[0]]) as [
         TransactionRunner<unknown>,
         Body,
       ];
@@ -136,7 +128,7 @@ export function createCommit(parts: {
         const body = async (tx: unknown, handle: TransactionHandle): Promise<void> => {
           const [made, serialised] = await inTime(async () => {
             const returned = await fn(tx, handle);
-            return [returned, await parts.render(returned)] as const;
+            return [returned, await attempt.render(returned)] as const;
           }, handle);
           requireUnsettled();
           underWay = ended.promise;
@@ -145,7 +137,7 @@ export function createCommit(parts: {
           await storeOn(handle, serialised);
           await faults?.("before-commit");
         };
-        await parts.calls.begin(runner, body, runOptions);
+        await calls.begin(runner, body, runOptions);
         await faults?.("after-commit");
       } catch (error) {
         if (error instanceof FenceLost) throw error;
@@ -155,14 +147,14 @@ export function createCommit(parts: {
         }
         const made = await resolved(response);
         if (made === undefined) throw error;
-        parts.provide(made);
+        attempt.provide(made);
         if (made.kind !== "own") throw error;
         return answer as AnswerLike;
       } finally {
         underWay = undefined;
         ended.resolve();
       }
-      parts.provide({ kind: "own", response: response as unknown as NeutralResponse });
+      attempt.provide({ kind: "own", response: response as unknown as NeutralResponse });
       return answer as unknown as AnswerLike;
     },
     async complete(handle, answer) {

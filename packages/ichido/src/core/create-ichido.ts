@@ -1,12 +1,16 @@
+import { createAnswers } from "./answers.ts";
 import type { Context } from "./context.ts";
+import { createDecider } from "./decide.ts";
 import { createEngine } from "./engine.ts";
 import type { IchidoEvent, IchidoListener } from "./events.ts";
 import type { Health } from "./health.ts";
 import type { Decider, IchidoOptions } from "./options.ts";
+import { createRefusals } from "./refusals.ts";
 import { warnUser } from "./runtime.ts";
 import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
 import type { ScopeLike } from "./record.ts";
 import type { Store, StoredRecord, SweepResult } from "./store.ts";
+import { createStoreCalls } from "./store-calls.ts";
 import { resolveEngine } from "./validate-options.ts";
 
 export interface Ichido<Native = unknown> extends Decider<Native> {
@@ -63,8 +67,12 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
     }
   }
 
-  const engine = createEngine(settings, emit);
-  const { environment, store } = settings;
+  const { environment, faults, scope, store } = settings;
+  const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, faults });
+  const refusals = createRefusals(settings.format, settings.operationIds);
+  const answers = createAnswers({ calls, refusals, emit });
+  const engine = createEngine(settings, { emit, calls, answers });
+  const decider = createDecider({ scope, environment, emit, refusals, answers, engine });
   const parts: RunParts = { engine, environment, emit };
   return {
     store,
@@ -73,8 +81,7 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
       docsUrl: settings.format.docsUrl,
       sharedKeys: settings.scope === undefined,
     },
-    decide: (request, route) => engine.decide(request, route),
-    route: (routeOptions, mountedFor) => engine.route(routeOptions, mountedFor),
+    ...decider,
     run: (request, fn) => run(parts, request, fn),
     async findOperation(operationId, { tenant, principal }) {
       const opened = settings.operationIds.open(operationId, { tenant, principal });

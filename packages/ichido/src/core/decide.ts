@@ -1,25 +1,24 @@
 /** From a request to a decision: the order of checks, and the form that a ruling takes over HTTP. */
+import type { Answers } from "./answers.ts";
 import type { Decision } from "./decision.ts";
 import { limits } from "./defaults.ts";
+import type { Engine } from "./engine.ts";
 import type { Environment } from "./environment.ts";
 import { isIchidoError, RequestBodyError } from "./errors.ts";
 import type { IchidoEvent, IchidoListener, RequestOutcome } from "./events.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import type { IdleMounts } from "./idle-mounts.ts";
+import { createIdleMounts } from "./idle-mounts.ts";
 import { parseKey } from "./key.ts";
 import { judgeKey } from "./key-policy.ts";
 import type { NeutralRequest, NeutralResponse } from "./message.ts";
-import type { Labels, ResolvedRoute } from "./options.ts";
-import type { Key, ScopeLike, StoredResponse } from "./record.ts";
+import type { Decider, Labels, ResolvedRoute } from "./options.ts";
+import type { Key, ScopeLike } from "./record.ts";
 import type { Refusals } from "./refusals.ts";
-import type { Ask, Ruling } from "./ruling.ts";
+import type { Ask, Refusal, Ruling } from "./ruling.ts";
 import { identityOf, keyHashOf, scopeFor, sharedScope } from "./scope.ts";
 import { StoreFailure } from "./store-calls.ts";
 
-/** Room is made by expiry, so that asking every second is of no use. */
-const quotaRetrySeconds = 60;
-
-function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome {
+function outcomeOf(ruling: Refusal): RequestOutcome {
   switch (ruling.kind) {
     case "replay":
       if (ruling.stored.kind === "tombstone") return "response_not_stored";
@@ -38,56 +37,25 @@ function outcomeOf(ruling: Exclude<Ruling, { kind: "execute" }>): RequestOutcome
   }
 }
 
-export interface DecideParts<Native> {
+/** The engine as adapters see it: what stands between a request and the rulings. */
+export function createDecider<Native>(parts: {
+  /** Absent: keys are shared by all callers. */
+  readonly scope: ((request: Native) => ScopeLike) | undefined;
   readonly environment: Environment;
   readonly emit: IchidoListener;
   readonly refusals: Refusals;
-  /** Absent: keys are shared by all callers. */
-  readonly scope: ((request: Native) => ScopeLike) | undefined;
-  readonly rule: (ask: Ask<Native>) => Promise<Ruling>;
-  readonly answerFor: (ask: Ask<Native>, stored: StoredResponse) => NeutralResponse;
-  readonly unavailable: (error: unknown) => NeutralResponse;
-  readonly isClosing: () => boolean;
-  readonly idleMounts: IdleMounts;
-}
-
-export function createDecide<Native>(
-  parts: DecideParts<Native>,
-): (request: NeutralRequest<Native>, route: ResolvedRoute<Native>) => Promise<Decision> {
-  const { environment, emit, refusals } = parts;
-
-  function responseTo(ask: Ask<Native>, ruling: Exclude<Ruling, { kind: "execute" }>): NeutralResponse {
-    const { route, identity } = ask;
-    switch (ruling.kind) {
-      case "replay":
-        return parts.answerFor(ask, ruling.stored);
-      case "mismatch":
-        return refusals.reused(route);
-      case "in-flight":
-        return refusals.inFlight(route, identity, ruling.leaseLeftMs);
-      case "unknown":
-        return refusals.unknown(route, identity, ruling);
-      case "not-visible-yet":
-        return refusals.notVisibleYet(route, identity);
-      case "full":
-        return refusals.refuse("store-unavailable", {
-          detail: "The store is full and takes no new keys.",
-          retryAfter: 1,
-        });
-      case "quota":
-        return refusals.refuse("quota-exceeded", {
-          detail: "You have as many keys in use as you may. Room is made as they expire; those that you used go on.",
-          retryAfter: quotaRetrySeconds,
-        });
-    }
-  }
+  readonly answers: Answers;
+  readonly engine: Pick<Engine<Native>, "rule" | "route" | "closing">;
+}): Decider<Native> {
+  const { environment, emit, refusals, answers, engine } = parts;
+  const idleMounts = createIdleMounts(emit);
 
   async function decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision> {
     if (!route.methods.has(request.method)) {
-      parts.idleMounts.passed(route, request.method);
+      idleMounts.passed(route, request.method);
       return { kind: "pass" };
     }
-    parts.idleMounts.guarded(route);
+    idleMounts.guarded(route);
     const startedMs = environment.monotonicMs();
 
     /** In observe mode a refusal is counted and the request runs. */
@@ -129,7 +97,7 @@ export function createDecide<Native>(
     if (judgement.verdict === "warn") {
       emit({ type: "warning", code: `key-${judgement.reason}`, message: `${route.operation}: ${judgement.detail}` });
     }
-    if (parts.isClosing()) {
+    if (engine.closing) {
       return refused("refused", refusals.refuse("engine-closed", { detail: "Ask another server.", retryAfter: 1 }));
     }
 
@@ -149,16 +117,16 @@ export function createDecide<Native>(
 
     let ruling: Ruling;
     try {
-      ruling = await parts.rule(ask);
+      ruling = await engine.rule(ask);
     } catch (error) {
-      const response = parts.unavailable(error);
+      const response = answers.unavailable(error);
       const decision = refused("store_error", response, keyHashOf(ask.identity));
       // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
       const unclaimed = error instanceof StoreFailure && error.verb === "claim";
       return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
     }
     if (ruling.kind === "execute") return ruling;
-    const response = responseTo(ask, ruling);
+    const response = answers.toRuling(ask, ruling);
     const decision = refused(outcomeOf(ruling), response, keyHashOf(ask.identity));
     return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
   }
@@ -201,7 +169,14 @@ export function createDecide<Native>(
     }
   }
 
-  return decide;
+  return {
+    decide,
+    route(options, mountedFor) {
+      const route = engine.route(options);
+      if (mountedFor !== undefined) idleMounts.mounted(route, mountedFor);
+      return route;
+    },
+  };
 }
 
 /** Labels are for searching, not for deciding: a bad one is dropped with a warning and never stops a request. */

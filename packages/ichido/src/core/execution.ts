@@ -3,56 +3,21 @@ import { answerOf } from "./answer.ts";
 import { createCommit, type Commit, type Provided } from "./commit.ts";
 import { contextOf } from "./context.ts";
 import type { Execution, HandlerOutcome, Settled } from "./decision.ts";
-import type { Deadlines } from "./deadlines.ts";
 import { isInDoubt } from "./doubt.ts";
-import type { Environment } from "./environment.ts";
-import type { IchidoListener } from "./events.ts";
-import type { FaultPoint } from "./faults.ts";
-import { isTrusted, type Heartbeat, type LiveClaim } from "./heartbeat.ts";
-import type { LateOutcome, LateWrite, LateWrites } from "./late-writes.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import { isTrusted, type LiveClaim } from "./heartbeat.ts";
+import type { LateOutcome, LateWrite } from "./late-writes.ts";
 import type { NeutralResponse } from "./message.ts";
-import type { ResolvedRoute, StepOptions } from "./options.ts";
+import type { StepOptions } from "./options.ts";
 import type { StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
 import { createRendering } from "./rendering.ts";
 import { referenceOf } from "./reference.ts";
+import type { Ask, Grant } from "./ruling.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
 import { createSteps, FenceLost, OutcomeOpen, type Steps } from "./steps.ts";
-import type { Claim, ClaimResult, Fenced } from "./store.ts";
-import { isUnstorable, type StoreCalls } from "./store-calls.ts";
-import type { TransactionRunner } from "./transaction.ts";
-
-export type Grant = Extract<ClaimResult, { outcome: "granted" }>;
-
-export interface ExecutionParts {
-  readonly claim: Claim;
-  readonly grant: Grant;
-  readonly route: ResolvedRoute<never>;
-  readonly startedMs: number;
-  /** When the claim was sent: its lease may have begun then. */
-  readonly claimedMs: number;
-  readonly verifyMs: number;
-  readonly calls: StoreCalls;
-  readonly heartbeat: Heartbeat;
-  readonly environment: Environment;
-  readonly emit: IchidoListener;
-  readonly faults: FaultPoint | undefined;
-  readonly transactions: TransactionRunner<unknown> | undefined;
-  /** What callers are told when the fence was lost, or nothing was left of this attempt: the record is the truth. */
-  readonly truth: (isUndone?: boolean) => Promise<NeutralResponse>;
-  /** What callers are told when a step's outcome is open. */
-  readonly openAnswer: (holdReason: string | undefined) => NeutralResponse;
-  readonly storeTimeoutMs: number;
-  readonly executions: Deadlines;
-  readonly executionMs: number;
-  /** The answer is in the store. */
-  readonly onKept: (stored: StoredResponse) => void;
-  /** Takes what the store could not. */
-  readonly lateWrites: Pick<LateWrites, "add">;
-  /** Nothing ran, and the store could not take the key back. */
-  readonly giveBackLater: () => void;
-  readonly onDone: () => void;
-}
+import type { Claim, Fenced } from "./store.ts";
+import { isUnstorable } from "./store-calls.ts";
 
 /** What the engine keeps in hand beyond what an adapter sees. */
 export interface LiveExecution extends Execution {
@@ -61,10 +26,14 @@ export interface LiveExecution extends Execution {
   /** Resolves when the outcome was written, handed over or given up. */
   readonly done: Promise<void>;
   answer: Provided | undefined;
+}
+
+export interface LeaseExecution extends LiveExecution {
   /** Stores an answer that was found rather than made. */
   adopt(response: StoredResponse): Promise<Fenced>;
   /** Ends the lease, leaving the record to `onUnknown`. */
-  handOver(holdReason?: string): Promise<void>;
+  handOver(): Promise<void>;
+  /** Nothing ran: the key is free again. */
   giveBack(): Promise<void>;
   /** False once the lease can no longer be counted on: the handler must not start. */
   isTrusted(): boolean;
@@ -78,9 +47,21 @@ const sendAsIs: Settled = { kind: "send", addHeaders: [] };
 
 const empty = new Uint8Array(0);
 
-export function createExecution(parts: ExecutionParts): LiveExecution {
-  const { claim, grant, route, calls, environment, emit } = parts;
-  const { identity } = claim;
+export function createExecution(
+  parts: EngineParts,
+  granted: {
+    readonly ask: Ask<never>;
+    readonly claim: Claim;
+    readonly grant: Grant;
+    /** When the claim was sent: its lease may have begun then. */
+    readonly claimedMs: number;
+  },
+): LeaseExecution {
+  const { settings, calls, emit, answers } = parts;
+  const { environment, faults } = settings;
+  const { ask, claim, grant } = granted;
+  const { identity, route } = ask;
+  const startedMs = environment.monotonicMs();
   const { operation } = identity;
   /** Made when a handler asks for it: most never do. */
   let abort: AbortController | undefined;
@@ -95,8 +76,8 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
 
   const live: LiveClaim = {
     renewal: { ...claim, leaseMs: route.leaseMs },
-    confirmedMs: parts.claimedMs,
-    startedMs: parts.startedMs,
+    confirmedMs: granted.claimedMs,
+    startedMs,
     lost: false,
     lose(reason) {
       emit({ type: "lease-lost", operation, keyHash: keyHashOf(identity), reason });
@@ -125,7 +106,6 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     ended = true;
     parts.heartbeat.remove(live);
     late?.stop();
-    parts.onDone();
     done.resolve();
   }
 
@@ -135,7 +115,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     if (answered) return;
     answered = true;
     if (!execution.started) return;
-    const durationMs = environment.monotonicMs() - parts.startedMs;
+    const durationMs = environment.monotonicMs() - startedMs;
     const { attempt } = grant;
     const observed = !route.enforce;
     emit({
@@ -174,7 +154,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     if (ended) return;
     late = parts.lateWrites.add({
       id: localIdOf(identity),
-      startedMs: parts.startedMs,
+      startedMs,
       bytes: 0,
       ...body,
       write,
@@ -232,8 +212,11 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   async function keep(response: StoredResponse): Promise<Settled> {
     const result = await writeAnswer("complete", response, (kept) => calls.complete({ ...claim, response: kept }));
     // In observe mode a caller gets what its own handler answered, whatever became of the record.
-    if (result === "stale") return route.enforce ? { kind: "replace", response: await parts.truth() } : sendAsIs;
-    if (result === "ok") parts.onKept(response);
+    if (result === "stale")
+      return route.enforce ? { kind: "replace", response: await answers.fromRecord(ask) } : sendAsIs;
+    if (result === "ok" && grant.origin === "new") {
+      parts.replays?.put(ask, response, grant.expiresAtMs - grant.createdAtMs);
+    }
     return result === "failed" && route.enforce ? notStored : sendAsIs;
   }
 
@@ -279,7 +262,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
 
   async function settledOnce(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
     try {
-      await parts.faults?.("after-handler");
+      await faults?.("after-handler");
       return await work();
     } catch (error) {
       emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
@@ -305,7 +288,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     rendering.end(() =>
       settled(undefined, async () => {
         await leaveOpen("the transaction was not committed");
-        return { kind: "replace", response: await parts.truth(true) };
+        return { kind: "replace", response: await answers.fromRecord(ask, true) };
       }),
     );
   }
@@ -321,8 +304,8 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       stepsStarted: grant.stepsStarted,
       leaseMs: route.leaseMs,
       onUnknown: route.onUnknown,
-      verifyMs: parts.verifyMs,
-      storeTimeoutMs: parts.storeTimeoutMs,
+      verifyMs: settings.verifyMs,
+      storeTimeoutMs: settings.storeTimeoutMs,
       environment,
       calls,
       signal: signal(),
@@ -336,7 +319,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
   function commitOf(): Commit {
     const isSettled = (): boolean => settling !== undefined;
     const { render } = rendering;
-    commit ??= createCommit({ ...parts, bodyBytesMax: route.bodyBytesMax, isSettled, provide, render });
+    commit ??= createCommit(parts, { ask, claim, isSettled, provide, render });
     return commit;
   }
 
@@ -347,12 +330,12 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
     } catch (error) {
       if (error instanceof FenceLost) {
         emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb: "step" });
-        provide({ kind: "lost", response: await parts.truth() });
+        provide({ kind: "lost", response: await answers.fromRecord(ask) });
       } else if (error instanceof OutcomeOpen) {
         const { holdReason } = error;
         const hold = holdReason === undefined ? {} : { holdReason };
         await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));
-        provide({ kind: "open", response: parts.openAnswer(holdReason) });
+        provide({ kind: "open", response: answers.whileOpen(ask, holdReason) });
       }
       throw error;
     }
@@ -385,14 +368,14 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
         const result = await writeAnswer("suspend", recordedOf(response), (interim) =>
           calls.suspend({ ...claim, interim }),
         );
-        if (result === "stale") provide({ kind: "lost", response: await parts.truth() });
+        if (result === "stale") provide({ kind: "lost", response: await answers.fromRecord(ask) });
         else provide({ kind: "open", response });
       },
     },
     signal,
   );
 
-  const execution: LiveExecution = {
+  const execution: LeaseExecution = {
     context,
     bodyBytesMax: route.bodyBytesMax,
     started: false,
@@ -418,11 +401,10 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       }
     },
     isTrusted: () => isLeaseTrusted(),
-    async handOver(holdReason) {
+    async handOver() {
       stop();
-      const hold = holdReason === undefined ? {} : { holdReason };
       // An outcome that is known goes before handing over what is not.
-      await (late === undefined ? calls.suspend({ ...claim, ...hold }) : late.now()).catch(() => "stale");
+      await (late === undefined ? calls.suspend(claim) : late.now()).catch(() => "stale");
       end(undefined);
       letGo();
     },
@@ -430,7 +412,7 @@ export function createExecution(parts: ExecutionParts): LiveExecution {
       stop();
       const write = (): Promise<Fenced> => (isInDoubt(grant) ? calls.suspend(claim) : calls.release(claim));
       // Nothing ran: that must not end as a doubt, which under `hold` would wait for a person.
-      await write().catch(() => parts.giveBackLater());
+      await write().catch(() => calls.giveBackLater(claim));
       end(undefined);
     },
   };

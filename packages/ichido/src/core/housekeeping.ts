@@ -15,7 +15,7 @@ export interface Housekeeping {
   /** Ticks; from the first time on ticks and sweeps go on by themselves, also where it rejects. */
   begin(): Promise<void>;
   /** A route with a shorter retention needs ticks that are closer together. */
-  cover(retentionMs: number): void;
+  tickOftenEnoughFor(retentionMs: number): void;
   sweep(): Promise<SweepResult>;
   readonly clockTrusted: boolean;
   stop(): void;
@@ -91,7 +91,7 @@ export function createHousekeeping(parts: {
       begun = true;
       return tick();
     },
-    cover(retentionMs) {
+    tickOftenEnoughFor(retentionMs) {
       const needed = intervalFor(retentionMs);
       if (needed >= intervalMs) return;
       intervalMs = needed;

@@ -5,13 +5,13 @@ import type { Landed, LandedRequest } from "./store.ts";
 import type { StoreCalls } from "./store-calls.ts";
 
 /** `open`: it could not be told in time. The commit may still come. */
-export type Fate = Exclude<Landed, "busy"> | "open";
+export type CommitOutcome = Exclude<Landed, "busy"> | "open";
 
 const pauseMs = 100;
 const pauseMsMax = 500;
 
 /** Whatever comes of asking, and however late, changes nothing. */
-export async function fateOf(
+export async function findCommitOutcome(
   parts: {
     readonly calls: Pick<StoreCalls, "landed">;
     readonly environment: Environment;
@@ -19,7 +19,7 @@ export async function fateOf(
     readonly askMs: number;
   },
   request: LandedRequest,
-): Promise<Fate> {
+): Promise<CommitOutcome> {
   const { environment } = parts;
   const untilMs = environment.monotonicMs() + parts.askMs;
   for (let asks = 1; ; asks += 1) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answer, bed, executionOf, problemIn } from "../../../../test/support/engine-bed.ts";
 import { fakeClock } from "../testing/clock.ts";
-import { sampleFingerprint, sampleResponse } from "../testing/store-suite/samples.ts";
+import { sampleFingerprint, sampleIdentity, sampleResponse } from "../testing/store-suite/samples.ts";
 import { createReplayCache } from "./replay-cache.ts";
 
 describe("the replay cache", () => {
@@ -58,21 +58,25 @@ describe("the replay cache", () => {
     const { environment } = fakeClock();
     const cache = createReplayCache({ environment, recordsMax: 2, bytesMax: 10_000 });
     const fingerprint = sampleFingerprint();
-    const put = (id: string, size = 10): void =>
-      cache.put(id, { fingerprint, stored: sampleResponse({ body: new Uint8Array(size) }), leftMs: 1_000 });
+    const ask = (key: string): Parameters<typeof cache.get>[0] => ({
+      identity: sampleIdentity(key),
+      fingerprint,
+      startedMs: environment.monotonicMs(),
+    });
+    const put = (key: string, size = 10, livesMs = 1_000): void =>
+      cache.put(ask(key), sampleResponse({ body: new Uint8Array(size) }), livesMs);
     put("a");
     put("b");
-    cache.get("a", fingerprint);
+    cache.get(ask("a"));
     put("c");
-    expect(["a", "b", "c"].map((id) => cache.get(id, fingerprint) !== undefined)).toEqual([true, false, true]);
+    expect(["a", "b", "c"].map((key) => cache.get(ask(key)) !== undefined)).toEqual([true, false, true]);
     put("huge", 20_000);
-    expect(cache.get("huge", fingerprint)).toBeUndefined();
+    expect(cache.get(ask("huge"))).toBeUndefined();
     put("big", 9_300);
     expect(cache.size).toBe(1);
-    cache.drop("big");
-    cache.drop("big");
+    cache.clear();
     expect(cache.size).toBe(0);
-    cache.put("dead", { fingerprint, stored: sampleResponse(), leftMs: 0 });
+    put("dead", 10, 0);
     expect(cache.size).toBe(0);
   });
 });

@@ -4,15 +4,17 @@
  * differs is not answered from here: the store judges it.
  */
 import type { Environment } from "./environment.ts";
+import { isSameRequest } from "./record-machine/claim.ts";
 import type { Fingerprint, StoredResponse } from "./record.ts";
+import type { Ask } from "./ruling.ts";
+import { localIdOf } from "./scope.ts";
+
+type Asked = Pick<Ask<never>, "identity" | "fingerprint" | "startedMs">;
 
 export interface ReplayCache {
-  get(id: string, fingerprint: Fingerprint): StoredResponse | undefined;
-  put(
-    id: string,
-    entry: { readonly fingerprint: Fingerprint; readonly stored: StoredResponse; readonly leftMs: number },
-  ): void;
-  drop(id: string): void;
+  get(ask: Asked): StoredResponse | undefined;
+  /** `livesMs`: of the record, counted from before the claim was sent, however long the store's word was under way. */
+  put(ask: Asked, stored: StoredResponse, livesMs: number): void;
   clear(): void;
   readonly size: number;
 }
@@ -26,10 +28,6 @@ interface Entry {
 
 /** What an entry costs beside its body: hashes, header lines, bookkeeping. */
 const overheadBytes = 512;
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0;
-}
 
 export function createReplayCache(parts: {
   readonly environment: Environment;
@@ -49,29 +47,29 @@ export function createReplayCache(parts: {
   }
 
   return {
-    get(id, fingerprint) {
+    get({ identity, fingerprint }) {
+      const id = localIdOf(identity);
       const entry = entries.get(id);
       if (entry === undefined) return undefined;
       if (environment.monotonicMs() >= entry.endMs) {
         drop(id);
         return undefined;
       }
-      const same =
-        equal(entry.fingerprint.raw, fingerprint.raw) || equal(entry.fingerprint.canonical, fingerprint.canonical);
-      if (!same) return undefined;
+      if (!isSameRequest(entry.fingerprint, fingerprint)) return undefined;
       entries.delete(id);
       entries.set(id, entry);
       return entry.stored;
     },
-    put(id, { fingerprint, stored, leftMs }) {
+    put({ identity, fingerprint, startedMs }, stored, livesMs) {
+      const id = localIdOf(identity);
       drop(id);
       const entry: Entry = {
         fingerprint,
         stored,
-        endMs: environment.monotonicMs() + leftMs,
+        endMs: startedMs + livesMs,
         bytes: stored.body.length + overheadBytes,
       };
-      if (entry.bytes > parts.bytesMax || leftMs <= 0) return;
+      if (entry.bytes > parts.bytesMax || entry.endMs <= environment.monotonicMs()) return;
       entries.set(id, entry);
       bytes += entry.bytes;
       for (const eldest of entries.keys()) {
@@ -79,7 +77,6 @@ export function createReplayCache(parts: {
         drop(eldest);
       }
     },
-    drop,
     clear() {
       entries.clear();
       bytes = 0;

@@ -62,7 +62,7 @@ export interface StoreCalls {
   /** Where it fails, the transaction undoes it, or the handler runs without a record: what is there stays in doubt. */
   claimAnyhow(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   /** Nothing runs in the name of this claim, and it could not be given back. */
-  giveBackLater(request: ClaimRequest): void;
+  giveBackLater(claim: Pick<Claim, "identity" | "owner">): void;
   /**
    * Before an identity is claimed: gives back what a claim of this process may have been granted unheard. Takes no longer
    * than one call, however many it makes.
@@ -216,7 +216,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       around("before-claim", "after-claim", () =>
         call("claim", () => store.claim(request, transaction), timeoutOn(transaction) + (request.waitMs ?? 0)),
       ),
-    giveBackLater: (request) => lostClaims.add(request),
+    giveBackLater: (claim) => lostClaims.add(claim),
     lookForLost(identity) {
       const looking = lostClaims.look(identity);
       return looking === undefined ? undefined : inTime(looking);

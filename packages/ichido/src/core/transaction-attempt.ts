@@ -4,20 +4,17 @@
  * nothing is kept of the attempt; its transaction ends when the body has ended.
  */
 import { contextOf } from "./context.ts";
-import type { Deadlines } from "./deadlines.ts";
 import type { Settled } from "./decision.ts";
-import type { Ask } from "./ruling.ts";
-import type { Environment } from "./environment.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "./errors.ts";
-import type { IchidoListener } from "./events.ts";
-import type { Grant, LiveExecution } from "./execution.ts";
-import type { FaultPoint } from "./faults.ts";
+import type { LiveExecution } from "./execution.ts";
 import type { AnswerHead, NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import type { OwnerToken, StoredResponse } from "./record.ts";
 import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
 import { createRendering } from "./rendering.ts";
 import { referenceOf } from "./reference.ts";
+import type { Ask, Grant } from "./ruling.ts";
 import { keyHashOf } from "./scope.ts";
 import type { Claim } from "./store.ts";
 import { overdue } from "./overdue.ts";
@@ -27,21 +24,11 @@ import { GivenUp, type TransactionHandle } from "./transaction.ts";
 export type Conclusion =
   | { readonly kind: "commit"; readonly response: StoredResponse }
   /** A body of `ctx.transaction` threw: its writes go, the answer that the handler made of that stays. */
-  | { readonly kind: "apart"; readonly response: StoredResponse }
+  | { readonly kind: "answer-only"; readonly response: StoredResponse }
   | { readonly kind: "rollback" };
 
-export interface AttemptParts<Native> {
-  readonly environment: Environment;
-  readonly emit: IchidoListener;
-  readonly faults: FaultPoint | undefined;
-  readonly executions: Deadlines;
-  readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
-  readonly unavailable: () => NeutralResponse;
-  readonly leftRunning: () => NeutralResponse;
-}
-
-export interface Opened<Native> {
-  readonly ask: Ask<Native>;
+export interface Opened {
+  readonly ask: Ask<never>;
   readonly tx: unknown;
   readonly handle: TransactionHandle;
   readonly grant: Grant;
@@ -53,23 +40,24 @@ export interface OpenAttempt {
   readonly execution: LiveExecution;
   /** What is to become of the transaction, once no body runs on it. */
   readonly concluded: Promise<Conclusion>;
+  conclude(conclusion: Conclusion): void;
   /** Its time is up: the caller is answered now, and nothing is kept. */
   overdue(): void;
   /** The transaction has ended. `undone`: nothing of it was committed, or nobody can tell. */
   finish(end: "committed" | "rolled-back" | "lost" | "undone", error?: unknown): void;
 }
 
-function ending(): IchidoError {
+function transactionOverError(): IchidoError {
   return new IchidoError("transaction-aborted", "the transaction of this attempt is over");
 }
 
 const sendAsIs: Settled = { kind: "send", addHeaders: [] };
 
-export function createAttempt<Native>(
-  parts: AttemptParts<Native>,
-  { ask, tx, handle, grant, owner }: Opened<Native>,
+export function createAttempt(
+  { settings, emit, answers, bodies }: EngineParts,
+  { ask, tx, handle, grant, owner }: Opened,
 ): OpenAttempt {
-  const { environment, emit, faults } = parts;
+  const { environment, faults } = settings;
   const { identity, route } = ask;
   const { operation } = identity;
   const claim: Claim = { identity, owner, fence: grant.fence };
@@ -100,7 +88,7 @@ export function createAttempt<Native>(
   }
 
   /** What the handler answered speaks of writes that are gone, or may be: it must not be sent. */
-  function refused(response = parts.unavailable()): Settled {
+  function refused(response = answers.unavailable()): Settled {
     ({ status } = response);
     return { kind: "replace", response };
   }
@@ -112,13 +100,13 @@ export function createAttempt<Native>(
     if (body === "running" || overtaken) {
       overtaken = true;
       // An answer that would be final is none: the next attempt runs.
-      return Promise.resolve(keeps ? refused(parts.leftRunning()) : sendAsIs);
+      return Promise.resolve(keeps ? refused(answers.leftRunning()) : sendAsIs);
     }
     if (!keeps || kept === undefined) return conclude({ kind: "rollback" });
-    return conclude({ kind: body === "threw" ? "apart" : "commit", response: kept() });
+    return conclude({ kind: body === "threw" ? "answer-only" : "commit", response: kept() });
   }
 
-  function leaseOnly(what: string): IchidoError {
+  function needsLeaseMode(what: string): IchidoError {
     return new IchidoError(
       "usage-invalid",
       `${what} belongs to lease mode: in transaction mode nothing of this attempt is visible before its commit, so an ` +
@@ -126,7 +114,7 @@ export function createAttempt<Native>(
     );
   }
 
-  function oneBody(): IchidoError {
+  function secondBodyError(): IchidoError {
     return new IchidoError(
       "usage-invalid",
       "this attempt has run a body of ctx.transaction or was answered already, and there is one transaction: it is committed or undone as a whole",
@@ -135,7 +123,7 @@ export function createAttempt<Native>(
 
   function signal(): AbortSignal {
     abort ??= new AbortController();
-    if (over) abort.abort(ending());
+    if (over) abort.abort(transactionOverError());
     return abort.signal;
   }
 
@@ -146,12 +134,12 @@ export function createAttempt<Native>(
       attempt: grant.attempt,
       fence: grant.fence,
       reference: (name) => referenceOf(identity, grant.canonical, name),
-      step: () => Promise.reject(leaseOnly("ctx.step")),
-      complete: () => Promise.reject(leaseOnly("ctx.complete")),
-      unknown: () => Promise.reject(leaseOnly("ctx.unknown")),
+      step: () => Promise.reject(needsLeaseMode("ctx.step")),
+      complete: () => Promise.reject(needsLeaseMode("ctx.complete")),
+      unknown: () => Promise.reject(needsLeaseMode("ctx.unknown")),
       async transaction(...rest: readonly unknown[]) {
         const fn = rest.at(-1) as (tx: unknown, on: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
-        if (body !== "none") throw oneBody();
+        if (body !== "none") throw secondBodyError();
         body = "running";
         let made: AnswerLike;
         let response: NeutralResponse;
@@ -160,7 +148,7 @@ export function createAttempt<Native>(
           response = await rendering.render(made);
         } catch (error) {
           body = "threw";
-          rendering.end(() => ({ kind: "replace", response: parts.unavailable() }));
+          rendering.end(() => ({ kind: "replace", response: answers.unavailable() }));
           if (overtaken) void conclude({ kind: "rollback" });
           throw error;
         }
@@ -178,7 +166,7 @@ export function createAttempt<Native>(
         provided.resolve(sent);
         rendering.end(() => ({ kind: "replace", response: sent }));
         // Nobody may go on as if it were committed.
-        if (result.kind === "replace") throw failure ?? ending();
+        if (result.kind === "replace") throw failure ?? transactionOverError();
         return made;
       },
       release() {
@@ -208,23 +196,16 @@ export function createAttempt<Native>(
         : { kind: "replace", response: answer.response };
     },
     beginStream: (head) => answered(head, () => tombstoneOf(head)),
-    // There is no lease to lose: the transaction itself holds the key.
-    isTrusted: () => true,
-    async adopt(response) {
-      void conclude({ kind: "commit", response });
-      return "ok";
-    },
-    handOver: async () => void answered(),
-    giveBack: async () => void answered(),
   };
 
   return {
     claim,
     execution,
     concluded: concluded.promise,
+    conclude: (conclusion) => void conclude(conclusion),
     overdue() {
-      emit(overdue(operation, parts.executions.timeoutMs));
-      const response = parts.leftRunning();
+      emit(overdue(operation, bodies.timeoutMs));
+      const response = answers.leftRunning();
       status ??= response.status;
       provided.resolve(response);
       settled.resolve({ kind: "replace", response });
@@ -238,14 +219,14 @@ export function createAttempt<Native>(
       if (error !== undefined) emit({ type: "not-stored", operation, keyHash: keyHashOf(identity), error });
       if (end === "lost") {
         emit({ type: "fence-rejected", operation, keyHash: keyHashOf(identity), verb: "complete" });
-        void parts.truth(ask).then((response) => settled.resolve({ kind: "replace", response }));
+        void answers.fromRecord(ask, true).then((response) => settled.resolve({ kind: "replace", response }));
       } else if (end === "undone") {
         settled.resolve(refused());
       } else {
         settled.resolve(sendAsIs);
       }
       over = true;
-      abort?.abort(ending());
+      abort?.abort(transactionOverError());
       done.resolve();
       if (!execution.started) return;
       const durationMs = environment.monotonicMs() - ask.startedMs;

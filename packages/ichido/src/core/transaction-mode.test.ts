@@ -28,6 +28,8 @@ type Fault = {
   busy?: number;
   /** The server undid the transaction before COMMIT. */
   aborted?: boolean;
+  /** Its connection was shared, and what others wrote on it before was undone with it, once. */
+  shared?: boolean;
   /** The runner can take the connection away. */
   givesUp?: boolean;
   open?: number;
@@ -104,6 +106,10 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
           return value;
         } catch (error) {
           if (!(error instanceof CommitFailed)) await undo();
+          if (fault.shared === true) {
+            fault.shared = false;
+            throw new CommitFailed("connection lost", { shared: true });
+          }
           throw error;
         } finally {
           fault.open -= 1;
@@ -231,6 +237,18 @@ describe("transaction mode", () => {
     for (const each of many) expect(textOf(responseOf(await each))).toBe(replay);
     expect(problemIn(await other)).toMatchObject({ code: "idempotency-key-reused" });
     expect(fault.begun).toBe(2);
+  });
+
+  it("an answer that was read in a transaction that failed is not remembered: it may have been undone with it", async () => {
+    const fault: Fault = {};
+    const { ask, store } = transactional(fault, { replayCache: {} });
+    await answer(executionOf(await ask({ route })));
+    fault.shared = true;
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503 });
+    const claims = (): number => store.calls.filter((verb) => verb === "claim").length;
+    const before = claims();
+    expect((await ask({ route })).kind).toBe("replay");
+    expect(claims()).toBe(before + 1);
   });
 
   it("duplicates that waited too long get the in-flight answer", async () => {

@@ -4,34 +4,30 @@
  * for it, and a crash leaves nothing to recover. For handlers whose effects are in that database alone.
  */
 import { withDeadline } from "./deadline.ts";
-import type { Deadlines } from "./deadlines.ts";
 import { limits } from "./defaults.ts";
-import type { Ask, Ruling } from "./ruling.ts";
-import type { Environment } from "./environment.ts";
-import type { IchidoListener } from "./events.ts";
-import type { FaultPoint } from "./faults.ts";
-import { fateOf } from "./lost-commit.ts";
-import type { NeutralResponse } from "./message.ts";
+import { isInDoubt } from "./doubt.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import { claimRequestOf, rulingOf, type Ask, type Grant, type Refusal, type Ruling } from "./ruling.ts";
+import { findCommitOutcome } from "./lost-commit.ts";
 import { isSameRequest } from "./record-machine/claim.ts";
-import type { Fingerprint, OwnerToken, StoredResponse } from "./record.ts";
+import type { Fingerprint, StoredResponse } from "./record.ts";
 import { recover, type Recovered } from "./recovery.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
-import type { Grant } from "./execution.ts";
 import type { Claim, ClaimRequest, ClaimResult, CompleteRequest } from "./store.ts";
-import { StoreFailure, type StoreCalls } from "./store-calls.ts";
+import { StoreFailure } from "./store-calls.ts";
 import { GivenUp, TransactionAborted, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
 import { createAttempt, type Conclusion, type OpenAttempt } from "./transaction-attempt.ts";
 
 /** Rolls back by leaving the runner's function; not a failure. */
-class RolledBack extends Error {}
+class LeaveUncommitted extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
-class Undone extends Error {}
+class KeepAnswerOnly extends Error {}
 
 /** A body threw, or the server refused a statement: nothing was committed, and nobody asked for a commit. */
 function isUndone(error: unknown): boolean {
   const cause = error instanceof StoreFailure ? error.cause : error;
-  return cause instanceof Undone || cause instanceof TransactionAborted;
+  return cause instanceof KeepAnswerOnly || cause instanceof TransactionAborted;
 }
 
 function lost(): FenceLost {
@@ -48,55 +44,38 @@ function completionOf({ identity, owner, fence }: Claim, response: StoredRespons
   return { identity, owner, fence, response, endsTransaction: true };
 }
 
-export interface TransactionMode<Native> {
-  rule(ask: Ask<Native>): Promise<Ruling>;
+export interface TransactionMode {
+  rule(ask: Ask<never>): Promise<Ruling>;
   /** Transactions that are open in this process. */
   readonly running: number;
   /** Resolves when none is open. */
   idle(): Promise<void>;
 }
 
-export interface TransactionModeParts<Native> {
-  readonly runner: TransactionRunner<unknown>;
-  readonly calls: StoreCalls;
-  readonly environment: Environment;
-  readonly emit: IchidoListener;
-  readonly faults: FaultPoint | undefined;
-  readonly executions: Deadlines;
-  readonly executionMs: number;
-  readonly storeTimeoutMs: number;
-  readonly verifyMs: number;
-  readonly newOwner: () => OwnerToken;
-  readonly requestFor: (ask: Ask<Native>, owner: OwnerToken, waitMs?: number) => ClaimRequest;
-  readonly truth: (ask: Ask<Native>) => Promise<NeutralResponse>;
-  readonly unavailable: () => NeutralResponse;
-  readonly leftRunning: () => NeutralResponse;
-  readonly rulingOf: (ask: Ask<Native>, result: Exclude<ClaimResult, { outcome: "granted" }>) => Ruling;
-}
-
-export function createTransactionMode<Native>(parts: TransactionModeParts<Native>): TransactionMode<Native> {
-  const { calls, environment, executions, faults } = parts;
+export function createTransactionMode(parts: EngineParts, runner: TransactionRunner<unknown>): TransactionMode {
+  const { settings, calls, emit, bodies } = parts;
+  const { environment, faults, storeTimeoutMs, verifyMs } = settings;
   /** The claim is the first statement. */
   const runOptions = {
     opensByHandle: true,
-    callMs: parts.storeTimeoutMs,
-    idleMs: parts.executionMs,
+    callMs: storeTimeoutMs,
+    idleMs: settings.executionMs,
     leavesOne: true,
   };
   function begin(fn: (tx: unknown, handle: TransactionHandle) => Promise<void>): Promise<void> {
-    return calls.begin(parts.runner, fn, runOptions);
+    return calls.begin(runner, fn, runOptions);
   }
 
   /** One waiting connection per key and process: the others join its turn. */
   const turns = new Map<string, Promise<Seen | undefined>>();
 
   /** A refusal whose writes are undone, in a transaction of its own. */
-  async function keepApart(
-    ask: Ask<Native>,
+  async function keepAnswerOnly(
+    ask: Ask<never>,
     { owner }: Claim,
     answer: StoredResponse,
   ): Promise<"committed" | "lost" | "undone"> {
-    const request = parts.requestFor(ask, owner, waitMsOf(ask));
+    const request = claimRequestOf(ask, owner, waitMsOf(ask));
     try {
       await begin(async (_tx, handle) => {
         const grant = await calls.claimAnyhow(request, handle);
@@ -115,17 +94,17 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   }
 
   /** What a vanished owner left in doubt: nothing runs before `verify` has told. */
-  function recovered(ask: Ask<Native>, { execution }: OpenAttempt, { origin, attempt }: Grant): Promise<Recovered> {
+  function recovered(ask: Ask<never>, { execution }: OpenAttempt, grant: Grant): Promise<Recovered> {
     const { identity, route } = ask;
-    if (origin !== "lapsed" && origin !== "suspended") return Promise.resolve({ kind: "run" });
-    parts.emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt });
-    return recover({ ...parts, execution, identity, onUnknown: route.onUnknown });
+    if (!isInDoubt(grant)) return Promise.resolve({ kind: "run" });
+    emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt: grant.attempt });
+    return recover({ context: execution.context, identity, onUnknown: route.onUnknown, verifyMs, environment, emit });
   }
 
   /** A takeover that was undone took back what it had noted: that the doubt outlives retention, which callers rely on. */
-  async function noteApart(ask: Ask<Native>, refusal: Ruling): Promise<Ruling> {
+  async function noteDoubt(ask: Ask<never>, refusal: Ruling): Promise<Ruling> {
     const owner = parts.newOwner();
-    const request: ClaimRequest = { ...parts.requestFor(ask, owner), takeover: "none" };
+    const request: ClaimRequest = { ...claimRequestOf(ask, owner), takeover: "none" };
     const met = await calls.claim(request);
     // The doubt is over: the record was free, and nothing runs for this caller.
     if (met.outcome === "granted") {
@@ -135,9 +114,9 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     return refusal;
   }
 
-  function open(ask: Ask<Native>, id: string): Promise<Ruling> {
+  function open(ask: Ask<never>, id: string): Promise<Ruling> {
     const ruled = Promise.withResolvers<Ruling>();
-    const request = parts.requestFor(ask, parts.newOwner(), waitMsOf(ask));
+    const request = claimRequestOf(ask, parts.newOwner(), waitMsOf(ask));
     const turn = { id, over: false };
     const work = transact(ask, turn, request, ruled);
     if (!turn.over) turns.set(id, work);
@@ -145,7 +124,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
   }
 
   async function transact(
-    ask: Ask<Native>,
+    ask: Ask<never>,
     turn: { readonly id: string; over: boolean },
     request: ClaimRequest,
     ruled: PromiseWithResolvers<Ruling>,
@@ -153,27 +132,32 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     let attempt: OpenAttempt | undefined;
     let seen: Seen | undefined;
     let answer: StoredResponse | undefined;
-    let refusal: Ruling | undefined;
+    let refusal: Refusal | undefined;
     try {
       await begin(async (tx, handle) => {
         const grant = await calls.claimAnyhow(request, handle);
         if (grant.outcome !== "granted") {
-          refusal = parts.rulingOf(ask, grant);
+          refusal = rulingOf(grant);
           if (grant.outcome === "completed") seen = { fingerprint: ask.fingerprint, result: grant };
           // The claim may have noted that the doubt outlives retention, and the caller is to rely on that.
           if (grant.outcome === "unknown") return;
-          throw new RolledBack("there is nothing to commit");
+          throw new LeaveUncommitted("there is nothing to commit");
         }
         const opened = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });
         attempt = opened;
         const found = await recovered(ask, opened, grant);
-        if (found.kind === "found") refusal = { kind: "replay", stored: found.response, waited: false };
-        else if (found.kind !== "run") refusal = { kind: "not-visible-yet" };
-        else await handOver(opened, ruled);
+        if (found.kind === "found") {
+          refusal = { kind: "replay", stored: found.response, waited: false };
+          opened.conclude({ kind: "commit", response: found.response });
+        } else if (found.kind === "open") {
+          refusal = { kind: "not-visible-yet" };
+          opened.conclude({ kind: "rollback" });
+        } else await handOver(opened, ruled);
         const conclusion = await concluded(opened);
-        if (conclusion.kind === "rollback") throw new RolledBack("nothing is kept of this attempt");
+        if (conclusion.kind === "rollback") throw new LeaveUncommitted("nothing is kept of this attempt");
         answer = conclusion.response;
-        if (conclusion.kind === "apart") throw new Undone("the writes of this attempt are undone, its answer is kept");
+        if (conclusion.kind === "answer-only")
+          throw new KeepAnswerOnly("the writes of this attempt are undone, its answer is kept");
         await store(completionOf(opened.claim, answer), handle);
         if (faults !== undefined) await faults("before-commit");
       });
@@ -183,11 +167,11 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
       return undefined;
     } catch (error) {
       // Not before the end: a transaction that is shared may show what is not committed yet.
-      if (refusal !== undefined && error instanceof RolledBack) {
-        ruled.resolve(refusal.kind === "not-visible-yet" ? noteApart(ask, refusal) : refusal);
+      if (refusal !== undefined && error instanceof LeaveUncommitted) {
+        ruled.resolve(refusal.kind === "not-visible-yet" ? noteDoubt(ask, refusal) : refusal);
       } else if (attempt?.execution.started !== true) ruled.reject(error as Error);
       if (attempt !== undefined) await ended(ask, attempt, error, answer);
-      return error instanceof RolledBack ? seen : undefined;
+      return error instanceof LeaveUncommitted ? seen : undefined;
     } finally {
       turn.over = true;
       turns.delete(turn.id);
@@ -202,26 +186,26 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
 
   /** A handler that never ends must not hold its connection and its key for ever; a body can only be waited for. */
   function concluded(attempt: OpenAttempt): Promise<Conclusion> {
-    return executions.bound(attempt.concluded).catch(() => {
+    return bodies.bound(attempt.concluded).catch(() => {
       attempt.overdue();
       return attempt.concluded;
     });
   }
 
   async function ended(
-    ask: Ask<Native>,
+    ask: Ask<never>,
     attempt: OpenAttempt,
     error: unknown,
     answer: StoredResponse | undefined,
   ): Promise<void> {
-    if (error instanceof RolledBack || error instanceof GivenUp) return attempt.finish("rolled-back");
+    if (error instanceof LeaveUncommitted || error instanceof GivenUp) return attempt.finish("rolled-back");
     if (error instanceof FenceLost) return attempt.finish("lost", error);
     const end = await endOf(ask, attempt.claim, error, answer);
     return attempt.finish(end, end === "committed" ? undefined : error);
   }
 
   async function endOf(
-    ask: Ask<Native>,
+    ask: Ask<never>,
     claim: Claim,
     error: unknown,
     answer: StoredResponse | undefined,
@@ -230,14 +214,17 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     // A refusal speaks of no writes, so it stays true when they are known to be gone before anybody asked for a commit. After
     // that nothing is kept, of whatever status: a refusal may have written too.
     if (isUndone(error)) {
-      const isKept = error instanceof Undone || answer.status >= 400;
-      return isKept ? keepApart(ask, claim, answer) : "undone";
+      const isKept = error instanceof KeepAnswerOnly || answer.status >= 400;
+      return isKept ? keepAnswerOnly(ask, claim, answer) : "undone";
     }
-    const fate = await fateOf({ calls, environment, askMs: parts.storeTimeoutMs }, { ...claim, claimedWithin: true });
-    return fate === "committed" || fate === "lost" ? fate : "undone";
+    const outcome = await findCommitOutcome(
+      { calls, environment, askMs: storeTimeoutMs },
+      { ...claim, claimedWithin: true },
+    );
+    return outcome === "committed" || outcome === "lost" ? outcome : "undone";
   }
 
-  async function openInTurn(ask: Ask<Native>, id: string): Promise<Ruling> {
+  async function openInTurn(ask: Ask<never>, id: string): Promise<Ruling> {
     const endMs = environment.monotonicMs() + waitMsOf(ask);
     for (let turn = turns.get(id); turn !== undefined; turn = turns.get(id)) {
       const leftMs = endMs - environment.monotonicMs();
@@ -245,7 +232,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
       const ended = leftMs > 0 && (await withDeadline(environment, leftMs, () => mine).catch(() => false as const));
       if (ended === false) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
       if (ended !== undefined && isSameRequest(ended.fingerprint, ask.fingerprint)) {
-        return parts.rulingOf(ask, ended.result);
+        return rulingOf(ended.result);
       }
     }
     return open(ask, id);
@@ -264,7 +251,7 @@ export function createTransactionMode<Native>(parts: TransactionModeParts<Native
     },
   };
 
-  function waitMsOf(ask: Ask<Native>): number {
+  function waitMsOf(ask: Ask<never>): number {
     const { inFlight } = ask.route;
     return typeof inFlight === "object" ? inFlight.waitMs : limits.lockMsDefault;
   }

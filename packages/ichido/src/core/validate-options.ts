@@ -144,7 +144,7 @@ function fingerprintOptionsOf(value: SharedOptions<never>["fingerprint"]): Resol
 }
 
 /** The engine's own settings are resolved under this name: a route may still add what they lack. */
-export const checked = "ichido.engine";
+export const engineWideOperation = "ichido.engine";
 
 const protectedMethods = ["POST", "PATCH"];
 
@@ -193,7 +193,7 @@ export function resolveRoute<Native>(
     limits.retentionMsMax,
   );
   const inFlight = inFlightOf(set.inFlight, profile);
-  if (inFlight === "accepted" && set.statusUrl === undefined && route.operation !== checked) {
+  if (inFlight === "accepted" && set.statusUrl === undefined && route.operation !== engineWideOperation) {
     throw optionInvalid(
       "statusUrl",
       "a function that gives the address where a caller of a 202 asks for the outcome, such as (id) => `/operations/${id}`",
@@ -327,7 +327,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
   }
   checkShared(options);
   // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
-  resolveRoute(options, { operation: checked });
+  resolveRoute(options, { operation: engineWideOperation });
   const hour = 3_600_000;
   const executionMs = integerOption("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour);
   const transactionMs = options.transactionMs ?? Math.min(defaults.transactionMs, executionMs);
