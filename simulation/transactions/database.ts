@@ -6,7 +6,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { TransactionResult } from "../../packages/ichido/src/core/transaction.ts";
 import { connect } from "../../packages/ichido/src/stores/sqlite/database.ts";
-import { applyMigrations } from "../../packages/ichido/src/stores/sqlite/migrate.ts";
 import { migrations } from "../../packages/ichido/src/stores/sqlite/statements.generated.ts";
 import { sqliteValue } from "../../packages/ichido/src/transactions/values.ts";
 
@@ -21,7 +20,7 @@ export type Log = Written[];
 
 const database = new DatabaseSync(":memory:");
 export const connection = connect(database);
-applyMigrations(connection, [{ part: "records", migrations }], 0);
+for (const { sql } of migrations) database.exec(sql);
 database.exec(`
   create table accounts (id integer primary key);
   insert into accounts values (1);

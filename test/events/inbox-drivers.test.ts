@@ -129,8 +129,8 @@ forEachDatabase("drivers", (open, dialect) => {
       onTestFinished(() => void opened.close());
       const tablePrefix = `${name.replaceAll(/\W/g, "").toLowerCase()}_`;
       const inbox = inboxOn(runner, { tablePrefix, retentionMs: 86_400_001 });
-      expect(await inbox.migrate()).toBeGreaterThan(0);
-      expect(await inbox.migrate()).toBe(0);
+      expect(await inbox.migrate()).not.toEqual([]);
+      expect(await inbox.migrate()).toEqual([]);
       if (dialect === "sqlite") {
         const sql = "CREATE TABLE effects (id integer PRIMARY KEY, name text NOT NULL, once text UNIQUE)";
         await runner.run((_tx, handle) => handle.execute(sql, []));

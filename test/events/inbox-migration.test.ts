@@ -1,6 +1,6 @@
 /** Tables of the parts that reach a database through the user's own transactions. */
 import { expect, test } from "vitest";
-import { createRunnerMigrator, requireSchema } from "../../packages/ichido/src/sql/runner-migration.ts";
+import { createRunnerMigrator } from "../../packages/ichido/src/sql/runner-migrator.ts";
 import { checkPrefix } from "../../packages/ichido/src/sql/table-prefix.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
 
@@ -19,8 +19,9 @@ const every = (...steps: (typeof first)[]) => ({ postgres: steps, mysql: steps, 
 forEachDatabase("migrations", (open) => {
   const migratorOf = (prefix: string, ...steps: (typeof first)[]) => {
     const { runner } = open().side();
-    return createRunnerMigrator({ transactions: runner, part: "outbox", migrations: every(...steps), prefix });
+    return createRunnerMigrator({ transactions: runner, part: "outbox", migrations: every(...steps), prefix }).migrator;
   };
+  const countOf = (migrations: readonly unknown[]): number => migrations.length;
   const tables = async (prefix: string): Promise<number> => {
     const sql = `select o.id, o.note, t.id, t.more from ${prefix}outbox_one o, ${prefix}outbox_two t`;
     return open()
@@ -30,25 +31,25 @@ forEachDatabase("migrations", (open) => {
 
   test("four at once apply each step once", async () => {
     const prefix = checkPrefix(open().dialect, "four_");
-    const counts = await Promise.all(Array.from({ length: 4 }, () => migratorOf(prefix, first, second).migrate()));
-    expect(counts.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 2]);
+    const done = await Promise.all(Array.from({ length: 4 }, () => migratorOf(prefix, first, second).migrate()));
+    expect(done.map(countOf).toSorted((one, other) => one - other)).toEqual([0, 0, 0, 2]);
     expect(await tables(prefix)).toBe(0);
   });
 
   test("later steps come on top, and a missing one is named with what to do", async () => {
     const prefix = checkPrefix(open().dialect, "later_");
-    const { runner } = open().side();
+    const transactions = open().side().runner;
     const check = (...steps: (typeof first)[]) =>
-      runner.run((_tx, handle) => requireSchema(handle, { part: "outbox", migrations: every(...steps), prefix }));
+      createRunnerMigrator({ transactions, part: "outbox", migrations: every(...steps), prefix }).requireSchema();
     await expect(check(first)).rejects.toMatchObject({
       code: "schema-missing",
       message: expect.stringContaining("outbox.migrate()"),
     });
-    expect(await migratorOf(prefix, first).migrate()).toBe(1);
+    expect(await migratorOf(prefix, first).migrate()).toEqual([{ version: 1, name: "create" }]);
     await check(first);
     await expect(check(first, second)).rejects.toMatchObject({ message: expect.stringContaining("migration 2 (add)") });
-    expect(await migratorOf(prefix, first, second).migrate()).toBe(1);
-    expect(await migratorOf(prefix, first, second).migrate()).toBe(0);
+    expect(await migratorOf(prefix, first, second).migrate()).toEqual([{ version: 2, name: "add" }]);
+    expect(await migratorOf(prefix, first, second).migrate()).toEqual([]);
     await check(first, second);
   });
 
@@ -65,11 +66,11 @@ forEachDatabase("migrations", (open) => {
     const broken = { ...second, sql: "alter table {prefix}nowhere add column more integer;\n" };
     const side = open().side();
     const make = (...steps: (typeof first)[]) =>
-      createRunnerMigrator({ transactions: side.runner, part: "outbox", migrations: every(...steps), prefix });
+      createRunnerMigrator({ transactions: side.runner, part: "outbox", migrations: every(...steps), prefix }).migrator;
     await make(first).migrate();
     await expect(make(first, broken).migrate()).rejects.toThrow(/nowhere/);
-    const counts = await Promise.all([make(first, second).migrate(), migratorOf(prefix, first, second).migrate()]);
-    expect(counts.toSorted((one, other) => one - other)).toEqual([0, 1]);
+    const done = await Promise.all([make(first, second).migrate(), migratorOf(prefix, first, second).migrate()]);
+    expect(done.map(countOf).toSorted((one, other) => one - other)).toEqual([0, 1]);
   });
 
   test("a step that died before it was noted is done again", async () => {
@@ -79,25 +80,29 @@ forEachDatabase("migrations", (open) => {
     // Where a step is one transaction, it leaves nothing behind.
     if (open().dialect === "mysql") await open().script(`delete from ${prefix}migrations where version > 1`);
     const again = open().dialect === "mysql" ? 2 : 0;
-    expect(await migratorOf(prefix, first, second, index).migrate()).toBe(again);
+    expect(await migratorOf(prefix, first, second, index).migrate()).toHaveLength(again);
     expect(await tables(prefix)).toBe(0);
   });
 
   test("the plan, run by hand, is what migrate would have done", async () => {
     const prefix = checkPrefix(open().dialect, "plan_");
     const migrator = migratorOf(prefix, first, second);
-    const text = await migrator.plan();
-    await open().script(text);
+    const planned = await migrator.plan();
+    expect(planned.map(({ version, name }) => [version, name])).toEqual([
+      [1, "create"],
+      [2, "add"],
+    ]);
+    for (const sql of planned.flatMap(({ statements }) => statements)) await open().script(sql);
     expect(await tables(prefix)).toBe(0);
-    expect(await migrator.plan()).toBe("");
-    expect(await migrator.migrate()).toBe(0);
+    expect(await migrator.plan()).toEqual([]);
+    expect(await migrator.migrate()).toEqual([]);
   });
 
   test("a schema of PostgreSQL is made where it is missing", async (context) => {
     if (open().dialect !== "postgres") return context.skip("schemas are PostgreSQL's");
     const prefix = checkPrefix("postgres", "ichido_", "apart");
     expect(prefix).toBe('"apart".ichido_');
-    expect(await migratorOf(prefix, first, second).migrate()).toBe(2);
+    expect(await migratorOf(prefix, first, second).migrate()).toHaveLength(2);
     expect(await tables(prefix)).toBe(0);
   });
 });

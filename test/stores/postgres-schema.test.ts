@@ -63,7 +63,7 @@ describe("postgres, schema", () => {
       [7, "remember_doubts"],
       [8, "last_starts"],
     ]);
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await store.migrate()).toEqual(plan.map(({ version, name }) => ({ version, name })));
     expect(await store.plan()).toEqual([]);
     expect(await store.migrate()).toEqual([]);
     await store.ping();
@@ -72,7 +72,7 @@ describe("postgres, schema", () => {
   it("what plan prints can be run by another tool, statement by statement, and migrate then finds it done", async () => {
     const store = postgresStore(pool, { tablePrefix: "printed_" });
     const client = await pool.connect();
-    for (const { sql } of await store.plan()) await client.query(sql);
+    for (const sql of (await store.plan()).flatMap(({ statements }) => statements)) await client.query(sql);
     client.release();
     expect(await store.migrate()).toEqual([]);
     await store.ping();
@@ -106,17 +106,17 @@ describe("postgres, schema", () => {
     await store.migrate();
     // A library that drops all tables knows nothing of functions.
     await pool.query(`drop table ${tables}, dropped_migrations`);
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await store.migrate()).toHaveLength(8);
     await grant(store, request("key", "a"));
     // The ledger stayed.
     await pool.query(`drop table ${tables}`);
     await expect(store.ping()).rejects.toMatchObject({ code: "schema-missing" });
-    expect((await store.plan()).map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await store.plan()).toHaveLength(8);
+    expect(await store.migrate()).toHaveLength(8);
     await grant(store, request("key", "a"));
     // Everything was emptied, as between tests.
     await pool.query(`truncate ${tables}, dropped_migrations`);
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await store.migrate()).toHaveLength(8);
     await store.ping();
     await grant(store, request("key", "a"));
     // Only the ledger: what is remembered stays, and nothing is guessed about it.
@@ -130,7 +130,7 @@ describe("postgres, schema", () => {
     await inbox.migrate();
     const { rows } = await pool.query("select tablename from pg_tables where tablename like 'left\\_%'");
     await pool.query(`drop table ${rows.map((row: { tablename: string }) => row.tablename).join(", ")}`);
-    expect(await inbox.migrate()).toBeGreaterThan(1);
+    expect(await inbox.migrate()).not.toEqual([]);
   });
 
   it("tables that were created without the schema that they are used with are found by their functions", async () => {

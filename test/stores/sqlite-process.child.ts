@@ -54,7 +54,7 @@ const tasks: Readonly<Record<string, () => Promise<void>>> = {
   async migrate() {
     const store = await openSqliteStore(path);
     await told();
-    console.log(`migrated ${await store.migrate()}`);
+    console.log(`migrated ${(await store.migrate()).length}`);
     await store.ping();
     await store.close();
   },

@@ -14,7 +14,8 @@ import { limits } from "../core/defaults.ts";
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { TransactionRunner } from "../core/transaction.ts";
-import { createRunnerMigrator, requireSchema, type RunnerMigrator } from "../sql/runner-migration.ts";
+import type { Migrator } from "../sql/migrator.ts";
+import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
 import { createDeadLetters, type DeadLetterDesk, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
@@ -54,7 +55,7 @@ export interface OnceOptions extends RunOptions {
   readonly redelivered?: boolean;
 }
 
-export interface Inbox<Tx = unknown> extends RunnerMigrator {
+export interface Inbox<Tx = unknown> extends Migrator {
   /**
    * For effects in the inbox's own database. Rejects with what the handler threw, after the rollback, or with
    * `store-unavailable` where the database failed and nothing, or nothing known, was committed: deliver again.
@@ -163,8 +164,8 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const prefix = checkPrefix(transactions.dialect, options.tablePrefix, options.schema);
   const statements = createStatements(transactions.dialect, prefix, waitMs);
   const once = { transactions, statements, waitMs, environment };
-  const schema = { part: "inbox", migrations: { postgres, mysql, sqlite }, prefix } as const;
-  const migrator = createRunnerMigrator({ transactions, ...schema });
+  const migrations = { mysql, postgres, sqlite };
+  const { migrator, requireSchema } = createRunnerMigrator({ part: "inbox", migrations, prefix, transactions });
   const { dead, desk } = createDeadLetters(transactions, statements);
   const keepMs = Math.min(
     limits.retentionMsMax,
@@ -210,7 +211,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
           subscription.redeliveryMsMax,
           `redeliveryMsMax of the subscription ${subscription.name}`,
         );
-      await transactions.run((_tx, handle) => requireSchema(handle, schema));
+      await requireSchema();
     },
   };
   parts.set(inbox, {

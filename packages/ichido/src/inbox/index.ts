@@ -28,3 +28,4 @@ export {
 } from "./webhook-receiver.ts";
 export type { InboxStats, InboxSweepResult, InboxSweepBounds } from "./housekeeping.ts";
 export { payloadOf, type EventMessage } from "../brokers/message.ts";
+export type { AppliedMigration, Migrator, PlannedMigration } from "../sql/migrator.ts";

@@ -11,3 +11,4 @@ export type { RelayEvent, RelayOptions } from "./relay-options.ts";
 export type { RouteHealth } from "./routes.ts";
 export type { Delivery, Published, Publisher, Subscription, Taker, UnreadableDelivery } from "../brokers/broker.ts";
 export { payloadOf, type EventMessage } from "../brokers/message.ts";
+export type { AppliedMigration, Migrator, PlannedMigration } from "../sql/migrator.ts";

@@ -10,7 +10,8 @@ import { IchidoError } from "../core/errors.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
 import { uuidV7 } from "../core/uuid.ts";
-import { createRunnerMigrator, requireSchema, type RunnerPart } from "../sql/runner-migration.ts";
+import type { Migrator } from "../sql/migrator.ts";
+import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
 import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
 import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
@@ -69,7 +70,7 @@ export interface AddOptions {
   readonly atCommit?: boolean;
 }
 
-export interface Outbox<Tx = unknown> {
+export interface Outbox<Tx = unknown> extends Migrator {
   /** Inside your transaction: the handle comes from `fromPg`, `fromKysely` and their like, or from `ctx.transaction`. */
   add(handle: TransactionHandle, message: OutboxMessage, options?: AddOptions): Promise<{ readonly id: string }>;
   /** Runs `fn` in a transaction and wakes the relay when it has committed. */
@@ -82,8 +83,6 @@ export interface Outbox<Tx = unknown> {
   stats(): Promise<OutboxStats>;
   /** Removes what was kept long enough, in bounded batches. */
   sweep(options?: { readonly limit?: number; readonly budgetMs?: number }): Promise<OutboxSweepResult>;
-  plan(): Promise<string>;
-  migrate(): Promise<number>;
 }
 
 /** What a relay works with. */
@@ -176,8 +175,8 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   const topics = createTopics(options.topics);
   const run = createStatements(dialect, prefix);
   const wake = createWake(environment, options.wake);
-  const part: RunnerPart = { part: "outbox", migrations: { mysql, postgres, sqlite }, prefix };
-  const migrator = createRunnerMigrator({ ...part, transactions });
+  const migrations = { mysql, postgres, sqlite };
+  const { migrator, requireSchema } = createRunnerMigrator({ part: "outbox", migrations, prefix, transactions });
   let turn = 0;
   const late = new WeakSet<TransactionHandle>();
 
@@ -258,8 +257,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       };
     },
     sweep: (sweepOptions) => sweepOutbox({ transactions, run, keepSentMs, keepDeadMs, environment }, sweepOptions),
-    plan: () => migrator.plan(),
-    migrate: () => migrator.migrate(),
+    ...migrator,
   };
   parts.set(outbox, {
     transactions,
@@ -268,7 +266,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
     wake,
     keepSentMs,
     environment,
-    requireSchema: () => transactions.run((_tx, handle) => requireSchema(handle, part)),
+    requireSchema,
   });
   return outbox;
 }

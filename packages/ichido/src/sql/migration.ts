@@ -5,11 +5,26 @@
  */
 import { createHash } from "node:crypto";
 import { IchidoError } from "../core/errors.ts";
+import type { Dialect } from "./dialect.ts";
 
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
+}
+
+export interface SchemaPart {
+  /** Numbers its steps apart from the others in one ledger. */
+  readonly part: "records" | "outbox" | "inbox";
+  readonly dialect: Dialect;
+  readonly migrations: readonly Migration[];
+  /** As `checkPrefix` gives it. */
+  readonly prefix: string;
+  /**
+   * On PostgreSQL: the tables of the first step, the chief one first. Where a tool dropped them or emptied them together
+   * with the ledger, as tests like to do, the steps run anew.
+   */
+  readonly tables?: readonly string[];
 }
 
 export interface LedgerRow {

@@ -11,6 +11,7 @@ export interface TableOptions {
 
 export const tableNames: OptionNames<TableOptions> = { tablePrefix: true, schema: true };
 
+export const prefixDefault = "ichido_";
 /** 63 bytes for a name of PostgreSQL, less the longest that follows. */
 const prefixLengthMax = 30;
 const identifierLengthMax = 63;
@@ -22,7 +23,7 @@ function identifier(name: string, value: unknown, lengthMax: number): string {
   throw optionInvalid(name, expected, value);
 }
 
-export function tablePrefixOption(value: unknown = "ichido_"): string {
+export function tablePrefixOption(value: unknown = prefixDefault): string {
   return identifier("tablePrefix", value, prefixLengthMax);
 }
 

@@ -112,12 +112,5 @@ export function createDialect(prefix: string) {
       const where = wanted.map((name) => filters[name]).join(" and ");
       return prepare(expand(statements.list, { ...macros, ...tables, source, filters: where === "" ? "true" : where }));
     },
-    /** A migration as single statements: `multipleStatements` is off in most pools, as it should be. */
-    split(migration: string): readonly string[] {
-      return expand(migration.replace(/;[ \t]*$/gm, "\u0000"), { prefix })
-        .split("\u0000")
-        .map((part) => part.trim())
-        .filter((part) => part !== "");
-    },
   };
 }

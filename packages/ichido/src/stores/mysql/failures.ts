@@ -30,13 +30,6 @@ export function isRolledBack(error: unknown): boolean {
   return typeof errno === "number" && rollbacks.includes(errno);
 }
 
-const columnThere = 1060;
-
-/** A migration added its columns, and died before it was noted. */
-export function isColumnThere(error: unknown): boolean {
-  return isIchidoError(error) && partsOf(error.cause).errno === columnThere;
-}
-
 /** Somebody else has the row. MySQL says so to a statement that must not wait, MariaDB by the lock wait timeout. */
 export function isLocked(error: unknown): boolean {
   const { errno } = partsOf(error);

@@ -25,6 +25,8 @@ import { withDeadline } from "../../core/deadline.ts";
 import { systemEnvironment } from "../../core/environment.ts";
 import { IchidoError } from "../../core/errors.ts";
 import type { Store, StoreCapabilities } from "../../core/store.ts";
+import { createMigrator, type Migrator } from "../../sql/migrator.ts";
+import { talkLater } from "../../sql/talk.ts";
 import { claim } from "./claim.ts";
 import { driverClient } from "./client.ts";
 import type { MysqlClient } from "./client.ts";
@@ -34,8 +36,6 @@ import { failureOf } from "./failures.ts";
 import { sweepAlone, tick } from "./housekeeping.ts";
 import { landed } from "./landed.ts";
 import { list, stats } from "./listing.ts";
-import { migrate, plan } from "./migrate.ts";
-import type { PlannedMigration } from "./migrate.ts";
 import { validateOptions } from "./options.ts";
 import type { MysqlStoreOptions } from "./options.ts";
 import { createRenewals } from "./renewals.ts";
@@ -44,16 +44,16 @@ import { assertFits, lookAtServer } from "./server.ts";
 import { countdown, createSession } from "./session.ts";
 import type { Run } from "./session.ts";
 import { audit, settle } from "./settle.ts";
+import { migrations } from "./statements.generated.ts";
 import { identityValues } from "./values.ts";
 import { watch } from "./watch.ts";
 
-export interface MysqlStore extends Store {
+export interface MysqlStore extends Store, Migrator {
   watch: NonNullable<Store["watch"]>;
-  /** Creates or updates the tables. Run it when you deploy, never from a request. Gives what was done. */
-  migrate(): Promise<readonly PlannedMigration[]>;
-  /** What `migrate` would do. */
-  plan(): Promise<readonly PlannedMigration[]>;
 }
+
+/** Building an index on a large table takes its time. */
+const migrationTimeoutMs = 600_000;
 
 const capabilities: StoreCapabilities = {
   durable: true,
@@ -191,7 +191,15 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     ping,
     watch: (identity, timeoutMs) => watch((sql, values) => call()(sql, values), dialect, identity, timeoutMs),
     close: () => renewals.close(),
-    migrate: () => migrate(session, dialect),
-    plan: () => plan(session, dialect),
+    ...createMigrator(
+      { part: "records", dialect: "mysql", migrations, prefix: settings.tablePrefix },
+      {
+        read: (talk) => talkLater(talk(), async (sql) => (await session.run(sql, [])).rows),
+        write: (talk) =>
+          session.onOneConnection((run) =>
+            talkLater(talk(), async (sql) => (await run(sql, [], migrationTimeoutMs)).rows),
+          ),
+      },
+    ),
   };
 }

@@ -17,8 +17,6 @@ export type Prepare = boolean | "auto";
 export interface Connection {
   /** Parameterised, and named only as `Prepare` says: nothing stays on a pooler's session. Rows are positional. */
   run(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<readonly Row[]>;
-  /** Several statements in one message, hence in one transaction. */
-  script(text: string, timeoutMs: number): Promise<void>;
   /** Whether somebody stands before the server (see `prepared.ts`). Absent where the driver does not tell. */
   isPooled?(timeoutMs: number): Promise<boolean>;
 }

@@ -3,4 +3,4 @@ export type { PostgresStore } from "./store.ts";
 export type { PostgresStoreOptions } from "./options.ts";
 export type { PgClient, PgPool, PostgresClient, PostgresJsSql } from "./client.ts";
 export type { ListenConnection } from "./listen.ts";
-export type { Migrator, PlannedMigration } from "./migrate.ts";
+export type { AppliedMigration, Migrator, PlannedMigration } from "../../sql/migrator.ts";

@@ -33,10 +33,6 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
           throw prepared.explain(queryable, error);
         }
       }),
-    script: (text, timeoutMs) =>
-      lend(timeoutMs, async (queryable, leftMs) => {
-        await ask(queryable, { text, rowMode: "array", query_timeout: leftMs });
-      }),
     isPooled: (timeoutMs) =>
       lend(timeoutMs, async (queryable, leftMs) => {
         const text = "select pg_backend_pid()";

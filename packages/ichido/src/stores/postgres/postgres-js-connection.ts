@@ -27,10 +27,6 @@ export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean, patie
       const rows = await within(query, query.raw(), timeoutMs, patience);
       return isRows(rows) ? plainRows(rows) : [];
     },
-    async script(text, timeoutMs) {
-      const query = sql.unsafe(text);
-      await within(query, query.simple(), timeoutMs);
-    },
   };
 }
 

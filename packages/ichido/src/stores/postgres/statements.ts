@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Statement } from "./connection.ts";
 import type { Migration } from "../../sql/migration.ts";
+import { namedTables } from "../../sql/table-prefix.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { migrations, statements } from "./statements.generated.ts";
 
@@ -10,19 +11,25 @@ export type Statements = Readonly<Record<StatementName, Statement>>;
 
 type Names = Pick<ResolvedOptions, "schema" | "tablePrefix">;
 
-export function nameTables({ schema, tablePrefix }: Names, text: string): string {
-  const qualified = schema === undefined ? tablePrefix : `"${schema}".${tablePrefix}`;
-  return text.replaceAll("{prefix}", qualified).replaceAll("{bare}", tablePrefix);
+export function prefixOf({ schema, tablePrefix }: Names): string {
+  return schema === undefined ? tablePrefix : `"${schema}".${tablePrefix}`;
+}
+
+export function nameTables(names: Names, text: string): string {
+  return namedTables(prefixOf(names), text);
+}
+
+export function statementOf(verb: string, text: string): Statement {
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  return { name: `ichido_${verb}_${digest}`, text };
 }
 
 const frequent: ReadonlySet<string> = new Set<StatementName>(["claim", "complete", "startStep", "finishStep"]);
 
 export function statementsFor(names: Names): Statements {
   const entries = Object.entries(statements).map(([verb, text]) => {
-    const named = nameTables(names, withoutComments(text));
-    const digest = createHash("sha256").update(named).digest("hex").slice(0, 12);
-    const name = `ichido_${verb}_${digest}`;
-    return [verb, { name, text: named, frequent: frequent.has(verb), tellsBackend: verb === "claim" }];
+    const statement = statementOf(verb, nameTables(names, withoutComments(text)));
+    return [verb, { ...statement, frequent: frequent.has(verb), tellsBackend: verb === "claim" }];
   });
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same keys, mapped
   return Object.fromEntries(entries) as Statements;

@@ -27,8 +27,8 @@ import { failureKind, toIchidoError } from "./failures.ts";
 import { createListener, subscriptionFor } from "./listen.ts";
 import type { Listener } from "./listen.ts";
 import { createLanded } from "./landed.ts";
-import { createMigrator } from "./migrate.ts";
-import type { Migrator } from "./migrate.ts";
+import type { Migrator } from "../../sql/migrator.ts";
+import { createStoreMigrator } from "./migrate.ts";
 import { resolveOptions } from "./options.ts";
 import type { PostgresStoreOptions } from "./options.ts";
 import { createRetries } from "./retries.ts";
@@ -312,7 +312,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       await renewals.close();
     },
 
-    ...createMigrator(connection, options),
+    ...createStoreMigrator(connection, options),
   };
   return store;
 }

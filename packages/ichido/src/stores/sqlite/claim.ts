@@ -22,6 +22,7 @@ import { isExpired } from "../../core/record-machine/view.ts";
 import { encodeLabels } from "../encoding/labels.ts";
 import type { Connection, Row, SqliteValue } from "./database.ts";
 import { isBusy } from "./failure.ts";
+import { talkLater, talkNow, type Talk } from "../../sql/talk.ts";
 import { often, refuseOtherDialect } from "./ownership.ts";
 import { birthValues, heldOf, identityValues, integer, orNull, plainRow, type Held } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -36,7 +37,7 @@ interface Wanted {
   readonly values: readonly SqliteValue[];
   readonly returnsRows: boolean;
 }
-type Claiming<Result> = Generator<Wanted, Result, Row | undefined>;
+type Claiming<Result> = Talk<Wanted, Row | undefined, Result>;
 
 export async function claim(session: Session, request: ClaimRequest): Promise<ClaimResult> {
   const seen = await session.queue.read(() => runOn(session.connection, answerOf(session, request)));
@@ -58,13 +59,10 @@ export async function claimWithin(
   refuseOtherDialect(transaction);
   try {
     if (transaction.writesAlone !== true) await transaction.execute(statements.holdFile, [], often);
-    const claiming = claimLocked(session, request);
-    let next = claiming.next();
-    while (next.done !== true) {
-      const { rows } = await transaction.execute(next.value.sql, next.value.values, often);
-      next = claiming.next(plainRow(rows[0]));
-    }
-    return next.value;
+    return await talkLater(claimLocked(session, request), async ({ sql, values }) => {
+      const { rows } = await transaction.execute(sql, values, often);
+      return plainRow(rows[0]);
+    });
   } catch (error) {
     if (!isBusy(error)) throw error;
     return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
@@ -72,16 +70,11 @@ export async function claimWithin(
 }
 
 function runOn<Result>(connection: Connection, claiming: Claiming<Result>): Result {
-  let next = claiming.next();
-  while (next.done !== true) {
-    const { sql, values, returnsRows } = next.value;
-    if (returnsRows) next = claiming.next(connection.get(sql, ...values));
-    else {
-      connection.run(sql, ...values);
-      next = claiming.next(undefined);
-    }
-  }
-  return next.value;
+  return talkNow(claiming, ({ sql, values, returnsRows }) => {
+    if (returnsRows) return connection.get(sql, ...values);
+    connection.run(sql, ...values);
+    return undefined;
+  });
 }
 
 function* queryOne(sql: string, ...values: readonly SqliteValue[]): Claiming<Row | undefined> {

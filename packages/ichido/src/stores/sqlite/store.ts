@@ -15,7 +15,11 @@ import { integerOption, knownOptions, oneOfOption, optionalFunction } from "../.
 import { isIchidoError } from "../../core/errors.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Store } from "../../core/store.ts";
-import type { Migration } from "../../sql/migration.ts";
+import type { SchemaPart } from "../../sql/migration.ts";
+import { createMigrator, requireSchema, type Migrator } from "../../sql/migrator.ts";
+import type { SchemaTalk } from "../../sql/schema-dialects.ts";
+import { prefixDefault } from "../../sql/table-prefix.ts";
+import { talkNow } from "../../sql/talk.ts";
 import { claim, claimWithin } from "./claim.ts";
 import { connect, type SqliteDatabase } from "./database.ts";
 import { ensureDurability, type Synchronous } from "./durability.ts";
@@ -23,7 +27,6 @@ import { closedHandle, resultOf } from "./failure.ts";
 import { createGate } from "./gate.ts";
 import { audit, find, landed, steps } from "./inspect.ts";
 import { list, stats } from "./list.ts";
-import { applyMigrations, planMigrations, requireSchema, type MigrationPart } from "./migrate.ts";
 import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./ownership.ts";
 import { clockOf, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
@@ -46,14 +49,9 @@ export interface SqliteStoreOptions {
   readonly nowMs?: () => number;
 }
 
-export interface SqliteStore extends Store {
-  /** Creates or updates the tables. Any number of processes may call it at once. Tells how many migrations ran. */
-  migrate(): Promise<number>;
-  /** The SQL that `migrate` would run now; empty when there is none. */
-  plan(): Promise<string>;
-}
+export interface SqliteStore extends Store, Migrator {}
 
-const records: MigrationPart = { part: "records", migrations: migrations satisfies readonly Migration[] };
+const records: SchemaPart = { part: "records", dialect: "sqlite", migrations, prefix: prefixDefault };
 
 const warned = new WeakSet<SqliteDatabase>();
 
@@ -72,6 +70,14 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   } = options;
   check(options);
   const connection = connect(database);
+  /** Some handles refuse to give the rows of a statement that has none. */
+  const hold = <T>(talk: SchemaTalk<T>): T =>
+    talkNow(talk, (sql) => {
+      if (/^select/i.test(sql)) return connection.all(sql);
+      connection.exec(sql);
+      return [];
+    });
+  const requireTables = (): void => hold(requireSchema(records, "store", `the SQLite file ${connection.file}`));
   const inMemory = connection.file === "";
   const testUs = nowMs === undefined ? undefined : () => Math.floor(nowMs() * 1000);
   const nowUs = testUs ?? clockOf(connection);
@@ -93,14 +99,14 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     prepare() {
       if (!durable) ensureDurability(connection, synchronous);
       durable = true;
-      requireSchema(connection, records);
+      requireTables();
       schema = true;
     },
     explain(error) {
       if (isClosed(database)) return closedHandle(error);
       if (resultOf(error) !== "SQLITE_ERROR") return error;
       try {
-        requireSchema(connection, records);
+        requireTables();
       } catch (better) {
         schema = false;
         if (isIchidoError(better)) return better;
@@ -171,13 +177,15 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     ping: () =>
       gate.pass(() =>
         queue.write(() => {
-          requireSchema(connection, records);
+          requireTables();
           connection.run(statements.ping);
         }),
       ),
     watch: (identity, timeoutMs) => gate.pass(() => watching.watch(identity, timeoutMs)),
-    migrate: () => gate.pass(() => bare.write(() => applyMigrations(connection, [records], nowUs()))),
-    plan: () => gate.pass(() => bare.read(() => planMigrations(connection, [records], nowUs()))),
+    ...createMigrator(records, {
+      read: (talk) => gate.pass(() => bare.read(() => hold(talk()))),
+      write: (talk) => gate.pass(() => bare.write(() => hold(talk()))),
+    }),
     close() {
       watching.close();
       return gate.close();

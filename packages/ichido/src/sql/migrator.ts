@@ -1,0 +1,88 @@
+/**
+ * Migrations of every part of ichido, in its own database or in the user's: numbered, forward only, under a lock, each
+ * noted in a ledger that all parts share. `migrate` runs the very statements that `plan` shows.
+ */
+import { IchidoError } from "../core/errors.ts";
+import { numberOf, textOf } from "./columns.ts";
+import { pendingMigrations, type LedgerRow, type Migration, type SchemaPart } from "./migration.ts";
+import { schemaDialects, type SchemaTalk } from "./schema-dialects.ts";
+import { namedTables } from "./table-prefix.ts";
+
+export interface AppliedMigration {
+  readonly version: number;
+  readonly name: string;
+}
+
+export interface PlannedMigration extends AppliedMigration {
+  /**
+   * Single statements for a tool of your own, in this order, the note in the ledger included. In one transaction, where the
+   * database can create tables in one.
+   */
+  readonly statements: readonly string[];
+}
+
+export interface Migrator {
+  /** What `migrate` would run now. */
+  plan(): Promise<readonly PlannedMigration[]>;
+  /**
+   * Creates or updates the tables. Run it when you deploy; any number of processes may do so at once. Gives what was applied:
+   * by this call or, with the PostgreSQL store, by another one meanwhile.
+   */
+  migrate(): Promise<readonly AppliedMigration[]>;
+}
+
+/** Ways to hold a talk on one connection; `write` in one transaction, where a talk is not one by its statements alone. */
+export interface SchemaAccess {
+  read<Result>(talk: () => SchemaTalk<Result>): Promise<Result>;
+  write<Result>(talk: () => SchemaTalk<Result>): Promise<Result>;
+}
+
+function* pendingSteps(part: SchemaPart): SchemaTalk<readonly Migration[]> {
+  const { ledgerExists } = schemaDialects[part.dialect];
+  const isThere = (yield ledgerExists(part)).length > 0;
+  const ledger: LedgerRow[] = [];
+  if (isThere) {
+    const rows =
+      yield `select version, checksum from ${part.prefix}migrations where part = '${part.part}' order by version`;
+    for (const row of rows) ledger.push({ version: numberOf(row, "version"), checksum: textOf(row, "checksum") });
+  }
+  return pendingMigrations(part.part, part.migrations, ledger);
+}
+
+function* plan(part: SchemaPart): SchemaTalk<readonly PlannedMigration[]> {
+  const { statementsOf } = schemaDialects[part.dialect];
+  return (yield* pendingSteps(part)).map((step) => ({
+    version: step.version,
+    name: step.name,
+    statements: statementsOf(part, step).map((sql) => namedTables(part.prefix, sql)),
+  }));
+}
+
+function* apply(part: SchemaPart): SchemaTalk<readonly AppliedMigration[]> {
+  const { isDone } = schemaDialects[part.dialect];
+  const steps = yield* plan(part);
+  for (const sql of steps.flatMap(({ statements }) => statements)) {
+    const look = isDone?.(sql);
+    if (look === undefined || (yield look).length === 0) yield sql;
+  }
+  return steps.map(({ version, name }) => ({ version, name }));
+}
+
+export function createMigrator(part: SchemaPart, access: SchemaAccess): Migrator {
+  const { locked } = schemaDialects[part.dialect];
+  return {
+    plan: () => access.read(() => plan(part)),
+    migrate: () => access.write(() => locked(part, () => apply(part))),
+  };
+}
+
+/** Throws `schema-missing` with what to do; `owner` has the `migrate` to call. */
+export function* requireSchema(part: SchemaPart, owner: string, place = "the database"): SchemaTalk<void> {
+  const [next] = yield* pendingSteps(part);
+  if (next === undefined) return;
+  throw new IchidoError(
+    "schema-missing",
+    `${place} lacks migration ${next.version} (${next.name}) of ${part.prefix}${part.part}; call ${owner}.migrate() once at ` +
+      `deploy, or run what ${owner}.plan() gives with your own tool`,
+  );
+}

@@ -1,5 +1,0 @@
--- Gives the lock of `lock-migrations` back.
--- Parameters: :prefix.
--- Rows: one.
--- Guarantee: none; the lock also ends with the connection.
-select release_lock(concat('ichido-', sha1(concat(coalesce(database(), ''), '.', :prefix)))) as released
