@@ -35,6 +35,7 @@ describeWith("mariadb", "mysql store", (url) => {
         name: `MariaDB through ${driver}`,
         watches: true,
         joins: true,
+        histories: 2,
         async open() {
           first ??= open(driver);
           second ??= open(driver === "mysql2" ? "mariadb" : "mysql2");

@@ -14,11 +14,12 @@ function through(url: string): string {
 }
 
 await describeStores(serverUrl, [
-  { name: "postgres through PgBouncer, pg pool with pipeline, grouped", make: makePipelinePool, through },
+  { name: "postgres through PgBouncer, pg pool with pipeline, grouped", make: makePipelinePool, through, histories: 2 },
   {
     name: "postgres through PgBouncer, postgres.js, one by one",
     make: makePostgresJs,
     options: { group: false },
     through,
+    histories: 2,
   },
 ]);

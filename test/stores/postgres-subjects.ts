@@ -74,6 +74,8 @@ export interface SubjectOptions {
   readonly options?: PostgresStoreOptions;
   /** By default the clock of the store moves and nothing waits; `false` lets real time pass. */
   readonly movesClock?: boolean;
+  /** As the suite's subject has it. */
+  readonly histories?: number;
   /** The address through which the store connects, given that of the database. */
   readonly through?: (url: string) => string;
 }
@@ -102,6 +104,7 @@ export async function prepareSubject(given: SubjectOptions): Promise<PreparedSub
     movesClock,
     watches: true,
     joins: first.runner !== undefined,
+    ...(given.histories !== undefined && { histories: given.histories }),
     async open() {
       // A few rows: emptying their files would take longer than most cases.
       for (const table of ["records", "steps", "audit", "clock"]) await admin.query(`delete from ichido_${table}`);

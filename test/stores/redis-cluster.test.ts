@@ -36,6 +36,7 @@ describeWith("redis", "redis store on a cluster", () => {
       {
         name: `Redis Cluster through ${driver}`,
         watches: true,
+        histories: 2,
         async open() {
           const prefix = nextPrefix();
           const other = driver === "ioredis" ? "node-redis" : "ioredis";

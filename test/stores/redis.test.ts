@@ -33,6 +33,7 @@ describeWith("redis", "redis store", (url) => {
       {
         name: `Redis through ${driver}`,
         watches: true,
+        histories: 2,
         async open() {
           first ??= await open(driver);
           second ??= await open(driver === "ioredis" ? "node-redis" : "ioredis");

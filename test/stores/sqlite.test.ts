@@ -48,6 +48,6 @@ for (const [name, connect] of Object.entries(drivers)) {
   if (name !== "node:sqlite") continue;
   storeSuite(
     { describe, it },
-    { name: `sqlite on ${name} by the host's clock`, watches: true, joins: true, open: () => open() },
+    { name: `sqlite on ${name} by the host's clock`, watches: true, joins: true, histories: 2, open: () => open() },
   );
 }

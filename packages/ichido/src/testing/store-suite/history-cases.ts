@@ -192,10 +192,10 @@ function outcomeOf(answer: unknown): string {
   return resent === undefined ? `${outcome} ${origin}` : `${outcome} again`;
 }
 
-const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+const historiesUsual = 8;
 const verbsTotal = 100;
 
-const everyHistoryMeets = [
+const allHistoriesMeet = [
   ...["new", "again", "failed", "lapsed", "suspended"].map((origin) => `claim granted ${origin}`),
   ...["processing", "completed", "unknown", "mismatch"].map((outcome) => `claim ${outcome}`),
   ...["renew", "complete", "release", "suspend", "startStep", "finishStep"].flatMap((verb) => [
@@ -209,9 +209,13 @@ async function liveAll(rig: Rig): Promise<void> {
   const clock = fakeClock();
   const reference = { store: memoryStore({ nowMs: clock.nowMs }), clock };
   const met = new Set<string>();
-  for (const seed of seeds) for (const each of await live(rig, seed, reference)) met.add(each);
+  const { histories = historiesUsual } = rig;
+  for (let seed = 1; seed <= histories; seed += 1) {
+    for (const each of await live(rig, seed, reference)) met.add(each);
+  }
+  if (histories < historiesUsual) return;
   assert.deepEqual(
-    everyHistoryMeets.filter((each) => !met.has(each)),
+    allHistoriesMeet.filter((each) => !met.has(each)),
     [],
     "the histories meet every answer",
   );

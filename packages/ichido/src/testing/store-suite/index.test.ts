@@ -66,6 +66,25 @@ describe("store suite", () => {
     expect(() => register({ ...subjectOf(), skip: { "S99-gone": "old" } })).toThrow(/S99-gone/);
   });
 
+  it("S5 lives as many random histories as the subject asks, eight by default", async () => {
+    async function storiesOf(histories?: number): Promise<number> {
+      const lived = new Set<string>();
+      const noting = subjectOf((store) => ({
+        claim: (request) => (lived.add(request.identity.key.replace(/^.*-/, "")), store.claim(request)),
+      }));
+      const subject = { ...noting, ...(histories !== undefined && { histories }) };
+      const [, body] = [...register(subject).ran].find(([title]) => title.includes("random histories")) ?? [];
+      await body?.();
+      return lived.size;
+    }
+    expect(await storiesOf()).toBe(8);
+    expect(await storiesOf(2)).toBe(2);
+    expect(await storiesOf(9)).toBe(9);
+    for (const wrong of [0, 1.5, Number.NaN]) {
+      expect(() => register({ ...subjectOf(), histories: wrong })).toThrow(`subject.histories: expected an integer`);
+    }
+  });
+
   it("fails rather than skip unnoticed when a subject has a clock or a watch that it does not declare", async () => {
     const { movesClock: _clock, ...undeclared } = subjectOf();
     const [body] = register(undeclared).ran.values();

@@ -42,6 +42,10 @@ export function storeSuite(runner: SuiteRunner, subject: StoreSubject): void {
   const ids = new Set(storeCases.map((each) => each.id));
   const strange = Object.keys(subject.skip ?? {}).filter((id) => !ids.has(id));
   if (strange.length > 0) throw new Error(`subject.skip names cases that do not exist: ${strange.join(", ")}`);
+  const { histories = 1 } = subject;
+  if (!Number.isInteger(histories) || histories < 1) {
+    throw new Error(`subject.histories: expected an integer from 1, got ${histories}`);
+  }
 
   runner.describe(`store: ${subject.name}`, () => {
     for (const each of storeCases) {

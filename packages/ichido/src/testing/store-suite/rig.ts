@@ -30,6 +30,8 @@ export interface Rig {
   readonly second: Store;
   readonly clock: StoreClock | undefined;
   readonly runner: TransactionRunner<unknown> | undefined;
+  /** As the subject asks. */
+  readonly histories: number | undefined;
 
   /** A claim with the usual values; `owner` is a name, not a token. */
   request(identity: Identity, owner: string, changes?: Partial<ClaimRequest>): ClaimRequest;
@@ -89,13 +91,13 @@ export async function withRig(subject: StoreSubject, run: (rig: Rig) => Promise<
       subject.joins === true,
       "the subject's joins must say whether open() gives a runner, or cases would be skipped unnoticed",
     );
-    await run(createRig(opened));
+    await run(createRig(opened, subject.histories));
   } finally {
     await opened.close();
   }
 }
 
-function createRig({ store, second = store, clock, runner }: OpenedStore): Rig {
+function createRig({ store, second = store, clock, runner }: OpenedStore, histories: number | undefined): Rig {
   let sentinels = 0;
 
   async function pass(ms: number): Promise<void> {
@@ -119,6 +121,7 @@ function createRig({ store, second = store, clock, runner }: OpenedStore): Rig {
     second,
     clock,
     runner,
+    histories,
     request: (identity, owner, changes = {}) => ({
       identity,
       owner: sampleOwner(owner),

@@ -41,6 +41,11 @@ export interface StoreSubject {
   readonly watches?: boolean;
   /** `open` gives a `runner`. */
   readonly joins?: boolean;
+  /**
+   * How many random histories are lived, 8 by default. One or two are enough where a store that lives them all elsewhere is
+   * tried again through another driver or pooler.
+   */
+  readonly histories?: number;
   /** Case ids that this store cannot pass, each with the reason that its title will state. */
   readonly skip?: Readonly<Record<string, string>>;
 }
