@@ -1,6 +1,6 @@
 /** ichido: an operation takes effect once, however often it is asked for. Stores and adapters have subpaths of their own. */
 export { createIchido, type Ichido } from "./core/create-ichido.ts";
-export type { Context } from "./core/context.ts";
+export type { Context, StepContext, StepFunction } from "./core/context.ts";
 export type { Decision, Execution, HandlerOutcome, Settled } from "./core/decision.ts";
 export { defaults, limits } from "./core/defaults.ts";
 export type { Health } from "./core/health.ts";
@@ -14,6 +14,7 @@ export {
   type IchidoErrorCode,
 } from "./core/errors.ts";
 export type { IchidoEvent, IchidoListener, RequestOutcome } from "./core/events.ts";
+export type { MultipartHash } from "./core/multipart.ts";
 export type { AnswerHead, NeutralRequest, NeutralResponse, RequestBody } from "./core/message.ts";
 export type {
   AnswerLike,

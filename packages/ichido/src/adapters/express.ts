@@ -27,7 +27,7 @@ export type { BodyOptions, WireOptions };
 /** Notes the bytes of the request as they pass to the body parser, so that requests are compared by what was sent. */
 export function captureBody(options: BodyOptions = {}): ExpressMiddleware {
   const limits = captureLimitsOf(options);
-  return (request, _response, next) => {
+  return function captureBody(request, _response, next) {
     captureBytes(request, limits);
     next();
   };
@@ -83,5 +83,7 @@ export function idempotency<Request extends ExpressRequest>(
     if (runs) next();
   }
 
-  return (request, response, next) => void serve(request, response, next);
+  return function idempotency(request, response, next) {
+    void serve(request, response, next);
+  };
 }

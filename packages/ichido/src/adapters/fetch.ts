@@ -13,6 +13,8 @@ import { letGoUpload } from "../http/web-upload.ts";
 
 export { idempotentAction, type ActionOptions, type FormAction } from "./form-action.ts";
 
+export type { BodyOptions };
+
 export interface FetchWireOptions extends BodyOptions {
   /**
    * The hidden field of a form (urlencoded or multipart) that has the key where the header is absent: for forms that a

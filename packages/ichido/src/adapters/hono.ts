@@ -21,6 +21,7 @@ export interface HonoContext {
   set res(response: Response | undefined);
 }
 
+export type { BodyOptions };
 export type HonoMiddleware<Ctx> = (c: Ctx, next: () => Promise<void>) => Promise<Response | void>;
 
 export function idempotency<Ctx extends HonoContext>(
@@ -32,7 +33,7 @@ export function idempotency<Ctx extends HonoContext>(
   knownOptions("idempotency", wire, bodyNames);
   const route = ichido.route(options);
   const limits = bodyLimitsOf(wire);
-  return async (c, next) => {
+  return async function idempotency(c, next) {
     const { raw } = c.req;
     checkMountedOnce(raw, route.operation);
     // Hono keeps what it has read, so a body that an earlier middleware parsed is still there.

@@ -83,13 +83,14 @@ export interface IdempotencyState {
   idempotency?: Context;
 }
 
+export type { BodyOptions, WireOptions };
 export type KoaNext = () => Promise<unknown>;
 export type KoaMiddleware<Ctx> = (ctx: Ctx, next: KoaNext) => Promise<void>;
 
 /** Notes the bytes of the request as they pass to the body parser, so that requests are compared by what was sent. */
 export function captureBody(options: BodyOptions = {}): KoaMiddleware<Pick<KoaContext, "req">> {
   const limits = captureLimitsOf(options);
-  return async (ctx, next) => {
+  return async function captureBody(ctx, next) {
     captureBytes(ctx.req, limits);
     await next();
   };
@@ -103,7 +104,7 @@ export function idempotency<Ctx extends KoaContext>(
 ): KoaMiddleware<Ctx> {
   knownOptions("idempotency", wire, wireNames);
   const { guard } = createNodeGuard(ichido, options, wire);
-  return async (ctx, next) => {
+  return async function idempotency(ctx, next) {
     const { body } = ctx.request as { readonly body?: unknown };
     if (body !== undefined) ctx.req.body ??= body;
     let captured: Capture | undefined;

@@ -4,8 +4,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Context } from "../core/context.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
+import type { BodyOptions } from "../http/body-limits.ts";
 import { createNodeGuard, type WireOptions, wireNames } from "../http/node-guard.ts";
 import { sendAnswer } from "../http/send.ts";
+
+export type { BodyOptions, WireOptions };
 
 export type NodeHandler<Request = IncomingMessage, Response = ServerResponse> = (
   request: Request,

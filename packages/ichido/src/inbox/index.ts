@@ -1,5 +1,6 @@
 /** `ichido/inbox`: messages take effect once. Brokers have subpaths of their own. */
 export { createInbox, type Inbox, type InboxOptions, type OnceOptions, type RunOptions } from "./inbox.ts";
+export type { TableOptions } from "../sql/table-prefix.ts";
 export type { InboxOutcome, InboxResult, OnceContext, OnceHandler } from "./run-once.ts";
 export type { LeasedContext, LeasedHandler, LeasedOptions } from "./run-leased.ts";
 export type {

@@ -1,10 +1,17 @@
 /** `ichido/outbox`: events that commit with the business write, and the relay that sends them. */
 export { createOutbox, type AddOptions, type Outbox, type OutboxOptions, type OutboxStats } from "./outbox.ts";
+export type { TableOptions } from "../sql/table-prefix.ts";
 export type { OutboxMessage } from "./envelope.ts";
 export type { TopicRule } from "./topics.ts";
 export type { OutboxDeadLetter, ParkedKey } from "./database.ts";
 export type { OutboxAuditEntry, OutboxDeadLetters, OutboxDecision } from "./dead-letters.ts";
-export { pgWake, postgresJsWake, type WakeChannel } from "./wake-channel.ts";
+export {
+  pgWake,
+  postgresJsWake,
+  type PgWakePool,
+  type PostgresJsWakeClient,
+  type WakeChannel,
+} from "./wake-channel.ts";
 export type { OutboxSweepResult } from "./sweep.ts";
 export { createRelay, type Relay, type RelayHealth, type RelayTickResult } from "./relay.ts";
 export type { RelayEvent, RelayOptions } from "./relay-options.ts";

@@ -17,7 +17,7 @@ import { pooledTransactions, StatementRefused, type Pipelining, type Statement }
 import { sessionOf, type PgSession } from "./pg-session.ts";
 import { sparing } from "./spare.ts";
 
-export interface PgClient {
+export interface PgConnection {
   query(
     text: string,
     values?: unknown[],
@@ -26,15 +26,15 @@ export interface PgClient {
   getTransactionStatus?(): string | null;
 }
 
-interface LentPgClient extends PgClient {
+interface LentPgClient extends PgConnection {
   release(destroy?: boolean | Error): void;
 }
 
-export interface PgPool<Client extends PgClient> {
+export interface PgConnectionPool<Client extends PgConnection> {
   connect(): Promise<Client & { release(destroy?: boolean | Error): void }>;
 }
 
-export interface PgOptions {
+export interface PgTransactionsOptions {
   /**
    * Whether frequent statements stay prepared on their connection. Default `"auto"`: where no pooler stands between, which
    * is found out by itself.
@@ -43,12 +43,12 @@ export interface PgOptions {
 }
 
 /** A client after BEGIN: a checked-out `PoolClient` or a `Client` of your own. Never a pool. */
-export function fromPg(client: PgClient): TransactionHandle {
+export function fromPg(client: PgConnection): TransactionHandle {
   // Nothing stays prepared: what is lost on a session is noticed with BEGIN, and that was not ours to send.
   return handleOn(client, false);
 }
 
-function handleOn(client: PgClient, prepare: PgOptions["prepare"]): CheckedHandle {
+function handleOn(client: PgConnection, prepare: PgTransactionsOptions["prepare"]): CheckedHandle {
   if ("totalCount" in client)
     throw new IchidoError(
       "usage-invalid",
@@ -72,16 +72,16 @@ function handleOn(client: PgClient, prepare: PgOptions["prepare"]): CheckedHandl
 /** For clients that take no batch: those of `pg-native`, and those that pipeline. */
 const oneByOne = {
   /** Without values `pg` speaks the simple protocol, which takes two statements at once. */
-  begin(client: PgClient, idleMs: number | undefined): Promise<unknown> {
+  begin(client: PgConnection, idleMs: number | undefined): Promise<unknown> {
     return client.query(
       idleMs === undefined ? "BEGIN" : `BEGIN; ${idleTimeout.replaceAll("$1", `'${Math.ceil(idleMs)}'`)}`,
     );
   },
-  async open(client: PgClient, statement: Statement, idleMs: number | undefined): Promise<TransactionResult> {
+  async open(client: PgConnection, statement: Statement, idleMs: number | undefined): Promise<TransactionResult> {
     await oneByOne.begin(client, idleMs);
     return executeOn(client, statement);
   },
-  async close(client: PgClient, statements: readonly Statement[]): Promise<unknown> {
+  async close(client: PgConnection, statements: readonly Statement[]): Promise<unknown> {
     for (const [place, statement] of statements.entries()) {
       try {
         await executeOn(client, statement);
@@ -93,7 +93,7 @@ const oneByOne = {
   },
 };
 
-async function executeOn(client: PgClient, { sql, values }: Statement): Promise<TransactionResult> {
+async function executeOn(client: PgConnection, { sql, values }: Statement): Promise<TransactionResult> {
   const types = typesOf(client);
   const query = { text: sql, values: [...values], types } as unknown as string;
   const { rows, rowCount } = await (types === undefined ? client.query(sql, [...values]) : client.query(query));
@@ -116,7 +116,7 @@ async function closeBatch(session: PgSession, statements: readonly Statement[]):
   }
 }
 
-function pipeliningFor<Client extends PgClient>({ prepare = "auto" }: PgOptions): Pipelining<Client> {
+function pipeliningFor<Client extends PgConnection>({ prepare = "auto" }: PgTransactionsOptions): Pipelining<Client> {
   /** At once where the connection is known, which it nearly always is. */
   function on<Value>(
     client: Client,
@@ -166,9 +166,9 @@ function destroy(client: LentPgClient): void {
   if (typeof end === "function") end.call(stream);
 }
 
-export function pgTransactions<Client extends PgClient>(
-  pool: PgPool<Client>,
-  options: PgOptions = {},
+export function pgTransactions<Client extends PgConnection>(
+  pool: PgConnectionPool<Client>,
+  options: PgTransactionsOptions = {},
 ): TransactionRunner<Client> {
   knownOptions("pgTransactions", options, { prepare: true });
   ignoreClientErrorsOf(pool);

@@ -68,4 +68,11 @@ function reasonToSkip(each: StoreCase, subject: StoreSubject): string | undefine
 
 export type { StoreCase } from "./case.ts";
 export type { OpenedStore, StoreClock, StoreSubject, SuiteIt, SuiteRunner } from "./subject.ts";
-export * from "./samples.ts";
+export {
+  sampleFingerprint,
+  sampleIdentity,
+  sampleOwner,
+  sampleResponse,
+  type SampleIdentityParts,
+  type SampleResponseParts,
+} from "./samples.ts";
