@@ -24,6 +24,7 @@ export interface OpenTransaction {
 }
 
 export interface Locks {
+  readonly isAnyHeld: boolean;
   /** Resolves to false where the row could not be had in time. */
   wait(identity: Identity, forMs: number): Promise<boolean>;
   take(identity: Identity, by: OpenTransaction): void;
@@ -34,6 +35,9 @@ export function createLocks(world: World): Locks {
   const held = new Map<string, OpenTransaction>();
   const waiting = new Map<string, (() => void)[]>();
   return {
+    get isAnyHeld() {
+      return held.size > 0;
+    },
     wait(identity, forMs) {
       const id = idOf(identity);
       if (!held.has(id)) return Promise.resolve(true);

@@ -180,7 +180,9 @@ export function createStoreServer(world: World): StoreServer {
         judgeLanded(world, args[0] as LandedRequest, landed, committed);
         return landed;
       }
-      if (verb === "sweep") return swept(args);
+      // What a transaction holds is not for a sweep to take, and the store in memory knows of no locks.
+      if (verb === "sweep")
+        return locks.isAnyHeld ? { deleted: 0, more: false, guarded: false, busy: true } : swept(args);
       if (verb !== "renew") return one(from, verb, args[0] as { readonly identity: Identity }, args);
       const answers: unknown[] = [];
       for (const request of args[0] as readonly { readonly identity: Identity }[]) {
