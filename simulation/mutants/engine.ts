@@ -53,9 +53,9 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a verify that fails counts as absent",
-    "core/recovery.ts",
-    'answer = { verdict: "not-visible-yet" };',
-    'answer = { verdict: "absent" };',
+    "core/doubt.ts",
+    'message, error });\n    return { verdict: "not-visible-yet" };',
+    'message, error });\n    return { verdict: "absent" };',
   ),
   one(
     "an adopted answer is believed although it was not stored",

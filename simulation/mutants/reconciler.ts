@@ -4,27 +4,36 @@ import { one, type Mutant } from "./mutant.ts";
 export const reconciler: readonly Mutant[] = [
   one(
     "a reconciler's failed verify counts as absent",
-    "core/reconciler.ts",
-    'return { verdict: "not-visible-yet" };',
-    'return { verdict: "absent" };',
+    "core/reconciliation.ts",
+    "return verify({ identity, attempt, reference, signal: abort.signal, ageMs, steps, labels });",
+    `try {
+          return await verify({ identity, attempt, reference, signal: abort.signal, ageMs, steps, labels });
+        } catch {
+          return { verdict: "absent" };
+        }`,
   ),
   one(
     "a reconciler releases what it cannot tell",
-    "core/reconciler.ts",
+    "core/reconciliation.ts",
     'if (answer.verdict === "absent") {',
     'if (answer.verdict !== "found") {',
   ),
   one(
     "a reconciler settles on whatever fence there is",
-    "core/reconciler.ts",
+    "core/reconciliation.ts",
     "        fence: claim.fence,\n        decision",
-    "        fence: (await store.find(identity))?.fence ?? claim.fence,\n        decision",
+    "        fence: (await calls.find(identity))?.fence ?? claim.fence,\n        decision",
   ),
   one(
     "a reconciler takes a claim sent again for a new one",
-    "core/reconciler.ts",
-    "if (!isInDoubt(grant)) {",
-    "if (!isInDoubt(grant) || grant.resent === true) {",
+    "core/reconciliation.ts",
+    "if (isInDoubt(grant)) return",
+    "if (isInDoubt(grant) && grant.resent !== true) return",
   ),
-  one("a reconciler's decision stands above a person's hold", "core/reconciler.ts", "        unlessHeld: true,\n", ""),
+  one(
+    "a reconciler's decision stands above a person's hold",
+    "core/reconciliation.ts",
+    "        unlessHeld: true,\n",
+    "",
+  ),
 ];

@@ -45,18 +45,18 @@ export type {
   StoredResponse,
 } from "./core/record.ts";
 export { providerProfiles, stepOptionsFor, type ProviderProfile } from "./core/provider-profiles.ts";
+export { createReconciler, type Reconciler } from "./core/reconciler.ts";
 export {
-  createReconciler,
   reconcilerDefaults,
   type ReconciledOperation,
-  type Reconciler,
   type ReconcileRequest,
   type ReconcilerOptions,
-  type ReconcilerReport,
-} from "./core/reconciler.ts";
+} from "./core/reconciler-options.ts";
+export type { ReconcilerReport } from "./core/reconciliation.ts";
 export { neverKeptHeaders, releasingStatuses } from "./core/recorder.ts";
 export type { RunRequest, RunResult } from "./core/run.ts";
-export { settle, type Settlement, type StoreHolder } from "./core/settlement.ts";
+export { settle, type Settlement } from "./core/settlement.ts";
+export type { StoreHolder } from "./core/store-holder.ts";
 export type { StepOptions, StepVerdict } from "./core/options.ts";
 export type * from "./core/store.ts";
 export type { TransactionHandle, TransactionResult } from "./core/transaction.ts";

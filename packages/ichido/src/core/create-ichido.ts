@@ -11,6 +11,7 @@ import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
 import type { ScopeLike } from "./record.ts";
 import type { Store, StoredRecord, SweepResult } from "./store.ts";
 import { createStoreCalls } from "./store-calls.ts";
+import { lendCalls } from "./store-holder.ts";
 import { resolveEngine } from "./validate-options.ts";
 
 export interface Ichido<Native = unknown> extends Decider<Native> {
@@ -74,7 +75,7 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
   const engine = createEngine(settings, { emit, calls, answers });
   const decider = createDecider({ scope, environment, emit, refusals, answers, engine });
   const parts: RunParts = { engine, environment, emit };
-  return {
+  const ichido: Ichido<Native> = {
     store,
     published: {
       problemBase: settings.format.problemBase,
@@ -86,7 +87,7 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
     async findOperation(operationId, { tenant, principal }) {
       const opened = settings.operationIds.open(operationId, { tenant, principal });
       if (opened === undefined) return undefined;
-      const record = await store.find({ ...opened, tenant: undefined, principal: undefined, operation: "" });
+      const record = await calls.find({ ...opened, tenant: undefined, principal: undefined, operation: "" });
       const { identity } = record ?? {};
       return identity !== undefined && isPart(identity.tenant, tenant) && isPart(identity.principal, principal)
         ? record
@@ -101,4 +102,6 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
       return () => listeners.delete(listener);
     },
   };
+  lendCalls(ichido, calls);
+  return ichido;
 }

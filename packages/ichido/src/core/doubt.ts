@@ -1,5 +1,8 @@
 /** What is known of an outcome that a former attempt left behind, and which words about it are believed. */
+import { withDeadline } from "./deadline.ts";
+import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
+import type { VerifyAnswer } from "./options.ts";
 import type { ClaimOrigin } from "./store.ts";
 
 /**
@@ -24,4 +27,25 @@ export function believed<Answer extends { readonly verdict: string }>(
   const message = `verify of ${of} answered ${JSON.stringify(word) ?? "nothing"}, which is neither found, absent nor not-visible-yet; its outcome stays unknown`;
   emit({ type: "warning", code: "verdict-unknown", message });
   return { verdict: "not-visible-yet" };
+}
+
+/** Asks what became of an operation. An error, or no answer in time, says no more than that nothing is visible yet. */
+export async function askVerify(
+  parts: {
+    readonly operation: string;
+    readonly verifyMs: number;
+    readonly environment: Environment;
+    readonly emit: IchidoListener;
+  },
+  verify: () => VerifyAnswer | Promise<VerifyAnswer>,
+): Promise<VerifyAnswer> {
+  const { environment, verifyMs, emit } = parts;
+  const of = `operation ${parts.operation}`;
+  try {
+    return await withDeadline(environment, verifyMs, async () => believed(await verify(), of, emit));
+  } catch (error) {
+    const message = `verify of ${of} failed; the outcome stays unknown until it answers`;
+    emit({ type: "warning", code: "verify-failed", message, error });
+    return { verdict: "not-visible-yet" };
+  }
 }

@@ -9,7 +9,8 @@ import {
   type Bed,
 } from "../../../../test/support/engine-bed.ts";
 import type { VerifyAnswer } from "./options.ts";
-import { createReconciler, type ReconcileRequest, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
+import { createReconciler, type Reconciler } from "./reconciler.ts";
+import type { ReconcileRequest, ReconcilerOptions } from "./reconciler-options.ts";
 import type { Identity } from "./record.ts";
 import { settle } from "./settlement.ts";
 import type { Store, StoredRecord } from "./store.ts";
@@ -299,6 +300,68 @@ describe("the reconciler", () => {
     expect([report, asked]).toEqual([{ ...none, adopted: 1 }, 1]);
   });
 
+  it.each(["an engine", "a store"])("on %s, gives back what a claim was granted whose reply was lost", async (what) => {
+    const world = bed();
+    await open(world);
+    const options = { operations: { [operation]: { verify: () => found } }, olderThanMs: 0 };
+    const holder = what === "a store" ? world.store : world.ichido;
+    const reconciler = createReconciler(holder, { ...options, environment: world.clock.environment });
+    world.store.break("claim", "lose", 1);
+    expect(await reconciler.tick()).toEqual({ ...none, failed: 1 });
+    // Its lease would last for 20 seconds.
+    await world.clock.advance(1_000);
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1 });
+  });
+
+  it("gives back what it holds when the store fails under it", async () => {
+    const world = bed();
+    await open(world);
+    const reconciler = reconcilerOf(world, () => found);
+    world.store.break("suspend", "fail", 1);
+    expect(await reconciler.tick()).toEqual({ ...none, failed: 1 });
+    await world.clock.advance(1_000);
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1 });
+  });
+
+  it("looks for lost claims no longer once it was stopped, and does again when it was started again", async () => {
+    const world = bed();
+    await open(world);
+    const reconciler = reconcilerOf(world, () => found, { everyMs: 1_000_000 });
+    const own = createReconciler(world.store, {
+      operations: { [operation]: { verify: () => found } },
+      olderThanMs: 0,
+      environment: world.clock.environment,
+    });
+    world.store.break("claim", "lose", 2);
+    await own.tick();
+    await own.stop();
+    await world.clock.advance(19_000);
+    expect(await reconciler.tick()).toEqual(none);
+    await world.clock.advance(2_000);
+    own.start();
+    expect(await own.tick()).toEqual({ ...none, failed: 1 });
+    await world.clock.advance(1_000);
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1 });
+    await own.stop();
+  });
+
+  it("a store that hangs is waited for no longer than its calls may take", async () => {
+    const world = bed();
+    await open(world);
+    const events: string[] = [];
+    const reconciler = createReconciler(world.store, {
+      operations: { [operation]: { verify: () => found } },
+      olderThanMs: 0,
+      environment: world.clock.environment,
+      onEvent: (event) => void events.push(event.type === "store-call" ? event.verb : event.type),
+    });
+    world.store.break("find", "hang", 1);
+    const report = reconciler.tick();
+    await world.clock.advance(6_000);
+    expect(await report).toEqual({ ...none, failed: 1 });
+    expect(events).toEqual(["list", "find", "warning", "warning"]);
+  });
+
   it("gives up well before a record's own retention would have ended, and after 12 hours by default", async () => {
     const onUnknown = { verify: (): VerifyAnswer => ({ verdict: "not-visible-yet" }) };
     for (const [retentionMs, heldByMs] of [
@@ -507,5 +570,20 @@ describe("settle", () => {
     await expect(
       settle(world.ichido, { record: b, decision: { kind: "hold" }, actor: " ", reason: "x" }),
     ).rejects.toThrow(/actor/);
+  });
+
+  it("is bounded and told of like every call of the engine", async () => {
+    const world = bed();
+    await open(world);
+    const [record] = (await world.store.list({ limit: 1 })).records;
+    if (record === undefined) throw new Error("expected a record");
+    const hold = { decision: { kind: "hold" }, actor: "dana", reason: "looked into it" } as const;
+    world.store.break("settle", "hang", 1);
+    const settled = settle(world.ichido, { record, ...hold });
+    const failed = expect(settled).rejects.toMatchObject({ code: "store-unavailable", verb: "settle" });
+    await world.clock.advance(6_000);
+    await failed;
+    expect(world.events.filter((event) => event.type === "store-call").at(-1)).toMatchObject({ verb: "settle" });
+    expect(await settle(world.ichido, { record, ...hold })).toBe("ok");
   });
 });

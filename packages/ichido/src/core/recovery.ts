@@ -1,11 +1,10 @@
 /** A former owner vanished and this attempt took its key: what `onUnknown` makes of that. */
 import { answerOf } from "./answer.ts";
 import type { Context } from "./context.ts";
-import { withDeadline } from "./deadline.ts";
-import { believed } from "./doubt.ts";
+import { askVerify } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
-import type { OnUnknown, VerifyAnswer } from "./options.ts";
+import type { OnUnknown } from "./options.ts";
 import type { Identity, StoredResponse } from "./record.ts";
 import { recordedOf } from "./recorder.ts";
 
@@ -25,23 +24,12 @@ export async function recover(parts: {
   readonly environment: Environment;
   readonly emit: IchidoListener;
 }): Promise<Recovered> {
-  const { context, identity, onUnknown, emit } = parts;
+  const { context, identity, onUnknown } = parts;
   if (typeof onUnknown === "string") return { kind: "run" };
   const { attempt, reference, signal } = context;
-  let answer: VerifyAnswer;
-  try {
-    answer = await withDeadline(parts.environment, parts.verifyMs, async () =>
-      believed(
-        await onUnknown.verify({ identity, attempt, reference, signal }),
-        `operation ${identity.operation}`,
-        emit,
-      ),
-    );
-  } catch (error) {
-    const message = `verify of operation ${identity.operation} failed; the outcome stays unknown until it answers`;
-    emit({ type: "warning", code: "verify-failed", message, error });
-    answer = { verdict: "not-visible-yet" };
-  }
+  const answer = await askVerify({ ...parts, operation: identity.operation }, () =>
+    onUnknown.verify({ identity, attempt, reference, signal }),
+  );
   if (answer.verdict === "absent") return { kind: "run" };
   if (answer.verdict === "found") return { kind: "found", response: recordedOf(answerOf(answer.response)) };
   return { kind: "open" };

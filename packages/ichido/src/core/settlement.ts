@@ -1,18 +1,12 @@
 /** Decisions by hand on records whose outcome is unknown, with the name of who decided and why. */
 import { knownOptions, optionInvalid } from "./option-checks.ts";
 import { answerOf } from "./answer.ts";
-
+import { systemEnvironment } from "./environment.ts";
 import type { AnswerLike } from "./options.ts";
 import type { Identity } from "./record.ts";
 import { recordedOf } from "./recorder.ts";
-import type { SettleRequest, SettleResult, Store, StoredRecord } from "./store.ts";
-
-/** An engine, or its store. */
-export type StoreHolder = Store | { readonly store: Store };
-
-export function storeOf(holder: StoreHolder): Store {
-  return "store" in holder ? holder.store : holder;
-}
+import type { SettleRequest, SettleResult, StoredRecord } from "./store.ts";
+import { callsOf, type StoreHolder } from "./store-holder.ts";
 
 export interface Settlement {
   /** The record as `store.list`, `store.find` or `ichido.findOperation` gave it, or its identity. */
@@ -75,9 +69,9 @@ export async function settle(holder: StoreHolder, settlement: Settlement): Promi
   checkText("actor", actor);
   checkText("reason", reason);
   const decision = decisionOf(settlement.decision);
-  const store = storeOf(holder);
+  const calls = callsOf(holder, { environment: systemEnvironment, emit: () => undefined });
   const seen = identityOf(record);
   const identity = { tenant: undefined, principal: undefined, operation: "", ...seen.identity };
-  const fence = settlement.fence ?? seen.fence ?? (await store.find(identity))?.fence;
-  return fence === undefined ? "absent" : store.settle({ identity, fence, decision, actor, reason });
+  const fence = settlement.fence ?? seen.fence ?? (await calls.find(identity))?.fence;
+  return fence === undefined ? "absent" : calls.settle({ identity, fence, decision, actor, reason });
 }

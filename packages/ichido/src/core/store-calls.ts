@@ -1,6 +1,7 @@
 /** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
 import { DeadlineExceeded } from "./deadline.ts";
 import { DeadlinesByLength } from "./deadlines.ts";
+import { limits } from "./defaults.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "./environment.ts";
 import { IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "./errors.ts";
@@ -17,7 +18,11 @@ import type {
   FinishStepRequest,
   Landed,
   LandedRequest,
+  ListPage,
+  ListQuery,
   RenewRequest,
+  SettleRequest,
+  SettleResult,
   Step,
   StepRequest,
   Store,
@@ -77,6 +82,8 @@ export interface StoreCalls {
   finishStep(request: FinishStepRequest): Promise<Fenced>;
   steps(identity: Identity): Promise<readonly Step[]>;
   find(identity: Identity): Promise<StoredRecord | undefined>;
+  list(query: ListQuery): Promise<ListPage>;
+  settle(request: SettleRequest): Promise<SettleResult>;
   tick(request: TickRequest): Promise<TickResult>;
   sweep(request: SweepRequest): Promise<SweepResult>;
   ping(): Promise<void>;
@@ -98,6 +105,9 @@ export interface StoreCallsParts {
   readonly emit: IchidoListener;
   readonly faults: FaultPoint | undefined;
 }
+
+/** A walk over all keys may take as long as a store's `scanTimeoutMs` can be set to, and changes nothing. */
+const listTimeoutMs = 3_600_000 + limits.storeSlackMs;
 
 const never = Number.POSITIVE_INFINITY;
 
@@ -238,6 +248,8 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       around("before-step-finish", "after-step-finish", () => call("finishStep", () => store.finishStep(request))),
     steps: (identity) => call("steps", () => store.steps(identity)),
     find: (identity) => call("find", () => store.find(identity)),
+    list: (query) => call("list", () => store.list(query), listTimeoutMs),
+    settle: (request) => call("settle", () => store.settle(request)),
     tick: (request) => call("tick", () => store.tick(request)),
     sweep: (request) => call("sweep", () => store.sweep(request), parts.timeoutMs + request.budgetMs),
     ping: () => call("ping", () => store.ping()),

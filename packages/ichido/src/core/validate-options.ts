@@ -259,7 +259,7 @@ function storeOf(value: unknown): Store {
 }
 
 /** The other way round, a claim that was given up could be granted afterwards, and lock its key for nobody. */
-function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Store): number {
+export function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Store): number {
   if (value === undefined) return Math.max(defaults.storeTimeoutMs, callTimeoutMs + limits.storeSlackMs);
   const storeTimeoutMs = integerOption("storeTimeoutMs", value, 10, limits.storeTimeoutMsMax);
   if (storeTimeoutMs > callTimeoutMs || callTimeoutMs === 0) return storeTimeoutMs;
