@@ -293,7 +293,7 @@ describe("webhook options", () => {
       { endpoint: "https://a.test/", endpoints: { "*": "https://a.test/" } },
       /endpoint: expected an address here or in endpoints, and not both/,
     ],
-    ["a strange topic", { endpoints: { "a*": "https://a.test/" } }, /endpoints: expected topics/],
+    ["a strange topic", { endpoints: { "a*": "https://a.test/" } }, /endpoints: expected a topic/],
     ["a weak secret", { endpoint: "https://a.test/", secret: "short" }, /whsec_/],
     ["no secret", { endpoint: "https://a.test/", secret: [] }, /secret: expected a secret here/],
     [

@@ -8,7 +8,7 @@ import type { Taker } from "./broker.ts";
 import { handOut } from "./hand-out.ts";
 import { nanos } from "./nats-api.ts";
 import type { NatsConnection, NatsHeaders, NatsMessage } from "./nats-connection.ts";
-import { isWanted } from "./topic-filter.ts";
+import { isWanted } from "./topic-pattern.ts";
 
 export interface PullerParts {
   readonly environment: Environment;

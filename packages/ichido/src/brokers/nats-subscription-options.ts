@@ -13,7 +13,7 @@ import {
   partitionsDefault,
   partitionsMax,
 } from "./option-checks.ts";
-import { topicsOption } from "./topic-filter.ts";
+import { topicsOption } from "./topic-pattern.ts";
 
 export interface NatsSubscriptionOptions {
   /** From `connect` of the NATS client, with `maxReconnectAttempts: -1`; or a function that makes one, which is then closed here. */

@@ -18,7 +18,7 @@ import {
 } from "./option-checks.ts";
 import { partitionOf } from "./partition.ts";
 import { RabbitmqSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
-import { topicsOption } from "./topic-filter.ts";
+import { topicsOption } from "./topic-pattern.ts";
 
 export interface RabbitmqTopologyOptions {
   readonly connect: AmqpConnect;

@@ -1,4 +1,5 @@
 /** Options of the webhook publisher, checked once. Addresses and secrets never appear in a message. */
+import { topicPattern } from "./topic-pattern.ts";
 import { systemEnvironment, type Environment } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { optionInvalid, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
@@ -63,7 +64,6 @@ export interface ResolvedWebhook {
 
 const hourMs = 3_600_000;
 const endpointsMax = 1_000;
-const patternForm = /^(?:\*|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?:\.\*)?)$/;
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 const optionNames: OptionNames<WebhookPublisherOptions> = {
@@ -111,8 +111,7 @@ function endpointOf(
   given: string | WebhookEndpoint,
   { secret: shared, allowHttp = false }: WebhookPublisherOptions,
 ): ResolvedEndpoint {
-  if (!patternForm.test(pattern))
-    throw optionInvalid("endpoints", 'topics such as "order.paid", "order.*" or "*"', pattern);
+  topicPattern("endpoints", pattern);
   const endpoint = typeof given === "string" ? { url: given } : given;
   const where = `endpoints["${pattern}"]`;
   knownOptions<WebhookEndpoint>(where, endpoint, { url: true, secret: true, headers: true });

@@ -1,4 +1,5 @@
 /** The handlers of a consumer, by the topics they want. */
+import { isWanted, topicPattern } from "../brokers/topic-pattern.ts";
 import { knownOptions } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 import { checkHandlerName } from "./identity.ts";
@@ -28,8 +29,6 @@ export type ConsumerHandler<Tx> =
 /** What is done with a topic that no handler wants. */
 export type Unhandled = "keep" | "retry" | "ignore";
 
-const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
-
 function invalid(message: string): IchidoError {
   return new IchidoError("option-invalid", `option ${message}`);
 }
@@ -47,10 +46,7 @@ export function checkHandlers<Tx>(handlers: readonly ConsumerHandler<Tx>[], leas
     names.add(name);
     if (!Array.isArray(handler.topics) || handler.topics.length === 0)
       throw invalid(`${place}.topics: expected at least one, such as "order.paid" or "order.*"`);
-    for (const topic of handler.topics) {
-      if (!patternForm.test(topic))
-        throw invalid(`${place}.topics: expected "order.paid", "order.*" or "*", got ${JSON.stringify(topic)}`);
-    }
+    for (const topic of handler.topics) topicPattern(`${place}.topics`, topic);
     const kinds = [handler.once, handler.run].filter((fn) => typeof fn === "function").length;
     if (kinds !== 1) throw invalid(`${place}: expected a function as once or as run, and not both`);
     if (handler.run !== undefined && !leased)
@@ -64,9 +60,7 @@ export function leasedOptions<Tx>({ onUnknown, leaseMs }: ConsumerHandler<Tx> & 
 }
 
 export function isFor(handler: NamedHandler, topic: string): boolean {
-  return handler.topics.some((pattern) =>
-    pattern.endsWith("*") ? topic.startsWith(pattern.slice(0, -1)) : pattern === topic,
-  );
+  return isWanted(topic, handler.topics);
 }
 
 /** For whoever does not listen to the consumer's events. */

@@ -1,5 +1,6 @@
 /** Which events go where, and what is kept in order. The most specific pattern wins. */
-import { knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { isTopicPattern, isWanted, topicPattern } from "../brokers/topic-pattern.ts";
+import { integerOption, knownOptions, oneOfOption, optionInvalid } from "../core/option-checks.ts";
 import { IchidoError } from "../core/errors.ts";
 
 export interface TopicRule {
@@ -28,7 +29,6 @@ export interface Topics {
 }
 
 export const attemptsMaxDefault = 10;
-const patternForm = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
 const cacheMax = 10_000;
 
 function invalid(message: string): IchidoError {
@@ -37,20 +37,15 @@ function invalid(message: string): IchidoError {
 
 function resolve(pattern: string, rule: TopicRule): ResolvedRule {
   const name = `topics[${JSON.stringify(pattern)}]`;
-  if (!patternForm.test(pattern)) {
-    throw invalid(`${name}: expected a topic such as "order.paid", or one that ends in "*", such as "order.*" or "*"`);
-  }
+  topicPattern("topics", pattern);
   knownOptions(name, rule, { to: true, order: true, orderedWith: true, onDead: true, attemptsMax: true });
   const { to, order = "key", onDead = "park-key", attemptsMax = attemptsMaxDefault, orderedWith = pattern } = rule;
-  if (typeof to !== "string" || to === "") throw invalid(`${name}.to: expected the name of a route`);
-  if (order !== "key" && order !== "none")
-    throw invalid(`${name}.order: expected "key" or "none", got ${String(order)}`);
-  if (onDead !== "park-key" && onDead !== "skip")
-    throw invalid(`${name}.onDead: expected "park-key" or "skip", got ${String(onDead)}`);
-  if (!Number.isSafeInteger(attemptsMax) || attemptsMax < 1)
-    throw invalid(`${name}.attemptsMax: expected a whole number of at least 1, got ${String(attemptsMax)}`);
-  if (typeof orderedWith !== "string" || !patternForm.test(orderedWith))
-    throw invalid(`${name}.orderedWith: expected the pattern of a rule, such as "order.*"`);
+  if (typeof to !== "string" || to === "") throw optionInvalid(`${name}.to`, "the name of a route", to);
+  oneOfOption(`${name}.order`, order, ["key", "none"]);
+  oneOfOption(`${name}.onDead`, onDead, ["park-key", "skip"]);
+  integerOption(`${name}.attemptsMax`, attemptsMax, 1, Number.MAX_SAFE_INTEGER);
+  if (!isTopicPattern(orderedWith))
+    throw optionInvalid(`${name}.orderedWith`, 'the pattern of a rule, such as "order.*"', orderedWith);
   if (order === "none" && orderedWith !== pattern)
     throw invalid(`${name}.orderedWith: a rule with order "none" keeps no order; leave one of the two out`);
   return { pattern, to, order, orderedWith, onDead, attemptsMax };
@@ -83,7 +78,7 @@ export function createTopics(rules: Readonly<Record<string, TopicRule>>): Topics
     routes: new Set(resolved.map(({ to }) => to)),
     find(topic) {
       if (seen.has(topic)) return seen.get(topic);
-      const rule = exact.get(topic) ?? open.find(({ pattern }) => topic.startsWith(pattern.slice(0, -1)));
+      const rule = exact.get(topic) ?? open.find(({ pattern }) => isWanted(topic, [pattern]));
       if (seen.size < cacheMax) seen.set(topic, rule);
       return rule;
     },
