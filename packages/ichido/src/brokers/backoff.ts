@@ -1,5 +1,6 @@
 /** Pauses between attempts to reach a broker: doubled each time, up to a limit, with jitter so that processes do not come all at once. */
-import { fraction, type Environment } from "../core/environment.ts";
+import { upperHalfOf } from "../core/jitter.ts";
+import type { Environment } from "../core/environment.ts";
 
 const pauseMsFirst = 100;
 const pauseMsMax = 5_000;
@@ -13,7 +14,7 @@ export class Backoff {
   }
 
   next(): number {
-    const pauseMs = this.#pauseMs * (0.5 + fraction(this.#environment) / 2);
+    const pauseMs = upperHalfOf(this.#environment, this.#pauseMs);
     this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax);
     return pauseMs;
   }

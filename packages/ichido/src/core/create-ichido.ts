@@ -2,6 +2,7 @@ import { createAnswers } from "./answers.ts";
 import type { Context } from "./context.ts";
 import { createDecider } from "./decide.ts";
 import { createEngine } from "./engine.ts";
+import { tell } from "./listener.ts";
 import type { IchidoEvent, IchidoListener } from "./events.ts";
 import type { Health } from "./health.ts";
 import type { Decider, IchidoOptions } from "./options.ts";
@@ -41,7 +42,6 @@ export interface Ichido<Native = unknown> extends Decider<Native> {
   on(listener: IchidoListener): () => void;
 }
 
-/** A broken listener must not decide whether a payment is recorded, nor end the process. */
 function listenerFailed(error: unknown): void {
   warnUser(`an ichido listener failed: ${String(error)}`);
 }
@@ -58,14 +58,7 @@ export function createIchido<Native = unknown>(options: IchidoOptions<Native>): 
   function emit(event: IchidoEvent): void {
     // Listeners added later count and log; only `onEvent` takes the warnings over.
     if (event.type === "warning" && settings.onEvent === undefined) warnUser(event.message, event.code);
-    for (const listener of listeners) {
-      try {
-        const result: unknown = listener(event);
-        if (result instanceof Promise) result.catch(listenerFailed);
-      } catch (error) {
-        listenerFailed(error);
-      }
-    }
+    for (const listener of listeners) tell(listener, event, listenerFailed);
   }
 
   const { environment, faults, scope, store } = settings;

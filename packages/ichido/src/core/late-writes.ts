@@ -3,8 +3,9 @@
  * until the store has taken it or says that somebody else owns the record. The fence makes that safe however long it
  * takes: an outage loses no outcome that nobody overtook.
  */
+import { upperHalfOf } from "./jitter.ts";
 import { limits } from "./defaults.ts";
-import { fraction, type Environment, type Timer } from "./environment.ts";
+import type { Environment, Timer } from "./environment.ts";
 
 export interface LateOutcome {
   /** One string per identity: only the latest attempt of one can still write. */
@@ -80,7 +81,7 @@ export function createLateWrites(parts: {
         stop();
         return;
       }
-      const pauseMs = delayMs * (0.5 + fraction(environment) / 2);
+      const pauseMs = upperHalfOf(environment, delayMs);
       delayMs = Math.min(delayMs * 2, delayMsMax);
       // The process lives for it: an answer that was sent is worth waiting for.
       timer = environment.after(pauseMs, () => void now().catch(again), { hold: true });

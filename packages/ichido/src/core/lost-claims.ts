@@ -4,8 +4,9 @@
  * So the record is looked at for about a minute, or longer where many wait for their turn, and given back where it is
  * found to be ours.
  */
+import { doubledMs, upperHalfOf } from "./jitter.ts";
 import { limits } from "./defaults.ts";
-import { fraction, type Environment, type Timer } from "./environment.ts";
+import type { Environment, Timer } from "./environment.ts";
 import type { Identity, OwnerToken } from "./record.ts";
 import { localIdOf } from "./scope.ts";
 import type { Claim, ClaimOrigin, StoredRecord } from "./store.ts";
@@ -70,7 +71,7 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
       claims -= one.owners.size;
       return;
     }
-    const pauseMs = pauseMsFirst * 2 ** one.looks * (0.5 + fraction(environment) / 2);
+    const pauseMs = upperHalfOf(environment, doubledMs(pauseMsFirst, one.looks + 1));
     one.looks += 1;
     one.timer = environment.after(pauseMs, () => {
       due.add(one);

@@ -2,9 +2,10 @@
  * Duplicates that wait for a running request instead of being refused. All waiters of one key in this process share one
  * watcher; no connection is held while they wait; every wait ends at its own deadline.
  */
+import { around } from "./jitter.ts";
 import { limits } from "./defaults.ts";
 import { sleep, withDeadline } from "./deadline.ts";
-import { fraction, type Environment } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 import type { Identity } from "./record.ts";
 import type { ClaimResult, Store } from "./store.ts";
 
@@ -50,7 +51,7 @@ export function createWaiting(parts: {
   let size = 0;
 
   async function ask(group: Group, request: WaitRequest): Promise<ClaimResult> {
-    const pauseMs = group.pollMs * (0.5 + fraction(environment));
+    const pauseMs = around(environment, group.pollMs);
     group.pollMs = Math.min(group.pollMs * 2, pollMsMax);
     const local = request.local();
     if (local !== undefined) await withDeadline(environment, pollMsMax, () => local).catch(() => undefined);

@@ -3,6 +3,7 @@
  * is parked, so that the order of the key holds and other keys go on; faults of the database cost no attempts; everything
  * ends by dead letter, by hand-back or by success.
  */
+import { doubledMs, upTo } from "../core/jitter.ts";
 import type { EventMessage } from "../brokers/message.ts";
 import { isIchidoError } from "../core/errors.ts";
 import type { ConsumerEvent } from "./consumer.ts";
@@ -31,7 +32,6 @@ export interface Attempts {
   readonly emit: (event: ConsumerEvent) => void;
   /** Resolves earlier, with false, when the consumer stops. */
   readonly pause: (delayMs: number) => Promise<boolean>;
-  readonly random: () => number;
   readonly nowMs: () => number;
 }
 
@@ -79,8 +79,8 @@ const lateEndMs = 1_500;
 const busyMsMax = 1_000;
 
 /** Full jitter: anything up to the doubled bound, so that many consumers do not come back together. */
-function backoff({ settings, random }: Attempts, failures: number): number {
-  return Math.ceil(random() * Math.min(settings.backoffMsMax, settings.backoffMs * 2 ** Math.min(failures - 1, 30)));
+function backoff({ settings, parts }: Attempts, failures: number): number {
+  return upTo(parts.environment, doubledMs(settings.backoffMs, failures, settings.backoffMsMax));
 }
 
 function attempt<Tx>(

@@ -2,11 +2,12 @@
  * Takes deliveries from a subscription and answers them: acknowledged once every handler that wants the topic has an
  * outcome that is committed. What no handler wants is kept as a dead letter, so that nothing behind it waits.
  */
+import { tell } from "../core/listener.ts";
 import { integerOption, knownOptions, oneOfOption, type OptionNames } from "../core/option-checks.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
 import type { EventMessage } from "../brokers/message.ts";
 import { withDeadline } from "../core/deadline.ts";
-import { fraction, type Timer } from "../core/environment.ts";
+import type { Timer } from "../core/environment.ts";
 import { IchidoError } from "../core/errors.ts";
 import { warnUser } from "../core/runtime.ts";
 import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
@@ -179,16 +180,10 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   let lookedFor = 0;
   let forget = (): void => {};
 
-  /** A listener that fails must not decide about a message. */
   function emit(event: ConsumerEvent): void {
     if (event.type === "unavailable") unavailable = true;
     else if (event.type === "processed" || event.type === "duplicate" || event.type === "dead") unavailable = false;
-    try {
-      const result: unknown = options.onEvent?.(event);
-      if (result instanceof Promise) result.catch(() => undefined);
-    } catch {
-      // What it was told is lost; the consumer goes on.
-    }
+    tell(options.onEvent, event);
   }
 
   function pause(delayMs: number): Promise<boolean> {
@@ -211,7 +206,6 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     parts,
     emit,
     pause,
-    random: () => fraction(environment),
     nowMs: () => environment.monotonicMs(),
   };
 

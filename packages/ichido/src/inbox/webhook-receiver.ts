@@ -4,6 +4,7 @@
  *
  * Signed are id, timestamp and body. CloudEvents headers, the topic among them, are protected by TLS alone.
  */
+import { tell } from "../core/listener.ts";
 import { integerOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageFrom } from "../brokers/headers.ts";
@@ -126,12 +127,7 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
     throw optionInvalid("once", "a function here or as run, and not both", options.once);
 
   function emit(event: WebhookEvent): void {
-    try {
-      const result: unknown = options.onEvent?.(event);
-      if (result instanceof Promise) result.catch(() => undefined);
-    } catch {
-      // What it was told is lost; the sender is answered all the same.
-    }
+    tell(options.onEvent, event);
   }
 
   function refuse(status: number, reason: Extract<WebhookEvent, { type: "refused" }>["reason"]): Answer {

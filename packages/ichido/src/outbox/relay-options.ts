@@ -1,4 +1,5 @@
 /** The relay's options, checked once. */
+import { tell } from "../core/listener.ts";
 import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
 import type { Publisher } from "../brokers/broker.ts";
 import type { Environment } from "../core/environment.ts";
@@ -93,18 +94,6 @@ const optionNames: OptionNames<RelayOptions> = {
   environment: true,
 };
 
-/** What a listener was told is lost when it throws; the relay and what it knows of events go on. */
-function guarded(listener: RelayOptions["onEvent"]): (event: RelayEvent) => void {
-  return (event) => {
-    try {
-      const result: unknown = listener?.(event);
-      if (result instanceof Promise) result.catch(() => undefined);
-    } catch {
-      // Told, and that is all there is to it.
-    }
-  };
-}
-
 export function resolveRelayOptions(options: RelayOptions, environment: Environment): ResolvedRelayOptions {
   knownOptions("createRelay", options, optionNames);
   const { routes } = options;
@@ -129,7 +118,7 @@ export function resolveRelayOptions(options: RelayOptions, environment: Environm
     pauseMs,
     pauseMsMax: whole("pauseMsMax", options.pauseMsMax ?? 5_000, pauseMs),
     crashesMax: whole("crashesMax", options.crashesMax ?? 8, 2),
-    onEvent: guarded(options.onEvent),
+    onEvent: (event) => tell(options.onEvent, event),
     environment: options.environment ?? environment,
   };
 }

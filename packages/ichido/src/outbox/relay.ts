@@ -3,7 +3,7 @@
  * and keys belong to lanes. Within a key an event leaves only after the one before it was taken over.
  */
 import { IchidoError } from "../core/errors.ts";
-import { knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { knownOptions } from "../core/option-checks.ts";
 import { createFlights } from "./flights.ts";
 import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";

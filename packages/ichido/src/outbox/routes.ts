@@ -2,9 +2,10 @@
  * Where events go and whether the way is open. A transport fault pauses what goes by the same rule, or by the same route;
  * after the pause one event tries the way before the others follow, after further ones a few. It never costs an attempt.
  */
+import { doubledMs, upperHalfOf } from "../core/jitter.ts";
 import type { Publisher } from "../brokers/broker.ts";
 import { IchidoError } from "../core/errors.ts";
-import { fraction, type Environment } from "../core/environment.ts";
+import type { Environment } from "../core/environment.ts";
 import type { ResolvedRule, Topics } from "./topics.ts";
 
 export interface RouteHealth {
@@ -62,7 +63,6 @@ export interface Routes {
 }
 
 const topicsMax = 1_000;
-const exponentMax = 20;
 /** More and more at once, since the one that tries may be the only one that cannot pass. */
 const triesMax = 16;
 
@@ -106,8 +106,8 @@ export function createRoutes(
     if (isPaused(way)) return false;
     way.failures += 1;
     way.lastError = message;
-    const longest = Math.min(pause.pauseMsMax, pause.pauseMs * 2 ** Math.min(way.failures - 1, exponentMax));
-    const pausedMs = retryAfterMs ?? longest * (0.5 + fraction(environment) / 2);
+    const longest = doubledMs(pause.pauseMs, way.failures, pause.pauseMsMax);
+    const pausedMs = retryAfterMs ?? upperHalfOf(environment, longest);
     way.pausedUntilMs = environment.monotonicMs() + Math.min(pausedMs, pause.pauseMsMax);
     way.probing = true;
     return true;

@@ -2,8 +2,8 @@
  * From the relay's hands to the brokers: decides which events may leave, and turns what publishers say into outcomes for
  * the next turn. Suspects of a crash leave in small company only, after the database knows who is in it.
  */
+import { doubledMs, upTo } from "../core/jitter.ts";
 import type { Publisher, Published } from "../brokers/broker.ts";
-import { fraction } from "../core/environment.ts";
 import type { Waiting } from "./database.ts";
 import { chainOf, type Flights } from "./flights.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
@@ -17,7 +17,6 @@ import { errorText, type Outcome } from "./turn.ts";
 const unroutedMs = 30_000;
 /** Events that were sent while the session was lost, so that they need not be sent again. */
 const unmarkedMax = 10_000;
-const exponentMax = 30;
 /** A receiver that asks for more gets an event once a day. */
 const delayMsMax = 86_400_000;
 
@@ -85,10 +84,7 @@ export function createSender(parts: {
   };
 
   function backoff(attempts: number): number {
-    const { backoffMs, backoffMsMax } = options;
-    return Math.ceil(
-      fraction(environment) * Math.min(backoffMsMax, backoffMs * 2 ** Math.min(attempts - 1, exponentMax)),
-    );
+    return upTo(environment, doubledMs(options.backoffMs, attempts, options.backoffMsMax));
   }
 
   /** A publisher's word goes into a statement: one that is no time must not stop all others. */

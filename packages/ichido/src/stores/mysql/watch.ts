@@ -1,6 +1,7 @@
 /** Waiting for a change by asking again: MySQL has no notifications. No connection is held between two questions. */
+import { around } from "../../core/jitter.ts";
 import { DeadlineExceeded, sleep, withDeadline } from "../../core/deadline.ts";
-import { fraction, systemEnvironment } from "../../core/environment.ts";
+import { systemEnvironment } from "../../core/environment.ts";
 import type { Identity } from "../../core/record.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Run } from "./session.ts";
@@ -32,7 +33,7 @@ export async function watch(run: Run, dialect: Dialect, identity: Identity, time
     }
     first ??= seen;
     if (seen !== first) return;
-    const jitteredMs = pauseMs * (0.5 + fraction(environment));
+    const jitteredMs = around(environment, pauseMs);
     await sleep(environment, Math.max(0, Math.min(endMs - environment.monotonicMs(), jitteredMs)));
   }
 }

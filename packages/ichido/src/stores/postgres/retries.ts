@@ -2,7 +2,7 @@
  * Bounded repetition of one call. A claim repeats with the same owner and a completion with the same fence, so a
  * statement whose answer was lost is recognised when it comes again; only such calls repeat after a lost connection.
  */
-import { fraction } from "../../core/environment.ts";
+import { around, doubledMs } from "../../core/jitter.ts";
 import type { Environment } from "../../core/environment.ts";
 import { failureKind } from "./failures.ts";
 
@@ -31,7 +31,7 @@ export function createRetries(environment: Environment, callTimeoutMs: number): 
         const uncertain = kind === "lost" || kind === "timeout";
         const again = kind === "conflict" || (uncertain && repeatable === "always");
         const base = kind === "conflict" ? conflictPauseMs : lostPauseMs;
-        const pauseMs = base * 2 ** (tries - 1) * (0.5 + fraction(environment));
+        const pauseMs = around(environment, doubledMs(base, tries));
         const passedMs = environment.monotonicMs() - startedMs;
         if (!again || tries >= triesMax || passedMs + pauseMs >= callTimeoutMs) throw error;
         await new Promise<void>((resolve) => environment.after(pauseMs, resolve, { hold: true }));

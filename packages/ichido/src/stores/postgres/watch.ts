@@ -6,8 +6,8 @@
  * serialises commits across the whole database, so the hot path stays free of it. Records that this process itself
  * completes wake their waiters at once, without the server.
  */
+import { around } from "../../core/jitter.ts";
 import { createHash } from "node:crypto";
-import { fraction } from "../../core/environment.ts";
 import type { Environment, Timer } from "../../core/environment.ts";
 import type { Identity } from "../../core/record.ts";
 import { idOf } from "./claims.ts";
@@ -63,7 +63,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
 
   function schedule(delayMs: number): void {
     timer?.cancel();
-    timer = environment.after(delayMs * (0.5 + fraction(environment)), () => void look());
+    timer = environment.after(around(environment, delayMs), () => void look());
   }
 
   /** One look at all records. While it runs no other starts; what comes meanwhile is looked at next. */

@@ -2,9 +2,9 @@
  * Runs scripts by their digest, with the text where the server does not know it (a restart, a failover, SCRIPT FLUSH),
  * within a deadline, and repeats what may be repeated.
  */
+import { around, doubledMs } from "../../core/jitter.ts";
 import { createHash } from "node:crypto";
 import { withDeadline } from "../../core/deadline.ts";
-import { fraction } from "../../core/environment.ts";
 import type { Environment } from "../../core/environment.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { createDeadlines } from "./deadlines.ts";
@@ -142,7 +142,7 @@ export function createScripts({ link, environment, callTimeoutMs, ready, onFailu
       } catch (error) {
         const kind = failureKind(error);
         const again = kind === "passing" || (kind === "lost" && repeatable);
-        const pauseMs = pauseMsFirst * 2 ** (tries - 1) * (0.5 + fraction(environment));
+        const pauseMs = around(environment, doubledMs(pauseMsFirst, tries));
         if (!again || tries >= triesMax || environment.monotonicMs() + pauseMs >= untilMs) {
           onFailure();
           throw toIchidoError(error, verb);

@@ -3,7 +3,7 @@
  * look per record at a time. A record is marked as watched by the look itself, so that completions nobody waits for
  * publish nothing; publications are hints, looking again is the net.
  */
-import { fraction } from "../../core/environment.ts";
+import { around } from "../../core/jitter.ts";
 import type { Environment, Timer } from "../../core/environment.ts";
 import type { Link, SubscriberLink } from "../../drivers/redis/link.ts";
 import type { Names } from "./names.ts";
@@ -86,7 +86,7 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
       // A store that cannot be reached is met by the claim that follows the wait.
     }
     if (watched.get(name) !== entry) return undefined;
-    entry.timer = environment.after(nextMs * (0.5 + fraction(environment)), () => void observe(name, entry));
+    entry.timer = environment.after(around(environment, nextMs), () => void observe(name, entry));
     return undefined;
   }
 
