@@ -79,7 +79,7 @@ export const outboxMutants: readonly Mutant[] = [
     "an event that has no answer counts as sent",
     "outbox/sender.ts",
     'if (published.outcome === "unavailable") {',
-    'if (published.outcome === "unavailable") {\n      outcomes.push({ kind: "sent", event });',
+    'if (published.outcome === "unavailable") {\n      outcomes.add({ kind: "sent", event });',
   ),
   one(
     "a letter of the relay is replayed twice",

@@ -7,13 +7,15 @@ import { knownOptions } from "../core/option-checks.ts";
 import { createFlights } from "./flights.ts";
 import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";
+import { createOutcomes } from "./outcomes.ts";
 import { partsOf, type Outbox } from "./outbox.ts";
+import { Readings } from "./readings.ts";
 import { resolveRelayOptions, type RelayOptions } from "./relay-options.ts";
 import { numberOf } from "../sql/columns.ts";
 import { createRoutes, type RouteHealth } from "./routes.ts";
 import { createSender } from "./sender.ts";
 import { createSignal } from "./signal.ts";
-import { SessionLost, takeTurn, type Outcome } from "./turn.ts";
+import { SessionLost, takeTurn } from "./turn.ts";
 
 export interface RelayHealth {
   readonly running: boolean;
@@ -48,12 +50,6 @@ export interface Relay {
 }
 
 const drainMsDefault = 15_000;
-/** Events that committed late have numbers below those seen: the next reads begin this far back. */
-const gap = 1_000;
-/** And this often at the very beginning, for what committed later still, was delayed or sent back. */
-const rescanMs = 1_000;
-/** Longest time that what became of an event stays unwritten. */
-const outcomesMsMax = 50;
 const failuresMsMax = 5_000;
 
 export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
@@ -64,15 +60,13 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   const routes = createRoutes(topics, options.routes, options, environment);
   const flights = createFlights();
   const signal = createSignal(environment);
+  const nowMs = (): number => environment.monotonicMs();
+  const outcomes = createOutcomes(nowMs, batch / 2);
+  const readings = new Readings(nowMs, options);
   const heldMax = 2 * batch;
   /** Of one key at most so many in hand: they leave one after the other, and others must not wait behind them. */
   const chainMax = Math.max(1, Math.floor(batch / 4));
 
-  let highest = 0;
-  let rescanAtMs = 0;
-  let lookAtMs = 0;
-  let idleMs = options.idleMs;
-  let firstOutcomeMs: number | undefined;
   let failures = 0;
   let lastError: unknown;
   let running: Promise<void> | undefined;
@@ -80,9 +74,6 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   let prepared = false;
   let ticking: Promise<RelayTickResult> | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  const written = { sent: 0, rejected: 0, dead: 0, postponed: 0 };
-
-  const nowMs = (): number => environment.monotonicMs();
   const lease = new Lease(parts, options, () => {
     sender.sessionLost();
     onEvent({ type: "session-lost" });
@@ -92,23 +83,23 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     topics,
     routes,
     flights,
+    outcomes,
     covered: () => lease.isCovered,
     changed() {
-      if (sender.outcomes.length > 0) firstOutcomeMs ??= nowMs();
+      outcomes.wait();
       if (!stopping) sender.sendFree();
       if (flights.thinned()) lookEverywhere();
-      else if (sender.outcomes.length >= batch / 2 || flights.inFlight === 0) signal.raise();
+      else if (outcomes.size >= batch / 2 || flights.inFlight === 0) signal.raise();
     },
   });
 
   const woken = (): void => {
-    idleMs = options.idleMs;
-    lookAtMs = 0;
+    readings.wake();
     signal.raise();
   };
 
   const lookEverywhere = (): void => {
-    rescanAtMs = 0;
+    readings.rescan();
     woken();
   };
 
@@ -125,7 +116,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
 
   async function tendSession(): Promise<void> {
     // What became of these is not written yet: whoever had their lanes would send them again.
-    const unwritten = sender.outcomes.map(({ event }) => event);
+    const unwritten = outcomes.all().map(({ event }) => event);
     const { changed, surplus } = await lease.tend({
       seqs: [...flights.seqs(), ...unwritten.map(({ seq }) => seq)],
       lanes: new Set([...flights.lanes(), ...unwritten.map(({ lane }) => lane)]),
@@ -138,17 +129,16 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     const held = lease.session;
     if (held === undefined) return 0;
     // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
-    const outcomes: readonly Outcome[] = [...sender.outcomes];
+    const known = outcomes.all();
     const inHand = company.length > 0 ? company : flights.seqs();
-    const { beyond } = sender;
-    const rescans = beyond === undefined && nowMs() >= rescanAtMs;
+    const reading = readings.next(sender.beyond);
     const paused = routes.pausedPatterns();
     flights.beginReading();
     const found = await lease.fenced(() =>
       takeTurn(run, transactions, {
         session: held,
         leaseMs,
-        outcomes,
+        outcomes: known,
         held: inHand,
         alone: company.length > 0,
         keepsSent: keepSentMs > 0,
@@ -156,7 +146,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
           ? {}
           : {
               claim: {
-                floor: rescans ? 0 : (beyond ?? Math.max(0, highest - gap)),
+                floor: reading.floor,
                 lanes: lease.ownLanes,
                 pausedTopics: routes.pausedTopics(),
                 crowded: flights.crowded(ofOneKey),
@@ -165,25 +155,18 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
             }),
       }),
     );
-    sender.outcomes.splice(0, outcomes.length);
-    for (const { kind } of outcomes) written[kind] += 1;
-    firstOutcomeMs = sender.outcomes.length > 0 ? nowMs() : undefined;
+    outcomes.written(known);
     if (claims > 0) {
       const last = found.at(-1)?.seq ?? 0;
-      // A reading from zero that came to its limit goes on from there: what stands behind was perhaps never read.
-      highest = rescans && found.length >= claims ? last : Math.max(highest, last);
-      if (rescans) rescanAtMs = nowMs() + rescanMs;
+      const isFull = found.length >= claims;
+      readings.read(reading, last, isFull);
       // A claim leaves out the topics of a pause that it knows; of those that it does not know an earlier event of the
       // same key may be missing, and the pause may be over by now.
       const taken = sender.markSent(found).filter(({ message }) => !routes.goesBy(message.topic, paused));
-      flights.accept(sender.sift(taken, { last, isFull: found.length >= claims }), ofOneKey);
+      flights.accept(sender.sift(taken, { last, isFull }), ofOneKey);
     }
     return found.length;
   }
-
-  const outcomesDue = (): boolean =>
-    sender.outcomes.length >= batch / 2 ||
-    (sender.outcomes.length > 0 && (flights.inFlight === 0 || nowMs() - (firstOutcomeMs ?? nowMs()) >= outcomesMsMax));
 
   /**
    * Small companies, one after the other, each known to the database before it leaves; the same turn writes what became of
@@ -205,14 +188,10 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   async function pass(): Promise<void> {
     if (nowMs() >= lease.tendAtMs) await tendSession();
     const room = Math.min(batch, heldMax - flights.size);
-    const looks = nowMs() >= lookAtMs && room >= batch / 2;
-    if (looks || outcomesDue()) {
+    const looks = nowMs() >= readings.lookAtMs && room >= batch / 2;
+    if (looks || outcomes.isDue(flights.inFlight > 0)) {
       const found = await turn(looks ? room : 0);
-      if (looks) {
-        const full = found >= room;
-        idleMs = found > 0 ? options.idleMs : Math.min(options.idleMsMax, idleMs * 1.5);
-        lookAtMs = full ? 0 : nowMs() + idleMs;
-      }
+      if (looks) readings.rest(found, found >= room);
     }
     await sendSuspects();
     sender.sendFree();
@@ -222,10 +201,8 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   function restMs(): number {
     const from = nowMs();
     const waits = [lease.tendAtMs - from];
-    if (heldMax - flights.size >= batch / 2) waits.push(lookAtMs - from);
-    if (sender.outcomes.length > 0) waits.push((firstOutcomeMs ?? from) + outcomesMsMax - from);
-    const opens = routes.nextOpenMs();
-    if (opens !== undefined) waits.push(opens);
+    if (heldMax - flights.size >= batch / 2) waits.push(readings.lookAtMs - from);
+    for (const restMs of [outcomes.restMs(), routes.nextOpenMs()]) if (restMs !== undefined) waits.push(restMs);
     return Math.max(0, Math.min(...waits));
   }
 
@@ -305,9 +282,9 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     if (running !== undefined) throw new IchidoError("usage-invalid", "tick() is for a relay that was not started");
     stopping = false;
     await prepare();
-    const { sent, rejected, dead } = written;
+    const { sent, rejected, dead } = outcomes.counts;
     await tendSession();
-    rescanAtMs = 0;
+    readings.rescan();
     let found = await turn(batch, [], batch);
     while (!stopping && flights.heads.size === 0 && sender.beyond !== undefined) found = await turn(batch, [], batch);
     await sendSuspects();
@@ -319,9 +296,9 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     flights.dropWaiting();
     await turn(0);
     return {
-      sent: written.sent - sent,
-      rejected: written.rejected - rejected,
-      dead: written.dead - dead,
+      sent: outcomes.counts.sent - sent,
+      rejected: outcomes.counts.rejected - rejected,
+      dead: outcomes.counts.dead - dead,
       more: found === batch,
     };
   }

@@ -6,12 +6,13 @@ import { doubledMs, upTo } from "../core/jitter.ts";
 import type { Publisher, Published } from "../brokers/broker.ts";
 import type { Waiting } from "./database.ts";
 import { chainOf, type Flights } from "./flights.ts";
+import type { Outcomes } from "./outcomes.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
 import type { Passes, Routes } from "./routes.ts";
 import { companyOf } from "./session.ts";
 import { createSetbacks } from "./setbacks.ts";
 import type { ResolvedRule, Topics } from "./topics.ts";
-import { errorText, type Outcome } from "./turn.ts";
+import { errorText } from "./turn.ts";
 
 /** How soon an event without a route is looked at again. */
 const unroutedMs = 30_000;
@@ -21,7 +22,6 @@ const unmarkedMax = 10_000;
 const delayMsMax = 86_400_000;
 
 export interface Sender {
-  readonly outcomes: Outcome[];
   /** Sent by a session that was lost, and not marked yet. */
   readonly unmarked: ReadonlySet<number>;
   /** How many events wait alone because they find no way although others do. */
@@ -59,13 +59,13 @@ export function createSender(parts: {
   readonly topics: Topics;
   readonly routes: Routes;
   readonly flights: Flights;
+  readonly outcomes: Outcomes;
   /** Whether the lease still covers another event. */
   readonly covered: () => boolean;
   readonly changed: () => void;
 }): Sender {
-  const { options, topics, routes, flights, covered, changed } = parts;
+  const { options, topics, routes, flights, outcomes, covered, changed } = parts;
   const { environment, onEvent } = options;
-  const outcomes: Outcome[] = [];
   const unmarked = new Set<number>();
   const setbacks = createSetbacks();
 
@@ -100,7 +100,7 @@ export function createSender(parts: {
     if (event.unreadable !== undefined) {
       const dead = { reason: "unreadable", error: errorText(event.unreadable) } as const;
       flights.depart(event);
-      outcomes.push({ kind: "dead", event, ...dead, parks: rule?.onDead !== "skip" });
+      outcomes.add({ kind: "dead", event, ...dead, parks: rule?.onDead !== "skip" });
       flights.arrive(event);
       flights.dropChain(event);
       onEvent({ type: "dead", id, topic, ...dead });
@@ -108,7 +108,7 @@ export function createSender(parts: {
     }
     if (rule === undefined || publisher === undefined) {
       flights.depart(event);
-      outcomes.push({ kind: "postponed", event, error: `no route for topic ${topic}`, delayMs: unroutedMs });
+      outcomes.add({ kind: "postponed", event, error: `no route for topic ${topic}`, delayMs: unroutedMs });
       flights.arrive(event);
       flights.dropChain(event);
       onEvent({ type: "unrouted", id, topic });
@@ -125,10 +125,10 @@ export function createSender(parts: {
     const counted = { ...event, attempts: event.attempts + 1 };
     onEvent({ type: "rejected", id, topic, attempt: counted.attempts, error });
     if (counted.attempts < rule.attemptsMax) {
-      outcomes.push({ kind: "rejected", event: counted, error: errorText(error), delayMs: backoff(counted.attempts) });
+      outcomes.add({ kind: "rejected", event: counted, error: errorText(error), delayMs: backoff(counted.attempts) });
     } else {
       const parks = rule.onDead === "park-key";
-      outcomes.push({ kind: "dead", event: counted, reason: "rejected", error: errorText(error), parks });
+      outcomes.add({ kind: "dead", event: counted, reason: "rejected", error: errorText(error), parks });
       onEvent({ type: "dead", id, topic, reason: "rejected", error: errorText(error) });
     }
   }
@@ -145,7 +145,7 @@ export function createSender(parts: {
       return;
     }
     const delayMs = Math.max(backoff(alone), wait(retryAfterMs));
-    if (sentIn === generation) outcomes.push({ kind: "postponed", event, error: errorText(error), delayMs });
+    if (sentIn === generation) outcomes.add({ kind: "postponed", event, error: errorText(error), delayMs });
     onEvent({ type: "set-aside", id, topic, error, delayMs });
   }
 
@@ -163,7 +163,7 @@ export function createSender(parts: {
     if (routes.passed(rule)) onEvent({ type: "resumed", route: rule.to, topic });
     if (published.outcome === "later") {
       if (sentIn === generation)
-        outcomes.push({
+        outcomes.add({
           kind: "postponed",
           event,
           error: errorText(published.error),
@@ -175,7 +175,7 @@ export function createSender(parts: {
     }
     if (published.outcome === "sent") {
       onEvent({ type: "sent", id, topic, tookMs });
-      if (sentIn === generation) outcomes.push({ kind: "sent", event });
+      if (sentIn === generation) outcomes.add({ kind: "sent", event });
       else remember(event.seq);
       flights.arrive(event);
       return;
@@ -210,7 +210,6 @@ export function createSender(parts: {
   const suspects = (): Waiting[] => [...flights.heads].filter(({ crashes }) => crashes > 0);
 
   return {
-    outcomes,
     unmarked,
     get setAside() {
       return setbacks.alone;
@@ -247,7 +246,7 @@ export function createSender(parts: {
     },
     sessionLost() {
       generation += 1;
-      for (const { kind, event } of outcomes.splice(0)) if (kind === "sent") remember(event.seq);
+      for (const { kind, event } of outcomes.takeAll()) if (kind === "sent") remember(event.seq);
       flights.dropWaiting();
     },
     get beyond() {
@@ -269,7 +268,7 @@ export function createSender(parts: {
     markSent(events) {
       return events.filter((event) => {
         if (!unmarked.delete(event.seq)) return true;
-        outcomes.push({ kind: "sent", event });
+        outcomes.add({ kind: "sent", event });
         return false;
       });
     },
