@@ -8,15 +8,15 @@ import { beforeAll, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { consuming } from "./consumer-bed.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
-import { inboxOn, message, migrated } from "./inbox-messages.ts";
+import { dayMs, inboxOn, message, migrated } from "./inbox-messages.ts";
 
 const leaseMs = 1_000;
 const broken = (): never => {
   throw new Error("broken");
 };
 
-/** Before the next transaction, once it is armed, its process stands still for longer than a lease. */
-function standing(runner: TransactionRunner<unknown>, clock: FakeClock, meanwhile: () => Promise<unknown>) {
+/** Before the next transaction, once it is armed, its process stands still. */
+function standing(runner: TransactionRunner<unknown>, meanwhile: () => Promise<unknown>) {
   let isArmed = false;
   return {
     arm: () => {
@@ -27,7 +27,6 @@ function standing(runner: TransactionRunner<unknown>, clock: FakeClock, meanwhil
       async run(fn, options) {
         if (isArmed) {
           isArmed = false;
-          clock.stall(leaseMs * 2);
           await meanwhile();
         }
         return runner.run(fn, options);
@@ -61,7 +60,7 @@ forEachDatabase("a letter of whoever stood still", (open) => {
   });
 
   /** A consumer whose only attempt fails and that stands still before it writes the letter, and another process. */
-  async function rig(handler: string, meanwhile: (other: Inbox) => Promise<unknown>) {
+  async function rig(handler: string, meanwhile: (other: Inbox) => Promise<unknown>, forMs = leaseMs * 2) {
     const clock = fakeClock({ wallMs: Date.now() });
     const { environment, nowMs } = clock;
     const store = memoryStore({ nowMs });
@@ -81,7 +80,10 @@ forEachDatabase("a letter of whoever stood still", (open) => {
         onEvent: () => {},
       });
     const other = inboxOn(open().side().runner, { ichido: engineOn(store), environment });
-    const { runner, arm } = standing(open().side().runner, clock, () => meanwhile(other));
+    const { runner, arm } = standing(open().side().runner, () => {
+      clock.stall(forMs);
+      return meanwhile(other);
+    });
     const run = (): never => {
       arm();
       throw new Error("broken");
@@ -155,5 +157,13 @@ forEachDatabase("a letter of whoever stood still", (open) => {
     await whileTimePasses(clock, bed.deliver(one));
     expect(bed.types()).toEqual(["failed", "dead"]);
     expect(await inbox.dead.get({ handler: "nobody", id: one.id })).toMatchObject({ state: "dead", attempts: 1 });
+  });
+
+  test("tells no more than that it is too old where the record may be forgotten", async () => {
+    const one = message();
+    const { clock, bed } = await rig("forgotten", () => Promise.resolve(), 15 * dayMs);
+    await whileTimePasses(clock, bed.deliver(one));
+    const letter = await inbox.dead.get({ handler: "forgotten", id: one.id });
+    expect(letter).toMatchObject({ state: "dead", reason: "too-old", attempts: 1 });
   });
 });

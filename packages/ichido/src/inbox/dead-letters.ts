@@ -104,6 +104,8 @@ export interface DeadLetterDesk {
   /** Whose letters are to be replayed, and how long the first of each waits. */
   waiting(): Promise<readonly { readonly handler: string; readonly waitingMs: number }[]>;
   remove(message: EventMessage, handler: string): Promise<void>;
+  /** Its letter no longer says more than that it is too old. */
+  doubt(key: InboxKey): Promise<unknown>;
   /** Called when something was marked in this process. */
   onReplay(wake: () => void): () => void;
 }
@@ -111,6 +113,9 @@ export interface DeadLetterDesk {
 /** Not names that a handler can have. */
 export const unreadableHandler = "(unreadable)";
 export const unhandledHandler = "(unhandled)";
+const putTooLate =
+  "it was put aside long after it failed, and its time is further back than the inbox remembers: whether it was processed " +
+  "meanwhile cannot be told";
 const limitDefault = 100;
 const limitMax = 1_000;
 const textMax = 1_000;
@@ -256,6 +261,7 @@ export function createDeadLetters(
         await statements(handle, "removeStarts", { handler: key.handler, id: key.id });
       });
     },
+    doubt: (key) => inside((handle) => statements(handle, "doubtDead", { ...key, error: putTooLate })),
     onReplay(wake) {
       wakes.add(wake);
       return () => wakes.delete(wake);

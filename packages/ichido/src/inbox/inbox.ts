@@ -229,7 +229,10 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const options = { ...leasedOptions(handler), retentionMs: keepMs };
       const key = keyOf(message, handler.name);
       const takeBack = () => noteProcessed(once, key);
-      const letter = { put, isSent: news.again !== undefined, takeBack, environment };
+      const doubt = async () => {
+        if (isTooOld(message)) await desk.doubt(key);
+      };
+      const letter = { put, isSent: news.again !== undefined, takeBack, doubt, environment };
       return putAsideLeased(ichido, { key, message, options }, letter);
     },
   });

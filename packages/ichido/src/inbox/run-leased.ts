@@ -132,6 +132,8 @@ export interface LeasedLetter {
   readonly isSent: boolean;
   /** Notes that the message was processed: then there is no letter of it. */
   readonly takeBack: () => Promise<unknown>;
+  /** Says so where the message may have been processed and forgotten. */
+  readonly doubt: () => Promise<unknown>;
   readonly environment: Environment;
 }
 
@@ -141,13 +143,14 @@ const isAside: InboxResult = { outcome: "duplicate", dead: true };
 /**
  * Puts a message aside while nobody runs it. `busy`: somebody does. The letter and the lease are in two places: whoever
  * stood still until its lease was over may write the letter of a message that another one processes. So the lease is asked
- * once more where it cannot be counted on afterwards, and who processes a message takes away a letter that it finds. Only
- * where its writer dies in that moment, or reaches the lease no more, such a letter stays.
+ * once more where it cannot be counted on afterwards, and who processes a message takes away a letter that it finds. What is
+ * older than the record may be is called so: it may be forgotten. Only where its writer dies in that moment, or reaches the
+ * lease no more, such a letter stays as it is.
  */
 export async function putAsideLeased(
   ichido: Pick<Ichido, "run"> | undefined,
   leased: LeasedMessage,
-  { put, isSent, takeBack, environment }: LeasedLetter,
+  { put, isSent, takeBack, doubt, environment }: LeasedLetter,
 ): Promise<"dead" | "processed" | "busy"> {
   let done: "dead" | "processed" | undefined;
   let isSure = false;
@@ -161,15 +164,16 @@ export async function putAsideLeased(
     isSure = !context.signal.aborted;
     return isAside;
   });
-  if (done === "processed" || (done === "dead" && isSure)) return done;
-  if (done === "dead") result = await underLease(ichido, leased, () => Promise.resolve(isAside));
-  if (result === isAside) return "dead";
+  if (done === "processed" || (done === "dead" && isSure && !isSent)) return done;
+  if (done === "dead" && !isSure) result = await underLease(ichido, leased, () => Promise.resolve(isAside));
   const { outcome, reason } = result;
-  if (outcome === "duplicate") {
+  if (outcome === "duplicate" && result !== isAside) {
     if (isSent || done === "dead") await takeBack();
     return "processed";
   }
   if (outcome === "busy" && reason === undefined) return "busy";
   // Nobody runs what is unknown; and a record of other content says nothing about this message.
-  return done ?? put();
+  if (done === undefined) return put();
+  await doubt();
+  return done;
 }
