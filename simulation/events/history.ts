@@ -102,7 +102,7 @@ function add(stage: Stage, index: number, item: Extract<EventsItem, { kind: "add
 
 function play(stage: Stage, item: EventsItem, index: number): void {
   const { world, server, broker, fleet } = stage;
-  if (!["add", "decide", "strike"].includes(item.kind)) world.counts.faults += 1;
+  if (!["add", "decide", "strike", "stall"].includes(item.kind)) world.counts.faults += 1;
   switch (item.kind) {
     case "add":
       return add(stage, index, item);
@@ -133,6 +133,7 @@ function play(stage: Stage, item: EventsItem, index: number): void {
     case "deliver-again":
       return broker.again(item.which);
     case "strike":
+    case "stall":
       return;
     case "decide":
       return decide(stage, item.which, item.discards);
@@ -161,6 +162,19 @@ function strikeAtCommits(stage: Stage): void {
   world.onLetter = (by) => {
     strike(by, "letters");
     decideSoon(stage, seen.letters);
+  };
+}
+
+function stallAtLeases({ world }: Stage): void {
+  let leases = 0;
+  world.onLease = (machine) => {
+    const now = leases;
+    leases += 1;
+    world.plan.items.forEach((item, index) => {
+      if (item.kind !== "stall" || item.which !== now || world.omitted.items.has(index)) return;
+      world.counts.faults += 1;
+      world.scheduler.after(item.delayMs, () => world.freeze(machine, item.forMs, item.first));
+    });
   };
 }
 
@@ -253,6 +267,7 @@ function* played(world: EventsWorld): Events<void> {
   const stage: Stage = { world, server, ledger, broker, fleet };
   yield;
   strikeAtCommits(stage);
+  stallAtLeases(stage);
   sweepNowAndThen(stage);
   plan.items.forEach((item, index) => {
     if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item, index));

@@ -79,7 +79,15 @@ function linkStore(world: EventsWorld, machine: Machine, far: Store): Store {
     if (typeof method === "function" && verb !== "watch")
       near[verb] = linked(world, machine, (method as Method).bind(far));
   }
-  return near as unknown as Store;
+  const { claim, ...others } = near as unknown as Store;
+  return {
+    ...others,
+    async claim(request) {
+      const result = await claim(request);
+      if (result.outcome === "granted") world.onLease(machine);
+      return result;
+    },
+  };
 }
 
 export function createLeases(world: EventsWorld, machine: Machine, far: Store): Ichido {

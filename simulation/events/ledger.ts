@@ -18,6 +18,15 @@ export interface Letter {
   readonly state: string;
 }
 
+/** A start of a redelivered message, as it is committed. */
+interface Start {
+  readonly machine: Machine;
+  readonly name: string;
+  readonly sinceMs: number;
+  hasRun: boolean;
+  endedMs: number | undefined;
+}
+
 /** A relay's session, as it is committed. */
 interface Session {
   readonly session: string;
@@ -43,6 +52,10 @@ const endsStart = /^delete from ichido_inbox_starts where handler = \? and id = 
 const endsStarts = /^delete from ichido_inbox_starts where handler = \? and id = \?$/;
 /** A process that was cut off takes its starts back within a few seconds of its return. */
 const cutOffMs = 3_000;
+/** So soon after it wakes, whoever wrote a letter without its lease has taken it back. */
+const takesBackMs = 1_000;
+/** For so long whoever takes a start for a death waits for its end. */
+const lateEndMs = 1_500;
 
 const nameOf = (handler: string, id: string): string => `${handler} of ${id}`;
 
@@ -61,7 +74,8 @@ export class Ledger {
   readonly #runs = new Map<string, number>();
   readonly #seqs = new Map<string, number>();
   #sessions: readonly Session[] = [];
-  readonly #tokens = new Map<string, { readonly machine: Machine; readonly name: string }>();
+  /** By their tokens, those that were taken back as well. */
+  readonly #starts = new Map<string, Start>();
   /** Effects that are not in the database. */
   outside = 0;
   letters: readonly Letter[] = [];
@@ -89,8 +103,10 @@ export class Ledger {
       else if (takesEffect.test(sql)) this.tookEffect(machine, String(values[0]), String(values[1]), "here");
       else if (starts.test(sql)) {
         const [handler, id, token] = values.map(String);
-        this.#tokens.set(token ?? "", { machine, name: nameOf(handler ?? "", id ?? "") });
-      } else if (endsStart.test(sql)) this.#tokens.delete(String(values[2]));
+        const name = nameOf(handler ?? "", id ?? "");
+        const sinceMs = this.#world.nowMs;
+        this.#starts.set(token ?? "", { machine, name, sinceMs, hasRun: false, endedMs: undefined });
+      } else if (endsStart.test(sql)) this.#ended(this.#starts.get(String(values[2])));
       else if (decides.test(sql)) this.#decided(sql, values.map(String));
       else if (aboutLetters.test(sql)) isAboutLetters = true;
     }
@@ -98,8 +114,12 @@ export class Ledger {
     for (const { sql, values } of wrote) {
       if (!endsStarts.test(sql)) continue;
       const name = nameOf(String(values[0]), String(values[1]));
-      for (const [token, start] of this.#tokens) if (start.name === name) this.#tokens.delete(token);
+      for (const start of this.#starts.values()) if (start.name === name) this.#ended(start);
     }
+  }
+
+  #ended(start: Start | undefined): void {
+    if (start !== undefined) start.endedMs ??= this.#world.nowMs;
   }
 
   #added(id: string, key: string): void {
@@ -124,6 +144,8 @@ export class Ledger {
     this.#runs.set(name, run);
     this.#world.note(`${machine.name} runs ${name}`);
     this.#begunMs.set(`${machine.name} ${name}`, this.#world.nowMs);
+    for (const start of this.#starts.values())
+      if (start.machine === machine && start.name === name && start.endedMs === undefined) start.hasRun = true;
     return run;
   }
 
@@ -215,7 +237,7 @@ export class Ledger {
   #judgeLetter(letter: Letter, by: Machine): void {
     const { handler, id, reason } = letter;
     const name = nameOf(handler, id);
-    if (reason === "crashed") this.#judgeCrashed(name);
+    if (reason === "crashed") this.#judgeCrashed(name, by);
     if (reason === "too-old" || reason === "unknown") return;
     // What is called failed or crashed has not been processed; outside, a handler may fail after its effect.
     if (handler !== leasedName) {
@@ -227,22 +249,31 @@ export class Ledger {
   #judgeLate(letter: Letter, by: Machine): void {
     const { handler, id, reason } = letter;
     if (!by.isAlive || !this.letters.includes(letter)) return;
-    if (this.#isHurt(by)) this.#world.scheduler.after(cutOffMs, () => this.#judgeLate(letter, by));
+    if (this.#isHurt(by, takesBackMs)) this.#world.scheduler.after(takesBackMs, () => this.#judgeLate(letter, by));
     else this.#world.violate("letter-of-processed", `${nameOf(handler, id)}: ${reason}`);
   }
 
   /** It is dead, stands still, or was cut off a moment ago. */
-  #isHurt(machine: Machine): boolean {
+  #isHurt(machine: Machine, agoMs = cutOffMs): boolean {
     const { nowMs, struckMs } = this.#world;
-    return !machine.isAlive || nowMs - (struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < cutOffMs;
+    return !machine.isAlive || nowMs - (struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < agoMs;
   }
 
-  /** As many as may have died have died, or may well seem to: they stand still, or were cut off a moment ago. */
-  #judgeCrashed(name: string): void {
-    const { plan } = this.#world;
-    const started = [...this.#tokens.values()].filter((each) => each.name === name).map(({ machine }) => machine);
-    const deaths = started.filter((machine) => this.#isHurt(machine));
-    if (deaths.length >= plan.crashesMax) return;
-    this.#world.violate("crashed-without-death", `${name}: ${deaths.length} of ${plan.crashesMax}`);
+  /**
+   * As many as may have died have died, or may well seem to: they stand still, were cut off a moment ago, or were at work
+   * all the while that `by` waited for them to end. Copies that only wait are none of them.
+   */
+  #judgeCrashed(name: string, by: Machine): void {
+    const { plan, nowMs } = this.#world;
+    const started = [...this.#starts.values()].filter((each) => each.name === name);
+    const own = started.findLast(({ machine }) => machine === by);
+    const deaths = started.filter(({ machine, endedMs }) => endedMs === undefined && this.#isHurt(machine));
+    const atWork = started.filter(({ hasRun, sinceMs, endedMs = nowMs, machine }) => {
+      if (!hasRun || own === undefined || machine === by) return false;
+      return endedMs - Math.max(sinceMs, own.sinceMs) >= lateEndMs;
+    });
+    const seeming = new Set([...deaths, ...atWork]).size;
+    if (seeming >= plan.crashesMax) return;
+    this.#world.violate("crashed-without-death", `${name}: ${seeming} of ${plan.crashesMax}`);
   }
 }

@@ -41,6 +41,14 @@ export type EventsItem = { readonly atMs: number } & (
       readonly awayMs: number;
     }
   | { readonly kind: "decide"; readonly which: number; readonly discards: boolean }
+  /** A moment after this lease was granted: whoever has it stands still, most often until it is over. */
+  | {
+      readonly kind: "stall";
+      readonly which: number;
+      readonly delayMs: number;
+      readonly forMs: number;
+      readonly first: "reply" | "timer";
+    }
 );
 
 export interface EventsPlan {
@@ -87,7 +95,7 @@ export interface EventsPlan {
   readonly items: readonly EventsItem[];
 }
 
-type Kind = EventsItem["kind"];
+type Kind = Exclude<EventsItem["kind"], "stall">;
 
 /** Each seed switches some faults off and turns others up. */
 function share(random: Random, most: number): number {
@@ -98,6 +106,33 @@ function share(random: Random, most: number): number {
 /** Drawn apart: most histories are without it. */
 function stuckOf(random: Random): number {
   return random.chance(0.7) ? 0 : random.between(0.2, 0.7);
+}
+
+/** Drawn apart. */
+function stallsOf(random: Random, { leased, runLeaseMs }: EventsPlan): readonly EventsItem[] {
+  if (leased === "none" || random.chance(0.5)) return [];
+  return Array.from({ length: random.int(1, 3) }, () => ({
+    kind: "stall",
+    atMs: 0,
+    which: random.int(0, 14),
+    delayMs: random.between(0.5, 12),
+    forMs: runLeaseMs * random.between(0.6, 3),
+    first: random.pick(["reply", "timer"] as const),
+  }));
+}
+
+/** Drawn apart: handlers that outlast the broker's patience by far, so that copies of what is at work pile up. */
+function slownessOf(
+  random: Random,
+): Partial<Pick<EventsPlan, "consumers" | "ackWaitMs" | "isHeedless" | "handlerMsMax" | "inPlaceMs">> {
+  if (random.chance(0.85)) return {};
+  return {
+    consumers: random.int(2, 4),
+    ackWaitMs: random.int(200, 700),
+    isHeedless: true,
+    handlerMsMax: random.between(2_000, 8_000),
+    inPlaceMs: random.int(1_000, 5_000),
+  };
 }
 
 /** Whoever wrote a letter and does not hear of it is most often cut off: the letter is decided about meanwhile. */
@@ -171,7 +206,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
       items.push(itemOf(random, kind as Kind, atMs, relays + consumers, retentionMs));
     }
   }
-  return {
+  const plan: EventsPlan = {
     seed,
     spanMs,
     relays,
@@ -215,6 +250,8 @@ export function eventsPlanOf(seed: number): EventsPlan {
       stuck: stuckOf(createRandom(seed, 31)),
     },
     parkAfterMs: [1, 300, 5_000][mixed(seed, 41) % 3] ?? 1,
+    ...slownessOf(createRandom(seed, 47)),
     items: items.toSorted((one, other) => one.atMs - other.atMs),
   };
+  return { ...plan, items: [...plan.items, ...stallsOf(createRandom(seed, 43), plan)] };
 }

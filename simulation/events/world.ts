@@ -58,6 +58,8 @@ export class EventsWorld {
   onKilled: (machine: Machine) => void = () => undefined;
   /** Called when a message has become a letter, the handler's or the relay's, and nobody has heard of it yet. */
   onLetter: (by: Machine) => void = () => undefined;
+  /** Called when a process has heard that it has a lease. */
+  onLease: (machine: Machine) => void = () => undefined;
 
   constructor(plan: EventsPlan, omitted: Omissions, keepsTrace: boolean) {
     this.plan = plan;
