@@ -36,13 +36,17 @@ async function acted(
   const run = ledger.began(machine, name, id);
   const fails = draw % 1_000 < faults.fails * 1_000 && run <= 1 + (draw % 4);
   const isStruck = fails && world.strikes(`${name} of ${id} run ${run} fails`);
-  if (isStruck && draw % 2 === 0) throw new Error("the handler failed");
-  const tookMs = world.isQuiet ? 1 : (draw % 97) * 0.01 * handlerMsMax;
-  await new Promise<void>((resolve) => {
-    machine.after(tookMs, resolve);
-  });
-  await act();
-  if (isStruck) throw new Error("the handler failed");
+  try {
+    if (isStruck && draw % 2 === 0) throw new Error("the handler failed");
+    const tookMs = world.isQuiet ? 1 : (draw % 97) * 0.01 * handlerMsMax;
+    await new Promise<void>((resolve) => {
+      machine.after(tookMs, resolve);
+    });
+    await act();
+    if (isStruck) throw new Error("the handler failed");
+  } finally {
+    ledger.ended(machine, name, id);
+  }
 }
 
 function onceHandler(site: Site, name: string): OnceHandler<undefined> {

@@ -23,7 +23,8 @@ interface Start {
   readonly machine: Machine;
   readonly name: string;
   readonly sinceMs: number;
-  hasRun: boolean;
+  /** Until when its process has run the handler since. */
+  ranUntilMs: number;
   endedMs: number | undefined;
 }
 
@@ -105,8 +106,8 @@ export class Ledger {
         const [handler, id, token] = values.map(String);
         const name = nameOf(handler ?? "", id ?? "");
         const sinceMs = this.#world.nowMs;
-        this.#starts.set(token ?? "", { machine, name, sinceMs, hasRun: false, endedMs: undefined });
-      } else if (endsStart.test(sql)) this.#ended(this.#starts.get(String(values[2])));
+        this.#starts.set(token ?? "", { machine, name, sinceMs, ranUntilMs: sinceMs, endedMs: undefined });
+      } else if (endsStart.test(sql)) this.#takenBack(this.#starts.get(String(values[2])));
       else if (decides.test(sql)) this.#decided(sql, values.map(String));
       else if (aboutLetters.test(sql)) isAboutLetters = true;
     }
@@ -114,11 +115,11 @@ export class Ledger {
     for (const { sql, values } of wrote) {
       if (!endsStarts.test(sql)) continue;
       const name = nameOf(String(values[0]), String(values[1]));
-      for (const start of this.#starts.values()) if (start.name === name) this.#ended(start);
+      for (const start of this.#starts.values()) if (start.name === name) this.#takenBack(start);
     }
   }
 
-  #ended(start: Start | undefined): void {
+  #takenBack(start: Start | undefined): void {
     if (start !== undefined) start.endedMs ??= this.#world.nowMs;
   }
 
@@ -144,9 +145,17 @@ export class Ledger {
     this.#runs.set(name, run);
     this.#world.note(`${machine.name} runs ${name}`);
     this.#begunMs.set(`${machine.name} ${name}`, this.#world.nowMs);
-    for (const start of this.#starts.values())
-      if (start.machine === machine && start.name === name && start.endedMs === undefined) start.hasRun = true;
+    this.#runsUntil(machine, name, Number.POSITIVE_INFINITY);
     return run;
+  }
+
+  ended(machine: Machine, handler: string, id: string): void {
+    this.#runsUntil(machine, nameOf(handler, id), this.#world.nowMs);
+  }
+
+  #runsUntil(machine: Machine, name: string, untilMs: number): void {
+    for (const start of this.#starts.values())
+      if (start.machine === machine && start.name === name && start.endedMs === undefined) start.ranUntilMs = untilMs;
   }
 
   completed(id: string): void {
@@ -268,9 +277,9 @@ export class Ledger {
     const started = [...this.#starts.values()].filter((each) => each.name === name);
     const own = started.findLast(({ machine }) => machine === by);
     const deaths = started.filter(({ machine, endedMs }) => endedMs === undefined && this.#isHurt(machine));
-    const atWork = started.filter(({ hasRun, sinceMs, endedMs = nowMs, machine }) => {
-      if (!hasRun || own === undefined || machine === by) return false;
-      return endedMs - Math.max(sinceMs, own.sinceMs) >= lateEndMs;
+    const atWork = started.filter(({ machine, sinceMs, ranUntilMs, endedMs = nowMs }) => {
+      if (own === undefined || machine === by) return false;
+      return Math.min(ranUntilMs, endedMs) - Math.max(sinceMs, own.sinceMs) >= lateEndMs;
     });
     const seeming = new Set([...deaths, ...atWork]).size;
     if (seeming >= plan.crashesMax) return;
