@@ -81,7 +81,7 @@ describe("sqlite: schema", () => {
 
     file = temporaryFile();
     database = new DatabaseSync(file.path);
-    expect(await sqliteStore(database).migrate()).toHaveLength(4);
+    expect(await sqliteStore(database).migrate()).toHaveLength(1);
     expect(schema()).toBe(planned);
   });
 

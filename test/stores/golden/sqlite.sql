@@ -71,6 +71,8 @@ CREATE TABLE ichido_records (
   created_us            INTEGER NOT NULL,
   updated_us            INTEGER NOT NULL,
   expires_us            INTEGER NOT NULL,
+  origin                TEXT    NOT NULL DEFAULT 'lapsed' CHECK (origin IN ('new', 'failed', 'lapsed', 'suspended')),
+  doubt_stays           INTEGER NOT NULL DEFAULT 1,
   interim_kind          TEXT CHECK (interim_kind IN ('full', 'tombstone')),
   interim_status        INTEGER,
   interim_headers       TEXT,
@@ -78,22 +80,22 @@ CREATE TABLE ichido_records (
   response_status       INTEGER,
   response_headers      TEXT,
   interim_body          BLOB,
-  response_body         BLOB, origin TEXT NOT NULL DEFAULT 'lapsed'
-  CHECK (origin IN ('new', 'failed', 'lapsed', 'suspended')), doubt_stays INTEGER NOT NULL DEFAULT 1,
+  response_body         BLOB,
   PRIMARY KEY (key, scope_hash),
   CHECK ((state = 'completed') = (response_status IS NOT NULL))
 ) STRICT;
 
 CREATE TABLE ichido_steps (
-  key         TEXT    NOT NULL,
-  scope_hash  BLOB    NOT NULL,
-  name        TEXT    NOT NULL,
-  ordinal     INTEGER NOT NULL,
-  state       TEXT    NOT NULL CHECK (state IN ('started', 'finished')),
-  attempt     INTEGER NOT NULL,
-  started_us  INTEGER NOT NULL,
-  finished_us INTEGER,
-  result      BLOB, last_started_us INTEGER,
+  key             TEXT    NOT NULL,
+  scope_hash      BLOB    NOT NULL,
+  name            TEXT    NOT NULL,
+  ordinal         INTEGER NOT NULL,
+  state           TEXT    NOT NULL CHECK (state IN ('started', 'finished')),
+  attempt         INTEGER NOT NULL,
+  started_us      INTEGER NOT NULL,
+  last_started_us INTEGER,
+  finished_us     INTEGER,
+  result          BLOB,
   PRIMARY KEY (key, scope_hash, name)
 ) STRICT;
 

@@ -35,9 +35,17 @@ create table if not exists {prefix}records (
   created_us bigint not null,
   updated_us bigint not null,
   expires_us bigint not null,
-  -- The expiry where time alone may remove the record; null under a started step, an interim answer or a hold, so that
-  -- records which stay do not pile up at the head of every sweep.
+  -- The expiry where time alone may remove the record; null under a started step, an interim answer, a hold or a doubt that
+  -- stays, so that records which stay do not pile up at the head of every sweep.
   sweep_us bigint,
+  -- How the present owner came by the record: a claim that is sent again after a lost reply is told the same.
+  origin varchar(9) character set ascii collate ascii_bin not null default 'lapsed',
+  -- While it is set a record in `processing` does not expire: what its owner did must be found out first.
+  doubt_stays tinyint not null default 1,
+  -- The fence that a person's release gave the record. A step that was last started under an earlier one and has no result
+  -- did not happen: it is as if it were only proposed. A mark on the record, because one statement cannot change a record
+  -- and all of its steps, each of them once.
+  released_fence bigint not null default 0,
   primary key (`key`, scope_hash),
   key {prefix}records_sweep (sweep_us),
   -- For the person on call, who looks for the few records that are open, and for stats, which need not read the rows.
@@ -67,6 +75,10 @@ create table if not exists {prefix}steps (
   started_us bigint,
   finished_us bigint,
   result longblob,
+  -- Beside its first start: a call that was lost may be under way since then.
+  last_started_us bigint,
+  -- The fence under which it was last started.
+  start_fence bigint not null default 0,
   primary key (`key`, scope_hash, life, name)
 ) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
 

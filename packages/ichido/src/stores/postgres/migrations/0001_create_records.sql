@@ -5,6 +5,8 @@
 -- Nothing that renew, complete or release change is indexed, so their updates stay on the page (HOT) while there is room:
 -- a record is born small and grows by its answer, in a crowd many on one page at once. Records live briefly and die in
 -- masses: vacuum comes early and does not dawdle.
+-- Without check constraints: the server reads and plans them anew with every statement that writes, which costs about as
+-- much as the write itself. Only the statements beside these files write here, and the store suite holds them to the rules.
 create table {prefix}records (
   key text collate "C" not null,
   scope_hash bytea not null,
@@ -16,9 +18,9 @@ create table {prefix}records (
   fingerprint_canonical bytea not null,
   -- By the former version, for processes that do not know the new one yet.
   fingerprint_former bytea,
-  state text collate "C" not null check (state in ('processing', 'completed', 'failed')),
-  -- How the present owner came by the record.
-  origin text collate "C" not null check (origin in ('new', 'own', 'failed', 'lapsed', 'suspended')),
+  state text collate "C" not null,
+  -- How the present owner came by the record. Stays when its claim is sent again.
+  origin text collate "C" not null,
   owner uuid not null,
   fence bigint not null,
   -- The fence at first sight. Steps carry it: those of an expired life never show up in the next one.
@@ -29,7 +31,7 @@ create table {prefix}records (
   steps_started integer not null default 0,
   hold_reason text,
   -- The final answer when completed; the interim one while processing, where with a hold reason it means doubt.
-  response_kind text collate "C" check (response_kind in ('full', 'tombstone')),
+  response_kind text collate "C",
   response_status integer,
   response_headers text,
   response_body bytea,
@@ -39,8 +41,9 @@ create table {prefix}records (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   expires_at timestamptz not null,
-  primary key (key, scope_hash),
-  check (state <> 'completed' or response_kind is not null)
+  -- While it is set a record in `processing` does not expire: what its owner did must be found out first.
+  doubt_stays boolean not null default true,
+  primary key (key, scope_hash)
 ) with (
   fillfactor = 50,
   autovacuum_vacuum_scale_factor = 0.02,
@@ -62,6 +65,8 @@ create table {prefix}steps (
   result bytea,
   started_at timestamptz not null,
   finished_at timestamptz,
+  -- A call that was lost may be under way since then.
+  last_started_at timestamptz,
   primary key (key, scope_hash, life, name)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 

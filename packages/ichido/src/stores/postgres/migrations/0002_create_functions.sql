@@ -1,22 +1,25 @@
--- The two verbs of every request as functions, because their plans are then kept by the server's own sessions: sent as
+-- The verbs of every request as functions, because their plans are then kept by the server's own sessions: sent as
 -- plain text through a transaction pooler the same logic costs several times its own run in parsing and planning. A changed
 -- function gets a new name in a new migration, so that two releases can serve side by side while a deploy rolls.
 -- Small tables tempt the planner to scan them, and a kept plan would go on doing so when they have grown: scans are off.
 -- Nothing here is worth compiling either, whatever a disabled scan seems to cost.
 
 -- Claims identities one after the other, in the order given; callers sort, so that no two ever wait in a circle.
--- Rows: one per identity, `place` counting from 1. Guarantees S1 to S4, S6, S9, S10.
+-- Rows: one per identity, `place` counting from 1. Guarantees S1 to S4, S6, S8 to S11.
 -- A first look without a lock answers replays and refusals and writes nothing. What may be taken is judged again on the
 -- newest version under its row lock. Each statement has a fresh snapshot (READ COMMITTED), so a row that appeared
 -- meanwhile is seen by the next look.
+-- A claim that is sent again is told how its owner first came by the record. Nobody takes a record on hold, and `open` takes
+-- one with an interim answer. A doubt that stays outlives retention, also where a claim that was refused says so.
 create function {prefix}claim(
   keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[],
   versions integer[], raws bytea[], canonicals bytea[], formers bytea[],
-  owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], label_sets text[], lock_ms integer
+  owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], stays boolean[],
+  label_sets text[], lock_ms integer
 ) returns table (
   place integer, outcome text, held_fence bigint, attempt integer, held_origin text, steps integer, canonical bytea,
   created_ms bigint, expires_ms bigint, expires_in_ms bigint, lease_left_ms bigint,
-  held_reason text, kind text, status integer, headers text, body bytea
+  held_reason text, kind text, status integer, headers text, body bytea, resent boolean
 ) language plpgsql volatile set enable_seqscan = off set jit = off as $claim$
 declare
   r {prefix}records%rowtype;
@@ -50,13 +53,15 @@ begin
         insert into {prefix}records as s (
           key, scope_hash, tenant, principal, operation,
           fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
-          state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at
+          state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at,
+          doubt_stays
         ) values (
           keys[i], scope_hashes[i], tenants[i], principals[i], operations[i],
           versions[i], raws[i], canonicals[i], formers[i],
           'processing', 'new', owners[i], (extract(epoch from moment) * 1000000)::bigint,
           (extract(epoch from moment) * 1000000)::bigint, 1, moment + leases_ms[i] * interval '1 ms',
-          label_sets[i]::jsonb, moment, moment, moment + retentions_ms[i] * interval '1 ms'
+          label_sets[i]::jsonb, moment, moment, moment + retentions_ms[i] * interval '1 ms',
+          stays[i]
         ) on conflict do nothing returning s.* into r;
         taken := 'new';
         exit when found;
@@ -64,18 +69,19 @@ begin
         continue;
       end if;
 
-      -- A lease further ahead than any lease may be was set by a clock that has since gone back.
-      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '60 s', false);
+      -- A lease further ahead than twice the longest one was set by a clock that has since gone back.
+      live := coalesce(r.lease_until > moment and r.lease_until <= moment + interval '{leaseAbsurdSeconds} s', false);
       doubtful := r.state = 'processing' and (r.hold_reason is not null or r.response_kind is not null);
       trusted := false;
       if r.expires_at <= moment then
         trusted := coalesce((
-          select moment - t.last_at between interval '0' and t.interval_ms * interval '3 ms'
-            and moment - t.steady_since >= t.interval_ms * interval '3 ms'
+          select moment - t.last_at between interval '0' and t.interval_ms * interval '{tickGapIntervals} ms'
+            and moment - t.steady_since >= t.interval_ms * interval '{tickGapIntervals} ms'
           from {prefix}clock t where t.id = 1), false);
       end if;
       taken := case
-        when trusted and (r.state = 'completed' or (r.steps_started = 0 and not doubtful and not live)) then 'new'
+        when trusted and (r.state = 'completed' or (r.steps_started = 0
+          and (r.state = 'failed' or not (r.doubt_stays or doubtful or live)))) then 'new'
         when not (r.fingerprint_raw = raws[i]
           or r.fingerprint_canonical = canonicals[i]
           or r.fingerprint_canonical = coalesce(formers[i], canonicals[i])
@@ -83,27 +89,34 @@ begin
         when r.state = 'completed' then 'completed'
         when r.state = 'failed' then 'failed'
         -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
-        when r.owner = owners[i] and (live or not doubtful) then 'own'
+        when r.owner = owners[i] and (live or not doubtful) then 'resend'
         when live then 'processing'
-        when doubtful then case when takeovers[i] = 'any' then 'suspended' else 'unknown' end
+        when r.hold_reason is not null then 'unknown'
+        when doubtful then case when takeovers[i] = 'open' then 'suspended' else 'unknown' end
         when takeovers[i] = 'none' then 'unknown'
         else 'lapsed'
       end;
-      exit when taken in ('mismatch', 'completed', 'processing', 'unknown');
+      exit when taken in ('mismatch', 'completed', 'processing')
+        or (taken = 'unknown' and (r.doubt_stays or not stays[i]));
       if not locked then
         locked := true;
         continue;
       end if;
 
-      if taken = 'own' then
+      if taken = 'unknown' then
+        -- Whoever is told of a doubt that must outlive its retention relies on that, whatever the policy of its owner was.
+        update {prefix}records s set doubt_stays = true where s.key = keys[i] and s.scope_hash = scope_hashes[i];
+      elsif taken = 'resend' then
         update {prefix}records s
-          set origin = 'own', lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+          set lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
           where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
       elsif taken = 'new' then
         r.fence := greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint);
         update {prefix}records s
-          set fingerprint_version = versions[i], fingerprint_raw = raws[i], fingerprint_canonical = canonicals[i],
-            fingerprint_former = formers[i], state = 'processing', origin = 'new', owner = owners[i], fence = r.fence, life = r.fence, attempts = 1,
+          set tenant = tenants[i], principal = principals[i], operation = operations[i],
+            fingerprint_version = versions[i], fingerprint_raw = raws[i], fingerprint_canonical = canonicals[i],
+            fingerprint_former = formers[i], state = 'processing', origin = 'new', owner = owners[i],
+            fence = r.fence, life = r.fence, attempts = 1, doubt_stays = stays[i],
             lease_until = moment + leases_ms[i] * interval '1 ms', steps_started = 0, hold_reason = null,
             response_kind = null, response_status = null, response_headers = null, response_body = null,
             labels = label_sets[i]::jsonb, watched = false,
@@ -113,7 +126,7 @@ begin
         update {prefix}records s
           set state = 'processing', origin = taken, owner = owners[i],
             fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint), attempts = r.attempts + 1,
-            lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
+            doubt_stays = r.doubt_stays or stays[i], lease_until = moment + leases_ms[i] * interval '1 ms', updated_at = moment
           where s.key = keys[i] and s.scope_hash = scope_hashes[i] returning s.* into r;
       end if;
       exit;
@@ -128,13 +141,14 @@ begin
     canonical := r.fingerprint_canonical;
     created_ms := floor(extract(epoch from r.created_at) * 1000);
     expires_ms := floor(extract(epoch from r.expires_at) * 1000);
-    expires_in_ms := ceil(extract(epoch from r.expires_at - moment) * 1000);
+    expires_in_ms := floor(extract(epoch from r.expires_at - moment) * 1000);
     lease_left_ms := ceil(extract(epoch from r.lease_until - moment) * 1000);
     held_reason := r.hold_reason;
     kind := r.response_kind;
     status := r.response_status;
     headers := r.response_headers;
     body := r.response_body;
+    resent := taken = 'resend';
     return next;
   end loop;
   perform set_config('lock_timeout', former_timeout, true);

@@ -1,5 +1,5 @@
 -- Waits for the end of a transaction that has inserted this identity and not committed it; see
--- `0006_create_landed_within.sql`.
+-- `0004_create_joined_functions.sql`.
 -- Parameters: key, scope hash, lock timeout in ms.
 -- Rows: one. Raises 55P03 when it did not end in time.
 -- Guarantee S19, together with `landed` in a statement of its own: that one then sees what the transaction left, whatever

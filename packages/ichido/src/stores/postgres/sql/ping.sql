@@ -19,6 +19,6 @@ select
       or not has_table_privilege(name, 'delete')
   ),
   -- Of nobody: the function's own look at its tables and rights.
-  (select count(*) from {prefix}claim_2('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 1))
+  (select count(*) from {prefix}claim('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 1))
 from (select) as always
 left join {prefix}records on false

@@ -1,4 +1,4 @@
--- A decision on a record in doubt, with its audit row; see `0008_last_starts.sql`.
+-- A decision on a record in doubt, with its audit row; see `0003_create_step_functions.sql`.
 -- Parameters: key, scope hash, fence, decision, response kind, status, headers and body (null unless adopted), actor, reason,
 -- channel, whether it is in the name of a policy: then a hold stands in the way, and steps stay (as text, since postgres.js
 -- takes any text for a boolean as false).

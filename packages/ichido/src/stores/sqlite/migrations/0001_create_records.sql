@@ -24,6 +24,10 @@ CREATE TABLE ichido_records (
   created_us            INTEGER NOT NULL,
   updated_us            INTEGER NOT NULL,
   expires_us            INTEGER NOT NULL,
+  -- How the present owner came by the record: a claim that is sent again after a lost reply is told the same.
+  origin                TEXT    NOT NULL DEFAULT 'lapsed' CHECK (origin IN ('new', 'failed', 'lapsed', 'suspended')),
+  -- 1: while `processing` the record does not expire, because what its owner did must be found out first.
+  doubt_stays           INTEGER NOT NULL DEFAULT 1,
   interim_kind          TEXT CHECK (interim_kind IN ('full', 'tombstone')),
   interim_status        INTEGER,
   interim_headers       TEXT,
@@ -38,21 +42,27 @@ CREATE TABLE ichido_records (
 
 -- Only what time alone may remove: records that never expire would otherwise pile up at the head of every sweep.
 CREATE INDEX ichido_records_expires ON ichido_records (expires_us)
-  WHERE state = 'completed' OR (steps_started = 0 AND interim_status IS NULL AND hold_reason IS NULL);
+  WHERE state = 'completed'
+    OR (steps_started = 0 AND interim_status IS NULL AND hold_reason IS NULL AND (state = 'failed' OR doubt_stays = 0));
+
+-- What was released with the results of steps: a sweep takes it long after its retention.
+CREATE INDEX ichido_records_spent ON ichido_records (expires_us) WHERE state = 'failed' AND steps_started > 0;
 
 -- What is under way, failed or in doubt: few records beside the completed ones, and what a person on call looks for.
 CREATE INDEX ichido_records_open ON ichido_records (state, key, scope_hash) WHERE state <> 'completed';
 
 CREATE TABLE ichido_steps (
-  key         TEXT    NOT NULL,
-  scope_hash  BLOB    NOT NULL,
-  name        TEXT    NOT NULL,
-  ordinal     INTEGER NOT NULL,
-  state       TEXT    NOT NULL CHECK (state IN ('started', 'finished')),
-  attempt     INTEGER NOT NULL,
-  started_us  INTEGER NOT NULL,
-  finished_us INTEGER,
-  result      BLOB,
+  key             TEXT    NOT NULL,
+  scope_hash      BLOB    NOT NULL,
+  name            TEXT    NOT NULL,
+  ordinal         INTEGER NOT NULL,
+  state           TEXT    NOT NULL CHECK (state IN ('started', 'finished')),
+  attempt         INTEGER NOT NULL,
+  started_us      INTEGER NOT NULL,
+  -- A call that was lost may be under way since then.
+  last_started_us INTEGER,
+  finished_us     INTEGER,
+  result          BLOB,
   PRIMARY KEY (key, scope_hash, name)
 ) STRICT;
 

@@ -1,13 +1,21 @@
--- A step knows its last start beside its first: a call that was lost may be under way since then. Null where a step was
--- started before this column was there, or by an earlier release: its first start was its last.
-alter table {prefix}steps add column last_started_at timestamptz;
+-- Steps, and the decisions on records in doubt that they leave; functions for the reason given in
+-- `0002_create_functions.sql`.
 
--- As `step` in `0003_create_step_function.sql`, which stays for processes that still run an earlier release, but for the last
--- start, which every start moves until the step is finished. Guarantees S5, S11, S15.
-create function {prefix}step_2(
+-- Starts and finishes steps: each call costs about what one keyed insert costs. It writes one row of its own and, as a
+-- rule, only locks the record. The record is written for the first step of its life, which makes `steps_started` more than
+-- zero (how many there are is counted where it is asked), and when what is left of its lease is less than half of what was
+-- asked for, or more than twice that.
+-- Without a result it starts the step, with one it finishes it. The first start and the first result stay; every start
+-- moves the last one until the step is finished. Steps of an expired life go when the next life starts its first.
+-- A start that may be lost is not waited for until it is on the disk; the result that follows takes it there.
+-- Returns: whether owner and fence hold the record. Guarantees S5, S11, S15: whoever takes a record over updates it, and a
+-- shared lock and an update wait for each other; whichever comes second judges the newest version. The lock is shared, so
+-- that steps of one operation do not wait for each other's commit. A record to be written is updated at once and never
+-- under a shared lock, which two could not raise at the same time.
+create function {prefix}step(
   of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea,
   may_be_lost boolean
-) returns boolean language plpgsql volatile set enable_seqscan = off as $step_2$
+) returns boolean language plpgsql volatile set enable_seqscan = off as $step$
 declare
   moment timestamptz := clock_timestamp();
   held_life bigint;
@@ -51,7 +59,7 @@ begin
   where s.finished_at is null;
   return true;
 end
-$step_2$;
+$step$;
 
 -- A decision on a record in doubt, with its audit row. A function, because each of its statements sees what was committed
 -- while it waited for the record's row: a step that the former owner finished just then stays, one that it started goes.
