@@ -17,7 +17,7 @@ type Row = Readonly<Record<string, unknown>>;
 type Verb = keyof typeof portable | keyof typeof mysql | keyof typeof postgres;
 
 /** An event in a relay's hands. */
-export interface Waiting {
+export interface OutboxEvent {
   readonly seq: number;
   readonly lane: number;
   /** The hash of its key in hex, where order is to be kept. */
@@ -89,7 +89,7 @@ function named(error: unknown): unknown {
   );
 }
 
-export function waitingOf(row: Row): Waiting {
+export function outboxEventOf(row: Row): OutboxEvent {
   const hash = optionalBytes(row, "key_hash");
   return {
     seq: numberOf(row, "seq"),
@@ -113,7 +113,7 @@ function messageOf(row: Row): EventMessage {
 }
 
 /** A row that somebody else wrote or changed may hold anything: then as much of it as can be shown to a person. */
-function readRow(row: Row): Pick<Waiting, "message" | "unreadable"> {
+function readRow(row: Row): Pick<OutboxEvent, "message" | "unreadable"> {
   try {
     return { message: messageOf(row) };
   } catch (error) {

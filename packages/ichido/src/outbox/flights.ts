@@ -2,7 +2,7 @@
  * The events in a relay's hands. Those of one key form a chain, of which only the first may be on its way; others are
  * free to go. Nothing here knows of databases or brokers.
  */
-import type { Waiting } from "./database.ts";
+import type { OutboxEvent } from "./database.ts";
 
 export interface Flights {
   readonly size: number;
@@ -12,18 +12,18 @@ export interface Flights {
    * In the order of their numbers; one that is here already is passed by, and so is one whose chain was just dropped. Of one
    * key no more than `chainMax` are taken, so that a slow one leaves room for others.
    */
-  accept(events: readonly Waiting[], chainMax: number): void;
+  accept(events: readonly OutboxEvent[], chainMax: number): void;
   /** Hashes of the keys that have so many here that no more of them are to be read. They are remembered for `thinned`. */
-  crowded(chainMax: number): readonly string[];
+  fullKeys(chainMax: number): readonly string[];
   /** Asked once: whether a key of which something was left unread has room again. */
-  thinned(): boolean;
+  hasRoomAgain(): boolean;
   /** First events of their chains that are not on their way, oldest first. */
-  readonly heads: ReadonlySet<Waiting>;
-  depart(event: Waiting): void;
+  readonly heads: ReadonlySet<OutboxEvent>;
+  depart(event: OutboxEvent): void;
   /** Its outcome is known: the next of its key may go. */
-  arrive(event: Waiting): void;
+  arrive(event: OutboxEvent): void;
   /** Gives up the whole chain of an event, which will be read again: order must be kept by reading, not by memory. */
-  dropChain(event: Waiting): void;
+  dropChain(event: OutboxEvent): void;
   /**
    * From now on until `accept`: chains that are dropped meanwhile. What a reading found of them stands behind something
    * that the reading left out, because it was still in hand when the reading began.
@@ -37,24 +37,24 @@ export interface Flights {
 }
 
 /** The name of its chain: of its key where order is kept, else its own. */
-export const chainOf = ({ keyHash, seq }: Pick<Waiting, "keyHash" | "seq">): string => keyHash ?? `#${seq}`;
+export const chainOf = ({ keyHash, seq }: Pick<OutboxEvent, "keyHash" | "seq">): string => keyHash ?? `#${seq}`;
 
 export function createFlights(): Flights {
-  const held = new Map<number, Waiting>();
-  const chains = new Map<string, Waiting[]>();
-  const heads = new Set<Waiting>();
-  const away = new Set<Waiting>();
+  const held = new Map<number, OutboxEvent>();
+  const chains = new Map<string, OutboxEvent[]>();
+  const heads = new Set<OutboxEvent>();
+  const away = new Set<OutboxEvent>();
   const droppedSince = new Set<string>();
   /** Keys of which something may have been left unread, with the length at which they have room again. */
   const leftUnread = new Map<string, number>();
   let hasRoom = false;
 
-  function forget(event: Waiting): void {
+  function forget(event: OutboxEvent): void {
     held.delete(event.seq);
     heads.delete(event);
   }
 
-  function shorten(event: Waiting, rest: Waiting[]): void {
+  function shorten(event: OutboxEvent, rest: OutboxEvent[]): void {
     const chain = chainOf(event);
     if (rest.length === 0) chains.delete(chain);
     else chains.set(chain, rest);
@@ -64,7 +64,7 @@ export function createFlights(): Flights {
     hasRoom = true;
   }
 
-  function dropChain(event: Waiting): void {
+  function dropChain(event: OutboxEvent): void {
     droppedSince.add(chainOf(event));
     const chain = chains.get(chainOf(event)) ?? [];
     const kept = chain.filter((each) => away.has(each));
@@ -97,7 +97,7 @@ export function createFlights(): Flights {
       }
       droppedSince.clear();
     },
-    crowded(chainMax) {
+    fullKeys(chainMax) {
       const keys: string[] = [];
       for (const [key, chain] of chains) {
         if (chain.length < chainMax || chain[0]?.keyHash === undefined) continue;
@@ -106,7 +106,7 @@ export function createFlights(): Flights {
       }
       return keys;
     },
-    thinned() {
+    hasRoomAgain() {
       const had = hasRoom;
       hasRoom = false;
       return had;

@@ -2,7 +2,7 @@
 import { uuidV7 } from "../core/uuid.ts";
 import type { OutboxParts } from "./outbox.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
-import { giveBack, tend } from "./session.ts";
+import { giveBack, renew } from "./session.ts";
 import { SessionLost } from "./turn.ts";
 
 /** What the relay has in its hands: whoever got these lanes would send it again. */
@@ -19,7 +19,7 @@ export class Lease {
   #lanes: readonly number[] = [];
   #surplus: readonly number[] = [];
   #coveredUntilMs = 0;
-  #tendAtMs = 0;
+  #renewAtMs = 0;
 
   constructor(
     parts: Pick<OutboxParts, "transactions" | "run" | "topics">,
@@ -44,8 +44,8 @@ export class Lease {
     return this.#lanes.filter((lane) => !this.#surplus.includes(lane));
   }
 
-  get tendAtMs(): number {
-    return this.#tendAtMs;
+  get renewAtMs(): number {
+    return this.#renewAtMs;
   }
 
   get isCovered(): boolean {
@@ -73,12 +73,12 @@ export class Lease {
     this.#session = undefined;
     this.#lanes = [];
     this.#coveredUntilMs = 0;
-    this.#tendAtMs = 0;
+    this.#renewAtMs = 0;
     this.#onLost();
   }
 
   /** Begins or renews the session. Tells whether its lanes are others now, and which are to be given up. */
-  async tend({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
+  async renew({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
     const { transactions, run, topics } = this.#parts;
     const { name, leaseMs, crashesMax, backoffMs, backoffMsMax, onEvent, environment } = this.#options;
     const id = this.#session ?? uuidV7(environment.wallMs(), environment);
@@ -93,12 +93,12 @@ export class Lease {
       crashesMax,
       crashDelayMs: (crashes: number) => Math.min(backoffMsMax, backoffMs * 2 ** crashes),
     };
-    const done = await this.fenced(() => transactions.run((_tx, handle) => tend(run, handle, topics, request)));
+    const done = await this.fenced(() => transactions.run((_tx, handle) => renew(run, handle, topics, request)));
     const changed = done.lanes.length !== this.#lanes.length;
     this.#session = id;
     this.#lanes = done.lanes;
     this.#surplus = done.surplus;
-    this.#tendAtMs = this.#nowMs() + leaseMs / 3;
+    this.#renewAtMs = this.#nowMs() + leaseMs / 3;
     for (const ended of done.ended) onEvent({ type: "session-ended", session: ended });
     for (const { id: eventId, topic } of done.quarantined) {
       const error = "the process ended while it was being sent";

@@ -88,7 +88,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     changed() {
       outcomes.wait();
       if (!stopping) sender.sendFree();
-      if (flights.thinned()) lookEverywhere();
+      if (flights.hasRoomAgain()) lookEverywhere();
       else if (outcomes.size >= batch / 2 || flights.inFlight === 0) signal.raise();
     },
   });
@@ -114,10 +114,10 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     prepared = true;
   }
 
-  async function tendSession(): Promise<void> {
+  async function renewSession(): Promise<void> {
     // What became of these is not written yet: whoever had their lanes would send them again.
     const unwritten = outcomes.all().map(({ event }) => event);
-    const { changed, surplus } = await lease.tend({
+    const { changed, surplus } = await lease.renew({
       seqs: [...flights.seqs(), ...unwritten.map(({ seq }) => seq)],
       lanes: new Set([...flights.lanes(), ...unwritten.map(({ lane }) => lane)]),
     });
@@ -125,12 +125,12 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     for (const lane of surplus) flights.dropLane(lane);
   }
 
-  async function turn(claims: number, company: readonly number[] = [], ofOneKey = chainMax): Promise<number> {
+  async function turn(claims: number, suspectBatch: readonly number[] = [], ofOneKey = chainMax): Promise<number> {
     const held = lease.session;
     if (held === undefined) return 0;
     // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
     const known = outcomes.all();
-    const inHand = company.length > 0 ? company : flights.seqs();
+    const inHand = suspectBatch.length > 0 ? suspectBatch : flights.seqs();
     const reading = readings.next(sender.beyond);
     const paused = routes.pausedPatterns();
     flights.beginReading();
@@ -140,7 +140,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
         leaseMs,
         outcomes: known,
         held: inHand,
-        alone: company.length > 0,
+        alone: suspectBatch.length > 0,
         keepsSent: keepSentMs > 0,
         ...(claims === 0
           ? {}
@@ -149,7 +149,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
                 floor: reading.floor,
                 lanes: lease.ownLanes,
                 pausedTopics: routes.pausedTopics(),
-                crowded: flights.crowded(ofOneKey),
+                fullKeys: flights.fullKeys(ofOneKey),
                 batch: claims,
               },
             }),
@@ -173,12 +173,12 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
    * the one before.
    */
   async function sendSuspects(): Promise<void> {
-    let company = sender.company();
-    if (company.length === 0) return;
-    for (; company.length > 0; company = sender.company()) {
-      const seqs = company.map(({ seq }) => seq);
+    let suspectBatch = sender.suspectBatch();
+    if (suspectBatch.length === 0) return;
+    for (; suspectBatch.length > 0; suspectBatch = sender.suspectBatch()) {
+      const seqs = suspectBatch.map(({ seq }) => seq);
       await turn(0, seqs);
-      for (const event of company) sender.send(event);
+      for (const event of suspectBatch) sender.send(event);
       // A broker slower than the lease must not look like a process that ended.
       while (!stopping && !(await signal.until(() => flights.inFlight === 0, leaseMs / 3))) await turn(0, seqs);
     }
@@ -186,7 +186,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   }
 
   async function pass(): Promise<void> {
-    if (nowMs() >= lease.tendAtMs) await tendSession();
+    if (nowMs() >= lease.renewAtMs) await renewSession();
     const room = Math.min(batch, heldMax - flights.size);
     const looks = nowMs() >= readings.lookAtMs && room >= batch / 2;
     if (looks || outcomes.isDue(flights.inFlight > 0)) {
@@ -200,7 +200,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   /** Milliseconds until there is something to do without anybody's word. */
   function restMs(): number {
     const from = nowMs();
-    const waits = [lease.tendAtMs - from];
+    const waits = [lease.renewAtMs - from];
     if (heldMax - flights.size >= batch / 2) waits.push(readings.lookAtMs - from);
     for (const restMs of [outcomes.restMs(), routes.nextOpenMs()]) if (restMs !== undefined) waits.push(restMs);
     return Math.max(0, Math.min(...waits));
@@ -257,7 +257,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     if (running !== undefined) return;
     stopping = false;
     await prepare();
-    await tendSession();
+    await renewSession();
     const unlisten = wake.listen(woken);
     running = (async () => {
       try {
@@ -283,7 +283,7 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
     stopping = false;
     await prepare();
     const { sent, rejected, dead } = outcomes.counts;
-    await tendSession();
+    await renewSession();
     readings.rescan();
     let found = await turn(batch, [], batch);
     while (!stopping && flights.heads.size === 0 && sender.beyond !== undefined) found = await turn(batch, [], batch);

@@ -1,15 +1,15 @@
 /**
  * From the relay's hands to the brokers: decides which events may leave, and turns what publishers say into outcomes for
- * the next turn. Suspects of a crash leave in small company only, after the database knows who is in it.
+ * the next turn. Suspects of a crash leave in small batches only, after the database knows who is in it.
  */
 import { doubledMs, upTo } from "../core/jitter.ts";
 import type { Publisher, Published } from "../brokers/broker.ts";
-import type { Waiting } from "./database.ts";
+import type { OutboxEvent } from "./database.ts";
 import { chainOf, type Flights } from "./flights.ts";
 import type { Outcomes } from "./outcomes.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
 import type { Passes, Routes } from "./routes.ts";
-import { companyOf } from "./session.ts";
+import { suspectBatchSize } from "./session.ts";
 import { createSetbacks } from "./setbacks.ts";
 import type { ResolvedRule, Topics } from "./topics.ts";
 import { errorText } from "./turn.ts";
@@ -29,17 +29,20 @@ export interface Sender {
   /** Lets everything leave that may. Suspects stay. */
   sendFree(): void;
   /** The next suspects that may leave together; empty when there are none. */
-  company(): readonly Waiting[];
-  send(event: Waiting): void;
+  suspectBatch(): readonly OutboxEvent[];
+  send(event: OutboxEvent): void;
   /** The session was lost: what was sent is remembered, the rest is another relay's matter. */
   sessionLost(): void;
   /** Whether an event of a later session was sent by an earlier one; it is marked then. */
-  markSent(events: readonly Waiting[]): readonly Waiting[];
+  markSent(events: readonly OutboxEvent[]): readonly OutboxEvent[];
   /**
    * What of a reading is to be held: where there is more to read, not what was tried in vain by ways that are still shut, with
    * what stands behind it. Somebody behind all that may pass.
    */
-  sift(events: readonly Waiting[], reading: { readonly last: number; readonly isFull: boolean }): readonly Waiting[];
+  sift(
+    events: readonly OutboxEvent[],
+    reading: { readonly last: number; readonly isFull: boolean },
+  ): readonly OutboxEvent[];
   /** Where the next reading begins, because all before it was tried in vain. */
   readonly beyond: number | undefined;
 }
@@ -78,7 +81,7 @@ export function createSender(parts: {
   let generation = 0;
   let beyond: number | undefined;
 
-  const waitsForWay = ({ message }: Waiting): boolean => {
+  const waitsForWay = ({ message }: OutboxEvent): boolean => {
     const rule = topics.find(message.topic);
     return rule !== undefined && routes.isShut(rule);
   };
@@ -93,7 +96,7 @@ export function createSender(parts: {
   }
 
   /** Whether it may leave; if not, it is dealt with. */
-  function wayFor(event: Waiting): { readonly rule: ResolvedRule; readonly publisher: Publisher } | undefined {
+  function wayFor(event: OutboxEvent): { readonly rule: ResolvedRule; readonly publisher: Publisher } | undefined {
     const { topic, id } = event.message;
     const rule = topics.find(topic);
     const publisher = rule === undefined ? undefined : routes.publisherOf(rule);
@@ -120,7 +123,7 @@ export function createSender(parts: {
     return may === "yes" ? { rule, publisher } : undefined;
   }
 
-  function reject(event: Waiting, rule: ResolvedRule, error: Error): void {
+  function reject(event: OutboxEvent, rule: ResolvedRule, error: Error): void {
     const { id, topic } = event.message;
     const counted = { ...event, attempts: event.attempts + 1 };
     onEvent({ type: "rejected", id, topic, attempt: counted.attempts, error });
@@ -134,7 +137,7 @@ export function createSender(parts: {
   }
 
   /** It found no way: all that go by it wait for that, or, where others passed meanwhile, this one by itself. */
-  function turnBack(event: Waiting, { rule, sentIn, left }: Flight, fault: Unavailable): void {
+  function turnBack(event: OutboxEvent, { rule, sentIn, left }: Flight, fault: Unavailable): void {
     const { id, topic } = event.message;
     const { error, scope, retryAfterMs = 0 } = fault;
     const alone = setbacks.note(event.seq, left, routes.passesOf(rule), scope);
@@ -149,7 +152,7 @@ export function createSender(parts: {
     onEvent({ type: "set-aside", id, topic, error, delayMs });
   }
 
-  function settle(event: Waiting, flight: Flight, published: Published, tookMs: number): void {
+  function settle(event: OutboxEvent, flight: Flight, published: Published, tookMs: number): void {
     const { rule, sentIn } = flight;
     const { id, topic } = event.message;
     routes.arrived(rule);
@@ -186,7 +189,7 @@ export function createSender(parts: {
     flights.dropChain(event);
   }
 
-  function launch(event: Waiting, way: { readonly rule: ResolvedRule; readonly publisher: Publisher }): void {
+  function launch(event: OutboxEvent, way: { readonly rule: ResolvedRule; readonly publisher: Publisher }): void {
     const { rule, publisher } = way;
     const flight: Flight = { rule, sentIn: generation, left: routes.passesOf(rule) };
     const startMs = environment.monotonicMs();
@@ -207,7 +210,7 @@ export function createSender(parts: {
     });
   }
 
-  const suspects = (): Waiting[] => [...flights.heads].filter(({ crashes }) => crashes > 0);
+  const suspects = (): OutboxEvent[] => [...flights.heads].filter(({ crashes }) => crashes > 0);
 
   return {
     unmarked,
@@ -224,7 +227,7 @@ export function createSender(parts: {
         if (way !== undefined) launch(event, way);
       }
     },
-    company() {
+    suspectBatch() {
       if (flights.inFlight > 0) return [];
       const all = suspects().filter((event) => {
         const rule = topics.find(event.message.topic);
@@ -238,7 +241,7 @@ export function createSender(parts: {
       if (first === undefined) return [];
       return all
         .filter(({ crashes }) => crashes === first.crashes)
-        .slice(0, Math.min(options.concurrency, companyOf(first.crashes)));
+        .slice(0, Math.min(options.concurrency, suspectBatchSize(first.crashes)));
     },
     send(event) {
       const way = flights.heads.has(event) ? wayFor(event) : undefined;

@@ -1,21 +1,21 @@
 /**
  * Sessions share the lanes. A session is one row with a lease; lanes name the session they belong to. A lapsed session is
  * ended by whoever sees it first: its row goes, and with it the right to write anything, whatever its process does later.
- * What it held was perhaps what ended its process: those events are marked, and sent in smaller and smaller company.
+ * What it held was perhaps what ended its process: those events are marked, and sent in smaller and smaller batches.
  */
 import type { TransactionHandle } from "../core/transaction.ts";
 import { optionalBytes, numberOf, optionalText, textOf } from "../sql/columns.ts";
-import type { Statements, Waiting } from "./database.ts";
+import type { Statements, OutboxEvent } from "./database.ts";
 import { laneCount } from "./lanes.ts";
 import type { Topics } from "./topics.ts";
-import { bury, park, SessionLost, setUp } from "./turn.ts";
+import { deadLetter, park, SessionLost, setUp } from "./turn.ts";
 
 export interface Session {
   readonly id: string;
   readonly lanes: readonly number[];
 }
 
-export interface TendRequest {
+export interface RenewRequest {
   readonly id: string;
   readonly name: string;
   readonly isNew: boolean;
@@ -28,7 +28,7 @@ export interface TendRequest {
   readonly crashDelayMs: (crashes: number) => number;
 }
 
-export interface Tended {
+export interface RenewedSession {
   readonly lanes: readonly number[];
   /** Lanes above this relay's share that were busy: give them away when they are empty. */
   readonly surplus: readonly number[];
@@ -37,14 +37,14 @@ export interface Tended {
 }
 
 /** How many suspects go together: 25, then 5, then each by itself. */
-export function companyOf(crashes: number): number {
+export function suspectBatchSize(crashes: number): number {
   if (crashes === 0) return Number.POSITIVE_INFINITY;
   return crashes === 1 ? 25 : crashes === 2 ? 5 : 1;
 }
 
 const crashNote = "the process ended while this event was being sent";
 
-async function suspectsOf(run: Statements, handle: TransactionHandle, seq: number): Promise<Waiting | undefined> {
+async function findSuspect(run: Statements, handle: TransactionHandle, seq: number): Promise<OutboxEvent | undefined> {
   const [row] = (await run(handle, "look", { seq })).rows;
   if (row === undefined) return undefined;
   const hash = optionalBytes(row, "key_hash");
@@ -57,8 +57,8 @@ async function suspectsOf(run: Statements, handle: TransactionHandle, seq: numbe
     attempts: numberOf(row, "attempts"),
     crashes: numberOf(row, "crashes"),
     noted: true,
-    // Only the names are needed to park or bury it.
-    message: message as Waiting["message"],
+    // Only the names are needed to park it or make it a dead letter.
+    message: message as OutboxEvent["message"],
   };
 }
 
@@ -66,20 +66,20 @@ async function noteCrash(
   run: Statements,
   handle: TransactionHandle,
   topics: Topics,
-  request: TendRequest,
+  request: RenewRequest,
   seq: number,
-): Promise<Tended["quarantined"]> {
-  const event = await suspectsOf(run, handle, seq);
+): Promise<RenewedSession["quarantined"]> {
+  const event = await findSuspect(run, handle, seq);
   if (event === undefined) return [];
   const crashes = event.crashes + 1;
   const error = `${crashNote} (${crashes} times)`;
   if (crashes >= request.crashesMax) {
     const parks = topics.find(event.message.topic)?.onDead !== "skip";
-    await bury(run, handle, { ...event, crashes }, { reason: "crashed", error, parks });
+    await deadLetter(run, handle, { ...event, crashes }, { reason: "crashed", error, parks });
     return [{ seq, id: event.message.id, topic: event.message.topic }];
   }
-  // In company it may be innocent; by itself it waits, so that it does not meet every restart.
-  const delayMs = companyOf(event.crashes) > 1 ? null : request.crashDelayMs(crashes);
+  // In a batch it may be innocent; by itself it waits, so that it does not meet every restart.
+  const delayMs = suspectBatchSize(event.crashes) > 1 ? null : request.crashDelayMs(crashes);
   const ordered = event.keyHash !== undefined;
   await run(handle, "crash", { seq, error, delay_ms: ordered ? null : delayMs });
   if (ordered && delayMs !== null) await park(run, handle, event, "crashed", error, delayMs);
@@ -90,10 +90,10 @@ async function endLapsed(
   run: Statements,
   handle: TransactionHandle,
   topics: Topics,
-  request: TendRequest,
-): Promise<Pick<Tended, "ended" | "quarantined">> {
+  request: RenewRequest,
+): Promise<Pick<RenewedSession, "ended" | "quarantined">> {
   const ended: string[] = [];
-  const quarantined: Tended["quarantined"][number][] = [];
+  const quarantined: RenewedSession["quarantined"][number][] = [];
   for (const row of (await run(handle, "lapsed")).rows) {
     const session = textOf(row, "session");
     if (session === request.id) continue;
@@ -114,8 +114,8 @@ async function lanesOf(run: Statements, handle: TransactionHandle, session: stri
 async function share(
   run: Statements,
   handle: TransactionHandle,
-  { id, busyLanes }: TendRequest,
-): Promise<Pick<Tended, "lanes" | "surplus">> {
+  { id, busyLanes }: RenewRequest,
+): Promise<Pick<RenewedSession, "lanes" | "surplus">> {
   const living = Math.max(1, numberOf((await run(handle, "living")).rows[0] ?? {}, "living"));
   const target = Math.ceil(laneCount / living);
   const own = await lanesOf(run, handle, id);
@@ -134,12 +134,12 @@ async function share(
   return { lanes: kept, surplus: kept.slice(0, Math.max(0, kept.length - target)) };
 }
 
-export async function tend(
+export async function renew(
   run: Statements,
   handle: TransactionHandle,
   topics: Topics,
-  request: TendRequest,
-): Promise<Tended> {
+  request: RenewRequest,
+): Promise<RenewedSession> {
   const { id, leaseMs, held, alone } = request;
   await setUp(run, handle, leaseMs);
   if (request.isNew) await run(handle, "addRelay", { session: id, name: request.name, lease_ms: leaseMs });

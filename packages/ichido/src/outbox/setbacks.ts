@@ -2,7 +2,7 @@
  * Events that found no way. One that fails while others pass by the same way is at fault itself, whatever its publisher says:
  * it waits alone. As long as none passes nobody can tell, and then each is tried before one is tried again: round by round.
  */
-import type { Waiting } from "./database.ts";
+import type { OutboxEvent } from "./database.ts";
 import type { Passes } from "./routes.ts";
 
 /** The oldest is forgotten first: it is then a first failure again. */
@@ -27,7 +27,7 @@ export interface Setbacks {
   has(seq: number): boolean;
   nextRound(): void;
   /** Those that never failed, then the others, the one that failed last at the end. */
-  inOrder(events: Iterable<Waiting>): Waiting[];
+  inOrder(events: Iterable<OutboxEvent>): OutboxEvent[];
   /** How many events fail although others pass. */
   readonly alone: number;
 }
@@ -37,7 +37,7 @@ export function createSetbacks(): Setbacks {
   let round = 0;
   let place = 0;
 
-  const placeOf = ({ seq }: Waiting): number => failed.get(seq)?.place ?? 0;
+  const placeOf = ({ seq }: OutboxEvent): number => failed.get(seq)?.place ?? 0;
 
   return {
     note(seq, left, now, scope) {

@@ -49,7 +49,7 @@ function fill(text: string, values: Values, mark: (value: string | Uint8Array) =
     if (value === null) return "null";
     if (typeof value === "number") return whole(name, value);
     if (typeof value === "string" || value instanceof Uint8Array) return mark(value);
-    if (value.length === 0) return name === "topics" || name === "crowded" ? "''" : nothing;
+    if (value.length === 0) return name === "topics" || name === "full_keys" ? "''" : nothing;
     return value.map((each) => (typeof each === "number" ? whole(name, each) : mark(each))).join(", ");
   };
   return textAndNames(text).reduce((sql, part, index) => sql + (index % 2 === 0 ? part : one(part)), "");

@@ -4,17 +4,17 @@
  * taken over has no row, and the whole turn is undone.
  */
 import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/transaction.ts";
-import { waitingOf, type Statements, type Waiting } from "./database.ts";
+import { outboxEventOf, type Statements, type OutboxEvent } from "./database.ts";
 import { optionalNumber } from "../sql/columns.ts";
 import type { Values } from "./statement.ts";
 
 export type Outcome =
-  | { readonly kind: "sent"; readonly event: Waiting }
-  | { readonly kind: "rejected"; readonly event: Waiting; readonly error: string; readonly delayMs: number }
-  | { readonly kind: "postponed"; readonly event: Waiting; readonly error: string; readonly delayMs: number }
+  | { readonly kind: "sent"; readonly event: OutboxEvent }
+  | { readonly kind: "rejected"; readonly event: OutboxEvent; readonly error: string; readonly delayMs: number }
+  | { readonly kind: "postponed"; readonly event: OutboxEvent; readonly error: string; readonly delayMs: number }
   | {
       readonly kind: "dead";
-      readonly event: Waiting;
+      readonly event: OutboxEvent;
       readonly reason: "rejected" | "crashed" | "unreadable";
       readonly error: string;
       readonly parks: boolean;
@@ -33,7 +33,7 @@ export interface Turn {
     readonly lanes: readonly number[];
     readonly pausedTopics: readonly string[];
     /** Hashes of keys of which enough is in its hands, in hex. */
-    readonly crowded: readonly string[];
+    readonly fullKeys: readonly string[];
     readonly batch: number;
   };
   readonly keepsSent: boolean;
@@ -52,14 +52,14 @@ export function errorText(error: unknown): string {
   return text.replaceAll("\0", "").slice(0, errorLengthMax);
 }
 
-export function keyBytes(event: Pick<Waiting, "keyHash">): Buffer {
+export function keyBytes(event: Pick<OutboxEvent, "keyHash">): Buffer {
   return Buffer.from(event.keyHash ?? "", "hex");
 }
 
 export async function park(
   run: Statements,
   handle: TransactionHandle,
-  event: Waiting,
+  event: OutboxEvent,
   reason: string,
   error: string,
   delayMs: number | null,
@@ -75,14 +75,14 @@ export async function park(
   });
 }
 
-export async function bury(
+export async function deadLetter(
   run: Statements,
   handle: TransactionHandle,
-  event: Waiting,
+  event: OutboxEvent,
   verdict: { readonly reason: "rejected" | "crashed" | "unreadable"; readonly error: string; readonly parks: boolean },
 ): Promise<void> {
   const { attempts, crashes, seq } = event;
-  await run(handle, "bury", { seq, reason: verdict.reason, error: verdict.error, attempts, crashes });
+  await run(handle, "deadLetter", { seq, reason: verdict.reason, error: verdict.error, attempts, crashes });
   const { affected } = await run(handle, "ack", { seqs: [seq] });
   // Gone: an earlier turn whose commit went unanswered buried it, or another relay sent it. Parking its key now would
   // leave a key that nobody can free, for there is no dead letter to decide about.
@@ -107,7 +107,7 @@ async function write(run: Statements, handle: TransactionHandle, { outcomes, kee
     const { event } = outcome;
     if (outcome.kind === "sent") continue;
     if (outcome.kind === "dead") {
-      await bury(run, handle, event, outcome);
+      await deadLetter(run, handle, event, outcome);
       continue;
     }
     const ordered = event.keyHash !== undefined;
@@ -138,7 +138,7 @@ function claimValues({ held, outcomes }: Turn, claim: NonNullable<Turn["claim"]>
     // Not what was refused: where its wait is over by now, what stands behind it would be read without it and pass it.
     claimed: [...held, ...outcomes.flatMap(({ kind, event }) => (kind === "sent" ? [event.seq] : []))],
     topics: claim.pausedTopics,
-    crowded: claim.crowded.map((hash) => Buffer.from(hash, "hex")),
+    full_keys: claim.fullKeys.map((hash) => Buffer.from(hash, "hex")),
     batch: claim.batch,
   };
 }
@@ -153,20 +153,20 @@ function turnValues(turn: Turn, claim: NonNullable<Turn["claim"]>): Values {
   };
 }
 
-function foundIn({ rows }: Pick<TransactionResult, "rows">): readonly Waiting[] {
+function foundIn({ rows }: Pick<TransactionResult, "rows">): readonly OutboxEvent[] {
   if (rows.length === 0) throw lost();
-  return rows.filter((row) => optionalNumber(row, "seq") !== undefined).map(waitingOf);
+  return rows.filter((row) => optionalNumber(row, "seq") !== undefined).map(outboxEventOf);
 }
 
 export function takeTurn(
   run: Statements,
   transactions: TransactionRunner<unknown>,
   turn: Turn,
-): Promise<readonly Waiting[]> {
+): Promise<readonly OutboxEvent[]> {
   const claim = turn.claim?.lanes.length === 0 ? undefined : turn.claim;
   if (claim !== undefined && transactions.dialect === "postgres" && isPlain(turn)) {
     const values = turnValues(turn, claim);
-    const steps = async (_tx: unknown, handle: TransactionHandle): Promise<readonly Waiting[]> => {
+    const steps = async (_tx: unknown, handle: TransactionHandle): Promise<readonly OutboxEvent[]> => {
       await setUp(run, handle, turn.leaseMs);
       return foundIn(await run(handle, "turn", values));
     };
@@ -180,10 +180,11 @@ async function takeInSteps(
   handle: TransactionHandle,
   turn: Turn,
   claim: Turn["claim"],
-): Promise<readonly Waiting[]> {
+): Promise<readonly OutboxEvent[]> {
   await setUp(run, handle, turn.leaseMs);
   await write(run, handle, turn);
-  const found = claim === undefined ? [] : (await run(handle, "claim", claimValues(turn, claim))).rows.map(waitingOf);
+  const found =
+    claim === undefined ? [] : (await run(handle, "claim", claimValues(turn, claim))).rows.map(outboxEventOf);
   const { affected } = await run(handle, "hold", {
     session: turn.session,
     lease_ms: turn.leaseMs,

@@ -1,4 +1,4 @@
--- An event as far as one must know it to park or bury it.
+-- An event as far as one must know it to park it or make it a dead letter.
 -- Parameters: seq.
 -- Rows: one, or none where it is gone.
 -- Guarantee: committed state, or that of the transaction.

@@ -1,5 +1,5 @@
--- A relay died with these in its hands: from now on they leave in small company (`companyOf`). A second death in any
--- other company adds nothing.
+-- A relay died with these in its hands: from now on they leave in small batches (`suspectBatchSize`). A second death in any
+-- other batch adds nothing.
 -- Parameters: seqs.
 -- Result: nothing to decide by.
 -- Guarantee: in the transaction that ends the dead session.
