@@ -228,7 +228,9 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       if (handler.run === undefined || news.reason === "conflict") return put();
       const options = { ...leasedOptions(handler), retentionMs: keepMs };
       const key = keyOf(message, handler.name);
-      const takeBack = () => noteProcessed(once, key);
+      const takeBack = async () => {
+        if (await desk.has(key)) await noteProcessed(once, key);
+      };
       const doubt = async () => {
         if (isTooOld(message)) await desk.doubt(key);
       };

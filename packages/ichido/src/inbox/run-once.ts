@@ -120,10 +120,10 @@ async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: In
 export function noteProcessed<Tx>(parts: OnceParts<Tx>, key: InboxKey): Promise<unknown> {
   const { transactions, statements } = parts;
   return transactions.run(async (_tx, handle) => {
-    await statements(handle, "unmarkDead", { ...key });
+    if ((await take(parts, handle, key)) === "taken") return;
+    if ((await statements(handle, "unmarkDead", { ...key })).affected === 0) return;
     await take(parts, handle, key);
-    if ((await statements(handle, "withdrawDead", { ...key })).affected > 0)
-      await statements(handle, "remember", { ...key });
+    await statements(handle, "withdrawDead", { ...key });
   });
 }
 
