@@ -121,24 +121,6 @@ export const inboxMutants: readonly Mutant[] = [
     "if (put !== undefined) return put();",
   ),
   one(
-    "whoever wrote a letter does not ask whether it still had the lease",
-    "inbox/run-leased.ts",
-    "isSure = !context.signal.aborted;",
-    "isSure = context.fence > 0;",
-  ),
-  one(
-    "whoever wrote a letter does not wait for timers that are overdue",
-    "inbox/run-leased.ts",
-    "    await sleep(environment, 0);\n",
-    "",
-  ),
-  one(
-    "a letter that may have been put before stays although its message was processed",
-    "inbox/run-leased.ts",
-    'if (isSent || done === "dead") await takeBack();',
-    'if (done === "dead") await takeBack();',
-  ),
-  one(
     "a letter is put aside although its message was processed",
     "inbox/dead-letters.ts",
     'if (found?.outcome === "duplicate" && !found.dead) return "processed";',
