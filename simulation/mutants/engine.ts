@@ -4,14 +4,14 @@ import { one, type Mutant } from "./mutant.ts";
 export const engine: readonly Mutant[] = [
   one(
     "release for suspend, when nothing is known",
-    "core/execution.ts",
-    'await writeDown("suspend", () => calls.suspend({ ...claim, ...hold }));\n    return sendAsIs;',
-    'await writeDown("release", () => calls.release(claim));\n    void hold;\n    return sendAsIs;',
+    "core/lease-attempt.ts",
+    'return this.#suspend(onUnknown === "hold" ? holdReason : undefined);',
+    "void holdReason;\n    return this.#release();",
   ),
   one(
     "a handler starts on a lease that is over",
     "core/lease-mode.ts",
-    "if (!execution.isTrusted()) {",
+    "if (!attempt.isTrusted()) {",
     "if (false as boolean) {",
   ),
   one("a lease is trusted for too long", "core/heartbeat.ts", "const trustedShare = 0.8;", "const trustedShare = 1.6;"),
@@ -23,21 +23,21 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a claim counts from its answer",
-    "core/execution.ts",
-    "    confirmedMs: granted.claimedMs,",
-    "    confirmedMs: startedMs,",
+    "core/lease-attempt.ts",
+    "      confirmedMs: claimedMs,",
+    "      confirmedMs: startedMs,",
   ),
   one(
     "a stale completion is sent as if stored",
-    "core/execution.ts",
-    'if (result === "stale")\n      return route.enforce ? { kind: "replace", response: await answers.fromRecord(ask) } : sendAsIs;',
-    "",
+    "core/lease-attempt.ts",
+    'if (!enforce || result === "ok") return sendAsIs;',
+    'if (!enforce || result !== "failed") return sendAsIs;',
   ),
   one(
     "an answer that was not stored does not say so",
-    "core/execution.ts",
-    'return result === "failed" && route.enforce ? notStored : sendAsIs;',
-    "return sendAsIs;",
+    "core/lease-attempt.ts",
+    'return result === "failed" ? notStored : {',
+    'return result === "failed" ? sendAsIs : {',
   ),
   one(
     "hold takes over lapsed records",
@@ -60,14 +60,14 @@ export const engine: readonly Mutant[] = [
   one(
     "an adopted answer is believed although it was not stored",
     "core/lease-mode.ts",
-    'const isStored = (await execution.adopt(recovered.response)) === "ok";',
-    'const isStored = (await execution.adopt(recovered.response)) !== ("never" as string);',
+    'const isStored = (await attempt.adopt(recovered.response)) === "ok";',
+    'const isStored = (await attempt.adopt(recovered.response)) !== ("never" as string);',
   ),
   one(
     "references differ by attempt",
-    "core/execution.ts",
-    "referenceOf(identity, grant.canonical, name);",
-    "referenceOf(identity, grant.canonical, `${name}${grant.attempt}`);",
+    "core/attempt.ts",
+    "referenceOf(this.ask.identity, this.grant.canonical, name);",
+    "referenceOf(this.ask.identity, this.grant.canonical, `${name}${this.grant.attempt}`);",
   ),
   one(
     "a finished step is made again",
@@ -102,8 +102,8 @@ export const engine: readonly Mutant[] = [
   one(
     "steps of former attempts are not read",
     "core/steps.ts",
-    "if (parts.stepsStarted === 0) return new Map();",
-    "if (parts.stepsStarted >= 0) return new Map();",
+    "if (grant.stepsStarted === 0) return new Map();",
+    "if (grant.stepsStarted >= 0) return new Map();",
   ),
   one(
     "the replay cache does not compare contents",
@@ -150,8 +150,8 @@ export const engine: readonly Mutant[] = [
   one(
     "the answer is stored beside the transaction",
     "core/commit.ts",
-    "calls.complete(completion(response), handle)",
-    "(void handle, calls.complete(completion(response)))",
+    "calls.complete({ ...claim, response: attempt.keptOf(response) }, handle)",
+    "(void handle, calls.complete({ ...claim, response: attempt.keptOf(response) }))",
   ),
   one(
     "release for suspend, given back late",
@@ -161,9 +161,9 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a failed outcome is not tried again",
-    "core/execution.ts",
-    "    late = parts.lateWrites.add({",
-    '    if (operation !== "") return;\n    late = parts.lateWrites.add({',
+    "core/outcome-writer.ts",
+    "if (this.#stopped) return;",
+    "if (this.#stopped || write.length === 0) return;",
   ),
   one(
     "verify is not asked",
@@ -186,15 +186,15 @@ export const engine: readonly Mutant[] = [
   one("a step calls out on a lease that is over", "core/steps.ts", "stopUnlessTrusted(notedMs);", "void notedMs;"),
   one(
     "a throw is released under hold and verify",
-    "core/execution.ts",
-    'if (route.onUnknown === "rerun" && steps?.unfinished !== true) return release();',
-    "if (steps?.unfinished !== true) return release();",
+    "core/lease-attempt.ts",
+    'if (onUnknown === "rerun" && this.#steps?.unfinished !== true) return this.#release();',
+    "if (this.#steps?.unfinished !== true) return this.#release();",
   ),
   one(
     "an open step is released",
-    "core/execution.ts",
-    'if (route.onUnknown === "rerun" && steps?.unfinished !== true) return release();',
-    'if (route.onUnknown === "rerun") return release();',
+    "core/lease-attempt.ts",
+    'if (onUnknown === "rerun" && this.#steps?.unfinished !== true) return this.#release();',
+    'if (onUnknown === "rerun") return this.#release();',
   ),
   one(
     "a lost lease that nobody took is told as final",
@@ -205,8 +205,8 @@ export const engine: readonly Mutant[] = [
   one(
     "closing does not wait for claims under way",
     "core/running.ts",
-    "while (executions.size > 0 || claims.size > 0) {",
-    "while (executions.size > 0) {",
+    "while (attempts.size > 0 || claims.size > 0) {",
+    "while (attempts.size > 0) {",
   ),
   one(
     "a retention may be shorter than a doubt",
@@ -223,7 +223,7 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "release for suspend, given back",
-    "core/execution.ts",
+    "core/lease-attempt.ts",
     "(isInDoubt(grant) ? calls.suspend(claim) : calls.release(claim))",
     "calls.release(claim)",
   ),
@@ -258,11 +258,14 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "an outcome is given up after one lease of outage",
-    "core/execution.ts",
-    "      write,\n      onEnd() {",
-    `      write: () =>
-        environment.monotonicMs() < live.confirmedMs + route.leaseMs ? write() : Promise.resolve("stale" as const),
-      onEnd() {`,
+    "core/outcome-writer.ts",
+    "    if (this.#stopped) return;\n",
+    `    if (this.#stopped) return;
+    const { environment } = (this.#parts as EngineParts).settings;
+    const untilMs = environment.monotonicMs() + this.#attempt.ask.route.leaseMs;
+    const once = write;
+    write = () => (environment.monotonicMs() < untilMs ? once() : Promise.resolve("stale" as const));
+`,
   ),
   one(
     "a policy holds what its owner has released",
@@ -278,15 +281,15 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "a handler goes on after it was handed over",
-    "core/execution.ts",
-    'abortBy(new FenceLost("this attempt was handed over"));',
+    "core/lease-attempt.ts",
+    'this.stop(new FenceLost("this attempt was handed over"));',
     "",
   ),
   one(
     "a lost lease may still be trusted by steps",
-    "core/execution.ts",
-    "return abortedBy === undefined && !isOver && isTrusted(live, environment.monotonicMs());",
-    "return !isOver && isTrusted({ ...live, lost: false }, environment.monotonicMs());",
+    "core/lease-attempt.ts",
+    "return this.stoppedBy === undefined && !isOver && isTrusted(live, this.parts.settings.environment.monotonicMs());",
+    "return !isOver && isTrusted({ ...live, lost: false }, this.parts.settings.environment.monotonicMs());",
   ),
   one(
     "an outcome of this process does not go first",

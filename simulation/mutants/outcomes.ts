@@ -42,13 +42,13 @@ const leases: readonly Mutant[] = [
   one(
     "a record that cannot be told about is not handed over",
     "core/lease-mode.ts",
-    '        await execution.handOver();\n        return { kind: "not-visible-yet" };',
+    '        await attempt.handOver();\n        return { kind: "not-visible-yet" };',
     '        return { kind: "not-visible-yet" };',
   ),
   one(
     "handing over keeps the lease",
-    "core/execution.ts",
-    "await (late === undefined ? calls.suspend(claim) : late.now())",
+    "core/lease-attempt.ts",
+    "await (late === undefined ? this.parts.calls.suspend(this.claim) : late.now())",
     'await (late === undefined ? Promise.resolve("ok" as const) : late.now())',
   ),
 ];
@@ -57,9 +57,9 @@ const outcomes: readonly Mutant[] = [
   one("a late outcome is tried once more", "core/late-writes.ts", "void now().catch(again)", "void now().catch(stop)"),
   one(
     "an answer too large to keep is not remembered",
-    "core/execution.ts",
-    "return keep(response.body.length > route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));",
-    "return response.body.length > route.bodyBytesMax ? release() : keep(recordedOf(response));",
+    "core/lease-attempt.ts",
+    "return this.#keep(this.keptOf(response));",
+    "return response.body.length > this.bodyBytesMax ? this.#release() : this.#keep(recordedOf(response));",
   ),
   one(
     "an answer is sent before its commit",
@@ -89,15 +89,15 @@ const outcomes: readonly Mutant[] = [
   ),
   one(
     "an interim answer is stored as the answer",
-    "core/execution.ts",
-    "calls.suspend({ ...claim, interim }),",
-    "calls.complete({ ...claim, response: interim }),",
+    "core/lease-attempt.ts",
+    "this.parts.calls.suspend({ ...this.claim, interim }),",
+    "this.parts.calls.complete({ ...this.claim, response: interim }),",
   ),
   one(
     "an outcome that is open is sent as an answer of its own",
-    "core/execution.ts",
-    "if (releasing) return release();",
-    'if (releasing || route.onUnknown === "hold") return release();',
+    "core/lease-attempt.ts",
+    "if (this.isReleased) return this.#release();",
+    'if (this.isReleased || this.ask.route.onUnknown === "hold") return this.#release();',
   ),
   one(
     "references are shared by callers",
@@ -107,9 +107,9 @@ const outcomes: readonly Mutant[] = [
   ),
   one(
     "references do not tell steps apart",
-    "core/execution.ts",
-    "referenceOf(identity, grant.canonical, name);",
-    "referenceOf(identity, grant.canonical, name.slice(0, 0));",
+    "core/attempt.ts",
+    "referenceOf(this.ask.identity, this.grant.canonical, name);",
+    "referenceOf(this.ask.identity, this.grant.canonical, name.slice(0, 0));",
   ),
 ];
 

@@ -1,24 +1,18 @@
 /** Business writes and the answer in one commit, fenced; and what to believe when the commit's own answer was lost. */
 import { answerOf } from "./answer.ts";
+import type { Provided } from "./attempt.ts";
 import { DeadlineExceeded } from "./deadline.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "./errors.ts";
+import type { LeaseAttempt } from "./lease-attempt.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import { findCommitOutcome } from "./lost-commit.ts";
-import { recordedOf, tombstoneOf } from "./recorder.ts";
-import type { Ask } from "./ruling.ts";
 import { FenceLost } from "./steps.ts";
-import type { Claim, CompleteRequest } from "./store.ts";
 import { overdue } from "./overdue.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
 type Body = (tx: unknown, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>;
-
-/** How the context itself answered, if it did. */
-export type Provided =
-  | { readonly kind: "own"; readonly response: NeutralResponse }
-  | { readonly kind: "open" | "lost"; readonly response: NeutralResponse };
 
 export interface Commit {
   /** `(fn)` or `(runner, fn)`. */
@@ -33,15 +27,8 @@ export interface Commit {
 }
 
 export function createCommit(
-  parts: Pick<EngineParts, "settings" | "calls" | "emit" | "answers" | "bodies">,
-  attempt: {
-    readonly ask: Ask<never>;
-    readonly claim: Claim;
-    /** The attempt was answered by other means. */
-    readonly isSettled: () => boolean;
-    readonly provide: (made: Provided) => void;
-    readonly render: (answer: AnswerLike) => Promise<NeutralResponse>;
-  },
+  parts: EngineParts,
+  attempt: Pick<LeaseAttempt, "ask" | "claim" | "isSettled" | "keptOf" | "provide" | "render">,
 ): Commit {
   const { settings, calls, bodies } = parts;
   const { environment, faults, storeTimeoutMs } = settings;
@@ -50,17 +37,13 @@ export function createCommit(
   let used = false;
   let pending: { readonly response: NeutralResponse; readonly stored: Promise<void> } | undefined;
   let underWay: Promise<void> | undefined;
-  function completion(response: NeutralResponse): CompleteRequest {
-    const stored = response.body.length > ask.route.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
-    return { ...claim, response: stored };
-  }
 
   /**
    * Answered before COMMIT is sent, never together with it: from here on the transaction has the record's row, so that
    * `landed` waits for its end. A completion still under way would let it believe that there is nothing to wait for.
    */
   async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
-    const result = await calls.complete(completion(response), handle);
+    const result = await calls.complete({ ...claim, response: attempt.keptOf(response) }, handle);
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 
@@ -83,7 +66,7 @@ export function createCommit(
    * one, and writes must not commit beside an answer that does not speak of them.
    */
   function requireUnsettled(): void {
-    if (!attempt.isSettled()) return;
+    if (!attempt.isSettled) return;
     throw new IchidoError(
       "transaction-aborted",
       "this attempt was answered while its transaction ran: nothing of that is kept",
@@ -100,8 +83,8 @@ export function createCommit(
     used = true;
   }
 
-  async function resolved(response: NeutralResponse): Promise<Provided | undefined> {
-    const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim);
+  async function resolved(response: NeutralResponse, error?: unknown): Promise<Provided | undefined> {
+    const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim, error);
     if (outcome === "committed") return { kind: "own", response };
     if (outcome !== "not-landed") return { kind: outcome, response: await parts.answers.fromRecord(ask) };
     used = false;
@@ -145,7 +128,7 @@ export function createCommit(
           used = false;
           throw error;
         }
-        const made = await resolved(response);
+        const made = await resolved(response, error);
         if (made === undefined) throw error;
         attempt.provide(made);
         if (made.kind !== "own") throw error;

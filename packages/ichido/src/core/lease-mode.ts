@@ -1,7 +1,7 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
 import { isInDoubt } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
-import { createExecution, type LeaseExecution } from "./execution.ts";
+import { LeaseAttempt } from "./lease-attempt.ts";
 import { recover } from "./recovery.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
@@ -71,45 +71,45 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
 
   async function startAttempt(ask: Ask<never>, { owner, sentMs }: Claims, grant: Grant): Promise<Ruling> {
     const claim = { identity: ask.identity, owner, fence: grant.fence };
-    const execution = createExecution(parts, { ask, claim, grant, claimedMs: sentMs });
-    running.add(ask.identity, execution);
+    const attempt = new LeaseAttempt(parts, { ask, claim, grant }, sentMs);
+    running.add(attempt);
     if (running.isClosing) {
-      await execution.giveBack();
+      await attempt.giveBack();
       return inFlight;
     }
     try {
-      return await beginOrRecover(ask, execution, grant);
+      return await beginOrRecover(attempt);
     } catch (error) {
       // The handler was never called, but a `verify` may have been under way: nobody may wait out a lease for it.
-      await execution.handOver();
+      await attempt.handOver();
       throw error;
     }
   }
 
-  async function beginOrRecover(ask: Ask<never>, execution: LeaseExecution, grant: Grant): Promise<Ruling> {
+  async function beginOrRecover(attempt: LeaseAttempt): Promise<Ruling> {
+    const { ask, grant, context } = attempt;
     if (isInDoubt(grant)) {
       const { identity, route } = ask;
       emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt: grant.attempt });
       const { onUnknown } = route;
-      const { context } = execution;
       const recovered = await recover({ context, identity, onUnknown, verifyMs, environment, emit });
       if (recovered.kind === "found") {
-        const isStored = (await execution.adopt(recovered.response)) === "ok";
+        const isStored = (await attempt.adopt(recovered.response)) === "ok";
         return isStored ? { kind: "replay", stored: recovered.response, waited: false } : inFlight;
       }
       if (recovered.kind === "open") {
-        await execution.handOver();
+        await attempt.handOver();
         return { kind: "not-visible-yet" };
       }
     }
     await faults?.("before-handler");
-    if (!execution.isTrusted()) {
+    if (!attempt.isTrusted()) {
       // Recovery, or the claim itself, took longer than the lease allows: someone else may be at work already.
-      await execution.giveBack();
+      await attempt.giveBack();
       return inFlight;
     }
-    execution.started = true;
-    return { kind: "execute", execution };
+    attempt.started = true;
+    return { kind: "execute", execution: attempt };
   }
 
   function waitForAnswer(ask: Ask<never>, claims: Claims, waitMs: number): Promise<ClaimResult | "crowded"> {

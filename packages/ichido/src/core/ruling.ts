@@ -1,5 +1,5 @@
 /** What is asked of the engine, and how it rules: before it takes the form of an HTTP answer or of a value. */
-import type { LiveExecution } from "./execution.ts";
+import type { Attempt } from "./attempt.ts";
 import type { Labels, ResolvedRoute } from "./options.ts";
 import type { Fingerprint, Identity, OwnerToken, StoredResponse } from "./record.ts";
 import type { ClaimRequest, ClaimResult } from "./store.ts";
@@ -15,7 +15,7 @@ export interface Ask<Native> {
 
 /** The outcome of an ask. */
 export type Ruling =
-  | { readonly kind: "execute"; readonly execution: LiveExecution }
+  | { readonly kind: "execute"; readonly execution: Attempt }
   /** `expiresInMs`: as the store has just told. */
   | {
       readonly kind: "replay";

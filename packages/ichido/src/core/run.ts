@@ -1,4 +1,5 @@
 /** `ichido.run`: the same engine for any function, with values instead of HTTP answers. */
+import type { Attempt } from "./attempt.ts";
 import { knownOptions, type OptionNames } from "./option-checks.ts";
 import type { Context } from "./context.ts";
 import { IchidoError, isIchidoError } from "./errors.ts";
@@ -8,7 +9,6 @@ import type { Ask, Ruling } from "./ruling.ts";
 import type { IchidoListener } from "./events.ts";
 import { fingerprintOfInput } from "./fingerprint.ts";
 import type { Environment } from "./environment.ts";
-import type { LiveExecution } from "./execution.ts";
 import { parseKey } from "./key.ts";
 import type { InFlight, Labels, OnUnknown } from "./options.ts";
 import { profiles } from "./profiles.ts";
@@ -163,12 +163,12 @@ function valueOf<Value>(stored: Pick<StoredResponse, "headers" | "body">, operat
 }
 
 /** The value that the function committed with its own writes, if it did. */
-function committedBy<Value>({ answer }: LiveExecution, operation: string): { readonly value: Value } | undefined {
+function committedBy<Value>({ answer }: Attempt, operation: string): { readonly value: Value } | undefined {
   return answer?.kind === "own" ? { value: valueOf<Value>(answer.response, operation) } : undefined;
 }
 
 /** The record was left open or belongs to another attempt: that, and not the error that stopped the function, is the news. */
-function answerError({ answer }: LiveExecution, isHeld: boolean, cause: unknown): unknown {
+function answerError({ answer }: Attempt, isHeld: boolean, cause: unknown): unknown {
   if (answer?.kind === "own") return cause;
   if (answer?.kind === "lost") return lostError(isHeld, cause);
   return new IchidoError("outcome-unknown", "the outcome of this call is open; ask again with the same key", { cause });
@@ -181,7 +181,7 @@ function lostError(isHeld: boolean, cause?: unknown): IchidoError {
 }
 
 async function executed<Value>(
-  execution: LiveExecution,
+  execution: Attempt,
   operation: string,
   isHeld: boolean,
   fn: (context: Context) => Value | Promise<Value>,

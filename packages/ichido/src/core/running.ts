@@ -1,14 +1,14 @@
 /** What runs in this process in the name of keys, and how closing ends it. */
 import { sleep, withDeadline } from "./deadline.ts";
 import type { Environment } from "./environment.ts";
-import type { LeaseExecution } from "./execution.ts";
+import type { LeaseAttempt } from "./lease-attempt.ts";
 import type { Identity } from "./record.ts";
 import { localIdOf } from "./scope.ts";
 
 export interface Running {
   /** Until it is done. */
-  add(identity: Identity, execution: LeaseExecution): void;
-  find(identity: Identity): LeaseExecution | undefined;
+  add(attempt: LeaseAttempt): void;
+  find(identity: Identity): LeaseAttempt | undefined;
   readonly size: number;
   /** A claim under way may be granted: closing waits until it is given back. */
   track(claim: Promise<void>): void;
@@ -20,29 +20,29 @@ export interface Running {
 }
 
 export function createRunning(environment: Environment, closeMs: number): Running {
-  const executions = new Map<string, LeaseExecution>();
+  const attempts = new Map<string, LeaseAttempt>();
   const claims = new Set<Promise<void>>();
   let isClosing = false;
   let isClosed = false;
 
   async function quiet(): Promise<void> {
-    while (executions.size > 0 || claims.size > 0) {
-      await Promise.allSettled([...[...executions.values()].map((each) => each.done), ...claims]);
+    while (attempts.size > 0 || claims.size > 0) {
+      await Promise.allSettled([...[...attempts.values()].map((each) => each.done), ...claims]);
       await sleep(environment, 0);
     }
   }
 
   return {
-    add(identity, execution) {
-      const id = localIdOf(identity);
-      executions.set(id, execution);
-      void execution.done.then(() => {
-        if (executions.get(id) === execution) executions.delete(id);
+    add(attempt) {
+      const id = localIdOf(attempt.ask.identity);
+      attempts.set(id, attempt);
+      void attempt.done.then(() => {
+        if (attempts.get(id) === attempt) attempts.delete(id);
       });
     },
-    find: (identity) => executions.get(localIdOf(identity)),
+    find: (identity) => attempts.get(localIdOf(identity)),
     get size() {
-      return executions.size;
+      return attempts.size;
     },
     track(claim) {
       claims.add(claim);
@@ -58,7 +58,7 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
       isClosing = true;
       await withDeadline(environment, closeMs, quiet).catch(() => undefined);
       isClosed = true;
-      const left = [...executions.values()];
+      const left = [...attempts.values()];
       await withDeadline(environment, closeMs, idle).catch(() => undefined);
       await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
     },

@@ -2,14 +2,13 @@
 import { knownOptions, type OptionNames } from "./option-checks.ts";
 import type { StepContext, StepFunction } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
-import type { Environment } from "./environment.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import { believed } from "./doubt.ts";
 import { IchidoError } from "./errors.ts";
-import type { IchidoListener } from "./events.ts";
+import type { LeaseAttempt } from "./lease-attempt.ts";
 import type { StepOptions, StepVerdict } from "./options.ts";
 import { limits } from "./defaults.ts";
-import type { Claim, Step, StepRequest } from "./store.ts";
-import type { StoreCalls } from "./store-calls.ts";
+import type { Step, StepRequest } from "./store.ts";
 import { decodeValue, encodeValue } from "./value.ts";
 
 /** The attempt must stop here; how the record is left is already decided. */
@@ -42,24 +41,10 @@ export interface Steps {
 /** A step without a result, of a former attempt or of this one. */
 type Met = Pick<Step, "name" | "ageMs" | "firstAgeMs">;
 
-export interface StepsParts {
-  readonly claim: Claim;
-  readonly stepsStarted: number;
-  readonly leaseMs: number;
-  readonly onUnknown: "rerun" | "hold" | { readonly verify: unknown };
-  readonly verifyMs: number;
-  readonly storeTimeoutMs: number;
-  readonly environment: Environment;
-  readonly calls: StoreCalls;
-  readonly signal: AbortSignal;
-  /** False once the lease can no longer be counted on; `notedMs`: when a start was sent that the store took. */
-  readonly isTrusted: (notedMs?: number) => boolean;
-  readonly reference: (name: string) => string;
-  readonly emit: IchidoListener;
-}
-
-export function createSteps(parts: StepsParts): Steps {
-  const { calls, claim } = parts;
+export function createSteps({ settings, calls, emit }: EngineParts, attempt: LeaseAttempt): Steps {
+  const { environment, verifyMs, storeTimeoutMs } = settings;
+  const { ask, claim, grant, signal } = attempt;
+  const { leaseMs, onUnknown } = ask.route;
   const running = new Set<string>();
   const finished = new Set<string>();
   /** When a step that this attempt started was first started, in whatever attempt, and when last. */
@@ -70,7 +55,7 @@ export function createSteps(parts: StepsParts): Steps {
 
   /** One read per attempt, and only where a former attempt left steps. */
   async function recorded(): Promise<Map<string, Step>> {
-    if (parts.stepsStarted === 0) return new Map();
+    if (grant.stepsStarted === 0) return new Map();
     const steps = await calls.steps(claim.identity);
     return new Map(steps.map((step) => [step.name, step]));
   }
@@ -80,7 +65,7 @@ export function createSteps(parts: StepsParts): Steps {
   }
 
   function stopUnlessTrusted(notedMs?: number): void {
-    if (parts.isTrusted(notedMs)) return;
+    if (attempt.isTrusted(notedMs)) return;
     throw new FenceLost("this attempt is over, or its lease can no longer be counted on; it must stop");
   }
 
@@ -93,7 +78,7 @@ export function createSteps(parts: StepsParts): Steps {
           "recorded; return only what later code needs, such as the provider's id",
       );
     }
-    fenced(await calls.finishStep({ ...claim, name, leaseMs: parts.leaseMs, result }));
+    fenced(await calls.finishStep({ ...claim, name, leaseMs: leaseMs, result }));
     open.delete(name);
     finished.add(name);
   }
@@ -102,16 +87,16 @@ export function createSteps(parts: StepsParts): Steps {
   function contextOf(name: string): StepContext {
     return {
       get reference() {
-        return parts.reference(name);
+        return attempt.reference(name);
       },
-      signal: parts.signal,
+      signal,
     };
   }
 
   /** When it was sent. Somebody else may be at work since. */
   async function noteStart(request: StepRequest): Promise<number> {
     stopUnlessTrusted();
-    const notedMs = parts.environment.monotonicMs();
+    const notedMs = environment.monotonicMs();
     fenced(await calls.startStep(request));
     open.add(request.name);
     stopUnlessTrusted(notedMs);
@@ -119,13 +104,13 @@ export function createSteps(parts: StepsParts): Steps {
   }
 
   async function call<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
-    const mayBeLost = parts.onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
-    const request: StepRequest = { ...claim, name, leaseMs: parts.leaseMs, ...(mayBeLost && { mayBeLost }) };
+    const mayBeLost = onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
+    const request: StepRequest = { ...claim, name, leaseMs: leaseMs, ...(mayBeLost && { mayBeLost }) };
     let notedMs = await noteStart(request);
     // The process may have stood still while the answer was on its way. Whoever asks `verify` counts from the noted start,
     // and must not find it long ago when the call is only made now.
-    while (parts.environment.monotonicMs() - notedMs > parts.storeTimeoutMs) notedMs = await noteStart(request);
-    const lastMs = parts.environment.monotonicMs();
+    while (environment.monotonicMs() - notedMs > storeTimeoutMs) notedMs = await noteStart(request);
+    const lastMs = environment.monotonicMs();
     starts.set(name, { firstMs: Math.min(starts.get(name)?.firstMs ?? lastMs, lastMs), lastMs });
     const value = await fn(contextOf(name));
     await finish(name, value);
@@ -142,9 +127,9 @@ export function createSteps(parts: StepsParts): Steps {
     }
     if (policy === "verify" && options.verify !== undefined) {
       const { verify } = options;
-      const verdict = await withDeadline<StepVerdict<Value>>(parts.environment, parts.verifyMs, async () => {
-        const request = { reference: parts.reference(name), signal: parts.signal, ageMs: step.ageMs };
-        return believed(await verify(request), `step ${quoted}`, parts.emit);
+      const verdict = await withDeadline<StepVerdict<Value>>(environment, verifyMs, async () => {
+        const request = { reference: attempt.reference(name), signal, ageMs: step.ageMs };
+        return believed(await verify(request), `step ${quoted}`, emit);
       }).catch(() => ({ verdict: "not-visible-yet" }) as const);
       if (verdict.verdict === "found") {
         await finish(name, verdict.value);
@@ -167,7 +152,7 @@ export function createSteps(parts: StepsParts): Steps {
 
   function inherited(): "rerun" | "hold" {
     // A route that verifies as a whole has just been told that nothing is to be found: the same reference makes it safe.
-    return parts.onUnknown === "hold" ? "hold" : "rerun";
+    return onUnknown === "hold" ? "hold" : "rerun";
   }
 
   /**
@@ -181,7 +166,7 @@ export function createSteps(parts: StepsParts): Steps {
     if (first === undefined) return;
     const others = JSON.stringify(first.name) + (unmet.length === 1 ? "" : ` and ${unmet.length - 1} more`);
     const message = `step ${JSON.stringify(name)} is new to this record, in which a former attempt left ${others} without a result; if that was renamed, this is the same call under another reference`;
-    if (!isWarned) parts.emit({ type: "warning", code: "step-unmet", message });
+    if (!isWarned) emit({ type: "warning", code: "step-unmet", message });
     isWarned = true;
     const policy = policyOf(options);
     if (policy !== "rerun") throw new OutcomeOpen(message, policy === "hold" ? message : undefined);
@@ -211,7 +196,7 @@ export function createSteps(parts: StepsParts): Steps {
         if (step?.state === "finished") return decodeValue(step.result ?? new Uint8Array(0)) as never;
         if (step !== undefined) {
           steps.delete(name);
-          const nowMs = parts.environment.monotonicMs();
+          const nowMs = environment.monotonicMs();
           starts.set(name, { firstMs: nowMs - step.firstAgeMs, lastMs: nowMs - step.ageMs });
           return await meet(step, options, fn);
         }
@@ -220,7 +205,7 @@ export function createSteps(parts: StepsParts): Steps {
           beware(name, options, steps);
           return await call(name, options, fn);
         }
-        const nowMs = parts.environment.monotonicMs();
+        const nowMs = environment.monotonicMs();
         const ageMs = Math.round(nowMs - started.lastMs);
         return await meet({ name, ageMs, firstAgeMs: Math.round(nowMs - started.firstMs) }, options, fn);
       } finally {

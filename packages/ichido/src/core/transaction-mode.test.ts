@@ -325,6 +325,22 @@ describe("transaction mode", () => {
     }
   });
 
+  it("a transaction that the server undid itself is not asked about, in lease mode neither", async () => {
+    const { ask, store } = transactional({ aborted: true });
+    const first = executionOf(await ask());
+    await expect(first.context.transaction(() => made)).rejects.toThrow(/undoes the whole transaction/);
+    expect(await first.context.transaction(() => made)).toEqual(made);
+    expect(store.calls).not.toContain("landed");
+  });
+
+  it("counts what it runs in observe mode as observed", async () => {
+    const { ask, events } = transactional({}, { enforce: false });
+    await answer(executionOf(await ask({ route })));
+    expect(events.filter((event) => event.type === "request")).toEqual([
+      expect.objectContaining({ outcome: "executed", observed: true }),
+    ]);
+  });
+
   it("a body whose commit failed is told so", async () => {
     const { ask } = transactional({ commit: "lost-before" });
     const first = executionOf(await ask({ route }));

@@ -7,28 +7,21 @@ import { withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
-import { claimRequestOf, rulingOf, type Ask, type Grant, type Refusal, type Ruling } from "./ruling.ts";
-import { findCommitOutcome } from "./lost-commit.ts";
+import { claimRequestOf, rulingOf, type Ask, type Refusal, type Ruling } from "./ruling.ts";
+import { findCommitOutcome, wasAborted } from "./lost-commit.ts";
 import { isSameRequest } from "./record-machine/claim.ts";
 import type { Fingerprint, StoredResponse } from "./record.ts";
 import { recover, type Recovered } from "./recovery.ts";
 import { keyHashOf, localIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, ClaimRequest, ClaimResult, CompleteRequest } from "./store.ts";
-import { StoreFailure } from "./store-calls.ts";
-import { GivenUp, TransactionAborted, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
-import { createAttempt, type Conclusion, type OpenAttempt } from "./transaction-attempt.ts";
+import { GivenUp, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
+import { TransactionAttempt, type Conclusion } from "./transaction-attempt.ts";
 
 /** Rolls back by leaving the runner's function; not a failure. */
 class LeaveUncommitted extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
 class KeepAnswerOnly extends Error {}
-
-/** A body threw, or the server refused a statement: nothing was committed, and nobody asked for a commit. */
-function isUndone(error: unknown): boolean {
-  const cause = error instanceof StoreFailure ? error.cause : error;
-  return cause instanceof KeepAnswerOnly || cause instanceof TransactionAborted;
-}
 
 function lost(): FenceLost {
   return new FenceLost("another attempt owns this key");
@@ -94,11 +87,11 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
   }
 
   /** What a vanished owner left in doubt: nothing runs before `verify` has told. */
-  function recovered(ask: Ask<never>, { execution }: OpenAttempt, grant: Grant): Promise<Recovered> {
+  function recovered(ask: Ask<never>, { context, grant }: TransactionAttempt): Promise<Recovered> {
     const { identity, route } = ask;
     if (!isInDoubt(grant)) return Promise.resolve({ kind: "run" });
     emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt: grant.attempt });
-    return recover({ context: execution.context, identity, onUnknown: route.onUnknown, verifyMs, environment, emit });
+    return recover({ context, identity, onUnknown: route.onUnknown, verifyMs, environment, emit });
   }
 
   /** A takeover that was undone took back what it had noted: that the doubt outlives retention, which callers rely on. */
@@ -129,7 +122,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     request: ClaimRequest,
     ruled: PromiseWithResolvers<Ruling>,
   ): Promise<Seen | undefined> {
-    let attempt: OpenAttempt | undefined;
+    let attempt: TransactionAttempt | undefined;
     let seen: Seen | undefined;
     let answer: StoredResponse | undefined;
     let refusal: Refusal | undefined;
@@ -143,15 +136,16 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
           if (grant.outcome === "unknown") return;
           throw new LeaveUncommitted("there is nothing to commit");
         }
-        const opened = createAttempt(parts, { ask, tx, handle, grant, owner: request.owner });
+        const claim = { identity: ask.identity, owner: request.owner, fence: grant.fence };
+        const opened = new TransactionAttempt(parts, { ask, claim, grant }, tx, handle);
         attempt = opened;
-        const found = await recovered(ask, opened, grant);
+        const found = await recovered(ask, opened);
         if (found.kind === "found") {
           refusal = { kind: "replay", stored: found.response, waited: false };
-          opened.conclude({ kind: "commit", response: found.response });
+          void opened.conclude({ kind: "commit", response: found.response });
         } else if (found.kind === "open") {
           refusal = { kind: "not-visible-yet" };
-          opened.conclude({ kind: "rollback" });
+          void opened.conclude({ kind: "rollback" });
         } else await handOver(opened, ruled);
         const conclusion = await concluded(opened);
         if (conclusion.kind === "rollback") throw new LeaveUncommitted("nothing is kept of this attempt");
@@ -169,7 +163,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
       // Not before the end: a transaction that is shared may show what is not committed yet.
       if (refusal !== undefined && error instanceof LeaveUncommitted) {
         ruled.resolve(refusal.kind === "not-visible-yet" ? noteDoubt(ask, refusal) : refusal);
-      } else if (attempt?.execution.started !== true) ruled.reject(error as Error);
+      } else if (attempt?.started !== true) ruled.reject(error as Error);
       if (attempt !== undefined) await ended(ask, attempt, error, answer);
       return error instanceof LeaveUncommitted ? seen : undefined;
     } finally {
@@ -178,14 +172,14 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     }
   }
 
-  async function handOver({ execution }: OpenAttempt, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
+  async function handOver(attempt: TransactionAttempt, ruled: PromiseWithResolvers<Ruling>): Promise<void> {
     if (faults !== undefined) await faults("before-handler");
-    execution.started = true;
-    ruled.resolve({ kind: "execute", execution });
+    attempt.started = true;
+    ruled.resolve({ kind: "execute", execution: attempt });
   }
 
   /** A handler that never ends must not hold its connection and its key for ever; a body can only be waited for. */
-  function concluded(attempt: OpenAttempt): Promise<Conclusion> {
+  function concluded(attempt: TransactionAttempt): Promise<Conclusion> {
     return bodies.bound(attempt.concluded).catch(() => {
       attempt.overdue();
       return attempt.concluded;
@@ -194,13 +188,12 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
 
   async function ended(
     ask: Ask<never>,
-    attempt: OpenAttempt,
+    attempt: TransactionAttempt,
     error: unknown,
     answer: StoredResponse | undefined,
   ): Promise<void> {
     if (error instanceof LeaveUncommitted || error instanceof GivenUp) return attempt.finish("rolled-back");
-    if (error instanceof FenceLost) return attempt.finish("lost", error);
-    const end = await endOf(ask, attempt.claim, error, answer);
+    const end = answer === undefined ? "undone" : await endOf(ask, attempt.claim, error, answer);
     return attempt.finish(end, end === "committed" ? undefined : error);
   }
 
@@ -208,19 +201,14 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     ask: Ask<never>,
     claim: Claim,
     error: unknown,
-    answer: StoredResponse | undefined,
+    answer: StoredResponse,
   ): Promise<"committed" | "lost" | "undone"> {
-    if (answer === undefined) return "undone";
     // A refusal speaks of no writes, so it stays true when they are known to be gone before anybody asked for a commit. After
     // that nothing is kept, of whatever status: a refusal may have written too.
-    if (isUndone(error)) {
-      const isKept = error instanceof KeepAnswerOnly || answer.status >= 400;
-      return isKept ? keepAnswerOnly(ask, claim, answer) : "undone";
-    }
-    const outcome = await findCommitOutcome(
-      { calls, environment, askMs: storeTimeoutMs },
-      { ...claim, claimedWithin: true },
-    );
+    const isKept = error instanceof KeepAnswerOnly || (wasAborted(error) && answer.status >= 400);
+    if (isKept) return keepAnswerOnly(ask, claim, answer);
+    const asked = { ...claim, claimedWithin: true };
+    const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, asked, error);
     return outcome === "committed" || outcome === "lost" ? outcome : "undone";
   }
 
