@@ -1,15 +1,13 @@
 /** Any `(Request) => Response` handler: Next.js route handlers, Bun, Deno, Workers; and server actions. */
-import { engineOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { knownOptions, optionInvalid } from "../core/option-checks.ts";
 import type { Context } from "../core/context.ts";
 import { IchidoError } from "../core/errors.ts";
 import type { NeutralRequest } from "../core/message.ts";
 import type { Decider, RouteOptions } from "../core/options.ts";
 import { bodyLimitsOf, bodyNames, type BodyOptions } from "../http/body-limits.ts";
 import { withKeyField } from "../http/form-key.ts";
-import { checkMountedOnce, forgetClaim, noteClaim } from "../http/mounts.ts";
+import { createWebGuard } from "../http/web-guard.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
-import { settleWebResponse, webResponseOf } from "../http/web-response.ts";
-import { letGoUpload } from "../http/web-upload.ts";
 
 export { idempotentAction, type ActionOptions, type FormAction } from "./form-action.ts";
 
@@ -43,48 +41,28 @@ export function idempotent<Rest extends readonly unknown[] = []>(
   handler: FetchHandler<Rest>,
   wire: FetchWireOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
-  engineOption(ichido);
+  const { guard, route } = createWebGuard(ichido, options);
   knownOptions("idempotent", wire, { ...bodyNames, keyField: true });
-  const route = ichido.route(options);
   const limits = bodyLimitsOf(wire);
   const { keyField } = wire;
   if (keyField === "") throw optionInvalid("keyField", "the name of a field", keyField);
 
-  async function neutral(request: Request): Promise<NeutralRequest<Request>> {
+  function neutral(request: Request): NeutralRequest<Request> | Promise<NeutralRequest<Request>> {
     const plain = neutralWebRequest({ request, native: request, limits, keyField });
     if (keyField === undefined || !route.methods.has(request.method)) return plain;
     return withKeyField(plain, { field: keyField, profile: route.profile });
   }
 
-  function answerOf(response: Response | undefined): Response {
-    if (response instanceof Response) return response;
-    throw new IchidoError("usage-invalid", `${route.operation}: the handler returned nothing; return a Response`);
-  }
-
   return async (request, ...rest) => {
-    checkMountedOnce(request, route.operation);
-    const decision = await ichido.decide(await neutral(request), route);
-    if (decision.kind === "replay" || decision.kind === "reject") {
-      letGoUpload(request);
-      return webResponseOf(decision.response);
-    }
-    if (decision.kind === "pass") return answerOf(await handler(request, undefined, ...rest));
-    const { execution } = decision;
-    let response: Response | undefined;
-    noteClaim(request, route.operation, execution);
-    try {
-      response = await handler(request, execution.context, ...rest);
-    } catch (error) {
-      letGoUpload(request);
-      const settled = await execution.settle({ kind: "threw", error });
-      if (settled.kind === "replace") return webResponseOf(settled.response);
-      throw error;
-    } finally {
-      forgetClaim(request, route.operation);
-    }
-    letGoUpload(request, response);
-    if (response instanceof Response) return settleWebResponse(response, execution);
-    const settled = await execution.settle({ kind: "threw", error: new Error("the handler returned nothing") });
-    return settled.kind === "replace" ? webResponseOf(settled.response) : answerOf(undefined);
+    const answer = await guard({
+      request,
+      neutral: () => neutral(request),
+      async run(context) {
+        const response = await handler(request, context, ...rest);
+        return response instanceof Response ? response : undefined;
+      },
+    });
+    if (answer !== undefined) return answer;
+    throw new IchidoError("usage-invalid", `${route.operation}: the handler returned nothing; return a Response`);
   };
 }
