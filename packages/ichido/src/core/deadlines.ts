@@ -24,27 +24,37 @@ export class Deadlines {
     this.timeoutMs = timeoutMs;
   }
 
+  /** Whether a call is under way. */
+  get busy(): boolean {
+    return this.#first !== undefined;
+  }
+
   /** As `withDeadline`, for what has begun already. */
   bound<T>(pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      let open = true;
-      const entry = this.#add(() => {
-        open = false;
-        reject(new DeadlineExceeded(`no answer within ${this.timeoutMs} ms`));
-      });
+      const end = this.begin(reject);
       pending.then(
-        (value) => {
-          if (!open) return onLate?.(value);
-          this.#remove(entry);
-          return resolve(value);
-        },
+        (value) => (end() ? resolve(value) : onLate?.(value)),
         (error: unknown) => {
-          if (!open) return;
-          this.#remove(entry);
-          reject(error as Error);
+          if (end()) reject(error as Error);
         },
       );
     });
+  }
+
+  /** For a call that begins now. The function it gives ends it, and says whether that was in time. */
+  begin(expire: (error: DeadlineExceeded) => void): () => boolean {
+    let open = true;
+    const entry = this.#add(() => {
+      open = false;
+      expire(new DeadlineExceeded(`no answer within ${this.timeoutMs} ms`));
+    });
+    return () => {
+      const inTime = open;
+      if (inTime) this.#remove(entry);
+      open = false;
+      return inTime;
+    };
   }
 
   #add(expire: () => void): Entry {

@@ -1,6 +1,7 @@
 /** Knex. */
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryDialect } from "./library-dialect.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
 import { sparing } from "./spare.ts";
@@ -18,22 +19,8 @@ export interface KnexDatabase<Tx extends KnexTransaction> {
   transaction(fn: (trx: Tx) => Promise<unknown>): Promise<unknown>;
 }
 
-const dialects: Readonly<Record<string, TransactionHandle["dialect"]>> = {
-  postgresql: "postgres",
-  postgres: "postgres",
-  mysql: "mysql",
-  mysql2: "mysql",
-  sqlite3: "sqlite",
-};
-
-function dialectOf(client: { readonly dialect?: string }): TransactionHandle["dialect"] {
-  const dialect = dialects[client.dialect ?? ""];
-  if (dialect !== undefined) return dialect;
-  throw new IchidoError(
-    "option-invalid",
-    `knex: expected a client for PostgreSQL, MySQL, MariaDB or SQLite, got ${String(client.dialect)}`,
-  );
-}
+const dialectOf = (client: { readonly dialect?: string }): TransactionHandle["dialect"] =>
+  libraryDialect("knex", client.dialect, ["postgres", "mysql", "sqlite"]);
 
 /** The `trx` of `knex.transaction(async (trx) => …)`. */
 export function fromKnex(trx: KnexTransaction): TransactionHandle {

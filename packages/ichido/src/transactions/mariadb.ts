@@ -1,6 +1,7 @@
 /** The MariaDB connector (`mariadb`). */
 import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql/query.ts";
+import { mysqlResultOf } from "./results.ts";
 import { mysqlValue } from "./values.ts";
 import { watchedTransactions } from "./watched-pool.ts";
 
@@ -17,12 +18,7 @@ export function fromMariadb(connection: MariadbConnection): TransactionHandle {
   return handleOf({
     dialect: "mysql",
     async execute(sql, values) {
-      const result = await connection.query(queryOf(sql), values.map(mysqlValue));
-      if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
-      return {
-        rows: [],
-        affected: Number((result as { affectedRows?: number | bigint } | undefined)?.affectedRows ?? 0),
-      };
+      return mysqlResultOf(await connection.query(queryOf(sql), values.map(mysqlValue)));
     },
   });
 }

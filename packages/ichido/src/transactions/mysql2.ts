@@ -1,6 +1,7 @@
 /** mysql2 (promise connections). */
 import { handleOf, trusted, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { queryOf, type MysqlQuery } from "../drivers/mysql/query.ts";
+import { resultOf } from "./results.ts";
 import { sparing } from "./spare.ts";
 import { boundBy } from "./values.ts";
 import { watchedTransactions } from "./watched-pool.ts";
@@ -19,9 +20,7 @@ export function fromMysql2(connection: Mysql2Connection): TransactionHandle {
     dialect: "mysql",
     async execute(text, given) {
       const { sql, values } = boundBy("mysql", text, given);
-      const [result] = await connection.query(queryOf(sql), values);
-      if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], affected: 0 };
-      return { rows: [], affected: (result as { affectedRows?: number }).affectedRows ?? 0 };
+      return resultOf("mysql", await connection.query(queryOf(sql), values));
     },
   });
 }

@@ -1,6 +1,6 @@
 /** Sequelize 6. */
-import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryDialect } from "./library-dialect.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { sparing } from "./spare.ts";
 import { mysqlValue } from "./values.ts";
@@ -15,17 +15,8 @@ export interface SequelizeDatabase {
   transaction(...options: never[]): Promise<unknown>;
 }
 
-const dialects: Readonly<Record<string, TransactionHandle["dialect"]>> = {
-  postgres: "postgres",
-  mysql: "mysql",
-  mariadb: "mysql",
-};
-
-function dialectOf(name: string): TransactionHandle["dialect"] {
-  const dialect = dialects[name];
-  if (dialect !== undefined) return dialect;
-  throw new IchidoError("option-invalid", `sequelize: expected postgres, mysql or mariadb, got ${name}`);
-}
+const dialectOf = (name: string): TransactionHandle["dialect"] =>
+  libraryDialect("sequelize", name, ["postgres", "mysql"]);
 
 /** None of the instance's own settings for queries: they change what is answered. */
 const raw = { type: "RAW", raw: true, nest: false, plain: false };

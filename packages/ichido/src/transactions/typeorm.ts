@@ -1,6 +1,7 @@
 /** TypeORM. */
 import { IchidoError } from "../core/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryDialect } from "./library-dialect.ts";
 import { sparing } from "./spare.ts";
 import { boundBy } from "./values.ts";
 
@@ -23,22 +24,8 @@ export interface TypeormDataSource<Manager extends TypeormManager> {
   transaction(fn: (manager: Manager) => Promise<unknown>): Promise<unknown>;
 }
 
-const dialects: Readonly<Record<string, TransactionHandle["dialect"]>> = {
-  postgres: "postgres",
-  mysql: "mysql",
-  mariadb: "mysql",
-  sqlite: "sqlite",
-  "better-sqlite3": "sqlite",
-};
-
-function dialectOf(type: string): TransactionHandle["dialect"] {
-  const dialect = dialects[type];
-  if (dialect !== undefined) return dialect;
-  throw new IchidoError(
-    "option-invalid",
-    `typeorm: expected a data source of type postgres, mysql, mariadb or better-sqlite3, got ${type}`,
-  );
-}
+const dialectOf = (type: string): TransactionHandle["dialect"] =>
+  libraryDialect("dataSource", type, ["postgres", "mysql", "sqlite"]);
 
 /** The `manager` of `dataSource.transaction(async (manager) => …)`, or of a query runner of yours that is in one. */
 export function fromTypeorm(manager: TypeormManager): TransactionHandle {
