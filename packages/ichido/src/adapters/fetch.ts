@@ -25,9 +25,9 @@ export interface FetchWireOptions extends BodyOptions {
  * `rest` is whatever the platform passes beside the request (route parameters, environment, execution context). The
  * context is undefined where the request is not protected.
  */
-export type FetchHandler<Rest extends readonly unknown[]> = (
+export type FetchHandler<Rest extends readonly unknown[], Tx = unknown> = (
   request: Request,
-  idempotency: Context | undefined,
+  idempotency: Context<Tx> | undefined,
   ...rest: Rest
 ) => Response | undefined | Promise<Response | undefined>;
 
@@ -35,10 +35,10 @@ export type FetchHandler<Rest extends readonly unknown[]> = (
  * Wraps a handler: `export const POST = idempotent(ichido, { operation: "payment.create" }, async (request, ctx) => …)`.
  * A handler that answered through `ctx.transaction` or `ctx.unknown` may return nothing.
  */
-export function idempotent<Rest extends readonly unknown[] = []>(
-  ichido: Decider<Request>,
+export function idempotent<Rest extends readonly unknown[] = [], Tx = unknown>(
+  ichido: Decider<Request, Tx>,
   options: RouteOptions<Request>,
-  handler: FetchHandler<Rest>,
+  handler: FetchHandler<Rest, Tx>,
   wire: FetchWireOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   const { guard, route } = createWebGuard(ichido, options);

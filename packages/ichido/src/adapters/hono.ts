@@ -7,8 +7,8 @@ import { createWebGuard } from "../http/web-guard.ts";
 import { neutralWebRequest } from "../http/web-request.ts";
 
 /** For `new Hono<{ Variables: IdempotencyVariables }>()`. Present in the handler of a request that is protected. */
-export interface IdempotencyVariables {
-  idempotency: Context;
+export interface IdempotencyVariables<Tx = unknown> {
+  idempotency: Context<Tx>;
 }
 
 /** What the middleware needs of Hono's context. */

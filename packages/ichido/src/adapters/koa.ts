@@ -79,8 +79,8 @@ async function recordAnswer(ctx: KoaContext, capture: Capture): Promise<void> {
 }
 
 /** For `new Koa<IdempotencyState>()`. Present in the handler of a request that is protected. */
-export interface IdempotencyState {
-  idempotency?: Context;
+export interface IdempotencyState<Tx = unknown> {
+  idempotency?: Context<Tx>;
 }
 
 export type { BodyOptions, WireOptions };

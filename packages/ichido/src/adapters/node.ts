@@ -10,10 +10,10 @@ import { sendAnswer } from "../http/send.ts";
 
 export type { BodyOptions, WireOptions };
 
-export type NodeHandler<Request = IncomingMessage, Response = ServerResponse> = (
+export type NodeHandler<Request = IncomingMessage, Response = ServerResponse, Tx = unknown> = (
   request: Request,
   response: Response,
-  idempotency?: Context,
+  idempotency?: Context<Tx>,
 ) => unknown;
 
 const serverError = { status: 500, headers: [], body: new Uint8Array(0) } as const;
@@ -26,10 +26,11 @@ const serverError = { status: 500, headers: [], body: new Uint8Array(0) } as con
 export function idempotent<
   Request extends IncomingMessage | Http2ServerRequest = IncomingMessage,
   Response extends ServerResponse | Http2ServerResponse = ServerResponse,
+  Tx = unknown,
 >(
-  ichido: Decider<Request>,
+  ichido: Decider<Request, Tx>,
   options: RouteOptions<Request>,
-  handler: NodeHandler<Request, Response>,
+  handler: NodeHandler<Request, Response, Tx>,
   wire: WireOptions = {},
 ): (request: Request, response: Response) => Promise<void> {
   knownOptions("idempotent", wire, wireNames);
@@ -38,7 +39,7 @@ export function idempotent<
     // Node's compatibility layer gives both the members that are used here.
     const request = given as unknown as IncomingMessage;
     const response = answered as unknown as ServerResponse;
-    let context: Context | undefined;
+    let context: Context<Tx> | undefined;
     let verdict: Awaited<ReturnType<typeof guard>>;
     try {
       verdict = await guard({

@@ -12,8 +12,8 @@ export interface StepContext {
 
 export type StepFunction<Value> = (step: StepContext) => Value | Promise<Value>;
 
-/** What a protected handler gets. */
-export interface Context {
+/** What a protected handler gets. `Tx` is what the engine's `transactions` open; a handler may claim no other. */
+export interface Context<Tx = unknown> {
   readonly key: Key;
   /** 1 for the first attempt under this key. */
   readonly attempt: number;
@@ -39,14 +39,14 @@ export interface Context {
    * does, is stored in that commit and sent afterwards. Writing another answer is an error. Without a runner the engine's
    * `transactions` option is used.
    */
-  transaction<Tx>(
+  transaction<Claimed extends Tx = Tx>(
     this: void,
-    fn: (tx: Tx, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
+    fn: (tx: Claimed, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
   ): Promise<AnswerLike>;
-  transaction<Tx>(
+  transaction<Other>(
     this: void,
-    runner: TransactionRunner<Tx>,
-    fn: (tx: Tx, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
+    runner: TransactionRunner<Other>,
+    fn: (tx: Other, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
   ): Promise<AnswerLike>;
   /**
    * Stores the answer, as it is, on a transaction that you commit yourself, as its last statement. Throws when the fence was lost:

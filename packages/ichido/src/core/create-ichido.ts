@@ -15,7 +15,8 @@ import { createStoreCalls } from "./store-calls.ts";
 import { lendCalls } from "./store-holder.ts";
 import { resolveEngine } from "./validate-options.ts";
 
-export interface Ichido<Native = unknown> extends Decider<Native> {
+/** `Tx` is what its `transactions` open, for `ctx.transaction`. */
+export interface Ichido<Native = unknown, Tx = unknown> extends Decider<Native, Tx> {
   readonly store: Store;
   /** What callers are told of refusals and of whose keys are held apart; the published policy repeats it. */
   readonly published: {
@@ -25,7 +26,7 @@ export interface Ichido<Native = unknown> extends Decider<Native> {
     readonly sharedKeys: boolean;
   };
   /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
-  run<Value>(request: RunRequest, fn: (context: Context) => Value | Promise<Value>): Promise<RunResult<Value>>;
+  run<Value>(request: RunRequest, fn: (context: Context<Tx>) => Value | Promise<Value>): Promise<RunResult<Value>>;
   /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
   findOperation(operationId: string, scope: ScopeLike): Promise<StoredRecord | undefined>;
   /**
@@ -50,7 +51,7 @@ function isPart(stored: string | undefined, given: string | number | bigint | un
   return stored === (given === undefined ? undefined : String(given));
 }
 
-export function createIchido<Native = unknown>(options: IchidoOptions<Native>): Ichido<Native> {
+export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOptions<Native, Tx>): Ichido<Native, Tx> {
   const settings = resolveEngine(options);
   const listeners = new Set<IchidoListener>();
   if (settings.onEvent !== undefined) listeners.add(settings.onEvent);

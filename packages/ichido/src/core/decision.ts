@@ -4,11 +4,11 @@ import type { NeutralResponse } from "./message.ts";
 import type { AnswerLike } from "./options.ts";
 import type { HeaderLine } from "./record.ts";
 
-export type Decision =
+export type Decision<Tx = unknown> =
   /** Not protected (method, no key where none is needed, observe mode): call the handler, touch nothing. */
   | { readonly kind: "pass" }
   /** Call the handler with `execution.context`, capture its answer, hand it to the execution, send what that returns. */
-  | { readonly kind: "execute"; readonly execution: Execution }
+  | { readonly kind: "execute"; readonly execution: Execution<Tx> }
   /** Send this answer; do not call the handler. */
   | { readonly kind: "replay"; readonly response: NeutralResponse }
   /** Send this problem; do not call the handler. */
@@ -28,8 +28,8 @@ export type Settled =
   /** Send this instead of what the handler wrote (the fence was lost: the record's answer is the truth). */
   | { readonly kind: "replace"; readonly response: NeutralResponse };
 
-export interface Execution {
-  readonly context: Context;
+export interface Execution<Tx = unknown> {
+  readonly context: Context<Tx>;
   /** Past this many body bytes an answer is streamed, not held. */
   readonly bodyBytesMax: number;
   /**

@@ -101,7 +101,7 @@ export interface SharedOptions<Native> {
   readonly statusUrl?: (operationId: string) => string;
 }
 
-interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
+interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   /** Where keys live. */
   readonly store: Store;
   /**
@@ -113,7 +113,7 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   /** Sent as `Link: <…>; rel="describedby"` with every problem. */
   readonly docsUrl?: string;
   /** Opens transactions of your own database for `ctx.transaction`. */
-  readonly transactions?: TransactionRunner<unknown>;
+  readonly transactions?: TransactionRunner<Tx>;
   /** Another envelope for the layer's own errors. */
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
   /** The deadline of every store call, of COMMIT and of ROLLBACK. More than the store's own `callTimeoutMs`. */
@@ -139,7 +139,7 @@ interface BaseIchidoOptions<Native> extends SharedOptions<Native> {
   readonly faults?: FaultPoint;
 }
 
-export type IchidoOptions<Native> = BaseIchidoOptions<Native> &
+export type IchidoOptions<Native, Tx = unknown> = BaseIchidoOptions<Native, Tx> &
   (
     | {
         /** Whose key it is. Must come from the authenticated caller, never from a header the caller chooses. */
@@ -172,8 +172,8 @@ export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
 }
 
 /** The engine as adapters see it. */
-export interface Decider<Native> {
-  decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision>;
+export interface Decider<Native, Tx = unknown> {
+  decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision<Tx>>;
   /** `mountedFor`: the methods of the framework's own route, where it tells. */
   route(options: RouteOptions<Native>, mountedFor?: readonly string[]): ResolvedRoute<Native>;
 }

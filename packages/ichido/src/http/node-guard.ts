@@ -19,7 +19,7 @@ export interface WireOptions extends BodyOptions {
 
 export const wireNames: OptionNames<WireOptions> = { ...bodyNames, quietMs: true };
 
-export interface Exchange<Native> {
+export interface Exchange<Native, Tx = unknown> {
   readonly request: NodeRequest;
   readonly response: ServerResponse;
   /** The framework's own request, for `scope` and `labels`. */
@@ -27,7 +27,7 @@ export interface Exchange<Native> {
   /** How the layer's own answers are written. Default: straight on the response. */
   readonly answer?: (response: NeutralResponse) => unknown;
   /** Last chance before the handler, with the execution at hand. */
-  readonly prepare?: (execution: Execution) => void;
+  readonly prepare?: (execution: Execution<Tx>) => void;
   /** For frameworks that hand answers over before they write them. */
   readonly captured?: (capture: Capture) => void;
   readonly provide?: CaptureSettings["provide"];
@@ -36,9 +36,9 @@ export interface Exchange<Native> {
 /** `run`: the handler's turn. `answered`: it must not run. */
 export type Verdict = "run" | "answered";
 
-export interface NodeGuard<Native> {
+export interface NodeGuard<Native, Tx = unknown> {
   readonly route: ResolvedRoute<Native>;
-  readonly guard: (exchange: Exchange<Native>) => Promise<Verdict>;
+  readonly guard: (exchange: Exchange<Native, Tx>) => Promise<Verdict>;
 }
 
 /** The handler cannot be given a fair run: somebody has answered, or its body went down with the connection. */
@@ -60,12 +60,12 @@ function giveBack(execution: Execution): void {
   void execution.settle({ kind: "threw", error: new Error("the handler was not called") });
 }
 
-export function createNodeGuard<Native>(
-  ichido: Decider<Native>,
+export function createNodeGuard<Native, Tx = unknown>(
+  ichido: Decider<Native, Tx>,
   options: RouteOptions<Native>,
   wire: WireOptions = {},
   mountedFor?: readonly string[],
-): NodeGuard<Native> {
+): NodeGuard<Native, Tx> {
   engineOption(ichido);
   const route = ichido.route(options, mountedFor);
   const limits = bodyLimitsOf(wire);

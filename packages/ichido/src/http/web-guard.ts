@@ -7,20 +7,23 @@ import { checkMountedOnce, forgetClaim, noteClaim } from "./mounts.ts";
 import { settleWebResponse, webResponseOf } from "./web-response.ts";
 import { letGoUpload } from "./web-upload.ts";
 
-export interface WebExchange<Native> {
+export interface WebExchange<Native, Tx = unknown> {
   readonly request: Request;
   readonly neutral: () => NeutralRequest<Native> | Promise<NeutralRequest<Native>>;
   /** The handler. Without a context the request is not protected. It may give nothing where its context has answered. */
-  readonly run: (context: Context | undefined) => Promise<Response | undefined>;
+  readonly run: (context: Context<Tx> | undefined) => Promise<Response | undefined>;
 }
 
-export interface WebGuard<Native> {
+export interface WebGuard<Native, Tx = unknown> {
   readonly route: ResolvedRoute<Native>;
   /** The answer to send; undefined where the handler gave none. */
-  readonly guard: (exchange: WebExchange<Native>) => Promise<Response | undefined>;
+  readonly guard: (exchange: WebExchange<Native, Tx>) => Promise<Response | undefined>;
 }
 
-export function createWebGuard<Native>(ichido: Decider<Native>, options: RouteOptions<Native>): WebGuard<Native> {
+export function createWebGuard<Native, Tx>(
+  ichido: Decider<Native, Tx>,
+  options: RouteOptions<Native>,
+): WebGuard<Native, Tx> {
   engineOption(ichido);
   const route = ichido.route(options);
   return {
