@@ -79,11 +79,11 @@ function linkStore(world: EventsWorld, machine: Machine, far: Store): Store {
     if (typeof method === "function" && verb !== "watch")
       near[verb] = linked(world, machine, (method as Method).bind(far));
   }
-  const { claim, ...others } = near as unknown as Store;
+  const store = near as unknown as Store;
   return {
-    ...others,
+    ...store,
     async claim(request) {
-      const result = await claim(request);
+      const result = await store.claim(request);
       if (result.outcome === "granted") world.onLease(machine);
       return result;
     },
