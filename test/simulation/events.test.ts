@@ -15,6 +15,11 @@ test("seed 2242 of events: a letter that failed again in other hands is kept", a
   expect(await events("--seeds", 1, "--from", 2_242)).not.toMatch(/^seed /m);
 });
 
+/** Where a replay ran and neither the inbox nor a start remembered it, its letter ran again once the record was forgotten. */
+test("seed 15573 of events: a replay that ran and could not be noted does not run again", async () => {
+  expect(await events("--seeds", 1, "--from", 15_573)).not.toMatch(/^seed /m);
+});
+
 test("a seed of events is the same history again, and drained by the turns of the event loop", async () => {
   const [twice, turns] = await Promise.all([
     events("--seeds", 150, "--all", "--twice"),

@@ -12,6 +12,7 @@ import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import type { Inbox, InboxParts, RunOptions } from "./inbox.ts";
 import type { ParkedMessage, ParkedNews } from "./parked.ts";
 import type { InboxResult } from "./run-once.ts";
+import { NotNoted } from "./run-leased.ts";
 import type { Start } from "./starts.ts";
 
 export interface AttemptSettings {
@@ -113,6 +114,8 @@ export async function settleMessage<Tx>(
   let start: Start | undefined;
   let mayRun = !redelivered;
   let running = false;
+  /** It has run, and the inbox does not know: the start stays, as a trace of it. */
+  let isUnnoted = false;
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
   let verdict: { readonly reason: InboxDeadReason; readonly error: unknown } | undefined;
   let isSent = false;
@@ -138,6 +141,7 @@ export async function settleMessage<Tx>(
     const result = await attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided });
     const { outcome, reason } = result;
     running = false;
+    isUnnoted = false;
     if (outcome === "duplicate") return known(result);
     if (outcome === "conflict") return bury(reason === "too-old" ? tooOld : conflict);
     if (outcome !== "busy") return outcome;
@@ -192,7 +196,7 @@ export async function settleMessage<Tx>(
     const ended = start;
     start = undefined;
     mayRun = !redelivered;
-    if (ended !== undefined) await parts.starts.end(ended);
+    if (ended !== undefined && !isUnnoted) await parts.starts.end(ended);
   }
 
   async function bury(decided: NonNullable<typeof verdict>): Promise<Settled | "busy"> {
@@ -226,7 +230,8 @@ export async function settleMessage<Tx>(
     } catch (error) {
       const isRunning = running;
       running = false;
-      if (isTransport(error) || !isRunning) {
+      isUnnoted ||= error instanceof NotNoted;
+      if (error instanceof NotNoted || isTransport(error) || !isRunning) {
         emit({ type: "unavailable", ...about, error });
         return "waiting";
       }

@@ -93,6 +93,15 @@ async function underLease(
   }
 }
 
+/** The handler has run, now or before, and only its record says so. */
+export class NotNoted extends IchidoError {
+  constructor(cause: unknown) {
+    super("store-unavailable", "the message was processed, and the inbox could not note it: deliver it again", {
+      cause,
+    });
+  }
+}
+
 export interface LeasedWork {
   readonly fn: LeasedHandler;
   readonly delivery: LeasedContext;
@@ -109,18 +118,29 @@ export async function runLeased(
   leased: LeasedMessage,
   { fn, delivery, look, refusal, note }: LeasedWork,
 ): Promise<InboxResult> {
+  let isKnown = false;
   const result = await underLease(ichido, leased, async (context) => {
     const found = await look().catch((error: unknown) => {
       context.release();
       throw error;
     });
+    isKnown = found !== undefined;
     if (found !== undefined) return resultOf(found);
     if (refusal !== undefined) return refusal;
     await fn(context, delivery);
     // It has run, whether that can be noted or not: the record is still to say so.
-    await note().catch(() => undefined);
+    isKnown = await note().then(
+      () => true,
+      () => false,
+    );
     return undefined;
   });
+  // Nor is the message acknowledged before: its record is forgotten one day, and a copy that comes then finds the note.
+  if (!isKnown && (result.outcome === "processed" || result.outcome === "duplicate")) {
+    await note().catch((error: unknown) => {
+      throw new NotNoted(error);
+    });
+  }
   if (result.outcome !== "busy") return result;
   const found = await look();
   return found === undefined ? result : resultOf(found);
