@@ -1,7 +1,7 @@
 /** The outbox's statements over a transaction handle: one function a verb, rows in our own words. */
 import type { EventMessage } from "../brokers/message.ts";
 import { IchidoError, isIchidoError } from "../core/errors.ts";
-import type { TransactionHandle } from "../core/transaction.ts";
+import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
 import { columnOf } from "../drivers/row.ts";
 import { failureOf } from "../sql/failures.ts";
 import { decodeMessage } from "./envelope.ts";
@@ -9,10 +9,19 @@ import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
 import { bytesOf, numberOf, optionalBytes, optionalNumber, optionalText, textOf } from "../sql/columns.ts";
 import { statements as sqlite } from "./sqlite/statements.generated.ts";
-import { execute, prepareText, type Execution, type Values } from "./statement.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import {
+  bind,
+  bufferOf,
+  createTexts,
+  fixedStatement,
+  valueOf,
+  type FixedStatement,
+  type Tokens,
+  type Values,
+} from "../sql/statement.ts";
 import { statements as portable } from "./statements.generated.ts";
 
-type Dialect = TransactionHandle["dialect"];
 type Row = Readonly<Record<string, unknown>>;
 type Verb = keyof typeof portable | keyof typeof mysql | keyof typeof postgres;
 
@@ -44,36 +53,47 @@ export interface OutboxDeadLetter {
 
 const own: Readonly<Record<Dialect, Partial<Record<Verb, string>>>> = { mysql, postgres, sqlite };
 
+const tokens: Readonly<Record<Dialect, Tokens>> = {
+  postgres: { "skip-locked": "for update skip locked", "skip-locked-lanes": "for update of l skip locked" },
+  mysql: { "skip-locked": "for update skip locked", "skip-locked-lanes": "for update skip locked" },
+  sqlite: { "skip-locked": "", "skip-locked-lanes": "" },
+};
+
 export type Statements = (
   handle: TransactionHandle,
   verb: Verb,
   values?: Values,
-  when?: Pick<Execution, "atCommit">,
-) => Promise<{ readonly rows: readonly Row[]; readonly affected: number }>;
+  when?: { readonly atCommit?: boolean },
+) => Promise<TransactionResult>;
 
 export function createStatements(dialect: Dialect, prefix: string): Statements {
-  const given: Partial<Record<Verb, string>> = { ...portable, ...own[dialect] };
-  const texts = new Map<Verb, string>();
+  const textOf = createTexts<Verb>(
+    dialect,
+    prefix,
+    { ...portable, ...own[dialect] },
+    { ...tokens[dialect], claim: portable.claim },
+  );
+  let add: FixedStatement | undefined;
 
-  /** Made when it is first wanted: no process uses them all. */
-  function textOf(verb: Verb): string {
-    let text = texts.get(verb);
-    if (text !== undefined) return text;
-    text = given[verb];
-    if (text === undefined) throw new TypeError(`${dialect} has no statement ${verb}`);
-    text = prepareText(
-      dialect,
-      prefix,
-      text.replace("{claim}", () => portable.claim),
-    );
-    texts.set(verb, text);
-    return text;
+  /** The statement that comes with every event, where it can stay prepared. */
+  async function addFixed(handle: TransactionHandle, values: Values, atCommit: boolean): Promise<TransactionResult> {
+    add ??= fixedStatement(dialect, textOf("add"));
+    const bound = add.names.map((name) => {
+      const value = valueOf(values, name);
+      return value instanceof Uint8Array ? bufferOf(value) : value;
+    });
+    if (!atCommit || handle.sendWithCommit === undefined) return handle.execute(add.sql, bound, { frequent: true });
+    // As they are now: the caller may write on into the same bytes.
+    const copies = bound.map((value) => (Buffer.isBuffer(value) ? Buffer.from(value) : value));
+    handle.sendWithCommit(add.sql, copies, named);
+    return { rows: [], affected: 0 };
   }
 
-  return async (handle, verb, values, when) => {
-    const text = textOf(verb);
+  return async (handle, verb, values = {}, { atCommit = false } = {}) => {
     try {
-      return await execute(handle, text, values, { ...when, frequent: verb === "add", judge: named });
+      if (verb === "add" && dialect === "postgres") return await addFixed(handle, values, atCommit);
+      const { sql, bound } = bind(dialect, textOf(verb), values);
+      return await handle.execute(sql, bound);
     } catch (error) {
       throw named(error);
     }

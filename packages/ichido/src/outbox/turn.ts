@@ -6,7 +6,7 @@
 import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/transaction.ts";
 import { outboxEventOf, type Statements, type OutboxEvent } from "./database.ts";
 import { optionalNumber } from "../sql/columns.ts";
-import type { Values } from "./statement.ts";
+import type { Values } from "../sql/statement.ts";
 
 export type Outcome =
   | { readonly kind: "sent"; readonly event: OutboxEvent }

@@ -46,5 +46,9 @@ export function schemaOf(prefix: string): string | undefined {
 
 /** `{prefix}` for tables, `{bare}` for indexes and constraints, which live in the schema of their table. */
 export function namedTables(prefix: string, sql: string): string {
-  return sql.replaceAll("{prefix}", prefix).replaceAll("{bare}", prefix.replace(/^".+"\./, ""));
+  return sql.replaceAll("{prefix}", prefix).replaceAll("{bare}", bareOf(prefix));
+}
+
+export function bareOf(prefix: string): string {
+  return prefix.replace(/^".+"\./, "");
 }

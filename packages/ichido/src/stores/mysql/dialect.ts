@@ -1,4 +1,6 @@
 /** The `.sql` files as statements ready to send: macros written out, comments gone, named parameters in their order. */
+import { mysqlClockUs } from "../../sql/dialect.ts";
+import { expandText, fixedStatement, valueOf } from "../../sql/statement.ts";
 import { statements } from "./statements.generated.ts";
 
 /** Bytes, integers and null alone: no text is ever quoted, so no `sql_mode` and no character set can change a value. */
@@ -12,7 +14,7 @@ export interface Statement {
 
 /** What several statements say alike, written once: the moment a statement began, and the rules (`sql/rule-*.sql`). */
 const macros: Readonly<Record<string, string>> = {
-  now: "timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(6))",
+  now: mysqlClockUs,
   live: statements.ruleLive,
   doubtful: statements.ruleDoubtful,
   unknown: statements.ruleUnknown,
@@ -21,35 +23,9 @@ const macros: Readonly<Record<string, string>> = {
   own: statements.ruleOwn,
 };
 
-const nestingMax = 8;
-
-function withoutComments(text: string): string {
-  return text.replace(/^\s*--.*$/gm, "").trim();
-}
-
-function expand(text: string, names: Readonly<Record<string, string>>): string {
-  let sql = withoutComments(text);
-  for (let depth = 0; depth < nestingMax && sql.includes("{"); depth += 1) {
-    sql = sql.replace(/\{(\w+)\}/g, (whole, name: string) => withoutComments(names[name] ?? whole));
-  }
-  return sql.replace(/\s+/g, " ").trim();
-}
-
 function prepare(text: string): Statement {
-  const names: string[] = [];
-  const sql = text.replace(/:([a-z]\w*)/gi, (_, name: string) => {
-    names.push(name);
-    return "?";
-  });
-  return {
-    sql,
-    bind: (values) =>
-      names.map((name) => {
-        const value = values[name];
-        if (value === undefined) throw new TypeError(`no value for parameter ${name}`);
-        return value;
-      }),
-  };
+  const { sql, names } = fixedStatement("mysql", text);
+  return { sql, bind: (values) => names.map((name) => valueOf(values, name)) };
 }
 
 const claimRow = "(`key` = ? and scope_hash = ? and owner = ? and fence = ?)";
@@ -88,7 +64,7 @@ export function createDialect(prefix: string) {
   for (const table of ["records", "labels", "steps", "audit", "clock"]) tables[table] = `${prefix}${table}`;
   const cache = new Map<StatementName, Statement>();
 
-  const text = (name: StatementName): string => expand(statements[name], { ...macros, ...tables });
+  const text = (name: StatementName): string => expandText(statements[name], { ...macros, ...tables });
   const manyRows = (name: ManyRows, row: string, separator: string) => {
     const [head = "", tail = ""] = text(name).split("{rows}");
     return (count: number): string => head + Array.from({ length: count }, () => row).join(separator) + tail;
@@ -110,7 +86,9 @@ export function createDialect(prefix: string) {
     list(wanted: readonly ListFilter[]): Statement {
       const source = wanted.includes("label") ? labelled : "{records} r";
       const where = wanted.map((name) => filters[name]).join(" and ");
-      return prepare(expand(statements.list, { ...macros, ...tables, source, filters: where === "" ? "true" : where }));
+      return prepare(
+        expandText(statements.list, { ...macros, ...tables, source, filters: where === "" ? "true" : where }),
+      );
     },
   };
 }

@@ -15,8 +15,9 @@ import { usOf } from "../../core/record-machine/record.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import { claimOf } from "./rows.ts";
 import type { Run } from "./session.ts";
+import { bufferOf } from "../../sql/statement.ts";
 import type { ClaimValues } from "./values.ts";
-import { binaryValue, claimValues, longText, responseValues, stepName } from "./values.ts";
+import { claimValues, longText, responseValues, stepName } from "./values.ts";
 
 /** Claims in one statement of `renew`: what the optimizer still looks up one by one without a second thought. */
 const renewMax = 200;
@@ -111,7 +112,7 @@ export async function finishStep(run: Run, dialect: Dialect, request: FinishStep
     ...claimValues(request),
     name: stepName(request.name),
     leaseUs: usOf(request.leaseMs),
-    result: binaryValue(request.result),
+    result: bufferOf(request.result),
   };
   if (fenced(await run(statement.sql, statement.bind(values))) === "ok") return "ok";
   // Never started, or somebody else's: a start tells, and counts as made now.

@@ -8,7 +8,8 @@ import type { Dialect, Value } from "./dialect.ts";
 import { binaryOf, labelledOf, tickOf } from "./rows.ts";
 import { forgetLabels } from "./labels.ts";
 import type { Run } from "./session.ts";
-import { binaryValue, text } from "./values.ts";
+import { bufferOf } from "../../sql/statement.ts";
+import { text } from "./values.ts";
 
 /** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
 const sweepMax = 100;
@@ -73,7 +74,7 @@ async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise
 
 async function remove(run: Run, dialect: Dialect, rows: readonly Row[]): Promise<number> {
   const identities = (some: readonly Row[]): Value[] =>
-    some.flatMap((row) => [binaryValue(binaryOf(row["key"])), binaryValue(binaryOf(row["scope_hash"]))]);
+    some.flatMap((row) => [bufferOf(binaryOf(row["key"])), bufferOf(binaryOf(row["scope_hash"]))]);
   const stepped = rows.filter((row) => integerOf(row["with_steps"]) === 1);
   if (stepped.length > 0) await run(dialect.sweepSteps(stepped.length), identities(stepped));
   const { affected } = await run(dialect.sweep(rows.length), identities(rows));

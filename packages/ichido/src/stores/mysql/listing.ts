@@ -8,7 +8,7 @@ import { labelHash } from "./labels.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { recordOf } from "./rows.ts";
 import type { Run } from "./session.ts";
-import { binaryValue } from "./values.ts";
+import { bufferOf } from "../../sql/statement.ts";
 
 const limitMax = 1_000;
 
@@ -30,7 +30,7 @@ function wantedOf(query: ListQuery): Partial<Record<ListFilter, Values | undefin
   const part = (name: "key" | "tenant" | "principal" | "operation"): Values | undefined =>
     query[name] === undefined ? undefined : { [name]: Buffer.from(query[name]) };
   return {
-    after: after && { afterKey: Buffer.from(after.key), afterHash: binaryValue(after.scopeHash) },
+    after: after && { afterKey: Buffer.from(after.key), afterHash: bufferOf(after.scopeHash) },
     key: part("key"),
     tenant: part("tenant"),
     principal: part("principal"),

@@ -12,7 +12,7 @@ import { decodeHeaders } from "../encoding/header-lines.ts";
 import { decodeLabels } from "../encoding/labels.ts";
 import { integerOf } from "./client.ts";
 import type { Row } from "./client.ts";
-import { binaryValue } from "./values.ts";
+import { bufferOf } from "../../sql/statement.ts";
 import type { ClaimValues } from "./values.ts";
 
 export function stringOf(value: unknown): string {
@@ -128,7 +128,7 @@ function identityOfRow(row: Row): Identity {
 }
 
 export function claimOf(row: Row): ClaimValues {
-  const bytes = (name: string): Buffer => binaryValue(binaryOf(row[name]));
+  const bytes = (name: string): Buffer => bufferOf(binaryOf(row[name]));
   return { key: bytes("key"), scopeHash: bytes("scope_hash"), owner: bytes("owner"), fence: integerOf(row["fence"]) };
 }
 

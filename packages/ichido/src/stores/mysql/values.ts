@@ -2,6 +2,7 @@
 import { IchidoError } from "../../core/errors.ts";
 import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
 import type { Claim } from "../../core/store.ts";
+import { bufferOf } from "../../sql/statement.ts";
 import { encodeHeaders } from "../encoding/header-lines.ts";
 import { encodeLabels } from "../encoding/labels.ts";
 import { integerOf } from "./client.ts";
@@ -10,11 +11,6 @@ import type { Value, Values } from "./dialect.ts";
 /** Widths of the columns. Checked here because a server without strict mode would cut what is too long, silently. */
 const widths = { text: 1_020, owner: 32, hash: 32, blob: 65_535, mediumBlob: 16_777_215 } as const;
 const integerMax = 2_147_483_647;
-
-/** No copy: a window on the same memory. */
-export function binaryValue(value: Uint8Array): Buffer {
-  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-}
 
 function fitting(what: string, bytes: Buffer, width: number): Buffer {
   if (bytes.length <= width) return bytes;
@@ -42,7 +38,7 @@ function smallInteger(what: string, value: number): number {
 export function identityValues(
   identity: Pick<Identity, "key" | "scopeHash">,
 ): Values & { readonly key: Buffer; readonly scopeHash: Buffer } {
-  const scopeHash = binaryValue(identity.scopeHash);
+  const scopeHash = bufferOf(identity.scopeHash);
   if (scopeHash.length !== widths.hash) {
     throw new IchidoError("option-invalid", `scopeHash: expected ${widths.hash} bytes, got ${scopeHash.length}`);
   }
@@ -76,10 +72,9 @@ export function ownerValue(owner: string): Buffer {
 export function fingerprintValues(fingerprint: Fingerprint): Values {
   return {
     version: smallInteger("fingerprint version", fingerprint.version),
-    raw: fitting("raw hash", binaryValue(fingerprint.raw), widths.hash),
-    canonical: fitting("canonical hash", binaryValue(fingerprint.canonical), widths.hash),
-    former:
-      fingerprint.former === undefined ? null : fitting("former hash", binaryValue(fingerprint.former), widths.hash),
+    raw: fitting("raw hash", bufferOf(fingerprint.raw), widths.hash),
+    canonical: fitting("canonical hash", bufferOf(fingerprint.canonical), widths.hash),
+    former: fingerprint.former === undefined ? null : fitting("former hash", bufferOf(fingerprint.former), widths.hash),
   };
 }
 
@@ -105,6 +100,6 @@ export function responseValues(response: StoredResponse | undefined): Values {
     status: response.status,
     bytes: response.body.length,
     headers: text("headers", encodeHeaders(response.headers), widths.mediumBlob),
-    body: binaryValue(response.body),
+    body: bufferOf(response.body),
   };
 }

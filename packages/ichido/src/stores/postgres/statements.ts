@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Statement } from "./connection.ts";
 import type { Migration } from "../../sql/migration.ts";
+import { plainText } from "../../sql/statement.ts";
 import { namedTables } from "../../sql/table-prefix.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { migrations, statements } from "./statements.generated.ts";
@@ -28,20 +29,11 @@ const frequent: ReadonlySet<string> = new Set<StatementName>(["claim", "complete
 
 export function statementsFor(names: Names): Statements {
   const entries = Object.entries(statements).map(([verb, text]) => {
-    const statement = statementOf(verb, nameTables(names, withoutComments(text)));
+    const statement = statementOf(verb, nameTables(names, plainText(text)));
     return [verb, { ...statement, frequent: frequent.has(verb), tellsBackend: verb === "claim" }];
   });
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same keys, mapped
   return Object.fromEntries(entries) as Statements;
-}
-
-/** Comments would travel with every call. The files have none inside a literal. */
-function withoutComments(text: string): string {
-  return text
-    .split("\n")
-    .filter((line) => !line.trimStart().startsWith("--"))
-    .join("\n")
-    .trim();
 }
 
 export const knownMigrations: readonly Migration[] = migrations;
