@@ -167,15 +167,15 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "verify is not asked",
-    "core/lease-mode.ts",
-    "if (isInDoubt(grant)) {",
-    "if (isInDoubt(grant) && grant.attempt < 0) {",
+    "core/recovery.ts",
+    'if (!isInDoubt(grant)) return { kind: "run" };',
+    'if (!isInDoubt(grant) || grant.attempt > 0) return { kind: "run" };',
   ),
   one(
     "verify is asked of vanished owners only once the claim was not sent again",
-    "core/lease-mode.ts",
-    "if (isInDoubt(grant)) {",
-    "if (isInDoubt(grant) && grant.resent !== true) {",
+    "core/recovery.ts",
+    'if (!isInDoubt(grant)) return { kind: "run" };',
+    'if (!isInDoubt(grant) || grant.resent === true) return { kind: "run" };',
   ),
   one(
     "a step that is not visible yet is called again",

@@ -42,8 +42,8 @@ const leases: readonly Mutant[] = [
   one(
     "a record that cannot be told about is not handed over",
     "core/lease-mode.ts",
-    '        await attempt.handOver();\n        return { kind: "not-visible-yet" };',
-    '        return { kind: "not-visible-yet" };',
+    '      await attempt.handOver();\n      return { kind: "not-visible-yet" };',
+    '      return { kind: "not-visible-yet" };',
   ),
   one(
     "handing over keeps the lease",

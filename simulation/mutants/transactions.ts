@@ -69,8 +69,8 @@ const mode: readonly Mutant[] = [
   one(
     "transaction mode runs without asking what is in doubt",
     "core/transaction-mode.ts",
-    'if (!isInDoubt(grant)) return Promise.resolve({ kind: "run" });',
-    'if (!isInDoubt(grant) || grant.attempt > 0) return Promise.resolve({ kind: "run" });',
+    "const found = await recover(parts, opened);",
+    'const found = { kind: "run" } as Awaited<ReturnType<typeof recover>>;',
   ),
   one(
     "a handler runs although verify could not tell",
@@ -93,7 +93,7 @@ const mode: readonly Mutant[] = [
   one(
     "the writes commit without the answer",
     "core/transaction-mode.ts",
-    "await store(completionOf(opened.claim, answer), handle);\n        if (faults",
+    "await store(claim, answer, handle);\n        if (faults",
     "if (faults",
   ),
   one(
@@ -132,13 +132,13 @@ const leased: readonly Mutant[] = [
   one(
     "a lost COMMIT counts as not landed, and is not asked about",
     "core/commit.ts",
-    "const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim, error);",
+    "const outcome = await findCommitOutcome(parts, claim, error);",
     'const outcome = "not-landed" as Awaited<ReturnType<typeof findCommitOutcome>>;',
   ),
   one(
     "a lost COMMIT counts as landed, and is not asked about",
     "core/commit.ts",
-    "const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim, error);",
+    "const outcome = await findCommitOutcome(parts, claim, error);",
     'const outcome = "committed" as Awaited<ReturnType<typeof findCommitOutcome>>;',
   ),
   one("a body past its time keeps its connection, in lease mode", "core/commit.ts", "        handle.giveUp?.();\n", ""),
@@ -158,13 +158,13 @@ const leased: readonly Mutant[] = [
   one(
     "the question about a lost COMMIT is a claim, given back when its answer comes late",
     "core/lost-commit.ts",
-    "const landed = await parts.calls.landed(request);",
-    `const { find, claim } = parts.calls as unknown as StoreCalls;
+    "const landed = await calls.landed(request);",
+    `const { find, claim } = calls;
       const { fingerprint } = (await find(request.identity)) ?? {};
       const asked = { ...request, fingerprint, leaseMs: 1_000, retentionMs: 86_400_000, takeover: "none" };
       const { outcome } = await claim(asked as never);
       const isOpen = outcome !== "granted" && outcome !== "completed";
-      const landed: Landed = isOpen ? "busy" : await parts.calls.landed(request);`,
+      const landed: Landed = isOpen ? "busy" : await calls.landed(request);`,
   ),
   one(
     "a transaction that is under way counts as not landed",

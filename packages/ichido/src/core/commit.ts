@@ -31,7 +31,7 @@ export function createCommit(
   attempt: Pick<LeaseAttempt, "ask" | "claim" | "isSettled" | "keptOf" | "provide" | "render">,
 ): Commit {
   const { settings, calls, bodies } = parts;
-  const { environment, faults, storeTimeoutMs } = settings;
+  const { faults, storeTimeoutMs } = settings;
   const { ask, claim } = attempt;
   const runOptions = { callMs: storeTimeoutMs, idleMs: settings.executionMs, leavesOne: true };
   let used = false;
@@ -84,7 +84,7 @@ export function createCommit(
   }
 
   async function resolved(response: NeutralResponse, error?: unknown): Promise<Provided | undefined> {
-    const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, claim, error);
+    const outcome = await findCommitOutcome(parts, claim, error);
     if (outcome === "committed") return { kind: "own", response };
     if (outcome !== "not-landed") return { kind: outcome, response: await parts.answers.fromRecord(ask) };
     used = false;

@@ -58,17 +58,16 @@ export function createDecider<Native>(parts: {
     idleMounts.guarded(route);
     const startedMs = environment.monotonicMs();
 
+    function tell(outcome: RequestOutcome, status: number | undefined, keyHash?: string): void {
+      const durationMs = environment.monotonicMs() - startedMs;
+      const observed = !route.enforce;
+      const { operation } = route;
+      emit({ type: "request", operation, outcome, observed, status, durationMs, ...(keyHash && { keyHash }) });
+    }
+
     /** In observe mode a refusal is counted and the request runs. */
     function refused(outcome: RequestOutcome, response: NeutralResponse, keyHash?: string): Decision {
-      emit({
-        type: "request",
-        operation: route.operation,
-        outcome,
-        observed: !route.enforce,
-        status: response.status,
-        durationMs: environment.monotonicMs() - startedMs,
-        ...(keyHash === undefined ? {} : { keyHash }),
-      });
+      tell(outcome, response.status, keyHash);
       return route.enforce ? { kind: "reject", response } : { kind: "pass" };
     }
 
@@ -80,14 +79,7 @@ export function createDecider<Native>(parts: {
       if (route.requiredFor.has(request.method)) {
         return refused("key_missing", refusals.refuse("idempotency-key-required", { detail: parsed.detail }));
       }
-      emit({
-        type: "request",
-        operation: route.operation,
-        outcome: "bypassed",
-        observed: !route.enforce,
-        status: undefined,
-        durationMs: 0,
-      });
+      tell("bypassed", undefined);
       return { kind: "pass" };
     }
     const judgement = judgeKey(parsed.key, route.keyPolicy);

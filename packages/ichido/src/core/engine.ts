@@ -1,10 +1,8 @@
 /** What the state of a record means for a request: every one to a protected route, and every `run`, is decided here. */
-import type { Answers } from "./answers.ts";
 import { Deadlines } from "./deadlines.ts";
 import { limits } from "./defaults.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "./errors.ts";
-import type { IchidoListener } from "./events.ts";
 import { healthOf, type Health } from "./health.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createHousekeeping } from "./housekeeping.ts";
@@ -19,7 +17,6 @@ import type { Ask, Ruling } from "./ruling.ts";
 import { createRunning } from "./running.ts";
 import { createSilentHandlers } from "./silent-handlers.ts";
 import type { SweepResult } from "./store.ts";
-import type { StoreCalls } from "./store-calls.ts";
 import { createTransactionMode } from "./transaction-mode.ts";
 import { engineWideOperation, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
 
@@ -61,7 +58,7 @@ function checkMode(mode: "lease" | "transaction", { transactions, store }: Resol
 
 export function createEngine<Native>(
   settings: ResolvedEngine<Native>,
-  made: { readonly emit: IchidoListener; readonly calls: StoreCalls; readonly answers: Answers },
+  made: Pick<EngineParts, "emit" | "calls" | "answers">,
 ): Engine<Native> {
   const { emit, calls } = made;
   const { environment, executionMs, sweepMs, transactions } = settings;

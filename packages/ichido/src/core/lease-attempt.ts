@@ -25,7 +25,7 @@ const empty = new Uint8Array(0);
 export class LeaseAttempt extends Attempt {
   readonly #live: LiveClaim;
   readonly #writer: OutcomeWriter;
-  readonly #startedMs: number;
+  readonly startedMs: number;
   #answered = false;
   #ended = false;
   #settling: Promise<Settled> | undefined;
@@ -38,8 +38,8 @@ export class LeaseAttempt extends Attempt {
     super(parts, granted);
     const { claim, ask } = granted;
     const startedMs = parts.settings.environment.monotonicMs();
-    this.#startedMs = startedMs;
-    this.#writer = new OutcomeWriter(parts, this, startedMs, () => {
+    this.startedMs = startedMs;
+    this.#writer = new OutcomeWriter(parts, this, () => {
       if (this.#answered) this.#letGo();
     });
     this.#live = {
@@ -79,7 +79,7 @@ export class LeaseAttempt extends Attempt {
     if (this.#writer.late === undefined) this.#letGo();
     if (this.#answered) return;
     this.#answered = true;
-    this.tellExecuted(status, this.#startedMs);
+    this.tellExecuted(status, this.startedMs);
   }
 
   /** The context made the answer. */

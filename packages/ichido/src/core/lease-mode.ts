@@ -1,10 +1,9 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
-import { isInDoubt } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { recover } from "./recovery.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
-import { keyHashOf, localIdOf } from "./scope.ts";
+import { localIdOf } from "./scope.ts";
 import type { ClaimResult } from "./store.ts";
 import { StoreFailure } from "./store-calls.ts";
 import { createWaiting, stillProcessing, type Waiting } from "./waiting.ts";
@@ -65,8 +64,8 @@ class Claims {
 }
 
 export function createLeaseMode(parts: EngineParts): LeaseMode {
-  const { settings, emit, calls, running } = parts;
-  const { environment, faults, store, verifyMs, waitersMax } = settings;
+  const { settings, calls, running } = parts;
+  const { environment, faults, store, waitersMax } = settings;
   const waiting: Waiting = createWaiting({ environment, store, waitersMax, isOver: () => running.isClosed });
 
   async function startAttempt(ask: Ask<never>, { owner, sentMs }: Claims, grant: Grant): Promise<Ruling> {
@@ -87,20 +86,14 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
   }
 
   async function beginOrRecover(attempt: LeaseAttempt): Promise<Ruling> {
-    const { ask, grant, context } = attempt;
-    if (isInDoubt(grant)) {
-      const { identity, route } = ask;
-      emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt: grant.attempt });
-      const { onUnknown } = route;
-      const recovered = await recover({ context, identity, onUnknown, verifyMs, environment, emit });
-      if (recovered.kind === "found") {
-        const isStored = (await attempt.adopt(recovered.response)) === "ok";
-        return isStored ? { kind: "replay", stored: recovered.response, waited: false } : inFlight;
-      }
-      if (recovered.kind === "open") {
-        await attempt.handOver();
-        return { kind: "not-visible-yet" };
-      }
+    const recovered = await recover(parts, attempt);
+    if (recovered.kind === "found") {
+      const isStored = (await attempt.adopt(recovered.response)) === "ok";
+      return isStored ? { kind: "replay", stored: recovered.response, waited: false } : inFlight;
+    }
+    if (recovered.kind === "open") {
+      await attempt.handOver();
+      return { kind: "not-visible-yet" };
     }
     await faults?.("before-handler");
     if (!attempt.isTrusted()) {

@@ -2,10 +2,10 @@
  * What became of COMMIT. Where its answer did not come the record is asked, and it knows once nobody is writing it.
  */
 import { sleep } from "./deadline.ts";
-import type { Environment } from "./environment.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import { FenceLost } from "./steps.ts";
 import type { Landed, LandedRequest } from "./store.ts";
-import { StoreFailure, type StoreCalls } from "./store-calls.ts";
+import { StoreFailure } from "./store-calls.ts";
 import { TransactionAborted } from "./transaction.ts";
 
 /** `open`: it could not be told in time. The commit may still come. */
@@ -21,22 +21,18 @@ export function wasAborted(error: unknown): boolean {
 
 /** `error`: what the transaction ended with, where that is known. Whatever comes of asking, and however late, changes nothing. */
 export async function findCommitOutcome(
-  parts: {
-    readonly calls: Pick<StoreCalls, "landed">;
-    readonly environment: Environment;
-    /** No question is asked later than this. */
-    readonly askMs: number;
-  },
+  { settings, calls }: Pick<EngineParts, "settings" | "calls">,
   request: LandedRequest,
   error?: unknown,
 ): Promise<CommitOutcome> {
   if (error instanceof FenceLost) return "lost";
   if (wasAborted(error)) return "not-landed";
-  const { environment } = parts;
-  const untilMs = environment.monotonicMs() + parts.askMs;
+  const { environment, storeTimeoutMs } = settings;
+  /** No question is asked later than this. */
+  const untilMs = environment.monotonicMs() + storeTimeoutMs;
   for (let asks = 1; ; asks += 1) {
     try {
-      const landed = await parts.calls.landed(request);
+      const landed = await calls.landed(request);
       if (landed !== "busy") return landed;
     } catch {
       // The store may be back in a moment.

@@ -1,7 +1,7 @@
 /** Writes down what became of an attempt, and goes on trying after its caller was answered, with the heartbeat. */
-import type { Attempt } from "./attempt.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { LateOutcome, LateWrite } from "./late-writes.ts";
+import type { LeaseAttempt } from "./lease-attempt.ts";
 import type { StoredResponse } from "./record.ts";
 import { tombstoneOf } from "./recorder.ts";
 import { localIdOf } from "./scope.ts";
@@ -12,17 +12,15 @@ type Body = Pick<LateOutcome, "bytes" | "dropBody">;
 
 export class OutcomeWriter {
   readonly #parts: Pick<EngineParts, "lateWrites" | "emit">;
-  readonly #attempt: Attempt;
-  readonly #startedMs: number;
+  readonly #attempt: LeaseAttempt;
   readonly #onEnd: () => void;
   #late: LateWrite | undefined;
   #stopped = false;
 
   /** `onEnd`: what was written late is there, or given up. */
-  constructor(parts: EngineParts, attempt: Attempt, startedMs: number, onEnd: () => void) {
+  constructor(parts: EngineParts, attempt: LeaseAttempt, onEnd: () => void) {
     this.#parts = parts;
     this.#attempt = attempt;
-    this.#startedMs = startedMs;
     this.#onEnd = onEnd;
   }
 
@@ -86,7 +84,7 @@ export class OutcomeWriter {
     if (this.#stopped) return;
     this.#late = this.#parts.lateWrites.add({
       id: localIdOf(this.#attempt.ask.identity),
-      startedMs: this.#startedMs,
+      startedMs: this.#attempt.startedMs,
       bytes: 0,
       ...body,
       write,

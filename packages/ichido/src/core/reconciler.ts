@@ -10,6 +10,7 @@
 import { withDeadline } from "./deadline.ts";
 import { fraction, type Timer } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
+import { tell } from "./listener.ts";
 import { createNextLooks } from "./next-looks.ts";
 import { createOwners } from "./owner.ts";
 import { resolveReconciler, type ReconcilerOptions } from "./reconciler-options.ts";
@@ -31,22 +32,12 @@ export interface Reconciler {
 /** Longer than `verify` may take by default. */
 const drainMsDefault = 15_000;
 
-/** A listener that fails must not end the process. */
-function guarded(listener: IchidoListener | undefined): IchidoListener {
-  return (event) => {
-    try {
-      const result: unknown = listener?.(event);
-      if (result instanceof Promise) result.catch(() => undefined);
-    } catch {
-      // What it was told is lost; the reconciler goes on.
-    }
-  };
-}
+function ignore(): void {}
 
 export function createReconciler(holder: StoreHolder, options: ReconcilerOptions): Reconciler {
   const settings = resolveReconciler(options);
   const { environment, everyMs } = settings;
-  const emit = guarded(settings.onEvent);
+  const emit: IchidoListener = (event) => tell(settings.onEvent, event);
   const looks = createNextLooks(settings);
   const newOwner = createOwners(environment);
   let work = open();
@@ -135,7 +126,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       if (look !== undefined) {
         await withDeadline(environment, drainMs, () => look)
           .catch(() => work.handBack())
-          .catch(() => undefined);
+          .catch(ignore);
       }
       work.calls.stop();
     },

@@ -1,12 +1,11 @@
 /** A former owner vanished and this attempt took its key: what `onUnknown` makes of that. */
 import { answerOf } from "./answer.ts";
-import type { Context } from "./context.ts";
-import { askVerify } from "./doubt.ts";
-import type { Environment } from "./environment.ts";
-import type { IchidoListener } from "./events.ts";
-import type { OnUnknown } from "./options.ts";
-import type { Identity, StoredResponse } from "./record.ts";
+import type { Attempt } from "./attempt.ts";
+import { askVerify, isInDoubt } from "./doubt.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import type { StoredResponse } from "./record.ts";
 import { recordedOf } from "./recorder.ts";
+import { keyHashOf } from "./scope.ts";
 
 export type Recovered =
   /** Nothing happened, or running again is what the owner chose. */
@@ -16,19 +15,17 @@ export type Recovered =
   /** It cannot be told. */
   | { readonly kind: "open" };
 
-export async function recover(parts: {
-  readonly context: Pick<Context, "attempt" | "reference" | "signal">;
-  readonly identity: Identity;
-  readonly onUnknown: OnUnknown;
-  readonly verifyMs: number;
-  readonly environment: Environment;
-  readonly emit: IchidoListener;
-}): Promise<Recovered> {
-  const { context, identity, onUnknown } = parts;
+/** What a vanished owner left in doubt: nothing runs before `verify` has told. */
+export async function recover({ settings, emit }: EngineParts, { ask, grant, context }: Attempt): Promise<Recovered> {
+  if (!isInDoubt(grant)) return { kind: "run" };
+  const { identity } = ask;
+  const { operation } = identity;
+  const { onUnknown } = ask.route;
+  const { attempt, reference } = context;
+  emit({ type: "takeover", operation, keyHash: keyHashOf(identity), attempt });
   if (typeof onUnknown === "string") return { kind: "run" };
-  const { attempt, reference, signal } = context;
-  const answer = await askVerify({ ...parts, operation: identity.operation }, () =>
-    onUnknown.verify({ identity, attempt, reference, signal }),
+  const answer = await askVerify({ ...settings, operation, emit }, () =>
+    onUnknown.verify({ identity, attempt, reference, signal: context.signal }),
   );
   if (answer.verdict === "absent") return { kind: "run" };
   if (answer.verdict === "found") return { kind: "found", response: recordedOf(answerOf(answer.response)) };

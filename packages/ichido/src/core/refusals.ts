@@ -11,17 +11,7 @@ import type { ClaimResult } from "./store.ts";
 type Route = Pick<ResolvedRoute<never>, "profile" | "statusUrl" | "leaseMs" | "inFlight">;
 type Unknown = Extract<ClaimResult, { outcome: "unknown" }>;
 
-export interface Refusals {
-  refuse(code: IchidoErrorCode, details: ProblemDetails): NeutralResponse;
-  reused(route: Route): NeutralResponse;
-  inFlight(route: Route, identity: Identity, leaseLeftMs: number): NeutralResponse;
-  /** To the caller of an attempt whose transaction still runs and will be undone. */
-  leftRunning(): NeutralResponse;
-  unknown(route: Route, identity: Identity, result: Pick<Unknown, "interim" | "holdReason">): NeutralResponse;
-  notVisibleYet(route: Route, identity: Identity): NeutralResponse;
-  notStored(stored: StoredResponse): NeutralResponse;
-  unsendable(stored: StoredResponse): NeutralResponse;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
 /** Long enough not to hammer, short enough for a person who waits. */
 const retryAfterSeconds = 1;
@@ -37,7 +27,7 @@ function secondsLeft({ leaseMs }: Route, leaseLeftMs: number): number {
 
 const encoder = new TextEncoder();
 
-export function createRefusals(format: ProblemFormat, operationIds: Pick<OperationIds, "of">): Refusals {
+export function createRefusals(format: ProblemFormat, operationIds: Pick<OperationIds, "of">) {
   const refuse = (code: IchidoErrorCode, details: ProblemDetails): NeutralResponse =>
     problemResponse(problemOf(code, details, format.problemBase), format);
 
@@ -71,12 +61,12 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
   return {
     refuse,
     unsendable,
-    reused: (route) =>
+    reused: (route: Route): NeutralResponse =>
       refuse("idempotency-key-reused", {
         status: route.profile.mismatchStatus,
         detail: "Send the original content again to get its answer, or use a new key for new content.",
       }),
-    inFlight(route, identity, leaseLeftMs) {
+    inFlight(route: Route, identity: Identity, leaseLeftMs: number): NeutralResponse {
       const retryAfter = secondsLeft(route, leaseLeftMs);
       if (route.inFlight === "accepted") return accepted(route, identity, "processing", retryAfter);
       return refuse("idempotency-in-flight", {
@@ -84,14 +74,15 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
         retryAfter,
       });
     },
-    leftRunning: () =>
+    /** To the caller of an attempt whose transaction still runs and will be undone. */
+    leftRunning: (): NeutralResponse =>
       refuse("idempotency-in-flight", {
         status: 503,
         detail:
           "It was answered, or its time was up, while its transaction still ran: nothing of it is kept. Send the same request again.",
         retryAfter: retryAfterSeconds,
       }),
-    unknown(route, identity, result) {
+    unknown(route: Route, identity: Identity, result: Pick<Unknown, "interim" | "holdReason">): NeutralResponse {
       // Of one that lost its body there is nothing to show.
       if (result.interim?.kind === "full" && route.profile.unknownStatus === 202) {
         return isFinalStatus(result.interim.status) ? interimOf(result.interim) : unsendable(result.interim);
@@ -104,7 +95,7 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
             : "An earlier attempt is on hold until a person settles its outcome. It is not run again meanwhile.",
       });
     },
-    notVisibleYet(route, identity) {
+    notVisibleYet(route: Route, identity: Identity): NeutralResponse {
       if (route.inFlight === "accepted") return accepted(route, identity, "unknown");
       return refuse("outcome-unknown", {
         detail: "An earlier attempt may have taken effect; that cannot be told yet. Ask again with the same request.",
@@ -112,7 +103,7 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
         retryAfter: retryAfterSeconds,
       });
     },
-    notStored(stored) {
+    notStored(stored: StoredResponse): NeutralResponse {
       const location = headerOf(stored.headers, "location");
       return refuse("response-not-stored", {
         detail: "The operation took effect and is not run again. Its answer was streamed or too large to be kept.",

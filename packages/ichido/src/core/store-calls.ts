@@ -8,31 +8,7 @@ import { IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "./er
 import type { IchidoListener } from "./events.ts";
 import type { FaultName, FaultPoint } from "./faults.ts";
 import { createLostClaims } from "./lost-claims.ts";
-import type {
-  Claim,
-  ClaimOrigin,
-  ClaimRequest,
-  ClaimResult,
-  CompleteRequest,
-  Fenced,
-  FinishStepRequest,
-  Landed,
-  LandedRequest,
-  ListPage,
-  ListQuery,
-  RenewRequest,
-  SettleRequest,
-  SettleResult,
-  Step,
-  StepRequest,
-  Store,
-  StoredRecord,
-  SuspendRequest,
-  SweepRequest,
-  SweepResult,
-  TickRequest,
-  TickResult,
-} from "./store.ts";
+import type { Claim, ClaimOrigin, ClaimRequest, ClaimResult, Fenced, RenewRequest, Store } from "./store.ts";
 import type { Identity } from "./record.ts";
 import type { RunOptions, TransactionHandle, TransactionRunner } from "./transaction.ts";
 import { createTrouble } from "./trouble.ts";
@@ -61,7 +37,11 @@ function reasonOf(error: unknown): string {
   return [name, code].filter((word) => typeof word === "string").join(" ") || "it threw what is no error";
 }
 
-export interface StoreCalls {
+/** Verbs that are called as the store has them. */
+type OwnedVerb = "complete" | "landed" | "release" | "suspend" | "startStep" | "finishStep";
+type PlainVerb = OwnedVerb | "steps" | "find" | "list" | "settle" | "tick" | "sweep" | "ping";
+
+export interface StoreCalls extends Pick<Store, PlainVerb> {
   /** Where it fails nothing must run: what it may have been granted is given back. */
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** Where it fails, the transaction undoes it, or the handler runs without a record: what is there stays in doubt. */
@@ -74,19 +54,6 @@ export interface StoreCalls {
    */
   lookForLost(identity: Identity): Promise<void> | undefined;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
-  complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
-  landed(request: LandedRequest): Promise<Landed>;
-  release(claim: Claim): Promise<Fenced>;
-  suspend(request: SuspendRequest): Promise<Fenced>;
-  startStep(request: StepRequest): Promise<Fenced>;
-  finishStep(request: FinishStepRequest): Promise<Fenced>;
-  steps(identity: Identity): Promise<readonly Step[]>;
-  find(identity: Identity): Promise<StoredRecord | undefined>;
-  list(query: ListQuery): Promise<ListPage>;
-  settle(request: SettleRequest): Promise<SettleResult>;
-  tick(request: TickRequest): Promise<TickResult>;
-  sweep(request: SweepRequest): Promise<SweepResult>;
-  ping(): Promise<void>;
   /** The runner's `run`; where the function was never called, it rejects with a `StoreFailure` at `begin`. */
   begin<Tx>(
     runner: TransactionRunner<Tx>,

@@ -5,23 +5,24 @@
  */
 import { withDeadline } from "./deadline.ts";
 import { limits } from "./defaults.ts";
-import { isInDoubt } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { claimRequestOf, rulingOf, type Ask, type Refusal, type Ruling } from "./ruling.ts";
 import { findCommitOutcome, wasAborted } from "./lost-commit.ts";
 import { isSameRequest } from "./record-machine/claim.ts";
 import type { Fingerprint, StoredResponse } from "./record.ts";
-import { recover, type Recovered } from "./recovery.ts";
-import { keyHashOf, localIdOf } from "./scope.ts";
+import { recover } from "./recovery.ts";
+import { localIdOf } from "./scope.ts";
 import { FenceLost } from "./steps.ts";
-import type { Claim, ClaimRequest, ClaimResult, CompleteRequest } from "./store.ts";
+import type { Claim, ClaimRequest, ClaimResult } from "./store.ts";
 import { GivenUp, type TransactionHandle, type TransactionRunner } from "./transaction.ts";
-import { TransactionAttempt, type Conclusion } from "./transaction-attempt.ts";
+import { TransactionAttempt, type Conclusion, type TransactionEnd } from "./transaction-attempt.ts";
 
 /** Rolls back by leaving the runner's function; not a failure. */
 class LeaveUncommitted extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
 class KeepAnswerOnly extends Error {}
+
+type End = Exclude<TransactionEnd, "rolled-back">;
 
 function lost(): FenceLost {
   return new FenceLost("another attempt owns this key");
@@ -33,10 +34,6 @@ interface Seen {
   readonly result: Extract<ClaimResult, { outcome: "completed" }>;
 }
 
-function completionOf({ identity, owner, fence }: Claim, response: StoredResponse): CompleteRequest {
-  return { identity, owner, fence, response, endsTransaction: true };
-}
-
 export interface TransactionMode {
   rule(ask: Ask<never>): Promise<Ruling>;
   /** Transactions that are open in this process. */
@@ -46,8 +43,8 @@ export interface TransactionMode {
 }
 
 export function createTransactionMode(parts: EngineParts, runner: TransactionRunner<unknown>): TransactionMode {
-  const { settings, calls, emit, bodies } = parts;
-  const { environment, faults, storeTimeoutMs, verifyMs } = settings;
+  const { settings, calls, bodies } = parts;
+  const { environment, faults, storeTimeoutMs } = settings;
   /** The claim is the first statement. */
   const runOptions = {
     opensByHandle: true,
@@ -63,18 +60,14 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
   const turns = new Map<string, Promise<Seen | undefined>>();
 
   /** A refusal whose writes are undone, in a transaction of its own. */
-  async function keepAnswerOnly(
-    ask: Ask<never>,
-    { owner }: Claim,
-    answer: StoredResponse,
-  ): Promise<"committed" | "lost" | "undone"> {
+  async function keepAnswerOnly({ ask, claim: { owner } }: TransactionAttempt, answer: StoredResponse): Promise<End> {
     const request = claimRequestOf(ask, owner, waitMsOf(ask));
     try {
       await begin(async (_tx, handle) => {
         const grant = await calls.claimAnyhow(request, handle);
         if (grant.outcome !== "granted") throw lost();
         const claim = { identity: ask.identity, owner, fence: grant.fence };
-        await store(completionOf(claim, answer), handle);
+        await store(claim, answer, handle);
       });
       return "committed";
     } catch (error) {
@@ -82,16 +75,9 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     }
   }
 
-  async function store(completion: CompleteRequest, handle: TransactionHandle): Promise<void> {
+  async function store(claim: Claim, response: StoredResponse, handle: TransactionHandle): Promise<void> {
+    const completion = { ...claim, response, endsTransaction: true } as const;
     if ((await calls.complete(completion, handle)) === "stale") throw lost();
-  }
-
-  /** What a vanished owner left in doubt: nothing runs before `verify` has told. */
-  function recovered(ask: Ask<never>, { context, grant }: TransactionAttempt): Promise<Recovered> {
-    const { identity, route } = ask;
-    if (!isInDoubt(grant)) return Promise.resolve({ kind: "run" });
-    emit({ type: "takeover", operation: identity.operation, keyHash: keyHashOf(identity), attempt: grant.attempt });
-    return recover({ context, identity, onUnknown: route.onUnknown, verifyMs, environment, emit });
   }
 
   /** A takeover that was undone took back what it had noted: that the doubt outlives retention, which callers rely on. */
@@ -139,7 +125,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
         const claim = { identity: ask.identity, owner: request.owner, fence: grant.fence };
         const opened = new TransactionAttempt(parts, { ask, claim, grant }, tx, handle);
         attempt = opened;
-        const found = await recovered(ask, opened);
+        const found = await recover(parts, opened);
         if (found.kind === "found") {
           refusal = { kind: "replay", stored: found.response, waited: false };
           void opened.conclude({ kind: "commit", response: found.response });
@@ -152,7 +138,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
         answer = conclusion.response;
         if (conclusion.kind === "answer-only")
           throw new KeepAnswerOnly("the writes of this attempt are undone, its answer is kept");
-        await store(completionOf(opened.claim, answer), handle);
+        await store(claim, answer, handle);
         if (faults !== undefined) await faults("before-commit");
       });
       if (faults !== undefined) await faults("after-commit");
@@ -164,7 +150,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
       if (refusal !== undefined && error instanceof LeaveUncommitted) {
         ruled.resolve(refusal.kind === "not-visible-yet" ? noteDoubt(ask, refusal) : refusal);
       } else if (attempt?.started !== true) ruled.reject(error as Error);
-      if (attempt !== undefined) await ended(ask, attempt, error, answer);
+      if (attempt !== undefined) await ended(attempt, error, answer);
       return error instanceof LeaveUncommitted ? seen : undefined;
     } finally {
       turn.over = true;
@@ -186,29 +172,19 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     });
   }
 
-  async function ended(
-    ask: Ask<never>,
-    attempt: TransactionAttempt,
-    error: unknown,
-    answer: StoredResponse | undefined,
-  ): Promise<void> {
+  async function ended(attempt: TransactionAttempt, error: unknown, answer: StoredResponse | undefined): Promise<void> {
     if (error instanceof LeaveUncommitted || error instanceof GivenUp) return attempt.finish("rolled-back");
-    const end = answer === undefined ? "undone" : await endOf(ask, attempt.claim, error, answer);
+    const end = answer === undefined ? "undone" : await endOf(attempt, error, answer);
     return attempt.finish(end, end === "committed" ? undefined : error);
   }
 
-  async function endOf(
-    ask: Ask<never>,
-    claim: Claim,
-    error: unknown,
-    answer: StoredResponse,
-  ): Promise<"committed" | "lost" | "undone"> {
+  async function endOf(attempt: TransactionAttempt, error: unknown, answer: StoredResponse): Promise<End> {
     // A refusal speaks of no writes, so it stays true when they are known to be gone before anybody asked for a commit. After
     // that nothing is kept, of whatever status: a refusal may have written too.
     const isKept = error instanceof KeepAnswerOnly || (wasAborted(error) && answer.status >= 400);
-    if (isKept) return keepAnswerOnly(ask, claim, answer);
-    const asked = { ...claim, claimedWithin: true };
-    const outcome = await findCommitOutcome({ calls, environment, askMs: storeTimeoutMs }, asked, error);
+    if (isKept) return keepAnswerOnly(attempt, answer);
+    const asked = { ...attempt.claim, claimedWithin: true };
+    const outcome = await findCommitOutcome(parts, asked, error);
     return outcome === "committed" || outcome === "lost" ? outcome : "undone";
   }
 
