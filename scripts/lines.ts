@@ -22,7 +22,7 @@ const totals = new Map<string, number>();
 for (const file of files) {
   const kind = /\.(ts|sql|lua)$/.exec(file)?.[1];
   if (kind === undefined || /\.(?:test|generated)\.ts$/.test(file)) continue;
-  const room = /^(?:stores\/)?[^/]+/.exec(file.slice(source.length))?.[0] ?? "";
+  const room = /^(?:(?:stores|core)\/)?[^/]+/.exec(file.slice(source.length))?.[0] ?? "";
   const counted = linesIn(file, kind);
   const ofRoom = rooms.get(room) ?? new Map<string, number>();
   rooms.set(room, ofRoom.set(kind, (ofRoom.get(kind) ?? 0) + counted));

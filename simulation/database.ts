@@ -2,8 +2,8 @@
  * Transactions at the far end: what they wrote and the record they complete are locked until they end, and become visible
  * together. A connection that breaks takes its transaction with it, but only when the server notices.
  */
-import type { Identity } from "../packages/ichido/src/core/record.ts";
-import type { CompleteRequest } from "../packages/ichido/src/core/store.ts";
+import type { Identity } from "../packages/ichido/src/core/contract/record.ts";
+import type { CompleteRequest } from "../packages/ichido/src/core/contract/store.ts";
 import type { Machine } from "./machine.ts";
 import { idOf, type World } from "./world.ts";
 

@@ -1,9 +1,9 @@
 /** A handler that follows its script: calls to the outside world, as steps or by themselves, and one of several endings. */
-import type { Context } from "../packages/ichido/src/core/context.ts";
-import { stepOptionsFor } from "../packages/ichido/src/core/provider-profiles.ts";
-import { OutcomeOpen } from "../packages/ichido/src/core/steps.ts";
-import type { StepOptions } from "../packages/ichido/src/core/options.ts";
-import type { TransactionRunner } from "../packages/ichido/src/core/transaction.ts";
+import type { Context } from "../packages/ichido/src/core/contract/context.ts";
+import { stepOptionsFor } from "../packages/ichido/src/core/contract/provider-profiles.ts";
+import { OutcomeOpen } from "../packages/ichido/src/core/engine/steps.ts";
+import type { StepOptions } from "../packages/ichido/src/core/contract/options.ts";
+import type { TransactionRunner } from "../packages/ichido/src/core/contract/transaction.ts";
 import type { Machine } from "./machine.ts";
 import type { Action, Ending, RoutePlan } from "./plan.ts";
 import { CallLost, type CallRequest, type Provider } from "./provider.ts";

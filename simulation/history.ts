@@ -1,5 +1,5 @@
 /** One seed, one history: the plan is played, the faults end, and what is left must come to rest. */
-import { settle } from "../packages/ichido/src/core/settlement.ts";
+import { settle } from "../packages/ichido/src/core/engine/settlement.ts";
 import { isFinal, problemIn } from "./answers.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
 import { person } from "./judgement.ts";

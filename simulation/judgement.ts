@@ -9,7 +9,7 @@ import type {
   StepRequest,
   StoredRecord,
   SuspendRequest,
-} from "../packages/ichido/src/core/store.ts";
+} from "../packages/ichido/src/core/contract/store.ts";
 import { judgeLasting } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
 import { idOf, isSealed, type Seen, type World } from "./world.ts";

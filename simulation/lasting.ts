@@ -6,7 +6,7 @@ import type {
   LandedRequest,
   SettleRequest,
   StoredRecord,
-} from "../packages/ichido/src/core/store.ts";
+} from "../packages/ichido/src/core/contract/store.ts";
 import type { Change } from "./judgement.ts";
 import { idOf, type World } from "./world.ts";
 

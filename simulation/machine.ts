@@ -3,7 +3,7 @@
  * no `finally` runs. A frozen one (stopped, or with its event loop blocked) gets what came meanwhile when it wakes, answers
  * before timers or timers before answers.
  */
-import type { Environment, Timer } from "../packages/ichido/src/core/environment.ts";
+import type { Environment, Timer } from "../packages/ichido/src/core/contract/environment.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 

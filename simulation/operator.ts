@@ -1,7 +1,7 @@
 /** A person at the console: looks at what is in doubt, finds out what truly happened, takes a while, and decides. */
-import { settle } from "../packages/ichido/src/core/settlement.ts";
-import type { Settlement } from "../packages/ichido/src/core/settlement.ts";
-import type { Store, StoredRecord } from "../packages/ichido/src/core/store.ts";
+import { settle } from "../packages/ichido/src/core/engine/settlement.ts";
+import type { Settlement } from "../packages/ichido/src/core/engine/settlement.ts";
+import type { Store, StoredRecord } from "../packages/ichido/src/core/contract/store.ts";
 import { bodyOf } from "./handler.ts";
 import { person } from "./judgement.ts";
 import type { Machine } from "./machine.ts";

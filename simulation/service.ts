@@ -1,14 +1,19 @@
 /** One server process: the real engine on a linked store, its routes, perhaps a reconciler; and how a request goes through it. */
-import { createIchido, type Ichido } from "../packages/ichido/src/core/create-ichido.ts";
-import { isIchidoError } from "../packages/ichido/src/core/errors.ts";
-import type { IchidoEvent } from "../packages/ichido/src/core/events.ts";
-import type { NeutralRequest, NeutralResponse } from "../packages/ichido/src/core/message.ts";
-import type { OnUnknown, ResolvedRoute, RouteOptions, VerifyAnswer } from "../packages/ichido/src/core/options.ts";
-import { createReconciler, type Reconciler } from "../packages/ichido/src/core/reconciler.ts";
-import type { HeaderLine, Identity } from "../packages/ichido/src/core/record.ts";
-import { keyHashOf } from "../packages/ichido/src/core/scope.ts";
-import type { LandedRequest, RenewRequest, StepRequest } from "../packages/ichido/src/core/store.ts";
-import { CommitFailed } from "../packages/ichido/src/core/transaction.ts";
+import { createIchido, type Ichido } from "../packages/ichido/src/core/engine/create-ichido.ts";
+import { isIchidoError } from "../packages/ichido/src/core/contract/errors.ts";
+import type { IchidoEvent } from "../packages/ichido/src/core/contract/events.ts";
+import type { NeutralRequest, NeutralResponse } from "../packages/ichido/src/core/contract/message.ts";
+import type {
+  OnUnknown,
+  ResolvedRoute,
+  RouteOptions,
+  VerifyAnswer,
+} from "../packages/ichido/src/core/contract/options.ts";
+import { createReconciler, type Reconciler } from "../packages/ichido/src/core/engine/reconciler.ts";
+import type { HeaderLine, Identity } from "../packages/ichido/src/core/contract/record.ts";
+import { keyHashOf } from "../packages/ichido/src/core/request/scope.ts";
+import type { LandedRequest, RenewRequest, StepRequest } from "../packages/ichido/src/core/contract/store.ts";
+import { CommitFailed } from "../packages/ichido/src/core/contract/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import type { Machine } from "./machine.ts";
 import type { RoutePlan } from "./plan.ts";

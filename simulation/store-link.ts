@@ -2,12 +2,12 @@
  * The store as a process sees it: a driver that speaks to the far end over a network which delays, loses and repeats. Calls
  * that may be made twice are sent again after a lost or missing answer, as the drivers of real stores do.
  */
-import type { CompleteRequest, Store } from "../packages/ichido/src/core/store.ts";
+import type { CompleteRequest, Store } from "../packages/ichido/src/core/contract/store.ts";
 import {
   CommitFailed,
   type TransactionHandle,
   type TransactionRunner,
-} from "../packages/ichido/src/core/transaction.ts";
+} from "../packages/ichido/src/core/contract/transaction.ts";
 import type { OpenTransaction, RowWrite } from "./database.ts";
 import type { Machine } from "./machine.ts";
 import { createRandom } from "./random.ts";

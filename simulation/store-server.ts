@@ -2,7 +2,7 @@
  * The store at the far end of the network: the memory store, by a clock of the history's own, with a watcher that reads the
  * record before and after every call and judges what became of it. It knows the store by its contract alone.
  */
-import type { Identity } from "../packages/ichido/src/core/record.ts";
+import type { Identity } from "../packages/ichido/src/core/contract/record.ts";
 import type {
   CompleteRequest,
   Landed,
@@ -11,7 +11,7 @@ import type {
   Store,
   StoredRecord,
   TickRequest,
-} from "../packages/ichido/src/core/store.ts";
+} from "../packages/ichido/src/core/contract/store.ts";
 import { memoryStore } from "../packages/ichido/src/stores/memory/index.ts";
 import { createLocks, type OpenTransaction, type RowWrite } from "./database.ts";
 import { judge, judgeExpiry, judgeSteps } from "./judgement.ts";

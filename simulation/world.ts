@@ -1,6 +1,6 @@
 /** What one history shares: its time, its trace, what is known of every record, and what was found wrong. */
-import type { Identity } from "../packages/ichido/src/core/record.ts";
-import type { ClaimRequest, StoredRecord } from "../packages/ichido/src/core/store.ts";
+import type { Identity } from "../packages/ichido/src/core/contract/record.ts";
+import type { ClaimRequest, StoredRecord } from "../packages/ichido/src/core/contract/store.ts";
 import type { RowWrite } from "./database.ts";
 import { Machine, epochMs } from "./machine.ts";
 import type { Plan, ProviderKind, RoutePlan } from "./plan.ts";

@@ -6,7 +6,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { createInbox } from "../../packages/ichido/src/inbox/inbox.ts";
 import { laneCount } from "../../packages/ichido/src/outbox/lanes.ts";
 import { createOutbox } from "../../packages/ichido/src/outbox/outbox.ts";
-import type { TransactionResult } from "../../packages/ichido/src/core/transaction.ts";
+import type { TransactionResult } from "../../packages/ichido/src/core/contract/transaction.ts";
 import { nodeSqliteTransactions } from "../../packages/ichido/src/transactions/sqlite.ts";
 import { sqliteValue } from "../../packages/ichido/src/transactions/values.ts";
 

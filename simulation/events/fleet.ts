@@ -1,5 +1,5 @@
 /** The processes: relays and consumers, each put in its place again after it ended. */
-import type { Ichido } from "../../packages/ichido/src/core/create-ichido.ts";
+import type { Ichido } from "../../packages/ichido/src/core/engine/create-ichido.ts";
 import { createConsumer } from "../../packages/ichido/src/inbox/consumer.ts";
 import { createInbox, type Inbox } from "../../packages/ichido/src/inbox/inbox.ts";
 import { createOutbox, type Outbox } from "../../packages/ichido/src/outbox/outbox.ts";

@@ -1,5 +1,5 @@
 /** What consumers run: effects in the inbox's own database, and calls to the outside under a lease. */
-import type { OnUnknown, StepVerdict } from "../../packages/ichido/src/core/options.ts";
+import type { OnUnknown, StepVerdict } from "../../packages/ichido/src/core/contract/options.ts";
 import type { ConsumerHandler } from "../../packages/ichido/src/inbox/handlers.ts";
 import type { LeasedHandler } from "../../packages/ichido/src/inbox/run-leased.ts";
 import type { OnceHandler } from "../../packages/ichido/src/inbox/run-once.ts";

@@ -1,5 +1,5 @@
 /** One seed, one history of events: the plan is played, the faults end, people decide about what is left, and all must be done. */
-import { CommitFailed } from "../../packages/ichido/src/core/transaction.ts";
+import { CommitFailed } from "../../packages/ichido/src/core/contract/transaction.ts";
 import type { Machine } from "../machine.ts";
 import { drive, driveByTurns, type Events } from "../scheduler.ts";
 import { mixed } from "../random.ts";

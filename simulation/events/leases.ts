@@ -1,6 +1,6 @@
 /** The engine of handlers under a lease, over a store behind the same network as the database. */
-import { createIchido, type Ichido } from "../../packages/ichido/src/core/create-ichido.ts";
-import type { Store } from "../../packages/ichido/src/core/store.ts";
+import { createIchido, type Ichido } from "../../packages/ichido/src/core/engine/create-ichido.ts";
+import type { Store } from "../../packages/ichido/src/core/contract/store.ts";
 import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
 import type { Machine } from "../machine.ts";
 import type { Ledger } from "./ledger.ts";

@@ -3,7 +3,7 @@ import {
   CommitFailed,
   type TransactionResult,
   type TransactionRunner,
-} from "../../packages/ichido/src/core/transaction.ts";
+} from "../../packages/ichido/src/core/contract/transaction.ts";
 import { handleOf, whileOpen } from "../../packages/ichido/src/transactions/handle.ts";
 import type { Machine } from "../machine.ts";
 import type { Connection, DatabaseServer, Message } from "./server.ts";

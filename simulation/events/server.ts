@@ -2,7 +2,7 @@
  * The far end of the way to the database: connections, and one write lock that they wait for. A connection that is gone
  * takes its transaction with it, as soon as the database sees that it is gone.
  */
-import type { TransactionResult } from "../../packages/ichido/src/core/transaction.ts";
+import type { TransactionResult } from "../../packages/ichido/src/core/contract/transaction.ts";
 import type { Machine } from "../machine.ts";
 import { emptyDatabase, runStatement } from "./database.ts";
 import type { Ledger } from "./ledger.ts";

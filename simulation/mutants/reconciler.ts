@@ -4,7 +4,7 @@ import { one, type Mutant } from "./mutant.ts";
 export const reconciler: readonly Mutant[] = [
   one(
     "a reconciler's failed verify counts as absent",
-    "core/reconciliation.ts",
+    "core/engine/reconciliation.ts",
     "return verify({ identity, attempt, reference, signal: abort.signal, ageMs, steps, labels });",
     `try {
           return await verify({ identity, attempt, reference, signal: abort.signal, ageMs, steps, labels });
@@ -14,25 +14,25 @@ export const reconciler: readonly Mutant[] = [
   ),
   one(
     "a reconciler releases what it cannot tell",
-    "core/reconciliation.ts",
+    "core/engine/reconciliation.ts",
     'if (answer.verdict === "absent") {',
     'if (answer.verdict !== "found") {',
   ),
   one(
     "a reconciler settles on whatever fence there is",
-    "core/reconciliation.ts",
+    "core/engine/reconciliation.ts",
     "        fence: claim.fence,\n        decision",
     "        fence: (await calls.find(identity))?.fence ?? claim.fence,\n        decision",
   ),
   one(
     "a reconciler takes a claim sent again for a new one",
-    "core/reconciliation.ts",
+    "core/engine/reconciliation.ts",
     "if (isInDoubt(grant)) return",
     "if (isInDoubt(grant) && grant.resent !== true) return",
   ),
   one(
     "a reconciler's decision stands above a person's hold",
-    "core/reconciliation.ts",
+    "core/engine/reconciliation.ts",
     "        unlessHeld: true,\n",
     "",
   ),

@@ -4,7 +4,7 @@
  * it wrote so far, and undone when another one has it. The locks see to it that this comes to the same each time.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import type { TransactionResult } from "../../packages/ichido/src/core/transaction.ts";
+import type { TransactionResult } from "../../packages/ichido/src/core/contract/transaction.ts";
 import { connect } from "../../packages/ichido/src/stores/sqlite/database.ts";
 import { migrations } from "../../packages/ichido/src/stores/sqlite/statements.generated.ts";
 import { sqliteValue } from "../../packages/ichido/src/transactions/values.ts";

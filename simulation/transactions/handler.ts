@@ -1,6 +1,6 @@
 /** A handler that follows its script: entries in a transaction with its answer, and everything that may go wrong in one. */
-import type { Context } from "../../packages/ichido/src/core/context.ts";
-import type { TransactionHandle, TransactionRunner } from "../../packages/ichido/src/core/transaction.ts";
+import type { Context } from "../../packages/ichido/src/core/contract/context.ts";
+import type { TransactionHandle, TransactionRunner } from "../../packages/ichido/src/core/contract/transaction.ts";
 import type { Machine } from "../machine.ts";
 import { createRandom, type Random } from "../random.ts";
 import { insertEntry, strayPlace } from "./database.ts";

@@ -2,12 +2,12 @@
  * The near end: a pool of connections to the database far away, the runner of transactions that users have on such a pool,
  * and the store. Messages may be lost either way; one that is on its way when its connection is given up still arrives.
  */
-import type { ClaimRequest, CompleteRequest, Store } from "../../packages/ichido/src/core/store.ts";
+import type { ClaimRequest, CompleteRequest, Store } from "../../packages/ichido/src/core/contract/store.ts";
 import type {
   TransactionHandle,
   TransactionResult,
   TransactionRunner,
-} from "../../packages/ichido/src/core/transaction.ts";
+} from "../../packages/ichido/src/core/contract/transaction.ts";
 import { claimWithin } from "../../packages/ichido/src/stores/sqlite/claim.ts";
 import { completeWithin } from "../../packages/ichido/src/stores/sqlite/ownership.ts";
 import type { Session } from "../../packages/ichido/src/stores/sqlite/session.ts";

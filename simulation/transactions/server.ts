@@ -2,7 +2,7 @@
  * The far end of the way to the database: connections with their transactions and what those have locked, and the store's
  * verbs by themselves. A connection that is gone takes its transaction with it, as soon as the database sees that it is.
  */
-import type { TransactionResult } from "../../packages/ichido/src/core/transaction.ts";
+import type { TransactionResult } from "../../packages/ichido/src/core/contract/transaction.ts";
 import { statements } from "../../packages/ichido/src/stores/sqlite/statements.generated.ts";
 import type { Machine } from "../machine.ts";
 import { bodyOf, commit, emptyDatabase, rollBack, runWithin, write, type Log } from "./database.ts";

@@ -1,9 +1,9 @@
 /** One server process: the real engine on a linked database, of this version or of the one before. */
-import { createIchido, type Ichido } from "../../packages/ichido/src/core/create-ichido.ts";
-import type { Execution, HandlerOutcome } from "../../packages/ichido/src/core/decision.ts";
-import type { NeutralRequest, NeutralResponse } from "../../packages/ichido/src/core/message.ts";
-import type { OnUnknown, ResolvedRoute, VerifyAnswer } from "../../packages/ichido/src/core/options.ts";
-import type { HeaderLine } from "../../packages/ichido/src/core/record.ts";
+import { createIchido, type Ichido } from "../../packages/ichido/src/core/engine/create-ichido.ts";
+import type { Execution, HandlerOutcome } from "../../packages/ichido/src/core/contract/decision.ts";
+import type { NeutralRequest, NeutralResponse } from "../../packages/ichido/src/core/contract/message.ts";
+import type { OnUnknown, ResolvedRoute, VerifyAnswer } from "../../packages/ichido/src/core/contract/options.ts";
+import type { HeaderLine } from "../../packages/ichido/src/core/contract/record.ts";
 import type { Machine } from "../machine.ts";
 import { createRandom } from "../random.ts";
 import { runHandler, scriptOf, type Made } from "./handler.ts";

@@ -1,6 +1,6 @@
 /** The store's verbs, by themselves: outside the caller's transactions, each on what is committed, under the locks it needs. */
-import type { Identity } from "../../packages/ichido/src/core/record.ts";
-import type { ClaimRequest, RenewRequest } from "../../packages/ichido/src/core/store.ts";
+import type { Identity } from "../../packages/ichido/src/core/contract/record.ts";
+import type { ClaimRequest, RenewRequest } from "../../packages/ichido/src/core/contract/store.ts";
 import { claim } from "../../packages/ichido/src/stores/sqlite/claim.ts";
 import { find, landed, steps } from "../../packages/ichido/src/stores/sqlite/inspect.ts";
 import {

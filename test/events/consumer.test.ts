@@ -1,7 +1,7 @@
 /** A consumer answers a delivery once every handler has an outcome, on the three databases. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createConsumer, type Inbox } from "ichido/inbox";
-import { systemEnvironment } from "../../packages/ichido/src/core/environment.ts";
+import { systemEnvironment } from "../../packages/ichido/src/core/contract/environment.ts";
 import { createFaultProxy, spawnChild } from "ichido/testing";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { addEffect } from "../effects/sides.ts";

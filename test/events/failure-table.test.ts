@@ -7,7 +7,7 @@ import { createOutbox, createRelay, type Outbox, type RelayOptions } from "ichid
 import { fakeClock } from "ichido/testing";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { systemEnvironment } from "../../packages/ichido/src/core/environment.ts";
+import { systemEnvironment } from "../../packages/ichido/src/core/contract/environment.ts";
 import { openSide } from "../effects/sides.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, freshDatabase } from "../support/services.ts";

@@ -9,7 +9,7 @@ import type { RedisStreamsSubscriptionOptions } from "ichido/redis-streams";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Delivery } from "../../packages/ichido/src/brokers/broker.ts";
 import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts";
-import { systemEnvironment, type Environment } from "../../packages/ichido/src/core/environment.ts";
+import { systemEnvironment, type Environment } from "../../packages/ichido/src/core/contract/environment.ts";
 import { drivers, openClient, openCluster, pipeliningClients, removeKeys } from "../stores/redis-clients.ts";
 import type { Driver, OpenClient } from "../stores/redis-clients.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { faultsOf } from "../../scripts/commits.ts";
 
-const source = ["packages/ichido/src/core/errors.ts"];
+const source = ["packages/ichido/src/core/contract/errors.ts"];
 const body = "\n\nA caller could not tell the two apart.";
 
 test("a message that keeps the rules has no faults", () => {
   expect(faultsOf(`fix(core): tell a mismatch from a conflict${body}`, source)).toEqual([]);
   expect(faultsOf("docs: name the option", ["docs/guide/client.md"])).toEqual([]);
-  expect(faultsOf("test: try two processes", ["packages/ichido/src/core/errors.test.ts"])).toEqual([]);
+  expect(faultsOf("test: try two processes", ["packages/ichido/src/core/contract/errors.test.ts"])).toEqual([]);
 });
 
 test.each([

@@ -20,8 +20,8 @@ const simulated = ["core", "outbox", "inbox", "client"];
 
 /** Who may use them all the same, and why. Whoever stops needing to is taken off. */
 const exceptions: Readonly<Record<string, string>> = {
-  "core/environment.ts": "it is what the others are given",
-  "core/uuid.ts": "browsers too: random bytes from the platform, no decision hangs on them",
+  "core/contract/environment.ts": "it is what the others are given",
+  "core/contract/uuid.ts": "browsers too: random bytes from the platform, no decision hangs on them",
   "client/clock.ts": "it is what the client is given",
   "client/delivery.ts":
     "the time-out of one request: a caller's clock may let pauses pass at once, which must not end a request",

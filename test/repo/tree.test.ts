@@ -100,6 +100,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: ["core", "conform"],
 };
 
+/** The rooms of the core likewise. */
+const allowedInCore: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  request: ["contract"],
+  "record-machine": ["contract"],
+  engine: ["contract", "request", "record-machine"],
+};
+
 describe("comments and pages", () => {
   test("name only files that are there", () => {
     const files = trackedFiles();
@@ -138,6 +146,21 @@ describe("imports", () => {
           .map((match) => posix.join(posix.dirname(path), match[1] ?? "").split("/")[3] ?? "")
           .filter((other) => other !== room && !may.includes(other))
           .map((other) => `${path} imports ${other}`);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test("point one way inside the core too", () => {
+    const wrong = sources()
+      .filter((path) => path.startsWith("packages/ichido/src/core/") && /(?<!\.test)\.ts$/.test(path))
+      .flatMap((path) => {
+        const [, , , , room = ""] = path.split("/");
+        const may = allowedInCore[room];
+        if (may === undefined) return [`${path}: there is no room core/${room}`];
+        return [...read(path).matchAll(/from "(\.[^"]+)"/g)]
+          .map((match) => posix.join(posix.dirname(path), match[1] ?? "").split("/")[4] ?? "")
+          .filter((other) => other !== room && !may.includes(other))
+          .map((other) => `${path} imports core/${other}`);
       });
     expect(wrong).toEqual([]);
   });

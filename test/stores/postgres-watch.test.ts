@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { systemEnvironment, type Environment } from "../../packages/ichido/src/core/environment.ts";
+import { systemEnvironment, type Environment } from "../../packages/ichido/src/core/contract/environment.ts";
 import { postgresStore } from "ichido/postgres";
 import { sampleIdentity, sampleResponse } from "ichido/testing";
 import { postgresUrl } from "../support/services.ts";

@@ -1,10 +1,10 @@
 /** An engine on a memory store and a fake clock, with a store whose verbs can be made to fail, hang or lose replies. */
-import { createIchido, type Ichido } from "../../packages/ichido/src/core/create-ichido.ts";
-import type { Decision, Execution } from "../../packages/ichido/src/core/decision.ts";
-import type { IchidoEvent } from "../../packages/ichido/src/core/events.ts";
-import type { NeutralRequest, NeutralResponse, RequestBody } from "../../packages/ichido/src/core/message.ts";
-import type { IchidoOptions, RouteOptions } from "../../packages/ichido/src/core/options.ts";
-import type { Store } from "../../packages/ichido/src/core/store.ts";
+import { createIchido, type Ichido } from "../../packages/ichido/src/core/engine/create-ichido.ts";
+import type { Decision, Execution } from "../../packages/ichido/src/core/contract/decision.ts";
+import type { IchidoEvent } from "../../packages/ichido/src/core/contract/events.ts";
+import type { NeutralRequest, NeutralResponse, RequestBody } from "../../packages/ichido/src/core/contract/message.ts";
+import type { IchidoOptions, RouteOptions } from "../../packages/ichido/src/core/contract/options.ts";
+import type { Store } from "../../packages/ichido/src/core/contract/store.ts";
 import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
 import { fakeClock, type FakeClock } from "../../packages/ichido/src/testing/clock.ts";
 

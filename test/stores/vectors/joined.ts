@@ -1,7 +1,7 @@
 /** The verbs that can join a caller's transaction, each in one of its own that commits. */
 import type { Store } from "ichido";
 import type { TransactionRunner } from "ichido/transactions";
-import { FenceLost } from "../../../packages/ichido/src/core/steps.ts";
+import { FenceLost } from "../../../packages/ichido/src/core/engine/steps.ts";
 import type { Bed } from "./check.ts";
 
 export interface Joining {

@@ -1,8 +1,8 @@
 /** Express 4 and 5. `captureBody()` before the body parser, `idempotency(ichido, options)` before the handler. */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import type { ServerResponse } from "node:http";
-import type { Context } from "../core/context.ts";
-import type { AnswerLike, Decider, RouteOptions } from "../core/options.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { AnswerLike, Decider, RouteOptions } from "../core/contract/options.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";

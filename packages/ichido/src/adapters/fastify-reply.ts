@@ -1,11 +1,11 @@
 /** Answers on Fastify's reply, as Fastify itself and Nest on Fastify need them. */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { linesOf as linesOfAnswer } from "../core/answer.ts";
-import type { NeutralResponse } from "../core/message.ts";
-import type { AnswerLike } from "../core/options.ts";
-import type { HeaderLine } from "../core/record.ts";
-import { headerOf, layerHeaders } from "../core/recorder.ts";
+import { linesOf as linesOfAnswer } from "../core/engine/answer.ts";
+import type { NeutralResponse } from "../core/contract/message.ts";
+import type { AnswerLike } from "../core/contract/options.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
+import { headerOf, layerHeaders } from "../core/engine/recorder.ts";
 import { contentOf, isPlain, payloadOf } from "../http/handed-answer.ts";
 import type { Exchange } from "../http/node-guard.ts";
 import type { Capture } from "../http/node-response.ts";

@@ -2,11 +2,11 @@
  * Fastify 5, as a plugin: `await app.register(idempotency, { ichido })`, then `config: { idempotency: { operation } }` on
  * a route. It protects the routes of the scope it is registered in, and of scopes below it.
  */
-import { nearestOf } from "../core/nearest-name.ts";
-import { engineOption, knownOptions } from "../core/option-checks.ts";
-import type { Context } from "../core/context.ts";
-import { IchidoError } from "../core/errors.ts";
-import type { Decider, RouteOptions } from "../core/options.ts";
+import { nearestOf } from "../core/contract/nearest-name.ts";
+import { engineOption, knownOptions } from "../core/contract/option-checks.ts";
+import type { Context } from "../core/contract/context.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import { bodyLimitsOf } from "../http/body-limits.ts";
 import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../http/node-guard.ts";
 import type { NodeRequest } from "../http/node-request.ts";

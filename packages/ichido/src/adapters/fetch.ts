@@ -1,9 +1,9 @@
 /** Any `(Request) => Response` handler: Next.js route handlers, Bun, Deno, Workers; and server actions. */
-import { knownOptions, optionInvalid } from "../core/option-checks.ts";
-import type { Context } from "../core/context.ts";
-import { IchidoError } from "../core/errors.ts";
-import type { NeutralRequest } from "../core/message.ts";
-import type { Decider, RouteOptions } from "../core/options.ts";
+import { knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
+import type { Context } from "../core/contract/context.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { NeutralRequest } from "../core/contract/message.ts";
+import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import { bodyLimitsOf, bodyNames, type BodyOptions } from "../http/body-limits.ts";
 import { withKeyField } from "../http/form-key.ts";
 import { createWebGuard } from "../http/web-guard.ts";

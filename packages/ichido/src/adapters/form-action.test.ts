@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
-import { createIchido } from "../core/create-ichido.ts";
+import { createIchido } from "../core/engine/create-ichido.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { idempotentAction, type FormAction } from "./fetch.ts";
 

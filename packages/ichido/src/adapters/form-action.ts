@@ -1,11 +1,11 @@
 /** Server actions (Next.js and other React servers): functions that get a form and return a value. */
-import { functionOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { functionOption, knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 import { createHash } from "node:crypto";
-import type { Context } from "../core/context.ts";
-import type { Ichido } from "../core/create-ichido.ts";
-import { IchidoError } from "../core/errors.ts";
-import type { ScopeLike } from "../core/record.ts";
-import type { RunRequest } from "../core/run.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { Ichido } from "../core/engine/create-ichido.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { ScopeLike } from "../core/contract/record.ts";
+import type { RunRequest } from "../core/engine/run.ts";
 import { keyFieldDefault } from "../http/form-key.ts";
 
 export interface ActionOptions extends Omit<RunRequest, "scope" | "key" | "input" | "labels"> {

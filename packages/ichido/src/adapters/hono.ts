@@ -1,7 +1,7 @@
 /** Hono 4: `app.post("/payments", idempotency(ichido, options), handler)`; the handler finds `c.var.idempotency`. */
-import { knownOptions } from "../core/option-checks.ts";
-import type { Context } from "../core/context.ts";
-import type { Decider, RouteOptions } from "../core/options.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import { bodyLimitsOf, bodyNames, type BodyOptions } from "../http/body-limits.ts";
 import { createWebGuard } from "../http/web-guard.ts";
 import { neutralWebRequest } from "../http/web-request.ts";

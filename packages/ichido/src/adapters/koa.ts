@@ -1,11 +1,11 @@
 /** Koa 3. `captureBody()` before the body parser, `idempotency(ichido, options)` before the handler. */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { Context } from "../core/context.ts";
-import type { NeutralResponse } from "../core/message.ts";
-import type { Decider, RouteOptions } from "../core/options.ts";
-import { headerOf } from "../core/recorder.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { NeutralResponse } from "../core/contract/message.ts";
+import type { Decider, RouteOptions } from "../core/contract/options.ts";
+import { headerOf } from "../core/engine/recorder.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { contentOf, payloadOf, type Content } from "../http/handed-answer.ts";
 import { replaceHeaders, setLayerLines } from "../http/header-lines.ts";

@@ -1,9 +1,9 @@
 /** Plain `node:http`: `createServer(idempotent(ichido, options, handler))`. */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { Context } from "../core/context.ts";
-import type { Decider, RouteOptions } from "../core/options.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import type { BodyOptions } from "../http/body-limits.ts";
 import { createNodeGuard, type WireOptions, wireNames } from "../http/node-guard.ts";
 import { sendAnswer } from "../http/send.ts";

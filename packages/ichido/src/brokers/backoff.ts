@@ -1,6 +1,6 @@
 /** Pauses between attempts to reach a broker: doubled each time, up to a limit, with jitter so that processes do not come all at once. */
-import { upperHalfOf } from "../core/jitter.ts";
-import type { Environment } from "../core/environment.ts";
+import { upperHalfOf } from "../core/contract/jitter.ts";
+import type { Environment } from "../core/contract/environment.ts";
 
 const pauseMsFirst = 100;
 const pauseMsMax = 5_000;

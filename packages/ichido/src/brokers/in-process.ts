@@ -2,9 +2,9 @@
  * Relay and consumer in one process, with nothing in between: `publish` calls the taker and resolves when it was answered.
  * Nothing is kept here. What is not acknowledged stays in the outbox, and the relay brings it again.
  */
-import { systemEnvironment, type Environment, type Timer } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import { optionInvalid, integerOption, knownOptions } from "../core/option-checks.ts";
+import { systemEnvironment, type Environment, type Timer } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { optionInvalid, integerOption, knownOptions } from "../core/contract/option-checks.ts";
 import type { Delivery, Published, Publisher, Subscription, Taker } from "./broker.ts";
 import type { EventMessage } from "./message.ts";
 import { copyIdOf } from "./print.ts";

@@ -2,8 +2,8 @@
  * An event as it travels from an outbox to an inbox. Id and payload bytes are fixed when it is added, inside the business
  * transaction: every copy that is ever sent is the same event.
  */
-import { IchidoError } from "../core/errors.ts";
-import { hasLoneSurrogate } from "../core/sha256.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { hasLoneSurrogate } from "../core/request/sha256.ts";
 
 export interface EventMessage {
   /** Unique within its source. `Idempotency-Key` of a webhook, key of the inbox, part of the dedup id at the broker. */

@@ -3,8 +3,8 @@
  * Such a connection finds its server again by itself, but gives up after `maxReconnectAttempts`; a function in its place
  * makes a new one then.
  */
-import { withDeadline } from "../core/deadline.ts";
-import type { Environment } from "../core/environment.ts";
+import { withDeadline } from "../core/contract/deadline.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { Backoff } from "./backoff.ts";
 import { asError } from "./hand-out.ts";
 

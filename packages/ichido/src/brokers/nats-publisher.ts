@@ -6,9 +6,15 @@
  * `unavailable`, also a stream that is missing or has unsafe settings: that is no event's fault, and no event shall become a
  * dead letter by it.
  */
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { withDeadline } from "../core/deadline.ts";
-import { optionInvalid, functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import { withDeadline } from "../core/contract/deadline.ts";
+import {
+  optionInvalid,
+  functionOption,
+  integerOption,
+  knownOptions,
+  type OptionNames,
+} from "../core/contract/option-checks.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";

@@ -2,7 +2,7 @@
  * Takes deliveries from one durable consumer: one pull request at a time, for as many as this process has room for. A request
  * that was lost (a restart, a new leader) is made again when its time is up.
  */
-import type { Environment, Timer } from "../core/environment.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 import { Backoff } from "./backoff.ts";
 import type { Taker } from "./broker.ts";
 import { handOut } from "./hand-out.ts";

@@ -5,9 +5,9 @@
  * Subjects are `<prefix>.<partition>.<topic>`: a number for events with a key, `u` for those without. Publisher and
  * subscription must agree on the number of partitions, so the stream itself says it, in its description.
  */
-import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
-import { systemEnvironment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
+import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { systemEnvironment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import type { EventMessage } from "./message.ts";
 import type { NatsConnection, NatsSource } from "./nats-connection.ts";
 import { NatsLink } from "./nats-connection.ts";

@@ -1,5 +1,5 @@
-import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
+import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
 import { apiPrefixDefault } from "./nats-api.ts";
 import type { NatsSource } from "./nats-connection.ts";
 import {

@@ -3,9 +3,9 @@
  * delivery at a time be unanswered, over all processes: the next of a key cannot overtake, whoever dies.
  */
 import { randomBytes } from "node:crypto";
-import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
-import { IchidoError, isIchidoError } from "../core/errors.ts";
-import { optionInvalid } from "../core/option-checks.ts";
+import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
+import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
 import type { Subscription, Taker } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { NatsLink, type NatsConnection, type NatsSource } from "./nats-connection.ts";

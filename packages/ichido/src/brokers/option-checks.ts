@@ -1,5 +1,5 @@
 /** What the options of brokers have in common; errors name the option, what was expected and what was given. */
-import { optionInvalid, oneOfOption } from "../core/option-checks.ts";
+import { optionInvalid, oneOfOption } from "../core/contract/option-checks.ts";
 
 export const partitionsDefault = 8;
 export const partitionsMax = 256;

@@ -3,7 +3,7 @@
  * an order's id under two topics is a natural choice. So a copy is what has the same content as well; two events that
  * merely share an id are both delivered, and the inbox tells them apart.
  */
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../core/request/sha256.ts";
 import type { EventMessage } from "./message.ts";
 
 /** SHA-256 of source, topic, content type and payload, each after its length. */

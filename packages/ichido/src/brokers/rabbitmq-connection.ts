@@ -2,8 +2,8 @@
  * What `connect` of `amqplib` makes, as far as it is used here. Such a connection does not come back once it is closed, so the
  * user gives a function that makes one.
  */
-import { withDeadline } from "../core/deadline.ts";
-import type { Environment } from "../core/environment.ts";
+import { withDeadline } from "../core/contract/deadline.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { asError } from "./hand-out.ts";
 
 interface Emitter {

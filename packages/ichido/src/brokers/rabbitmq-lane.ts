@@ -1,5 +1,5 @@
 /** Deliveries of one queue on their way through this process: one after the other where the queue is ordered, else several at once. */
-import type { Environment, Timer } from "../core/environment.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 import type { Taker } from "./broker.ts";
 import { handOut } from "./hand-out.ts";
 import type { AmqpChannel, AmqpMessage, RabbitmqSession } from "./rabbitmq-connection.ts";

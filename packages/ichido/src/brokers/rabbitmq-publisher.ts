@@ -5,9 +5,9 @@
  * A negative confirm is `unavailable`: a queue is full, or failed; the same event may pass later. So is a channel that the
  * server closes, because it does not say on account of which event; what would make it do so is checked here beforehand.
  */
-import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
-import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
+import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
 import { Backoff } from "./backoff.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";

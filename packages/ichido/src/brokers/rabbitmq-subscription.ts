@@ -4,10 +4,10 @@
  *
  * `stop` does not cancel its consumers first: the next one would become active beside deliveries that are still at work here.
  */
-import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
-import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError, isIchidoError } from "../core/errors.ts";
+import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
 import { Backoff } from "./backoff.ts";
 import type { Subscription, Taker } from "./broker.ts";
 import { asError } from "./hand-out.ts";

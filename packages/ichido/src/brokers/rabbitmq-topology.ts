@@ -4,9 +4,15 @@
  * what becomes a dead letter is decided by the consumer, after it has kept it. What nobody takes in time goes to
  * `<queue>.expired`, with its publisher told first when the queue is full.
  */
-import { systemEnvironment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import { optionInvalid, functionOption, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
+import { systemEnvironment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import {
+  optionInvalid,
+  functionOption,
+  integerOption,
+  knownOptions,
+  type OptionNames,
+} from "../core/contract/option-checks.ts";
 import type { EventMessage } from "./message.ts";
 import {
   dottedOption,

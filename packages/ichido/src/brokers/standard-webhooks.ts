@@ -5,7 +5,7 @@
  * and for the id `a.1`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 export interface WebhookSignature {
   readonly "webhook-id": string;

@@ -1,5 +1,5 @@
 /** Topics that are wanted: exact ones, or all that begin alike (`order.*`, `*`). */
-import { optionInvalid } from "../core/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
 
 const form = /^(?:[A-Za-z0-9_-]+\.)*(?:[A-Za-z0-9_-]+|\*)$/;
 const lengthMax = 200;

@@ -2,7 +2,7 @@
  * One endpoint's places and its circuit. After `openAfter` failures in a row nothing is sent for `probeMs`; then one event
  * tries, and its fate is everybody's. A receiver that names a time itself is believed at once.
  */
-import type { Environment } from "../core/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 
 export interface CircuitSettings {
   readonly openAfter: number;

@@ -1,8 +1,8 @@
 /** Options of the webhook publisher, checked once. Addresses and secrets never appear in a message. */
 import { topicPattern } from "./topic-pattern.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import { optionInvalid, integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { optionInvalid, integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import { readSecret } from "./standard-webhooks.ts";
 
 export interface WebhookEndpoint {

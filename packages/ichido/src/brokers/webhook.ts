@@ -2,7 +2,7 @@
  * Events as webhooks: one POST an event, signed by Standard Webhooks, with the event's id as `Idempotency-Key` and its
  * attributes as `ce-` headers. Only a 2xx is taken for having arrived; a lost answer is sent again with the same id.
  */
-import { DeadlineExceeded, withDeadline } from "../core/deadline.ts";
+import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";

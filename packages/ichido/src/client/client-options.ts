@@ -1,5 +1,5 @@
 /** Options, checked once, with errors that name the option, what was expected and what was given. */
-import { nearestOf } from "../core/nearest-name.ts";
+import { nearestOf } from "../core/contract/nearest-name.ts";
 import { ClientError } from "./errors.ts";
 import { retryDefaults, type RetryOptions } from "./retry-policy.ts";
 

@@ -12,9 +12,9 @@
 import { expectNames } from "./client-options.ts";
 import { ClientError } from "./errors.ts";
 
-import { uuidV7 as uuidV7At } from "../core/uuid.ts";
+import { uuidV7 as uuidV7At } from "../core/contract/uuid.ts";
 
-export { uuidV4 } from "../core/uuid.ts";
+export { uuidV4 } from "../core/contract/uuid.ts";
 
 /** Sorts by the time of its making, which databases like. */
 export function uuidV7(nowMs: number = Date.now()): string {

@@ -2,7 +2,7 @@
  * What the runner is told about a server: enough to send requests that mean something there. `{{uuid}}` in any of its texts
  * stands for a value of its own for every effect that is wanted, where an e-mail or a name must be unique.
  */
-import { profiles, type Profile, type ProfileName } from "../core/profiles.ts";
+import { profiles, type Profile, type ProfileName } from "../core/contract/profiles.ts";
 
 export type HeaderMap = Readonly<Record<string, string>>;
 

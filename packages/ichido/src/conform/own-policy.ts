@@ -1,5 +1,5 @@
 /** Rules that the server publishes itself, for a description that names no profile. */
-import { profiles, type Profile, type ProfileName } from "../core/profiles.ts";
+import { profiles, type Profile, type ProfileName } from "../core/contract/profiles.ts";
 import { policyPath } from "../policy/policy.ts";
 import type { Description } from "./description.ts";
 import { readDescription } from "./read-description.ts";

@@ -1,6 +1,6 @@
 /** A description that a person wrote, checked to its last member: a misspelt one would silently leave cases out. */
-import { nearestOf } from "../core/nearest-name.ts";
-import { profiles, type Profile } from "../core/profiles.ts";
+import { nearestOf } from "../core/contract/nearest-name.ts";
+import { profiles, type Profile } from "../core/contract/profiles.ts";
 import type { Accepts, Description, RequestPart, Variants } from "./description.ts";
 
 /** A description that cannot be used. */

@@ -1,5 +1,5 @@
 /** Runs the cases one after the other and says of each what became of it. */
-import { knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 import { conformCases, unobservable } from "./cases/index.ts";
 import type { ConformCase, Level } from "./case.ts";
 import type { Description } from "./description.ts";

@@ -1,6 +1,6 @@
 /** One run against one server: requests as the description says, and what is expected of their answers. */
 import { randomUUID } from "node:crypto";
-import type { Profile } from "../core/profiles.ts";
+import type { Profile } from "../core/contract/profiles.ts";
 import { profileOf, type Description, type HeaderMap, type RequestPart } from "./description.ts";
 import { exchange, rawExchange, sendRaw, type WireReply, type WireRequest } from "./wire.ts";
 

@@ -2,7 +2,7 @@
  * The pool inside a library: a `DataSource` of TypeORM, a Knex or a Sequelize instance. TypeORM keeps a pool of its driver;
  * the other two lend bare connections of theirs, around which a pool of the driver's shape is put here.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 /** `DataSource` of TypeORM, initialised. */
 export interface TypeormSource {

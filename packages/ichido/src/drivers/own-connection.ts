@@ -2,8 +2,8 @@
  * One connection of the store's own beside the user's pool: opened when it is first needed, ended when it was not needed
  * for a while, opened again after it was lost.
  */
-import { withDeadline } from "../core/deadline.ts";
-import type { Environment, Timer } from "../core/environment.ts";
+import { withDeadline } from "../core/contract/deadline.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 
 export interface OwnConnection<Held extends object> {
   /** Rejects where none can be had in time, or after `close`. */

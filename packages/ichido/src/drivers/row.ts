@@ -3,7 +3,7 @@
  * all: NULL is absent, but a column that is not there is an error. A row without its key would otherwise be taken for one
  * that has none.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

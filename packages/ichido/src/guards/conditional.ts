@@ -2,9 +2,9 @@
  * Conditional requests (RFC 9110 section 13). Evaluate them in the handler, that is after the claim: the retry of a write
  * that succeeded brings the old tag again, and must get its first answer instead of 412. A 412 or 428 is never kept.
  */
-import { knownOptions, type OptionNames } from "../core/option-checks.ts";
-import { sha256 } from "../core/sha256.ts";
-import { IchidoError } from "../core/errors.ts";
+import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { sha256 } from "../core/request/sha256.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 export type EntityTags = "*" | readonly { readonly weak: boolean; readonly tag: string }[];
 

@@ -2,7 +2,7 @@
  * Creation that can be repeated: by an id that the client chose, or by a natural key such as (tenant, invoice number).
  * The insert comes first and the database's own unique key decides; whoever finds the row there compares its content.
  */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import { duplicateEntry, hasNumber } from "../drivers/mysql/errors.ts";
 import { columnFormsOf, columnTypesOf, sameAsForm, sameAsStored } from "./stored-form.ts";
 import { locking, requireSome, statementOn, type Columns, type GuardExecutor, type Statement } from "./statement.ts";

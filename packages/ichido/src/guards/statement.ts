@@ -1,6 +1,6 @@
 /** Statements of guards, in the dialect of the connection they run on. */
-import { IchidoError } from "../core/errors.ts";
-import type { TransactionHandle } from "../core/transaction.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { TransactionHandle } from "../core/contract/transaction.ts";
 import { columnOf } from "../drivers/row.ts";
 
 /** A transaction handle (`fromPg(client)` and its like), or anything that runs a statement on one connection. */

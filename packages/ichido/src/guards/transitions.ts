@@ -2,8 +2,8 @@
  * Typed state transitions: which state may follow which, decided in one conditional UPDATE, so that of two callers who
  * saw the same state one moves it and the other is told.
  */
-import { knownOptions } from "../core/option-checks.ts";
-import { IchidoError } from "../core/errors.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { locking, quotedName, requireSome, statementOn, type Columns, type GuardExecutor } from "./statement.ts";
 
 type Moves = Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,6 @@
 /** Optimistic versions: a write says which version it was made from, and changes nothing when there is a newer one. */
-import { knownOptions } from "../core/option-checks.ts";
-import { IchidoError } from "../core/errors.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { locking, requireSome, statementOn, type Columns, type GuardExecutor } from "./statement.ts";
 
 export type VersionedResult =

@@ -1,6 +1,6 @@
 /** How much of a request body is taken, before anything is claimed. */
-import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
-import { RequestBodyError } from "../core/errors.ts";
+import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { RequestBodyError } from "../core/contract/errors.ts";
 
 export interface BodyOptions {
   /** Larger request bodies are refused with 413 before anything is claimed. Default 10 MiB. */

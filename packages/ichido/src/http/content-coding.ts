@@ -1,7 +1,7 @@
 /** Content codings of a request (RFC 9110 section 8.4), removed so that the same content compares equal however sent. */
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
-import { RequestBodyError } from "../core/errors.ts";
+import { RequestBodyError } from "../core/contract/errors.ts";
 
 type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
 

@@ -1,8 +1,8 @@
 /** A key that comes in a hidden field of a form: browsers cannot add a header to a form that they submit themselves. */
 import { randomUUID } from "node:crypto";
-import { parseMediaType } from "../core/media-type.ts";
-import type { NeutralRequest, RequestBody } from "../core/message.ts";
-import type { Profile } from "../core/profiles.ts";
+import { parseMediaType } from "../core/request/media-type.ts";
+import type { NeutralRequest, RequestBody } from "../core/contract/message.ts";
+import type { Profile } from "../core/contract/profiles.ts";
 
 /** What `IdempotencyField` of `ichido/react` renders. */
 export const keyFieldDefault = "idempotencyKey";

@@ -3,10 +3,10 @@
  * `next()`) then get it, and its replay, as they get any other answer; what they make of it is not stored.
  */
 import { Readable } from "node:stream";
-import type { Execution, Settled } from "../core/decision.ts";
-import type { AnswerHead, NeutralResponse } from "../core/message.ts";
-import type { HeaderLine } from "../core/record.ts";
-import { headerOf } from "../core/recorder.ts";
+import type { Execution, Settled } from "../core/contract/decision.ts";
+import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
+import { headerOf } from "../core/engine/recorder.ts";
 
 export type Content = Uint8Array | Readable;
 

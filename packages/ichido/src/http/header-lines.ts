@@ -1,7 +1,7 @@
 /** Header lines of a Node response: names in lower case, in order, repeated names repeated. */
 import type { ServerResponse } from "node:http";
-import type { HeaderLine } from "../core/record.ts";
-import { layerHeaders } from "../core/recorder.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
+import { layerHeaders } from "../core/engine/recorder.ts";
 
 export type HeaderSnapshot = ReadonlyMap<string, readonly string[]>;
 

@@ -2,8 +2,8 @@
  * Which operations a request is under the claim of. The inner of two mounts of one operation would meet the claim of the
  * outer one and answer "in flight" to itself, and the outer one would take that for the handler's answer.
  */
-import type { Execution } from "../core/decision.ts";
-import { IchidoError } from "../core/errors.ts";
+import type { Execution } from "../core/contract/decision.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 const claims = new WeakMap<object, Map<string, Execution>>();
 

@@ -1,9 +1,9 @@
 /** What every adapter on Node's own request and response does: ask, answer or let the handler run under capture. */
-import { engineOption, type OptionNames } from "../core/option-checks.ts";
+import { engineOption, type OptionNames } from "../core/contract/option-checks.ts";
 import type { ServerResponse } from "node:http";
-import type { Execution } from "../core/decision.ts";
-import type { NeutralRequest, NeutralResponse } from "../core/message.ts";
-import type { Decider, RouteOptions, ResolvedRoute } from "../core/options.ts";
+import type { Execution } from "../core/contract/decision.ts";
+import type { NeutralRequest, NeutralResponse } from "../core/contract/message.ts";
+import type { Decider, RouteOptions, ResolvedRoute } from "../core/contract/options.ts";
 import { bodyLimitsOf, bodyNames, positiveOption, type BodyOptions } from "./body-limits.ts";
 import { isClosed } from "./http2.ts";
 import { checkMountedOnce, noteClaim } from "./mounts.ts";

@@ -1,7 +1,7 @@
 /** Node's request as the core sees it. */
 import type { IncomingMessage } from "node:http";
-import { RequestBodyError } from "../core/errors.ts";
-import type { NeutralRequest, RequestBody } from "../core/message.ts";
+import { RequestBodyError } from "../core/contract/errors.ts";
+import type { NeutralRequest, RequestBody } from "../core/contract/message.ts";
 import { notInFull, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
 import { endsWithHead, isAborted, isHttp2 } from "./http2.ts";

@@ -5,9 +5,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { Execution, HandlerOutcome, Settled } from "../core/decision.ts";
-import type { AnswerHead, NeutralResponse } from "../core/message.ts";
-import type { HeaderLine } from "../core/record.ts";
+import type { Execution, HandlerOutcome, Settled } from "../core/contract/decision.ts";
+import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
 import { AnswerBuffer } from "./answer-buffer.ts";
 import { isEventStream, takeAnswer, type Content, type HandedAnswer, type Taken } from "./handed-answer.ts";
 import { writeHeadLines, type HeaderSource } from "./header-lines.ts";

@@ -3,7 +3,7 @@
  * looked. Multipart bodies are hashed, all others are kept, still content-coded.
  */
 import type { IncomingMessage } from "node:http";
-import type { RequestBody } from "../core/message.ts";
+import type { RequestBody } from "../core/contract/message.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { isUnread, watchArrival } from "./request-arrival.ts";
 import { createUploadDetour } from "./upload-detour.ts";

@@ -3,8 +3,8 @@
  * if nothing had been written. And the ways in which the answer leaves in the end.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AnswerHead, NeutralResponse } from "../core/message.ts";
-import type { HeaderLine } from "../core/record.ts";
+import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
 import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
 import {

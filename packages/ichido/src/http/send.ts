@@ -1,9 +1,9 @@
 /** Writes an answer on a Node response. */
 import type { ServerResponse } from "node:http";
-import { defaults } from "../core/defaults.ts";
-import type { NeutralResponse } from "../core/message.ts";
-import { problemOf, problemResponse } from "../core/problem.ts";
-import { isFinalStatus, isSendableHeader } from "../core/recorder.ts";
+import { defaults } from "../core/contract/defaults.ts";
+import type { NeutralResponse } from "../core/contract/message.ts";
+import { problemOf, problemResponse } from "../core/contract/problem.ts";
+import { isFinalStatus, isSendableHeader } from "../core/engine/recorder.ts";
 import { replaceHeaders, setContentLength } from "./header-lines.ts";
 import { isHttp2 } from "./http2.ts";
 

@@ -1,9 +1,9 @@
 /** A multipart body as it passes by: hashed whole and by parts, and not kept. */
 import { createHash } from "node:crypto";
-import { RequestBodyError } from "../core/errors.ts";
-import { parseMediaType } from "../core/media-type.ts";
-import type { RequestBody } from "../core/message.ts";
-import { createMultipartHash } from "../core/multipart.ts";
+import { RequestBodyError } from "../core/contract/errors.ts";
+import { parseMediaType } from "../core/request/media-type.ts";
+import type { RequestBody } from "../core/contract/message.ts";
+import { createMultipartHash } from "../core/request/multipart.ts";
 import { codingsOf } from "./content-coding.ts";
 
 export interface UploadHash {

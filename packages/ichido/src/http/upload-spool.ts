@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { RequestBodyError } from "../core/errors.ts";
+import { RequestBodyError } from "../core/contract/errors.ts";
 
 /** Up to here an upload stays in memory. */
 export const spoolMemoryBytes = 1_048_576;

@@ -1,8 +1,8 @@
 /** What every adapter on web `Request` and `Response` does: ask, answer, or let the handler run and settle its answer. */
-import type { Context } from "../core/context.ts";
-import type { NeutralRequest } from "../core/message.ts";
-import { engineOption } from "../core/option-checks.ts";
-import type { Decider, ResolvedRoute, RouteOptions } from "../core/options.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { NeutralRequest } from "../core/contract/message.ts";
+import { engineOption } from "../core/contract/option-checks.ts";
+import type { Decider, ResolvedRoute, RouteOptions } from "../core/contract/options.ts";
 import { checkMountedOnce, forgetClaim, noteClaim } from "./mounts.ts";
 import { settleWebResponse, webResponseOf } from "./web-response.ts";
 import { letGoUpload } from "./web-upload.ts";

@@ -1,6 +1,6 @@
 /** A web `Request` as the core sees it. */
-import { RequestBodyError } from "../core/errors.ts";
-import type { NeutralRequest, RequestBody } from "../core/message.ts";
+import { RequestBodyError } from "../core/contract/errors.ts";
+import type { NeutralRequest, RequestBody } from "../core/contract/message.ts";
 import { notInFull, tooLarge, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
 import { uploadHashFor } from "./upload-hash.ts";

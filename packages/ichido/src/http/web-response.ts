@@ -1,9 +1,9 @@
 /** Captures a web `Response`: held up to the cap until its outcome is recorded, live beyond it. */
-import type { Execution, Settled } from "../core/decision.ts";
-import { IchidoError } from "../core/errors.ts";
-import type { NeutralResponse } from "../core/message.ts";
-import { isSendableHeader, layerHeaders } from "../core/recorder.ts";
-import type { HeaderLine } from "../core/record.ts";
+import type { Execution, Settled } from "../core/contract/decision.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { NeutralResponse } from "../core/contract/message.ts";
+import { isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
 
 /** `Headers` gives every name once, joined, except `Set-Cookie`. */
 function linesOf(headers: Headers): readonly HeaderLine[] {

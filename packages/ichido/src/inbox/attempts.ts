@@ -3,9 +3,9 @@
  * is parked, so that the order of the key holds and other keys go on; faults of the database cost no attempts; everything
  * ends by dead letter, by hand-back or by success.
  */
-import { doubledMs, upTo } from "../core/jitter.ts";
+import { doubledMs, upTo } from "../core/contract/jitter.ts";
 import type { EventMessage } from "../brokers/message.ts";
-import { isIchidoError } from "../core/errors.ts";
+import { isIchidoError } from "../core/contract/errors.ts";
 import type { ConsumerEvent } from "./consumer.ts";
 import type { InboxDeadReason } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";

@@ -2,14 +2,14 @@
  * Takes deliveries from a subscription and answers them: acknowledged once every handler that wants the topic has an
  * outcome that is committed. What no handler wants is kept as a dead letter, so that nothing behind it waits.
  */
-import { tell } from "../core/listener.ts";
-import { integerOption, knownOptions, oneOfOption, type OptionNames } from "../core/option-checks.ts";
+import { tell } from "../core/contract/listener.ts";
+import { integerOption, knownOptions, oneOfOption, type OptionNames } from "../core/contract/option-checks.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
 import type { EventMessage } from "../brokers/message.ts";
-import { withDeadline } from "../core/deadline.ts";
-import type { Timer } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import { warnUser } from "../core/runtime.ts";
+import { withDeadline } from "../core/contract/deadline.ts";
+import type { Timer } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { warnUser } from "../core/contract/runtime.ts";
 import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
 import type { InboxDeadReason } from "./dead-letters.ts";
 import {

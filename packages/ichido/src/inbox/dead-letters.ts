@@ -1,10 +1,10 @@
 /** Messages that a handler could not process: kept whole, looked at by people, run again or let go. */
 import type { EventMessage } from "../brokers/message.ts";
 import { printOf } from "../brokers/print.ts";
-import { IchidoError } from "../core/errors.ts";
-import { knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
-import { sha256, sha256Hex } from "../core/sha256.ts";
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import { sha256, sha256Hex } from "../core/request/sha256.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { failureOf } from "../sql/failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";
 import { bytesOf, numberOf, optionalNumber, textOf } from "../sql/columns.ts";

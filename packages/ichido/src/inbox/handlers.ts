@@ -1,7 +1,7 @@
 /** The handlers of a consumer, by the topics they want. */
 import { isWanted, topicPattern } from "../brokers/topic-pattern.ts";
-import { knownOptions } from "../core/option-checks.ts";
-import { IchidoError } from "../core/errors.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { checkHandlerName } from "./identity.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
 import type { OnceHandler } from "./run-once.ts";

@@ -1,8 +1,8 @@
 /** Forgetting and counting. */
-import type { Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import { knownOptions, type OptionNames } from "../core/option-checks.ts";
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import type { Environment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { numberOf, optionalNumber } from "../sql/columns.ts";
 import type { Statements } from "./statement.ts";
 

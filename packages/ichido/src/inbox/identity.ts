@@ -1,6 +1,6 @@
 /** What a message is known by: handler and id. */
-import { IchidoError } from "../core/errors.ts";
-import { hasLoneSurrogate, sha256Hex } from "../core/sha256.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { hasLoneSurrogate, sha256Hex } from "../core/request/sha256.ts";
 
 export const idBytesMax = 255;
 const handlerForm = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/;

@@ -7,13 +7,13 @@
  * `duplicate`, to keep `retentionMs` above the longest time after which the broker may deliver again, and to keep the
  * clocks of producers, consumers and the database within five minutes of each other.
  */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
 import type { EventMessage } from "../brokers/message.ts";
-import type { Ichido } from "../core/create-ichido.ts";
-import { limits } from "../core/defaults.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import type { TransactionRunner } from "../core/transaction.ts";
+import type { Ichido } from "../core/engine/create-ichido.ts";
+import { limits } from "../core/contract/defaults.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { TransactionRunner } from "../core/contract/transaction.ts";
 import type { Migrator } from "../sql/migrator.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";

@@ -5,8 +5,8 @@
  * acknowledged, and that is after it was put here.
  */
 import type { EventMessage } from "../brokers/message.ts";
-import { sha256 } from "../core/sha256.ts";
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { sha256 } from "../core/request/sha256.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { bytesOf, numberOf, optionalNumber, textOf } from "../sql/columns.ts";
 import { describeError } from "./dead-letters.ts";
 import { keyOf } from "./run-once.ts";

@@ -1,5 +1,5 @@
 /** Takes up parked messages when their time has come: several keys at once, those of one key one after the other. */
-import type { Environment, Timer } from "../core/environment.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 import { settleMessage, type Attempts } from "./attempts.ts";
 import type { ConsumerHandler } from "./handlers.ts";
 import type { ParkedMessage } from "./parked.ts";

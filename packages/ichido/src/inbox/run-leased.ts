@@ -4,12 +4,12 @@
  * aside before the claim is seen, and what is put aside is put aside under the lease as well, so that nobody is at work then.
  */
 import type { EventMessage } from "../brokers/message.ts";
-import type { Context } from "../core/context.ts";
-import type { Ichido } from "../core/create-ichido.ts";
-import { sleep } from "../core/deadline.ts";
-import type { Environment } from "../core/environment.ts";
-import { IchidoError, isIchidoError, type IchidoErrorCode } from "../core/errors.ts";
-import type { OnUnknown } from "../core/options.ts";
+import type { Context } from "../core/contract/context.ts";
+import type { Ichido } from "../core/engine/create-ichido.ts";
+import { sleep } from "../core/contract/deadline.ts";
+import type { Environment } from "../core/contract/environment.ts";
+import { IchidoError, isIchidoError, type IchidoErrorCode } from "../core/contract/errors.ts";
+import type { OnUnknown } from "../core/contract/options.ts";
 import { unavailable } from "../sql/failures.ts";
 import { keyOfId } from "./identity.ts";
 import { resultOf, type findOutcome, type InboxKey, type InboxResult } from "./run-once.ts";

@@ -4,9 +4,9 @@
  */
 import type { EventMessage } from "../brokers/message.ts";
 import { printOf } from "../brokers/print.ts";
-import type { Environment, Timer } from "../core/environment.ts";
-import { isIchidoError } from "../core/errors.ts";
-import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/transaction.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
+import { isIchidoError } from "../core/contract/errors.ts";
+import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../core/contract/transaction.ts";
 import { aborted } from "../transactions/handle.ts";
 import { failureOf, schemaMissing, unavailable } from "../sql/failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";

@@ -4,8 +4,8 @@
  * count of deliveries would not do: it grows with every restart, hand-back and outage, too.
  */
 import type { EventMessage } from "../brokers/message.ts";
-import type { Environment, Timer } from "../core/environment.ts";
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { numberOf } from "../sql/columns.ts";
 import { keyOf, lookUp, resultOf, type InboxResult } from "./run-once.ts";
 import type { Statements } from "./statement.ts";

@@ -1,5 +1,5 @@
 /** The inbox's statements over a transaction handle. */
-import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
+import type { TransactionHandle, TransactionResult } from "../core/contract/transaction.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { bind, createTexts } from "../sql/statement.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";

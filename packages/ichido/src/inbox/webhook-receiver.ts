@@ -4,13 +4,13 @@
  *
  * Signed are id, timestamp and body. CloudEvents headers, the topic among them, are protected by TLS alone.
  */
-import { tell } from "../core/listener.ts";
-import { integerOption, knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { tell } from "../core/contract/listener.ts";
+import { integerOption, knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageFrom } from "../brokers/headers.ts";
 import { checkTopic, type EventMessage } from "../brokers/message.ts";
 import { readSecret, toleranceMsDefault, verify, type WebhookVerdict } from "../brokers/standard-webhooks.ts";
-import { IchidoError, isIchidoError } from "../core/errors.ts";
+import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
 import { checkHandlerName } from "./identity.ts";
 import { partsOf, type Inbox } from "./inbox.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";

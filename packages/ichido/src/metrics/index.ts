@@ -1,10 +1,10 @@
 /** ichido/metrics: what the engine did, for Prometheus and OpenTelemetry. Scrape each process, not the load balancer. */
-import { integerOption, knownOptions, type OptionNames } from "../core/option-checks.ts";
-import type { Ichido } from "../core/create-ichido.ts";
-import { withDeadline } from "../core/deadline.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
+import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import type { Ichido } from "../core/engine/create-ichido.ts";
+import { withDeadline } from "../core/contract/deadline.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
 
-import type { StoreStats } from "../core/store.ts";
+import type { StoreStats } from "../core/contract/store.ts";
 import type { Measurement } from "./families.ts";
 import {
   contentType,

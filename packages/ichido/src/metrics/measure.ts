@@ -1,7 +1,7 @@
 /** Events and sizes of the store → numbers. Everything that could grow without bound passes through a `Bound`. */
-import { isIchidoError } from "../core/errors.ts";
-import type { IchidoEvent } from "../core/events.ts";
-import type { StoreStats } from "../core/store.ts";
+import { isIchidoError } from "../core/contract/errors.ts";
+import type { IchidoEvent } from "../core/contract/events.ts";
+import type { StoreStats } from "../core/contract/store.ts";
 import type { Measurement } from "./families.ts";
 
 /** Values past a bound are counted together under this word. */

@@ -1,7 +1,7 @@
 /** The outbox's statements over a transaction handle: one function a verb, rows in our own words. */
 import type { EventMessage } from "../brokers/message.ts";
-import { IchidoError, isIchidoError } from "../core/errors.ts";
-import type { TransactionHandle, TransactionResult } from "../core/transaction.ts";
+import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
+import type { TransactionHandle, TransactionResult } from "../core/contract/transaction.ts";
 import { columnOf } from "../drivers/row.ts";
 import { failureOf } from "../sql/failures.ts";
 import { decodeMessage } from "./envelope.ts";

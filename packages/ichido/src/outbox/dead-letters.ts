@@ -1,6 +1,6 @@
 /** What became of events that were given up: a person looks, then sends them again or lets them go. */
-import { IchidoError } from "../core/errors.ts";
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { deadLetterOf, type OutboxDeadLetter, type Statements } from "./database.ts";
 import { numberOf, optionalBytes, textOf } from "../sql/columns.ts";
 

@@ -1,7 +1,7 @@
 /** What of an event is kept beside its payload: everything but id, topic and key, which have columns of their own. */
-import { IchidoError } from "../core/errors.ts";
-import { hasLoneSurrogate } from "../core/sha256.ts";
-import { encodeValue } from "../core/value.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { hasLoneSurrogate } from "../core/request/sha256.ts";
+import { encodeValue } from "../core/contract/value.ts";
 import { checkHeaders, type EventMessage } from "../brokers/message.ts";
 
 export interface OutboxMessage {

@@ -1,5 +1,5 @@
 /** A relay's session as the relay knows it: its lanes, and until when it may count on them. */
-import { uuidV7 } from "../core/uuid.ts";
+import { uuidV7 } from "../core/contract/uuid.ts";
 import type { OutboxParts } from "./outbox.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
 import { giveBack, renew } from "./session.ts";

@@ -2,14 +2,14 @@
  * Events that commit with the business write, or not at all. `add` writes one row inside the caller's own transaction; a
  * relay sends it afterwards, until a broker has taken it over.
  */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
 import { checkId, checkKey, checkTopic } from "../brokers/message.ts";
 import { partitionOf } from "../brokers/partition.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
-import { sha256 } from "../core/sha256.ts";
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
-import { uuidV7 } from "../core/uuid.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { sha256 } from "../core/request/sha256.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
+import { uuidV7 } from "../core/contract/uuid.ts";
 import type { Migrator } from "../sql/migrator.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";

@@ -1,8 +1,8 @@
 /** The relay's options, checked once. */
-import { tell } from "../core/listener.ts";
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/option-checks.ts";
+import { tell } from "../core/contract/listener.ts";
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
 import type { Publisher } from "../brokers/broker.ts";
-import type { Environment } from "../core/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 
 export type RelayEvent =
   | { readonly type: "sent"; readonly id: string; readonly topic: string; readonly tookMs: number }

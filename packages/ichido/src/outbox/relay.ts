@@ -2,8 +2,8 @@
  * Sends what the outbox holds until a broker has taken it over. Any number of relays share the work: each leases lanes,
  * and keys belong to lanes. Within a key an event leaves only after the one before it was taken over.
  */
-import { IchidoError } from "../core/errors.ts";
-import { knownOptions } from "../core/option-checks.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import { createFlights } from "./flights.ts";
 import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";

@@ -2,10 +2,10 @@
  * Where events go and whether the way is open. A transport fault pauses what goes by the same rule, or by the same route;
  * after the pause one event tries the way before the others follow, after further ones a few. It never costs an attempt.
  */
-import { doubledMs, upperHalfOf } from "../core/jitter.ts";
+import { doubledMs, upperHalfOf } from "../core/contract/jitter.ts";
 import type { Publisher } from "../brokers/broker.ts";
-import { IchidoError } from "../core/errors.ts";
-import type { Environment } from "../core/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import type { ResolvedRule, Topics } from "./topics.ts";
 
 export interface RouteHealth {

@@ -2,7 +2,7 @@
  * From the relay's hands to the brokers: decides which events may leave, and turns what publishers say into outcomes for
  * the next turn. Suspects of a crash leave in small batches only, after the database knows who is in it.
  */
-import { doubledMs, upTo } from "../core/jitter.ts";
+import { doubledMs, upTo } from "../core/contract/jitter.ts";
 import type { Publisher, Published } from "../brokers/broker.ts";
 import type { OutboxEvent } from "./database.ts";
 import { chainOf, type Flights } from "./flights.ts";

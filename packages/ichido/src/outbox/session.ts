@@ -3,7 +3,7 @@
  * ended by whoever sees it first: its row goes, and with it the right to write anything, whatever its process does later.
  * What it held was perhaps what ended its process: those events are marked, and sent in smaller and smaller batches.
  */
-import type { TransactionHandle } from "../core/transaction.ts";
+import type { TransactionHandle } from "../core/contract/transaction.ts";
 import { optionalBytes, numberOf, optionalText, textOf } from "../sql/columns.ts";
 import type { Statements, OutboxEvent } from "./database.ts";
 import { laneCount } from "./lanes.ts";

@@ -1,5 +1,5 @@
 /** What a loop sleeps on. A signal that comes while it works is kept for its next rest. */
-import type { Environment, Timer } from "../core/environment.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 
 export interface Signal {
   raise(): void;

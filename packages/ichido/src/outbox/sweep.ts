@@ -1,7 +1,7 @@
 /** Removing what was kept long enough: small batches, each its own transaction, within a time budget. */
-import { knownOptions } from "../core/option-checks.ts";
-import type { Environment } from "../core/environment.ts";
-import type { TransactionRunner } from "../core/transaction.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import type { Environment } from "../core/contract/environment.ts";
+import type { TransactionRunner } from "../core/contract/transaction.ts";
 import type { Statements } from "./database.ts";
 import { bytesOf, numberOf } from "../sql/columns.ts";
 

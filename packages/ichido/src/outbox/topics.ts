@@ -1,7 +1,7 @@
 /** Which events go where, and what is kept in order. The most specific pattern wins. */
 import { isTopicPattern, isWanted, topicPattern } from "../brokers/topic-pattern.ts";
-import { integerOption, knownOptions, oneOfOption, optionInvalid } from "../core/option-checks.ts";
-import { IchidoError } from "../core/errors.ts";
+import { integerOption, knownOptions, oneOfOption, optionInvalid } from "../core/contract/option-checks.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 export interface TopicRule {
   /** The name of one of the relay's routes. */

@@ -3,7 +3,7 @@
  * session's lease is renewed with the list of what it now holds. The last statement is the fence: a session that was
  * taken over has no row, and the whole turn is undone.
  */
-import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/transaction.ts";
+import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/contract/transaction.ts";
 import { outboxEventOf, type Statements, type OutboxEvent } from "./database.ts";
 import { optionalNumber } from "../sql/columns.ts";
 import type { Values } from "../sql/statement.ts";

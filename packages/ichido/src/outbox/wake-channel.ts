@@ -2,7 +2,7 @@
  * Waking relays of other processes on PostgreSQL. A notification is sent outside the user's transactions: inside, it would
  * take a lock that all commits share. Those of a few milliseconds become one. It is a hint; polling is the net.
  */
-import { knownOptions, optionInvalid } from "../core/option-checks.ts";
+import { knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 export interface WakeChannel {
   /** Tells other processes. Never rejects. */
   notify(): void;

@@ -1,5 +1,5 @@
 /** Tells relays that something was committed: those of this process directly, others through the channel, if there is one. */
-import type { Environment, Timer } from "../core/environment.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 import type { WakeChannel } from "./wake-channel.ts";
 
 export interface Wake {

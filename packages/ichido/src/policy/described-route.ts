@@ -1,9 +1,9 @@
 /** One protected route as its callers see it: everything that follows from its options, as plain data. */
-import { knownOptions } from "../core/option-checks.ts";
-import type { Ichido } from "../core/create-ichido.ts";
-import { catalogue, IchidoError, type IchidoErrorCode } from "../core/errors.ts";
-import type { ResolvedRoute, RouteOptions } from "../core/options.ts";
-import type { Profile } from "../core/profiles.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import type { Ichido } from "../core/engine/create-ichido.ts";
+import { catalogue, IchidoError, type IchidoErrorCode } from "../core/contract/errors.ts";
+import type { ResolvedRoute, RouteOptions } from "../core/contract/options.ts";
+import type { Profile } from "../core/contract/profiles.ts";
 import { isoDuration } from "./duration.ts";
 
 /** The engine, as far as a description needs it. */

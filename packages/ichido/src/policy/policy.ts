@@ -1,7 +1,7 @@
 /** The document at `GET /.well-known/idempotency`: what a client may rely on, for people and programs. */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { durationMs } from "../client/policy.ts";
-import { neverKeptHeaders } from "../core/recorder.ts";
+import { neverKeptHeaders } from "../core/engine/recorder.ts";
 import {
   bareAlphabet,
   describeRoute,

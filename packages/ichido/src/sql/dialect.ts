@@ -1,5 +1,5 @@
 /** What the databases say differently: here their clocks, each in one place. */
-import type { TransactionHandle } from "../core/transaction.ts";
+import type { TransactionHandle } from "../core/contract/transaction.ts";
 
 export type Dialect = TransactionHandle["dialect"];
 

@@ -1,5 +1,5 @@
 /** What a database's error means for a message, looked up by its code, through whatever a library wrapped around it. */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 export type SqlFailure =
   /** Somebody else holds the row, or the file, for longer than was waited. */

@@ -4,7 +4,7 @@
  * number their steps apart in one table.
  */
 import { createHash } from "node:crypto";
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import type { Dialect } from "./dialect.ts";
 
 export interface Migration {

@@ -2,7 +2,7 @@
  * Migrations of every part of ichido, in its own database or in the user's: numbered, forward only, under a lock, each
  * noted in a ledger that all parts share. `migrate` runs the very statements that `plan` shows.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { pendingMigrations, type LedgerRow, type Migration, type SchemaPart } from "./migration.ts";
 import { schemaDialects, type SchemaTalk } from "./schema-dialects.ts";

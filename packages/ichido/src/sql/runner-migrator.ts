@@ -1,5 +1,5 @@
 /** Migrations of the parts that live in the user's own database and reach it through a `TransactionRunner` alone. */
-import type { TransactionHandle, TransactionRunner } from "../core/transaction.ts";
+import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { numberOf, optionalNumber } from "./columns.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Migration, SchemaPart } from "./migration.ts";

@@ -3,7 +3,7 @@
  * commit around every DDL statement: there each statement of a migration must be one that may be run again, or adds a
  * column or an index, which is looked for.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { optionalNumber } from "./columns.ts";
 import { clockMs, type Dialect } from "./dialect.ts";
 import { dropLeftFunctions } from "./left-functions.ts";

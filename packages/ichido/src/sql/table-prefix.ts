@@ -1,6 +1,6 @@
 /** What every table's name begins with, and how it stands in statements. */
-import { optionInvalid, type OptionNames } from "../core/option-checks.ts";
-import type { TransactionHandle } from "../core/transaction.ts";
+import { optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import type { TransactionHandle } from "../core/contract/transaction.ts";
 
 export interface TableOptions {
   /** Begins the name of every table. Default `ichido_`. */

@@ -1,5 +1,5 @@
 /** A program of the test's own in a process of its own, to be killed at the worst moment. */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";

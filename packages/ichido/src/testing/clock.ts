@@ -2,8 +2,8 @@
  * A clock that only moves when told: the environment of an engine and the clock of a memory store in one, so that a
  * whole life of keys can be run through deterministically, without waiting.
  */
-import { knownOptions } from "../core/option-checks.ts";
-import type { Environment, Timer } from "../core/environment.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import type { Environment, Timer } from "../core/contract/environment.ts";
 
 export interface FakeClockOptions {
   /** The wall clock at the start. Default: the first second of 2026. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { faultPoints } from "../core/faults.ts";
+import { faultPoints } from "../core/contract/faults.ts";
 import { everyCrashPoint } from "./crash-points.ts";
 import type { CrashRun } from "./crash-points.ts";
 

@@ -1,7 +1,7 @@
 /** Runs a scenario once for every point at which it can crash. */
-import { knownOptions } from "../core/option-checks.ts";
-import { faultPoints } from "../core/faults.ts";
-import type { FaultName, FaultPoint } from "../core/faults.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import { faultPoints } from "../core/contract/faults.ts";
+import type { FaultName, FaultPoint } from "../core/contract/faults.ts";
 import { crashAt, faultsToEnv } from "./faults.ts";
 import type { CrashAction } from "./faults.ts";
 

@@ -5,7 +5,7 @@
  * `POST /charges` with `Idempotency-Key` (or `reference` in the body) and `{ "amount": 1200, "currency": "EUR" }` → 201.
  * `GET /charges?reference=…` → 200 with the charges under that reference: the probe of those who lost the answer.
  */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 

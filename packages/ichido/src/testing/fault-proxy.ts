@@ -8,7 +8,7 @@
  * proxy.cut({ direction: "to-client", pattern: "COMMIT", place: "before" }); // the acknowledgement is lost
  * ```
  */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import { createServer } from "node:net";
 import type { Socket } from "node:net";
 import { createCutRules } from "./cut-rules.ts";

@@ -1,11 +1,11 @@
 /** Hooks for `createIchido({ faults })`: die, throw or hang at a named point. */
-import { knownOptions } from "../core/option-checks.ts";
-import { faultPoints } from "../core/faults.ts";
-import type { FaultName, FaultPoint } from "../core/faults.ts";
-import { IchidoError } from "../core/errors.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import { faultPoints } from "../core/contract/faults.ts";
+import type { FaultName, FaultPoint } from "../core/contract/faults.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
-export { faultPoints } from "../core/faults.ts";
-export type { FaultName, FaultPoint } from "../core/faults.ts";
+export { faultPoints } from "../core/contract/faults.ts";
+export type { FaultName, FaultPoint } from "../core/contract/faults.ts";
 
 /**
  * `kill`: SIGKILL to this very process. `throw`: an error comes out of the point. `hang`: this one call never goes on.

@@ -5,9 +5,9 @@
  * told after that commit as well, since it may have failed for what the others wrote. Whoever finds nobody waiting commits
  * at once. After a slow one, and after a commit that failed, everybody commits alone for a while.
  */
-import { notifyIdle } from "../core/connection-idle.ts";
-import { IchidoError } from "../core/errors.ts";
-import { CommitFailed } from "../core/transaction.ts";
+import { notifyIdle } from "../core/contract/connection-idle.ts";
+import { IchidoError } from "../core/contract/errors.ts";
+import { CommitFailed } from "../core/contract/transaction.ts";
 
 export interface QueuedConnection {
   exec(word: string): void;

@@ -2,7 +2,7 @@
  * Drizzle on PostgreSQL and MySQL. Its transactions on better-sqlite3 are synchronous, so no answer could be awaited in
  * them: there, give the connection itself to `fromBetterSqlite3`.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { withLink, type Begin } from "./lost-link.ts";
 import { fragmentsOf } from "./placeholders.ts";

@@ -1,8 +1,8 @@
 /** What every handle shares: it proves that it stands inside a transaction, and a lost connection poisons it. */
-import { DeadlinesByLength } from "../core/deadlines.ts";
-import { limits } from "../core/defaults.ts";
-import { systemEnvironment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
+import { DeadlinesByLength } from "../core/contract/deadlines.ts";
+import { limits } from "../core/contract/defaults.ts";
+import { systemEnvironment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { columnOf } from "../drivers/row.ts";
 import { end, requireWhole, watch } from "./whole.ts";
 import { idleTimeout } from "./idle-timeout.ts";
@@ -15,7 +15,7 @@ import {
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
-} from "../core/transaction.ts";
+} from "../core/contract/transaction.ts";
 
 export interface HandleParts {
   readonly dialect: TransactionHandle["dialect"];

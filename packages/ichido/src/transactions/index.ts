@@ -37,4 +37,4 @@ export {
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
-} from "../core/transaction.ts";
+} from "../core/contract/transaction.ts";

@@ -1,5 +1,5 @@
 /** What a library calls the database that it speaks to, as a dialect. */
-import { optionInvalid } from "../core/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
 import type { TransactionHandle } from "./handle.ts";
 
 type Dialect = TransactionHandle["dialect"];

@@ -4,7 +4,7 @@
  * any transaction, or to no socket at all, which ends the process (postgres 3.4). So from then on nothing is said: the
  * function's statements are refused, and its end is not told to the driver.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 
 export type Begin<Tx> = (fn: (tx: Tx) => Promise<unknown>) => Promise<unknown>;
 

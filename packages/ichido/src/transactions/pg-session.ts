@@ -5,7 +5,7 @@
  * is the one that was named, nobody stands between.
  */
 import { createHash } from "node:crypto";
-import type { TransactionResult } from "../core/transaction.ts";
+import type { TransactionResult } from "../core/contract/transaction.ts";
 import { idleTimeout } from "./idle-timeout.ts";
 import type { Statement } from "./pooled.ts";
 import {

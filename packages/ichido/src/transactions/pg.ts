@@ -1,5 +1,5 @@
 /** node-postgres (`pg`). */
-import { knownOptions } from "../core/option-checks.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
 import {
   aborted,
   handleOf,
@@ -9,7 +9,7 @@ import {
   type TransactionRunner,
 } from "./handle.ts";
 import { idleTimeout } from "./idle-timeout.ts";
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { ignoreClientErrors, ignoreClientErrorsOf } from "../drivers/pg/errors.ts";
 import { refuseBinary, typesOf } from "../drivers/pg/types.ts";
 import { BatchError, isFatal } from "../drivers/pg/batch.ts";

@@ -3,10 +3,10 @@
  * connection that does not answer in time, or whose function is given up, is ended and never lent again: it may still be
  * heard by the server, and by nobody else.
  */
-import { DeadlinesByLength } from "../core/deadlines.ts";
-import { limits } from "../core/defaults.ts";
-import { systemEnvironment, type Environment } from "../core/environment.ts";
-import { IchidoError } from "../core/errors.ts";
+import { DeadlinesByLength } from "../core/contract/deadlines.ts";
+import { limits } from "../core/contract/defaults.ts";
+import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import {
   CommitFailed,
   GivenUp,
@@ -15,7 +15,7 @@ import {
   type TransactionHandle,
   type TransactionResult,
   type TransactionRunner,
-} from "../core/transaction.ts";
+} from "../core/contract/transaction.ts";
 import { notInTransaction, type CheckedHandle } from "./handle.ts";
 import { noConnection } from "./spare.ts";
 

@@ -3,11 +3,11 @@
  * connections did so at once, each would wait for the others for ever, and the rest of the program with them. So they
  * never take the last one: whoever asks for a second gets it in turn.
  */
-import { DeadlineExceeded } from "../core/deadline.ts";
-import { DeadlinesByLength } from "../core/deadlines.ts";
-import { limits } from "../core/defaults.ts";
-import { systemEnvironment } from "../core/environment.ts";
-import { secondConnection, type TransactionRunner } from "../core/transaction.ts";
+import { DeadlineExceeded } from "../core/contract/deadline.ts";
+import { DeadlinesByLength } from "../core/contract/deadlines.ts";
+import { limits } from "../core/contract/defaults.ts";
+import { systemEnvironment } from "../core/contract/environment.ts";
+import { secondConnection, type TransactionRunner } from "../core/contract/transaction.ts";
 
 const deadlines = new DeadlinesByLength(systemEnvironment);
 

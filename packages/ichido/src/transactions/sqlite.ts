@@ -1,7 +1,7 @@
 /** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it; see `commit-queue.ts`. */
-import { knownOptions } from "../core/option-checks.ts";
-import { limits } from "../core/defaults.ts";
-import type { ExecuteOptions } from "../core/transaction.ts";
+import { knownOptions } from "../core/contract/option-checks.ts";
+import { limits } from "../core/contract/defaults.ts";
+import type { ExecuteOptions } from "../core/contract/transaction.ts";
 import { handleOf, whileOpen, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { sqliteValue } from "./values.ts";

@@ -1,5 +1,5 @@
 /** TypeORM. */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { libraryDialect } from "./library-dialect.ts";
 import { sparing } from "./spare.ts";

@@ -1,5 +1,5 @@
 /** Values in the form that a database's library takes; what it would take for something else never reaches it. */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { fragmentsOf, type Fragments } from "./placeholders.ts";
 
 /** Drivers spread an array over several places, or take an object for named values, and bind the rest elsewhere. */

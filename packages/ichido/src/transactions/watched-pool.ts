@@ -1,5 +1,5 @@
 /** Transactions of MySQL and MariaDB on connections that a pool lends, watched from BEGIN to COMMIT. */
-import type { TransactionRunner } from "../core/transaction.ts";
+import type { TransactionRunner } from "../core/contract/transaction.ts";
 import { pooledTransactions, type PooledParts } from "./pooled.ts";
 import { end, requireWhole, watch, type Say } from "./whole.ts";
 

@@ -4,7 +4,7 @@
  * after BEGIN tells in the end whether it is the same transaction still; and meanwhile the session does not commit by
  * itself, so that what was written after the end of the first transaction is undone with the second.
  */
-import { IchidoError } from "../core/errors.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { hasNumber, noSuchSavepoint } from "../drivers/mysql/errors.ts";
 
 export type Say = (sql: string) => Promise<unknown>;

@@ -1,7 +1,7 @@
-import type { Context } from "../../core/context.ts";
-import { IchidoError } from "../../core/errors.ts";
-import type { RouteOptions } from "../../core/options.ts";
-import { resolveRoute } from "../../core/validate-options.ts";
+import type { Context } from "../../core/contract/context.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { RouteOptions } from "../../core/contract/options.ts";
+import { resolveRoute } from "../../core/engine/validate-options.ts";
 import { letAnswerEarly, letHandlersAnswerEarly } from "./early-answer.ts";
 import { metadata, type ExecutionContextLike, type RequestExtras } from "./shapes.ts";
 

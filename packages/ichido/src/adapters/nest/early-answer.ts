@@ -3,7 +3,7 @@
  * have returned it, and every interceptor gets it as any value, once. What the handler itself returns later is nothing.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AnswerLike } from "../../core/options.ts";
+import type { AnswerLike } from "../../core/contract/options.ts";
 import { metadata } from "./shapes.ts";
 
 export interface EarlyAnswer {

@@ -2,10 +2,10 @@
  * Runs after all guards (whose user the scope needs) and before pipes and handler. What is captured is what goes over
  * the wire, after every interceptor, serializer and filter; what is replayed passes none of them again.
  */
-import type { Execution } from "../../core/decision.ts";
-import { engineOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
-import type { Decider } from "../../core/options.ts";
-import type { NeutralResponse } from "../../core/message.ts";
+import type { Execution } from "../../core/contract/decision.ts";
+import { engineOption, knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
+import type { Decider } from "../../core/contract/options.ts";
+import type { NeutralResponse } from "../../core/contract/message.ts";
 import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../../http/node-guard.ts";
 import type { PolicyOptions } from "../../policy/described-route.ts";
 import { refuseEventSource, routeOptionsOf } from "./decorators.ts";

@@ -1,5 +1,5 @@
-import { knownOptions } from "../../core/option-checks.ts";
-import type { Decider } from "../../core/options.ts";
+import { knownOptions } from "../../core/contract/option-checks.ts";
+import type { Decider } from "../../core/contract/options.ts";
 import type { DescribedEngine } from "../../policy/described-route.ts";
 import { policyOf, policyPath } from "../../policy/policy.ts";
 import { IdempotencyInterceptor, type NestIdempotencyOptions } from "./interceptor.ts";

@@ -2,8 +2,8 @@
  * The protected routes of an application, as Nest registers them: with global prefix, versions and paths of modules. Nest
  * copies what decorators say of a handler to what it registers, so that the handler is known there.
  */
-import type { RouteOptions } from "../../core/options.ts";
-import { resolveRoute } from "../../core/validate-options.ts";
+import type { RouteOptions } from "../../core/contract/options.ts";
+import { resolveRoute } from "../../core/engine/validate-options.ts";
 import type { PublishedRoute } from "../../policy/described-route.ts";
 import { handlerOf, routeOptionsOf } from "./decorators.ts";
 

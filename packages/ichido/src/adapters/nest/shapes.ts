@@ -1,6 +1,6 @@
 /** What is needed of NestJS, by shape: nothing of it is imported. */
 import type { ServerResponse } from "node:http";
-import type { Context } from "../../core/context.ts";
+import type { Context } from "../../core/contract/context.ts";
 import type { NodeRequest } from "../../http/node-request.ts";
 
 export interface ExecutionContextLike {

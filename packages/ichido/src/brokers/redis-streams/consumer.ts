@@ -1,6 +1,6 @@
 /** What both kinds of loop need: the calls of one consumer, its pauses, its troubles and its end. */
-import { DeadlineExceeded, sleep, withDeadline } from "../../core/deadline.ts";
-import type { Environment, Timer } from "../../core/environment.ts";
+import { DeadlineExceeded, sleep, withDeadline } from "../../core/contract/deadline.ts";
+import type { Environment, Timer } from "../../core/contract/environment.ts";
 import { replyCodeOf } from "../../drivers/redis/failures.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import type { Taker } from "../broker.ts";

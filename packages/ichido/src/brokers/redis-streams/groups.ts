@@ -1,6 +1,6 @@
 /** Groups made, and streams shortened, on the operator's word. */
-import { integerOption, knownOptions, oneOfOption } from "../../core/option-checks.ts";
-import { systemEnvironment } from "../../core/environment.ts";
+import { integerOption, knownOptions, oneOfOption } from "../../core/contract/option-checks.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
 import type { RedisClient } from "../../drivers/redis/client.ts";
 import { replyCodeOf } from "../../drivers/redis/failures.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";

@@ -1,5 +1,5 @@
 /** One entry with the taker: from the moment it is handed out until it is answered, handed back, or lost to another consumer. */
-import type { Environment, Timer } from "../../core/environment.ts";
+import type { Environment, Timer } from "../../core/contract/environment.ts";
 import type { Taker } from "../broker.ts";
 import { read, type Entry } from "./entry.ts";
 

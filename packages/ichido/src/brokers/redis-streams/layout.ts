@@ -1,5 +1,5 @@
 /** Which streams there are, and that everybody means the same ones. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { optionalTextOf } from "../../drivers/redis/reply.ts";
 import type { EventMessage } from "../message.ts";
 import { partitionOf } from "../partition.ts";

@@ -1,6 +1,12 @@
 /** Options of publisher and subscription, checked once. */
-import { systemEnvironment, type Environment } from "../../core/environment.ts";
-import { optionInvalid, integerOption, knownOptions, oneOfOption, type OptionNames } from "../../core/option-checks.ts";
+import { systemEnvironment, type Environment } from "../../core/contract/environment.ts";
+import {
+  optionInvalid,
+  integerOption,
+  knownOptions,
+  oneOfOption,
+  type OptionNames,
+} from "../../core/contract/option-checks.ts";
 
 /** Where events lie. Publisher and subscriptions must agree; the first one writes it down, and who differs is refused. */
 export interface RedisStreamsLayout {

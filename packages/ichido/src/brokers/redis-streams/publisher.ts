@@ -2,8 +2,8 @@
  * XADD to the stream of the event's partition. Redis 7 has no dedup id for streams: an event whose answer was lost is added
  * twice, and the inbox drops the second one. Entries are never trimmed here: one that nobody has read yet would be lost.
  */
-import { IchidoError, isIchidoError } from "../../core/errors.ts";
-import { withDeadline } from "../../core/deadline.ts";
+import { IchidoError, isIchidoError } from "../../core/contract/errors.ts";
+import { withDeadline } from "../../core/contract/deadline.ts";
 import type { RedisArgument, RedisClient } from "../../drivers/redis/client.ts";
 import { replyCodeOf } from "../../drivers/redis/failures.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";

@@ -1,7 +1,7 @@
 /** The user's client as this room uses it: commands and scripts within a deadline. */
 import { createHash } from "node:crypto";
-import { withDeadline } from "../../core/deadline.ts";
-import type { Environment } from "../../core/environment.ts";
+import { withDeadline } from "../../core/contract/deadline.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 import { kindOf, type RedisArgument, type RedisClient } from "../../drivers/redis/client.ts";
 import { replyCodeOf, toIchidoError } from "../../drivers/redis/failures.ts";
 import { linkOf, type Link } from "../../drivers/redis/link.ts";

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type { RedisClient } from "../../drivers/redis/client.ts";
 import type { Subscription, Taker } from "../broker.ts";
 import { createConsumer, type Consumer } from "./consumer.ts";

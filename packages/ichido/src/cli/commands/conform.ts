@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as net from "node:net";
 import { parseArgs } from "node:util";
-import { isIchidoError } from "../../core/errors.ts";
+import { isIchidoError } from "../../core/contract/errors.ts";
 import {
   conform,
   DescriptionError,

@@ -1,7 +1,7 @@
 /** `ichido harness <framework>`: a server to try `ichido conform` on, in the framework that is installed here. */
 import { parseArgs } from "node:util";
 import { harnessFrameworks, startHarness, type HarnessFramework } from "../../conform/harness/index.ts";
-import { profiles, type ProfileName } from "../../core/profiles.ts";
+import { profiles, type ProfileName } from "../../core/contract/profiles.ts";
 import { UsageError, type Command, type Io } from "../command.ts";
 
 const usage = `usage: ichido harness <framework> [options]

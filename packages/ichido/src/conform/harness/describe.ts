@@ -1,5 +1,5 @@
 /** The harness, described for `conform`: everything that can be observed on it, under each profile. */
-import type { ProfileName } from "../../core/profiles.ts";
+import type { ProfileName } from "../../core/contract/profiles.ts";
 import { policyPath } from "../../policy/index.ts";
 import { planHeader, routePrefix, writePlan, type Harness, type Plan } from "../../testing/adapter-suite/index.ts";
 import type { Description } from "../description.ts";

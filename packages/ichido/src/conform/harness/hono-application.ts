@@ -1,4 +1,4 @@
-import type { Context } from "../../core/context.ts";
+import type { Context } from "../../core/contract/context.ts";
 import { idempotency, type HonoContext } from "../../adapters/hono.ts";
 import { createHarness, routePrefix, type Harness } from "../../testing/adapter-suite/index.ts";
 import type { BuildApplication } from "./application.ts";

@@ -4,11 +4,11 @@
  *     const server = await startHarness("express", { profile: "ietf" });
  *     const report = await conform(server.description);
  */
-import { knownOptions } from "../../core/option-checks.ts";
+import { knownOptions } from "../../core/contract/option-checks.ts";
 import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ProfileName } from "../../core/profiles.ts";
+import type { ProfileName } from "../../core/contract/profiles.ts";
 import { policyOf, policyPath } from "../../policy/index.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import type { Harness, HarnessOptions } from "../../testing/adapter-suite/index.ts";

@@ -1,7 +1,7 @@
 /** NestJS on either platform, with decorators called as the functions they are. */
 import type { RequestListener } from "node:http";
 import { Readable } from "node:stream";
-import type { Context } from "../../core/context.ts";
+import type { Context } from "../../core/contract/context.ts";
 import {
   captureBody,
   Idempotency,

@@ -1,5 +1,5 @@
 /** Bounds of the rules. They stand here alone: `npm run generate` writes them into SQL and Lua, which name them in braces. */
-import { limits } from "../defaults.ts";
+import { limits } from "../contract/defaults.ts";
 
 /**
  * A lease further ahead than this was set by a clock that has since gone back, and counts as lapsed. Twice the longest

@@ -1,5 +1,5 @@
 /** What a claim means for the record it meets, what becomes of the record, and what the claimant is told. */
-import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../store.ts";
+import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../contract/store.ts";
 import { leaseEndUs, nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Prints } from "./record.ts";
 import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
 

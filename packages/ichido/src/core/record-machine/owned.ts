@@ -1,5 +1,5 @@
 /** What the owner of a record may do with it; anyone else is `stale` and changes nothing. */
-import type { RecordState, StoredResponse } from "../record.ts";
+import type { RecordState, StoredResponse } from "../contract/record.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -10,7 +10,7 @@ import type {
   RenewRequest,
   StepRequest,
   SuspendRequest,
-} from "../store.ts";
+} from "../contract/store.ts";
 import { leaseEndUs, usOf, type HeldRecord, type StepRow, type WholeRecord } from "./record.ts";
 
 export interface Answered<R> {

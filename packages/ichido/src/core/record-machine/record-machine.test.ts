@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { limits } from "../defaults.ts";
-import type { OwnerToken, StoredResponse } from "../record.ts";
+import { limits } from "../contract/defaults.ts";
+import type { OwnerToken, StoredResponse } from "../contract/record.ts";
 import { leaseAbsurdUs, nobody } from "./bounds.ts";
 import { judgeClaim, noted, refusalOf, type ClaimVerdict } from "./claim.ts";
 import { complete, finishStep, landedOf, mayLeaveLease, release, renew, startStep, suspend } from "./owned.ts";

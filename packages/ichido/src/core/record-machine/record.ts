@@ -16,8 +16,8 @@
  * never changes the record it is given; the same object back means that nothing changed. It keeps what it does not know, so
  * that a store may have columns of its own.
  */
-import type { OwnerToken, RecordState, StoredResponse } from "../record.ts";
-import type { AuditEntry, ClaimOrigin } from "../store.ts";
+import type { OwnerToken, RecordState, StoredResponse } from "../contract/record.ts";
+import type { AuditEntry, ClaimOrigin } from "../contract/store.ts";
 
 /** A hash as a store holds it: bytes, or a text of one character a byte. */
 export type Hash = string | Uint8Array;

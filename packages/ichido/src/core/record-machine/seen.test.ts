@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { StoredResponse } from "../record.ts";
+import type { StoredResponse } from "../contract/record.ts";
 import { leaseAbsurdUs } from "./bounds.ts";
 import { leavesDoubt } from "./owned.ts";
 import { tickSeen } from "./ticks.ts";

@@ -1,6 +1,6 @@
 /** A decision on a record in doubt, by a person or in the name of a policy. */
-import type { OwnerToken } from "../record.ts";
-import type { SettleRequest, SettleResult } from "../store.ts";
+import type { OwnerToken } from "../contract/record.ts";
+import type { SettleRequest, SettleResult } from "../contract/store.ts";
 import { nobody } from "./bounds.ts";
 import { answered, failed } from "./owned.ts";
 import { nextFence, toMs, type HeldRecord, type Moment, type WholeRecord } from "./record.ts";

@@ -1,6 +1,6 @@
 /** What can be read off a record at a given moment. */
-import type { Identity, RecordState, StoredResponse } from "../record.ts";
-import type { ListQuery, Step, StoredRecord, StoreStats } from "../store.ts";
+import type { Identity, RecordState, StoredResponse } from "../contract/record.ts";
+import type { ListQuery, Step, StoredRecord, StoreStats } from "../contract/store.ts";
 import { leaseAbsurdUs, spentRetentions } from "./bounds.ts";
 import { toMs, type HeldRecord, type Standing, type StepRow, type WholeRecord } from "./record.ts";
 

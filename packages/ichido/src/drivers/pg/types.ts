@@ -1,7 +1,7 @@
 /**
  * What PostgreSQL sends, read without the parsers of a driver: a program may have set others for its own rows.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 
 /** The object identifier of the type, fixed for ever. */
 export const bytea = 17;

@@ -2,7 +2,7 @@
  * The user's own client, by shape: `Redis` or `Cluster` of `ioredis`, or a client or cluster of `redis` (node-redis).
  * Only what the store calls is named, so that any version with these members fits and none is imported.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 
 export type RedisArgument = string | Buffer;
 

@@ -2,8 +2,8 @@
  * What the server or the driver said, as errors of ichido. An error reply begins with its code, a word in capitals: that
  * is the protocol, not prose. What a driver says besides may quote arguments and never leaves.
  */
-import { DeadlineExceeded } from "../../core/deadline.ts";
-import { defect, IchidoError, isDefect, isIchidoError } from "../../core/errors.ts";
+import { DeadlineExceeded } from "../../core/contract/deadline.ts";
+import { defect, IchidoError, isDefect, isIchidoError } from "../../core/contract/errors.ts";
 
 /** Nothing was done, and the same command may well succeed in a moment. */
 const passing: ReadonlySet<string> = new Set([

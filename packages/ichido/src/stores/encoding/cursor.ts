@@ -1,5 +1,5 @@
 /** A place in a listing ordered by key, then by scope hash: `base64url(scope hash).base64url(key)`. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 
 export interface Position {
   readonly key: string;

@@ -1,5 +1,5 @@
 /** How header lines are kept where a store has no type for them: one JSON text, order and multiplicity preserved. */
-import type { HeaderLine } from "../../core/record.ts";
+import type { HeaderLine } from "../../core/contract/record.ts";
 
 export function encodeHeaders(lines: readonly HeaderLine[]): string {
   return JSON.stringify(lines);

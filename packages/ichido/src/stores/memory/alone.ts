@@ -1,5 +1,5 @@
 import cluster from "node:cluster";
-import { warnUser } from "../../core/runtime.ts";
+import { warnUser } from "../../core/contract/runtime.ts";
 
 /** Signs that this process is one of several that would each have a memory of their own. */
 function severalProcesses(): string | undefined {

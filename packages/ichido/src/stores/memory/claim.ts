@@ -1,5 +1,5 @@
 /** A claim on the row that is there, or on none: the machine decides, bytes are copied on their way out. */
-import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
+import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
 import type { Moment } from "../../core/record-machine/record.ts";
 import { bytesOf, copyOut, fingerprintRowOf, rowOf, type Row } from "./row.ts";

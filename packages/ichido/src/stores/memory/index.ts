@@ -5,10 +5,10 @@
  *
  * Each verb runs from its first to its last statement without giving way, so a verb is atomic by itself.
  */
-import { IchidoError } from "../../core/errors.ts";
-import type { Identity } from "../../core/record.ts";
-import type { Fenced, Store } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { Fenced, Store } from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import * as machine from "../../core/record-machine/owned.ts";
 import type { Answered } from "../../core/record-machine/owned.ts";
 import { usOf, type Moment } from "../../core/record-machine/record.ts";

@@ -1,5 +1,5 @@
-import { integerOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
-import { systemEnvironment, type Environment } from "../../core/environment.ts";
+import { integerOption, knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
+import { systemEnvironment, type Environment } from "../../core/contract/environment.ts";
 
 export interface MemoryStoreOptions {
   /** New keys are refused beyond this many records. Default 100 000. */

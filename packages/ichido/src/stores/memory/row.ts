@@ -1,7 +1,7 @@
 /** A record as the memory store keeps it: the machine's fields and whose it is. Rows are never changed. */
 import { Buffer } from "node:buffer";
-import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
-import type { StoredRecord } from "../../core/store.ts";
+import type { Fingerprint, Identity, StoredResponse } from "../../core/contract/record.ts";
+import type { StoredRecord } from "../../core/contract/store.ts";
 import type { HeldRecord, WholeRecord } from "../../core/record-machine/record.ts";
 import { recordView } from "../../core/record-machine/view.ts";
 

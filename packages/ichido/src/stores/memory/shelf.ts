@@ -2,8 +2,8 @@
  * The rows of a memory store: looked up by identity, bounded in number and bytes, as a whole and for each caller, and
  * ordered by when they may go.
  */
-import { lengthPrefixed } from "../../core/length-prefix.ts";
-import type { Identity, StoredResponse } from "../../core/record.ts";
+import { lengthPrefixed } from "../../core/request/length-prefix.ts";
+import type { Identity, StoredResponse } from "../../core/contract/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
 import { textOf, type Row } from "./row.ts";

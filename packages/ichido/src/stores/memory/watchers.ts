@@ -1,4 +1,4 @@
-import type { Environment } from "../../core/environment.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 
 /** Those who wait for a record to change. All of them wake at the first change, or when their own time is over. */
 export interface Watchers {

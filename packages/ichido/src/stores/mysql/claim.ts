@@ -8,8 +8,8 @@
  * several times as long to parse. Claims are not grouped: a multi-row insert has one insertId and cannot tell each claim
  * its own outcome.
  */
-import { IchidoError } from "../../core/errors.ts";
-import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
 import type { ClaimVerdict, Refusal } from "../../core/record-machine/claim.ts";
 import { usOf } from "../../core/record-machine/record.ts";

@@ -1,6 +1,6 @@
 /** What the server or the driver said, as errors of ichido. A driver's error quotes statements and values: it never leaves. */
-import { defect, IchidoError, isDefect, isIchidoError } from "../../core/errors.ts";
-import { DeadlineExceeded } from "../../core/deadline.ts";
+import { defect, IchidoError, isDefect, isIchidoError } from "../../core/contract/errors.ts";
+import { DeadlineExceeded } from "../../core/contract/deadline.ts";
 
 /** Deadlock, lock wait timeout, and what MariaDB's snapshot isolation says in place of waiting. */
 const rollbacks: readonly number[] = [1213, 1205, 1020];

@@ -1,5 +1,5 @@
 /** The verbs of an owner: each is one statement that finds the record by identity, owner and fence, or finds nothing. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -8,8 +8,8 @@ import type {
   RenewRequest,
   StepRequest,
   SuspendRequest,
-} from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+} from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { leavesDoubt } from "../../core/record-machine/owned.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import type { Dialect, Value } from "./dialect.ts";

@@ -1,5 +1,5 @@
 /** Ticks that make expiry trustworthy, and sweeps that reclaim space in small bites. */
-import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
+import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/contract/store.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { isTrusted } from "../../core/record-machine/ticks.ts";
 import { integerOf } from "./client.ts";

@@ -1,6 +1,6 @@
 /** The index of labels: which rows a record's labels have in it, and how they come and go. */
 import { createHash } from "node:crypto";
-import type { Identity } from "../../core/record.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import type { Run } from "./session.ts";
 import { identityValues } from "./values.ts";

@@ -1,8 +1,8 @@
 /** `landed`: what became of a commit whose answer did not come. Asked again and again, within a bound, while the row is locked. */
-import { sleep } from "../../core/deadline.ts";
-import { systemEnvironment } from "../../core/environment.ts";
-import { isIchidoError } from "../../core/errors.ts";
-import type { Landed, LandedRequest } from "../../core/store.ts";
+import { sleep } from "../../core/contract/deadline.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
+import { isIchidoError } from "../../core/contract/errors.ts";
+import type { Landed, LandedRequest } from "../../core/contract/store.ts";
 import { landedOf, landedWaitMs } from "../../core/record-machine/owned.ts";
 import type { Dialect } from "./dialect.ts";
 import { isLocked } from "./failures.ts";

@@ -1,6 +1,6 @@
 /** Pages and sizes. Neither reads a body. */
-import { IchidoError } from "../../core/errors.ts";
-import type { ListPage, ListQuery, StoreStats } from "../../core/store.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { ListPage, ListQuery, StoreStats } from "../../core/contract/store.ts";
 import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, ListFilter, Values } from "./dialect.ts";

@@ -1,5 +1,5 @@
 /** What a user may set, checked once when the store is made. */
-import { integerOption, knownOptions, optionInvalid } from "../../core/option-checks.ts";
+import { integerOption, knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
 import { tablePrefixOption } from "../../sql/table-prefix.ts";
 import { isPool, promiseSide } from "./client.ts";
 import type { DriverClient } from "./client.ts";

@@ -3,8 +3,8 @@
  * for one would lose the leases of healthy owners, just when the service is slow. So a renewal that would have to wait
  * goes over a connection of the store's own.
  */
-import { DeadlineExceeded, withDeadline } from "../../core/deadline.ts";
-import { systemEnvironment } from "../../core/environment.ts";
+import { DeadlineExceeded, withDeadline } from "../../core/contract/deadline.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
 import { createOwnConnection } from "../../drivers/own-connection.ts";
 import { patienceMs, poolStarved, starvedMs } from "../../drivers/pool-starved.ts";
 import type { DriverClient, MysqlPool, MysqlPoolConnection } from "./client.ts";

@@ -1,6 +1,6 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
-import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { Step, StoredRecord } from "../../core/store.ts";
+import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/contract/record.ts";
+import type { Step, StoredRecord } from "../../core/contract/store.ts";
 import { lockWaitUs, tickPatienceUs } from "../../core/record-machine/bounds.ts";
 import type { Holding } from "../../core/record-machine/owned.ts";
 import { originOf } from "../../core/record-machine/record.ts";

@@ -1,5 +1,5 @@
 /** What must be true of the server and its sessions before a claim is sent there. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import type { Run } from "./session.ts";

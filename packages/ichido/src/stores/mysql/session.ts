@@ -3,9 +3,9 @@
  * connection broke under them. The latter is safe because every statement of this store, sent twice, leaves what it
  * leaves when it is sent once, and whoever sent it can tell from the record that it was there before.
  */
-import { sleep, withDeadline } from "../../core/deadline.ts";
-import { fraction, systemEnvironment } from "../../core/environment.ts";
-import { isIchidoError } from "../../core/errors.ts";
+import { sleep, withDeadline } from "../../core/contract/deadline.ts";
+import { fraction, systemEnvironment } from "../../core/contract/environment.ts";
+import { isIchidoError } from "../../core/contract/errors.ts";
 import { queryOf } from "../../drivers/mysql/query.ts";
 import { isPool, promiseSide, resultOf } from "./client.ts";
 import type { DriverClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";

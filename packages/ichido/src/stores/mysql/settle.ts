@@ -1,10 +1,10 @@
 /** A person's decision: a proposal that nobody sees, then one statement that changes record and audit row together. */
-import type { AuditEntry, SettleRequest, SettleResult } from "../../core/store.ts";
-import type { Identity } from "../../core/record.ts";
+import type { AuditEntry, SettleRequest, SettleResult } from "../../core/contract/store.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { settleRefusal } from "../../core/record-machine/settle.ts";
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
 import { seenOf, stringOf } from "./rows.ts";

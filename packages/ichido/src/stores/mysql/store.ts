@@ -21,10 +21,10 @@
  * Proven on MariaDB 10.11. The statements keep to what MySQL 8 documents as well, but no MySQL server was at hand: run
  * the store suite of `ichido/testing` on yours.
  */
-import { withDeadline } from "../../core/deadline.ts";
-import { systemEnvironment } from "../../core/environment.ts";
-import { IchidoError } from "../../core/errors.ts";
-import type { Store, StoreCapabilities } from "../../core/store.ts";
+import { withDeadline } from "../../core/contract/deadline.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { Store, StoreCapabilities } from "../../core/contract/store.ts";
 import { createMigrator, type Migrator } from "../../sql/migrator.ts";
 import { talkLater } from "../../sql/talk.ts";
 import { claim } from "./claim.ts";

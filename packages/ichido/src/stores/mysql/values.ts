@@ -1,7 +1,7 @@
 /** Values of the contract → parameters: bytes, integers and null. Text goes out as UTF-8 bytes. */
-import { IchidoError } from "../../core/errors.ts";
-import type { Fingerprint, Identity, StoredResponse } from "../../core/record.ts";
-import type { Claim } from "../../core/store.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { Fingerprint, Identity, StoredResponse } from "../../core/contract/record.ts";
+import type { Claim } from "../../core/contract/store.ts";
 import { bufferOf } from "../../sql/statement.ts";
 import { encodeHeaders } from "../encoding/header-lines.ts";
 import { encodeLabels } from "../encoding/labels.ts";

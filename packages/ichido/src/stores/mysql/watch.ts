@@ -1,8 +1,8 @@
 /** Waiting for a change by asking again: MySQL has no notifications. No connection is held between two questions. */
-import { around } from "../../core/jitter.ts";
-import { DeadlineExceeded, sleep, withDeadline } from "../../core/deadline.ts";
-import { systemEnvironment } from "../../core/environment.ts";
-import type { Identity } from "../../core/record.ts";
+import { around } from "../../core/contract/jitter.ts";
+import { DeadlineExceeded, sleep, withDeadline } from "../../core/contract/deadline.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Run } from "./session.ts";
 import { identityValues } from "./values.ts";

@@ -1,7 +1,7 @@
 /** `claim`: alone or in a group, and what it answers when the row cannot be had. */
-import type { Identity } from "../../core/record.ts";
-import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { encodeLabels } from "../encoding/labels.ts";
 import { isSameRequest } from "../../core/record-machine/claim.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";

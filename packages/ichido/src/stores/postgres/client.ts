@@ -2,7 +2,7 @@
  * The user's own client, by shape: a `Pool` or `Client` of `pg`, or the `sql` of `postgres` (postgres.js). Only what the
  * store calls is named, so that any version with these members fits and none is imported.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { insideOf, type LibraryInstance } from "../../drivers/library-pool.ts";
 import { refuseBinary, type PgTypes } from "../../drivers/pg/types.ts";
 import { lentPool } from "./lent-pool.ts";

@@ -1,6 +1,6 @@
 /** `complete`: alone, in a group, or on the caller's own transaction. */
-import type { CompleteRequest, Fenced } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import type { CompleteRequest, Fenced } from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { encodeHeaders } from "../encoding/header-lines.ts";
 import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
 import { groupLockTimeoutMs, idOf, splits } from "./claims.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { DeadlineError, failureKind, keepsConnection, toIchidoError } from "./failures.ts";
 
 const fromServer = (code: string): Error => Object.assign(new Error("says the server"), { code, severity: "ERROR" });

@@ -1,5 +1,5 @@
 /** What a driver threw, by SQLSTATE or its absence, never by its message. */
-import { defect, IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "../../core/errors.ts";
+import { defect, IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "../../core/contract/errors.ts";
 
 export type FailureKind =
   /** Nothing took effect, and the same statement may well succeed now: serialization failure, deadlock. */

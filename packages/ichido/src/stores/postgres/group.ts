@@ -4,7 +4,7 @@
  * its commits. A group holds each identity once, because one statement cannot judge a row twice, and is sorted, because
  * rows are locked in that order.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { DeadlineError } from "./failures.ts";
 
 export interface GroupOptions<Request, Answer> {

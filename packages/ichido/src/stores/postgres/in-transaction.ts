@@ -1,8 +1,8 @@
 /** `claim` and `complete` on the caller's own transaction: one record, one attempt, and errors as they are. */
-import { IchidoError } from "../../core/errors.ts";
-import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/store.ts";
-import { TransactionAborted, type TransactionHandle } from "../../core/transaction.ts";
-import { FenceLost } from "../../core/steps.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/contract/store.ts";
+import { TransactionAborted, type TransactionHandle } from "../../core/contract/transaction.ts";
+import { FenceLost } from "../../core/engine/steps.ts";
 import { encodeHeaders } from "../encoding/header-lines.ts";
 import { encodeLabels } from "../encoding/labels.ts";
 import { bufferOf } from "./arrays.ts";

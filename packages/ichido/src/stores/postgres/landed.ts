@@ -1,6 +1,6 @@
 /** `landed`: what became of a commit whose answer did not come. */
-import type { OwnerToken, RecordState } from "../../core/record.ts";
-import type { Landed, LandedRequest } from "../../core/store.ts";
+import type { OwnerToken, RecordState } from "../../core/contract/record.ts";
+import type { Landed, LandedRequest } from "../../core/contract/store.ts";
 import { landedOf, landedWaitMs, type Holding } from "../../core/record-machine/owned.ts";
 import { bufferOf } from "./arrays.ts";
 import type { StoreParts } from "./claims.ts";

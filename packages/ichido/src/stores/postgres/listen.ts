@@ -1,5 +1,5 @@
 /** One LISTEN connection for all waiters of a process. A hint only: polling finds what a lost notification missed. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type { ClientKind, PostgresJsSql } from "./client.ts";
 import { isClientMaker, openOwnClient } from "./own-client.ts";
 

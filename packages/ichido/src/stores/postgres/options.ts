@@ -1,7 +1,7 @@
 /** Options of the PostgreSQL store, checked once. */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/option-checks.ts";
-import type { Environment } from "../../core/environment.ts";
-import { systemEnvironment } from "../../core/environment.ts";
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/contract/option-checks.ts";
+import type { Environment } from "../../core/contract/environment.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
 import { schemaOption, tableNames, tablePrefixOption, type TableOptions } from "../../sql/table-prefix.ts";
 import type { Prepare } from "./connection.ts";
 import type { ListenConnection } from "./listen.ts";

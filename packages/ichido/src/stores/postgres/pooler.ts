@@ -1,5 +1,5 @@
 /** Settings that a pooler in transaction mode breaks in silence, told of where a pooler is seen. */
-import { warnUser } from "../../core/runtime.ts";
+import { warnUser } from "../../core/contract/runtime.ts";
 import type { Connection } from "./connection.ts";
 import type { ResolvedOptions } from "./options.ts";
 

@@ -3,7 +3,7 @@
  * for one would lose the leases of healthy owners, just when the service is slow. So a renewal that would have to wait
  * goes over a connection of the store's own.
  */
-import type { Environment } from "../../core/environment.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 import { createOwnConnection, type OwnConnectionParts } from "../../drivers/own-connection.ts";
 import { patienceMs, poolStarved, starvedMs } from "../../drivers/pool-starved.ts";
 import type { ClientKind, PgPool, PostgresJsSql } from "./client.ts";

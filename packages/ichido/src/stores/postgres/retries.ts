@@ -2,8 +2,8 @@
  * Bounded repetition of one call. A claim repeats with the same owner and a completion with the same fence, so a
  * statement whose answer was lost is recognised when it comes again; only such calls repeat after a lost connection.
  */
-import { around, doubledMs } from "../../core/jitter.ts";
-import type { Environment } from "../../core/environment.ts";
+import { around, doubledMs } from "../../core/contract/jitter.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 import { failureKind } from "./failures.ts";
 
 /** `always`: doing it twice is doing it once. `conflicts`: only when it is certain that nothing took effect. */

@@ -2,8 +2,8 @@
  * Positional rows to values. Numbers are converted here and not trusted to the driver: a program may have told it to
  * read `bigint` as it likes.
  */
-import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/store.ts";
+import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/contract/record.ts";
+import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/contract/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import { answersOf } from "../../core/record-machine/view.ts";
 import { decodeHeaders } from "../encoding/header-lines.ts";

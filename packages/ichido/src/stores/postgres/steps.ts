@@ -1,6 +1,6 @@
 /** Steps: each verb one call of a function that writes one row, and the count of those that a new owner inherits. */
-import type { Claim, ClaimRequest, ClaimResult, Fenced, Store } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import type { Claim, ClaimRequest, ClaimResult, Fenced, Store } from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { bufferOf } from "./arrays.ts";
 import type { Row } from "./connection.ts";
 import { flagOf, numberOf } from "./row.ts";

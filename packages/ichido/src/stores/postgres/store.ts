@@ -10,9 +10,9 @@
  * Left out: what an asynchronous replica has not received when the primary dies is lost, records and business writes
  * alike. Two databases never commit together; `complete` joins a transaction only in the database of the records.
  */
-import { IchidoError } from "../../core/errors.ts";
-import type { Identity } from "../../core/record.ts";
-import type { Claim, Fenced, RenewRequest, SettleResult, Store } from "../../core/store.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { Claim, Fenced, RenewRequest, SettleResult, Store } from "../../core/contract/store.ts";
 import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
 import { encodeHeaders } from "../encoding/header-lines.ts";
 import { encodeLabels } from "../encoding/labels.ts";

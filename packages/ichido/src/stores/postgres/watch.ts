@@ -6,10 +6,10 @@
  * serialises commits across the whole database, so the hot path stays free of it. Records that this process itself
  * completes wake their waiters at once, without the server.
  */
-import { around } from "../../core/jitter.ts";
+import { around } from "../../core/contract/jitter.ts";
 import { createHash } from "node:crypto";
-import type { Environment, Timer } from "../../core/environment.ts";
-import type { Identity } from "../../core/record.ts";
+import type { Environment, Timer } from "../../core/contract/environment.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import { idOf } from "./claims.ts";
 import type { Listener } from "./listen.ts";
 import { encodeText } from "./text.ts";

@@ -1,6 +1,6 @@
 /** A claim and its answer. One round trip, but for a record past its retention that the known tick does not cover. */
-import { limits } from "../../core/defaults.ts";
-import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../../core/store.ts";
+import { limits } from "../../core/contract/defaults.ts";
+import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";

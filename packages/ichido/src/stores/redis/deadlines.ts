@@ -1,6 +1,6 @@
 /** One deadline for every call, and what becomes of it. */
-import { Deadlines as Queue } from "../../core/deadlines.ts";
-import type { Environment } from "../../core/environment.ts";
+import { Deadlines as Queue } from "../../core/contract/deadlines.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 
 /** What becomes of a call. All of it in one place, because each further promise on the way costs every request. */
 export interface Ending<Reply, Value> {

@@ -2,7 +2,7 @@
  * What a server must be like, looked at before the first call, after a failure and by every `ping`: on the only server,
  * or on every master of a cluster.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import { failureKind } from "../../drivers/redis/failures.ts";
 import type { Link, ServerLink } from "../../drivers/redis/link.ts";
 import { listOf, textOf } from "../../drivers/redis/reply.ts";

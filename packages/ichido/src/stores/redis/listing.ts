@@ -1,7 +1,7 @@
 /** Listing and counting, each by a walk over all records: for people and dashboards, not for requests. */
-import type { Environment } from "../../core/environment.ts";
-import { IchidoError } from "../../core/errors.ts";
-import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
+import type { Environment } from "../../core/contract/environment.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
 import type { Position } from "../encoding/cursor.ts";
 import { createTally, matches, recordView } from "../../core/record-machine/view.ts";

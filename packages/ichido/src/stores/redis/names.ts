@@ -3,7 +3,7 @@
  * key is ever part of a name, a pattern or a hash tag, and 43 characters stand for any identity.
  */
 import { hash } from "node:crypto";
-import type { Identity } from "../../core/record.ts";
+import type { Identity } from "../../core/contract/record.ts";
 
 export interface Names {
   record(identity: Pick<Identity, "key" | "scopeHash">): string;

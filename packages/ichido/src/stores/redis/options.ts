@@ -1,7 +1,7 @@
 /** Options of the Redis store, checked once. */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/option-checks.ts";
-import { systemEnvironment } from "../../core/environment.ts";
-import type { Environment } from "../../core/environment.ts";
+import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/contract/option-checks.ts";
+import { systemEnvironment } from "../../core/contract/environment.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 
 export interface RedisStoreOptions {
   /** Begins the name of every key: 1 to 64 letters, digits and `_ - . : /`. Default `ichido:`. */

@@ -3,7 +3,7 @@
  * two would ask a connection that never wrote, which answers at once that all is well. So the connection's id is asked
  * before and after, all four commands written together: only equal ids make the count mean anything.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { failureKind } from "../../drivers/redis/failures.ts";
 import type { Link } from "../../drivers/redis/link.ts";

@@ -8,8 +8,15 @@
  *   a how the owner came by the record (absent: it was new)   d 1 when a doubt about it outlives its retention
  *   y audit rows; A<place> one of them   w somebody waits for the end
  */
-import type { Fingerprint, Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { AuditEntry, ClaimRequest, Step } from "../../core/store.ts";
+import type {
+  Fingerprint,
+  Identity,
+  Key,
+  OwnerToken,
+  RecordState,
+  StoredResponse,
+} from "../../core/contract/record.ts";
+import type { AuditEntry, ClaimRequest, Step } from "../../core/contract/store.ts";
 import { originOf, toMs } from "../../core/record-machine/record.ts";
 import type { HeldRecord } from "../../core/record-machine/record.ts";
 import type { FirstClaim } from "../../core/record-machine/view.ts";

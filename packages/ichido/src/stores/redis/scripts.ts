@@ -2,10 +2,10 @@
  * Runs scripts by their digest, with the text where the server does not know it (a restart, a failover, SCRIPT FLUSH),
  * within a deadline, and repeats what may be repeated.
  */
-import { around, doubledMs } from "../../core/jitter.ts";
+import { around, doubledMs } from "../../core/contract/jitter.ts";
 import { createHash } from "node:crypto";
-import { withDeadline } from "../../core/deadline.ts";
-import type { Environment } from "../../core/environment.ts";
+import { withDeadline } from "../../core/contract/deadline.ts";
+import type { Environment } from "../../core/contract/environment.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { createDeadlines } from "./deadlines.ts";
 import { failureKind, toIchidoError } from "../../drivers/redis/failures.ts";

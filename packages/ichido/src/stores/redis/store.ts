@@ -17,7 +17,7 @@
  * it. Let the client notice: `socketTimeout` of ioredis; `socket.socketTimeout` with `pingInterval` of redis, and a
  * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type {
   Claim,
   ClaimResult,
@@ -26,9 +26,9 @@ import type {
   Store,
   StoreCapabilities,
   StoredRecord,
-} from "../../core/store.ts";
-import type { Identity } from "../../core/record.ts";
-import { isInDoubt } from "../../core/doubt.ts";
+} from "../../core/contract/store.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import { isInDoubt } from "../../core/engine/doubt.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { landedOf } from "../../core/record-machine/owned.ts";
 import { recordView } from "../../core/record-machine/view.ts";

@@ -3,7 +3,7 @@
  * walk has not come to its end. What a walk passes before it expires is met by the next one, or goes by its time to live.
  */
 import { randomBytes } from "node:crypto";
-import type { SweepRequest, SweepResult } from "../../core/store.ts";
+import type { SweepRequest, SweepResult } from "../../core/contract/store.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";
 import { isExpired, isForsaken } from "../../core/record-machine/view.ts";

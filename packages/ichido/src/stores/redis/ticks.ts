@@ -10,7 +10,7 @@
  * that is seen by the script itself. In a cluster the row also vouches for the other servers' clocks: one that is off by
  * more than three intervals expires nothing.
  */
-import type { TickRequest, TickResult } from "../../core/store.ts";
+import type { TickRequest, TickResult } from "../../core/contract/store.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { isTrusted } from "../../core/record-machine/ticks.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";

@@ -3,8 +3,8 @@
  * look per record at a time. A record is marked as watched by the look itself, so that completions nobody waits for
  * publish nothing; publications are hints, looking again is the net.
  */
-import { around } from "../../core/jitter.ts";
-import type { Environment, Timer } from "../../core/environment.ts";
+import { around } from "../../core/contract/jitter.ts";
+import type { Environment, Timer } from "../../core/contract/environment.ts";
 import type { Link, SubscriberLink } from "../../drivers/redis/link.ts";
 import type { Names } from "./names.ts";
 

@@ -3,8 +3,8 @@
  * at the instant of that read, and `completed` stays true, so replays and conflicts write nothing and wait for nobody.
  * Everything else is decided again under the lock.
  */
-import type { ClaimRequest, ClaimResult } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import {
   born,
   grantOf,

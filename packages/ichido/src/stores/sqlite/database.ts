@@ -1,5 +1,5 @@
 /** The one shape behind which `node:sqlite` and better-sqlite3 look alike, and the statements prepared on it. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 
 export type SqliteValue = null | number | bigint | string | Uint8Array;
 

@@ -1,5 +1,5 @@
 /** The settings on which the store's promise rests, set where they are weaker and read back. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type { Connection } from "./database.ts";
 import { isBusy } from "./failure.ts";
 

@@ -1,5 +1,5 @@
 /** What a driver threw, as one of the errors of ichido. Branches on result codes, never on texts. */
-import { defect, IchidoError, isDefect, isIchidoError } from "../../core/errors.ts";
+import { defect, IchidoError, isDefect, isIchidoError } from "../../core/contract/errors.ts";
 
 /** Primary result codes of SQLite that ask for different things. */
 const names: Readonly<Record<number, string>> = {

@@ -1,5 +1,5 @@
 /** Calls under way, so that `close` can wait for them and refuse later ones. Every call is bounded, and so is the wait. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 
 export interface Gate {
   pass<T>(call: () => Promise<T>): Promise<T>;

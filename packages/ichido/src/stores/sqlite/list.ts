@@ -1,6 +1,6 @@
 /** Listings and sizes, in slices: however large the table, no single read holds up the process for long. */
-import { IchidoError } from "../../core/errors.ts";
-import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/store.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { stateWritten } from "../../core/record-machine/view.ts";

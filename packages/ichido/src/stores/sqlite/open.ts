@@ -1,6 +1,6 @@
 /** A store with a connection of its own, for those who have none to share. */
-import { knownOptions, optionInvalid } from "../../core/option-checks.ts";
-import { requireRuntime } from "../../core/runtime.ts";
+import { knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
+import { requireRuntime } from "../../core/contract/runtime.ts";
 import { busyTimeoutMs } from "./durability.ts";
 import { failureOf } from "./failure.ts";
 import { sqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store.ts";

@@ -1,5 +1,5 @@
 /** What the owner of a record may do with it: each verb one conditional statement, for this owner and fence alone. */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -8,8 +8,8 @@ import type {
   RenewRequest,
   StepRequest,
   SuspendRequest,
-} from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+} from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { mayLeaveLease, stateAfter } from "../../core/record-machine/owned.ts";
 import { leaseEndUs } from "../../core/record-machine/record.ts";
 import type { SqliteValue } from "./database.ts";

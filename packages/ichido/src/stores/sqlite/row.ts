@@ -1,6 +1,6 @@
 /** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
-import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/record.ts";
-import type { ClaimRequest, Step, StoredRecord } from "../../core/store.ts";
+import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/contract/record.ts";
+import type { ClaimRequest, Step, StoredRecord } from "../../core/contract/store.ts";
 import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
 import { recordView, stepView } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";

@@ -1,5 +1,5 @@
 /** A person's decision on a record in doubt, with its audit row. */
-import type { SettleRequest, SettleResult } from "../../core/store.ts";
+import type { SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import { decided, dropsUnfinished, settleRefusal } from "../../core/record-machine/settle.ts";
 import { heldOf, identityValues, orNull, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";

@@ -11,10 +11,10 @@
  * over a network file system. The clock is the host's. There is no bound on records besides the disk; when that is full,
  * new claims fail and replays go on.
  */
-import { integerOption, knownOptions, oneOfOption, optionalFunction } from "../../core/option-checks.ts";
-import { isIchidoError } from "../../core/errors.ts";
-import type { Identity } from "../../core/record.ts";
-import type { Store } from "../../core/store.ts";
+import { integerOption, knownOptions, oneOfOption, optionalFunction } from "../../core/contract/option-checks.ts";
+import { isIchidoError } from "../../core/contract/errors.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { Store } from "../../core/contract/store.ts";
 import type { SchemaPart } from "../../sql/migration.ts";
 import { createMigrator, requireSchema, type Migrator } from "../../sql/migrator.ts";
 import type { SchemaTalk } from "../../sql/schema-dialects.ts";

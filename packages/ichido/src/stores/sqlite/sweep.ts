@@ -1,6 +1,6 @@
 /** Reclaiming space, a few records per transaction, so that claims of other callers and processes come between. */
-import { IchidoError } from "../../core/errors.ts";
-import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/store.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/contract/store.ts";
 import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { isTrusted, nextTick } from "../../core/record-machine/ticks.ts";

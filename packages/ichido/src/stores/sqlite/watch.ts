@@ -2,7 +2,7 @@
  * Waking those who wait for a record. Commits of this store wake them at once; commits of other connections are seen by
  * SQLite's own counter, one cheap read for all waiters together.
  */
-import type { Identity } from "../../core/record.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import { leaseLeftMs } from "../../core/record-machine/view.ts";
 import { identityValues, integer, stateOf } from "./row.ts";
 import type { Session } from "./session.ts";

@@ -7,11 +7,11 @@
  * transaction is rolled back and each runs alone, so that only the bad one fails. While another process holds the write
  * lock, the turn is tried again from the event loop, so that timers (heartbeats among them) go on.
  */
-import { IchidoError } from "../../core/errors.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
 import type { Connection } from "./database.ts";
 import { createRelaxedSync, withShortWait } from "./durability.ts";
 import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
-import { onIdle } from "../../core/connection-idle.ts";
+import { onIdle } from "../../core/contract/connection-idle.ts";
 
 export const writeQueueDefaults = {
   /** How long a call waits for the write lock before it fails. */

@@ -1,6 +1,6 @@
 /** T: how long a key is remembered, and by whose clock. */
 import assert from "node:assert/strict";
-import { systemEnvironment, type Environment } from "../../core/environment.ts";
+import { systemEnvironment, type Environment } from "../../core/contract/environment.ts";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { eventually, type Ask } from "./client.ts";
 import { assertExecuted, assertReplayed, freshKey, type App } from "./rig.ts";

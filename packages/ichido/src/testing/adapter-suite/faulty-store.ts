@@ -1,5 +1,5 @@
 /** A store whose verbs fail, hang or lose their replies when told to. */
-import type { Store } from "../../core/store.ts";
+import type { Store } from "../../core/contract/store.ts";
 
 type Verb = "claim" | "renew" | "complete" | "release" | "suspend" | "find" | "tick" | "ping" | "sweep";
 

@@ -9,12 +9,12 @@
  *  6. for every route: the adapter with `route.options`, then `handle(call)` and its answer in the way it says
  */
 import { createHash, randomUUID } from "node:crypto";
-import { createIchido, type Ichido } from "../../core/create-ichido.ts";
-import type { IchidoEvent } from "../../core/events.ts";
-import type { IchidoOptions } from "../../core/options.ts";
-import type { Scope } from "../../core/record.ts";
-import type { Store } from "../../core/store.ts";
-import type { TransactionHandle, TransactionRunner } from "../../core/transaction.ts";
+import { createIchido, type Ichido } from "../../core/engine/create-ichido.ts";
+import type { IchidoEvent } from "../../core/contract/events.ts";
+import type { IchidoOptions } from "../../core/contract/options.ts";
+import type { Scope } from "../../core/contract/record.ts";
+import type { Store } from "../../core/contract/store.ts";
+import type { TransactionHandle, TransactionRunner } from "../../core/contract/transaction.ts";
 import { countedEffects, type Effects } from "./effects.ts";
 import { createGates, type Gates } from "./gates.ts";
 import { contentBytes, planHeader, readPlan, type HarnessAnswer, type HarnessCall, type Plan } from "./plan.ts";

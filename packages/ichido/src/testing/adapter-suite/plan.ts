@@ -2,7 +2,7 @@
  * What a request asks the harness's handler to do, sent in the header `X-Plan`. Headers are no part of the fingerprint,
  * so two requests that are the same to ichido can be made to behave differently.
  */
-import type { Context } from "../../core/context.ts";
+import type { Context } from "../../core/contract/context.ts";
 
 export interface Plan {
   /** How often the effect counter goes up. Default 1. */

@@ -1,7 +1,7 @@
 /** R: a replay is the first answer. */
 import assert from "node:assert/strict";
-import type { HeaderLine, StoredResponse } from "../../core/record.ts";
-import type { ClaimResult, Store } from "../../core/store.ts";
+import type { HeaderLine, StoredResponse } from "../../core/contract/record.ts";
+import type { ClaimResult, Store } from "../../core/contract/store.ts";
 import { defineCase, type AdapterCase } from "./case.ts";
 import { contentBytes, sampleBytes, type Plan } from "./plan.ts";
 import { assertExecuted, assertRefused, assertReplayed, freshKey, type Rig } from "./rig.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { IchidoErrorCode } from "../../core/errors.ts";
-import type { IchidoEvent } from "../../core/events.ts";
-import type { Store } from "../../core/store.ts";
+import type { IchidoErrorCode } from "../../core/contract/errors.ts";
+import type { IchidoEvent } from "../../core/contract/events.ts";
+import type { Store } from "../../core/contract/store.ts";
 import { ask, type Ask, type Reply } from "./client.ts";
 import type { Gates } from "./gates.ts";
 import type { HarnessOptions } from "./harness.ts";

@@ -1,6 +1,6 @@
 /** The routes of the harness: one for every setting that a case needs, each at `/api/<name>` and `/api/<name>/:id`. */
-import type { RouteOptions } from "../../core/options.ts";
-import { profiles } from "../../core/profiles.ts";
+import type { RouteOptions } from "../../core/contract/options.ts";
+import { profiles } from "../../core/contract/profiles.ts";
 
 export interface HarnessRoute {
   readonly name: string;

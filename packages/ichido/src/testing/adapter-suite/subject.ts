@@ -1,5 +1,5 @@
 /** What the suite is given: a framework with its adapter, and a store. */
-import type { Store } from "../../core/store.ts";
+import type { Store } from "../../core/contract/store.ts";
 import type { Harness, HarnessOptions, Layer, TransactionalEffects } from "./harness.ts";
 
 export interface RunningApp {

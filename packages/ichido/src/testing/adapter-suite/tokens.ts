@@ -1,5 +1,5 @@
 /** Authentication of the harness: bearer tokens that name a principal, and can be rotated, revoked and limited. */
-import type { Scope } from "../../core/record.ts";
+import type { Scope } from "../../core/contract/record.ts";
 
 export interface Tokens {
   /** 200, or how the outer layers refuse: 401 unknown, 403 forbidden, 429 over the limit. */

@@ -4,7 +4,7 @@ import type { Rig } from "./rig.ts";
 export interface StoreCase {
   /** Stable: what a subject's `skip` names. */
   readonly id: string;
-  /** Begins with the guarantee (`core/store.ts`) it proves. */
+  /** Begins with the guarantee (`core/contract/store.ts`) it proves. */
   readonly title: string;
   /** Cannot be tried without it. */
   readonly needs?: "clock" | "watch" | "transactions";

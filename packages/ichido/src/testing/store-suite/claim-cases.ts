@@ -1,7 +1,7 @@
 /** S1 one winner, S2 lost reply. */
 import assert from "node:assert/strict";
-import type { Identity } from "../../core/record.ts";
-import type { ClaimResult } from "../../core/store.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { ClaimResult } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import { asCompleted, asGranted, assertSame, leaseMsLong, leaseMsShort, type Rig } from "./rig.ts";
 import { sampleIdentity, sampleResponse } from "./samples.ts";

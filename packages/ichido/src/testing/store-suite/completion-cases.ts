@@ -1,6 +1,6 @@
 /** S7 completed stays, S13 exact bytes. */
 import assert from "node:assert/strict";
-import type { HeaderLine } from "../../core/record.ts";
+import type { HeaderLine } from "../../core/contract/record.ts";
 import type { StoreCase } from "./case.ts";
 import { asCompleted, assertSame, leaseMsLong } from "./rig.ts";
 import { sampleIdentity, sampleResponse } from "./samples.ts";

@@ -1,7 +1,7 @@
 /** S8 store time, S9 fixed retention, S10 guarded expiry. */
 import assert from "node:assert/strict";
-import { limits } from "../../core/defaults.ts";
-import type { Claim } from "../../core/store.ts";
+import { limits } from "../../core/contract/defaults.ts";
+import type { Claim } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import {
   asCompleted,

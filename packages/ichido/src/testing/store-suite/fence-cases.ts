@@ -1,6 +1,6 @@
 /** S5 fence, S6 growing fences. */
 import assert from "node:assert/strict";
-import type { Claim, Fenced, Store } from "../../core/store.ts";
+import type { Claim, Fenced, Store } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import { asGranted, assertSame, leaseMsLong, leaseMsShort, retentionMsShort, tickMs } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";

@@ -3,8 +3,8 @@
  * must be the same, and so must everything that can be read at the end. What single cases do not think of, these meet.
  */
 import assert from "node:assert/strict";
-import type { Identity, OwnerToken } from "../../core/record.ts";
-import type { ClaimResult, Store, Takeover } from "../../core/store.ts";
+import type { Identity, OwnerToken } from "../../core/contract/record.ts";
+import type { ClaimResult, Store, Takeover } from "../../core/contract/store.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { fakeClock, type FakeClock } from "../clock.ts";
 import type { StoreCase } from "./case.ts";

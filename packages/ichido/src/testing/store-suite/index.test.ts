@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../core/store.ts";
+import type { Store } from "../../core/contract/store.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { fakeClock } from "../clock.ts";
 import { storeCases, storeSuite, type StoreSubject, type SuiteIt } from "./index.ts";

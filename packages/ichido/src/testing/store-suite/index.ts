@@ -1,5 +1,5 @@
 /**
- * The conformance suite of stores: every guarantee of `core/store.ts`, tried on a real store.
+ * The conformance suite of stores: every guarantee of `core/contract/store.ts`, tried on a real store.
  *
  *     import { describe, it } from "vitest";
  *     storeSuite({ describe, it }, { name: "mine", open: async () => ({ store, close: async () => {} }) });

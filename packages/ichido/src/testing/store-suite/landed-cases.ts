@@ -1,7 +1,7 @@
 /** S19 landed: what became of a commit whose answer did not come. */
 import assert from "node:assert/strict";
-import type { Claim, Landed } from "../../core/store.ts";
-import type { TransactionHandle } from "../../core/transaction.ts";
+import type { Claim, Landed } from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import type { StoreCase } from "./case.ts";
 import { asGranted } from "./rig.ts";
 import type { Rig } from "./rig.ts";

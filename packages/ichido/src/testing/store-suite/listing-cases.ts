@@ -1,6 +1,6 @@
 /** S17 listing and stats, S18 hints. */
 import assert from "node:assert/strict";
-import type { ListQuery } from "../../core/store.ts";
+import type { ListQuery } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import { assertSame, retentionMsShort, type Rig } from "./rig.ts";
 import { sampleIdentity, sampleResponse } from "./samples.ts";

@@ -1,6 +1,6 @@
 /** S3 mismatch first. */
 import assert from "node:assert/strict";
-import type { Fingerprint, Identity } from "../../core/record.ts";
+import type { Fingerprint, Identity } from "../../core/contract/record.ts";
 import type { StoreCase } from "./case.ts";
 import { asGranted, assertSame, type Rig } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";

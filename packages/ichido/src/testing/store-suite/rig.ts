@@ -5,10 +5,18 @@
  */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Identity } from "../../core/record.ts";
-import type { Claim, ClaimRequest, ClaimResult, Step, Store, StoredRecord, SweepResult } from "../../core/store.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type {
+  Claim,
+  ClaimRequest,
+  ClaimResult,
+  Step,
+  Store,
+  StoredRecord,
+  SweepResult,
+} from "../../core/contract/store.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";
-import type { TransactionRunner } from "../../core/transaction.ts";
+import type { TransactionRunner } from "../../core/contract/transaction.ts";
 import type { OpenedStore, StoreClock, StoreSubject } from "./subject.ts";
 
 export const leaseMsShort = 150;

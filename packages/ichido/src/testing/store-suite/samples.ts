@@ -1,6 +1,6 @@
 /** Makers of identities, fingerprints, owners and answers for tests. Pure: the same seed gives the same value. */
 import { createHash } from "node:crypto";
-import type { Fingerprint, HeaderLine, Identity, Key, OwnerToken, StoredResponse } from "../../core/record.ts";
+import type { Fingerprint, HeaderLine, Identity, Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 
 const sha256 = (text: string): Uint8Array => new Uint8Array(createHash("sha256").update(text).digest());
 

@@ -1,7 +1,7 @@
 /** S16 settlement. */
 import assert from "node:assert/strict";
-import type { Identity } from "../../core/record.ts";
-import type { SettleRequest } from "../../core/store.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { SettleRequest } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import { asCompleted, asGranted, assertSame } from "./rig.ts";
 import { sampleIdentity, sampleResponse } from "./samples.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { StoreCase } from "./case.ts";
 import { assertSame, leaseMsLong, leaseMsShort, type Rig } from "./rig.ts";
-import type { Claim } from "../../core/store.ts";
+import type { Claim } from "../../core/contract/store.ts";
 import { sampleIdentity } from "./samples.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

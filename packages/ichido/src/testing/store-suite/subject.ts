@@ -1,6 +1,6 @@
 /** What the suite is given: a test runner and a store to try. */
-import type { Store } from "../../core/store.ts";
-import type { TransactionRunner } from "../../core/transaction.ts";
+import type { Store } from "../../core/contract/store.ts";
+import type { TransactionRunner } from "../../core/contract/transaction.ts";
 
 /** The part of vitest, jest, mocha or `node:test` that the suite uses. */
 export interface SuiteRunner {

@@ -1,6 +1,6 @@
 /** S11 never under way, S12 bounded sweep. */
 import assert from "node:assert/strict";
-import type { Claim, ClaimRequest } from "../../core/store.ts";
+import type { Claim, ClaimRequest } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import { assertSame, leaseMsLong, leaseMsShort, retentionMsShort, tickMs, type Rig } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "./samples.ts";

@@ -1,7 +1,7 @@
 /** S4 takeover. */
 import assert from "node:assert/strict";
-import type { Identity } from "../../core/record.ts";
-import type { ClaimResult, Takeover } from "../../core/store.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { ClaimResult, Takeover } from "../../core/contract/store.ts";
 import type { StoreCase } from "./case.ts";
 import { asGranted, assertSame, leaseMsShort, type Rig } from "./rig.ts";
 import { sampleIdentity, sampleResponse } from "./samples.ts";

@@ -1,0 +1,160 @@
+/** What the attempts of both modes share: what an adapter and the handler hold of them, and what is told of them. */
+import type { Context, StepFunction } from "../contract/context.ts";
+import type { Execution, HandlerOutcome, Settled } from "../contract/decision.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import type { AnswerHead, NeutralResponse } from "../contract/message.ts";
+import type { AnswerLike, StepOptions } from "../contract/options.ts";
+import type { Key, StoredResponse } from "../contract/record.ts";
+import { recordedOf, tombstoneOf } from "./recorder.ts";
+import { createRendering, type Rendering } from "./rendering.ts";
+import { referenceOf } from "../request/reference.ts";
+import type { Ask, Grant } from "./ruling.ts";
+import { keyHashOf } from "../request/scope.ts";
+import type { Claim } from "../contract/store.ts";
+import type { TransactionHandle } from "../contract/transaction.ts";
+
+/** How the context itself answered, if it did. */
+export interface Provided {
+  readonly kind: "own" | "open" | "lost";
+  readonly response: NeutralResponse;
+}
+
+export interface Granted {
+  readonly ask: Ask<never>;
+  readonly claim: Claim;
+  readonly grant: Grant;
+}
+
+export const sendAsIs: Settled = { kind: "send", addHeaders: [] };
+
+export abstract class Attempt implements Execution {
+  readonly ask: Ask<never>;
+  readonly claim: Claim;
+  readonly grant: Grant;
+  readonly context: Context;
+  readonly bodyBytesMax: number;
+  readonly provided: Promise<NeutralResponse>;
+  /** Resolves when the outcome was written, handed over or given up. */
+  readonly done: Promise<void>;
+  /** The handler was called. Before that, a shutdown may give the key back. */
+  started = false;
+  answer: Provided | undefined;
+  present: Execution["present"];
+  /** The handler said that nothing happened. */
+  isReleased = false;
+  /** Why nothing more may be done in its name. */
+  stoppedBy: Error | undefined;
+  protected readonly parts: EngineParts;
+  protected readonly rendering: Rendering = createRendering(() => this);
+  readonly #provided = Promise.withResolvers<NeutralResponse>();
+  readonly #done = Promise.withResolvers<void>();
+  /** Made when a handler asks for it: most never do. */
+  #abort: AbortController | undefined;
+
+  constructor(parts: EngineParts, { ask, claim, grant }: Granted) {
+    this.parts = parts;
+    this.ask = ask;
+    this.claim = claim;
+    this.grant = grant;
+    this.bodyBytesMax = ask.route.bodyBytesMax;
+    this.provided = this.#provided.promise;
+    this.done = this.#done.promise;
+    this.context = new AttemptContext(this);
+  }
+
+  abstract settle(outcome: HandlerOutcome): Promise<Settled>;
+  abstract beginStream(head: AnswerHead): Promise<Settled>;
+  abstract step<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
+  /** `(fn)` or `(runner, fn)`. */
+  abstract transaction(given: readonly unknown[]): Promise<AnswerLike>;
+  abstract complete(handle: TransactionHandle, answer: AnswerLike): Promise<void>;
+  abstract leaveUnknown(interim: AnswerLike): Promise<void>;
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.stoppedBy !== undefined) this.#abort.abort(this.stoppedBy);
+    return this.#abort.signal;
+  }
+
+  reference(name: string): string {
+    return referenceOf(this.ask.identity, this.grant.canonical, name);
+  }
+
+  render(answer: AnswerLike): Promise<NeutralResponse> {
+    return this.rendering.render(answer);
+  }
+
+  /** What of an answer is kept: all, or that there was one. */
+  keptOf(response: NeutralResponse): StoredResponse {
+    return response.body.length > this.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
+  }
+
+  protected stop(reason: Error): void {
+    this.stoppedBy ??= reason;
+    this.#abort?.abort(this.stoppedBy);
+  }
+
+  /** The context made the answer; whatever the handler writes is not sent. */
+  protected send(response: NeutralResponse): void {
+    this.#provided.resolve(response);
+    this.rendering.end(() => ({ kind: "replace", response }));
+  }
+
+  protected finished(): void {
+    this.#done.resolve();
+  }
+
+  protected tellExecuted(status: number | undefined, sinceMs: number): void {
+    if (!this.started) return;
+    const { identity, route } = this.ask;
+    this.parts.emit({
+      type: "request",
+      operation: identity.operation,
+      outcome: "executed",
+      observed: !route.enforce,
+      status,
+      durationMs: this.parts.settings.environment.monotonicMs() - sinceMs,
+      keyHash: keyHashOf(identity),
+      attempt: this.grant.attempt,
+    });
+  }
+
+  tellNotStored(error: unknown): void {
+    const { identity } = this.ask;
+    this.parts.emit({ type: "not-stored", operation: identity.operation, keyHash: keyHashOf(identity), error });
+  }
+
+  tellFenceRejected(verb: string): void {
+    const { identity } = this.ask;
+    this.parts.emit({ type: "fence-rejected", operation: identity.operation, keyHash: keyHashOf(identity), verb });
+  }
+}
+
+/** The signal is an accessor on the prototype: most handlers never ask for it, and there is one of these for every request. */
+class AttemptContext implements Context {
+  readonly key: Key;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly #of: Attempt;
+
+  constructor(of: Attempt) {
+    this.key = of.ask.identity.key;
+    this.attempt = of.grant.attempt;
+    this.fence = of.grant.fence;
+    this.#of = of;
+  }
+
+  get signal(): AbortSignal {
+    return this.#of.signal;
+  }
+
+  readonly reference = (name: string): string => this.#of.reference(name);
+  readonly step = <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
+    const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
+    return this.#of.step(name, options as StepOptions<Value>, fn as StepFunction<Value>);
+  };
+  readonly transaction = (...given: readonly unknown[]): Promise<AnswerLike> => this.#of.transaction(given);
+  readonly complete: Context["complete"] = (handle, answer) => this.#of.complete(handle, answer);
+  readonly release = (): void => void (this.#of.isReleased = true);
+  readonly unknown = (interim: AnswerLike): Promise<void> => this.#of.leaveUnknown(interim);
+}

@@ -1,0 +1,356 @@
+import { describe, expect, it } from "vitest";
+import {
+  answer,
+  bed,
+  executionOf,
+  problemIn,
+  responseOf,
+  textOf,
+  type Bed,
+} from "../../../../../test/support/engine-bed.ts";
+import { DeadlineExceeded } from "../contract/deadline.ts";
+import { memoryStore } from "../../stores/memory/index.ts";
+import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../contract/transaction.ts";
+import type { CompleteRequest, Landed, Store } from "../contract/store.ts";
+
+/**
+ * A database in miniature: completions on its handle become visible in the store at commit. What real databases do with
+ * it is proven in `test/`; here it is about what the engine believes.
+ */
+function joined(fault: { commit?: "lost-after" | "lost-before" }): {
+  store: (bed: Store) => Store;
+  runner: TransactionRunner<string>;
+} {
+  let staged: CompleteRequest[] = [];
+  let inner: Store | undefined;
+  const handle: TransactionHandle = { dialect: "sqlite", execute: async () => ({ rows: [], affected: 0 }) };
+  return {
+    store(base) {
+      inner = base;
+      return {
+        ...base,
+        capabilities: { ...base.capabilities, transactions: "sqlite" },
+        async complete(request, transaction) {
+          if (transaction === undefined) return base.complete(request);
+          const record = await base.find(request.identity);
+          if (record?.owner !== request.owner || record.fence !== request.fence) return "stale";
+          staged.push(request);
+          return "ok";
+        },
+      };
+    },
+    runner: {
+      dialect: "sqlite",
+      async run(fn) {
+        staged = [];
+        const value = await fn("tx", handle);
+        if (fault.commit === "lost-before") throw new CommitFailed("connection lost");
+        for (const request of staged) await inner?.complete(request);
+        if (fault.commit === "lost-after") throw new CommitFailed("connection lost");
+        return value;
+      },
+    },
+  };
+}
+
+function transactional(fault: { commit?: "lost-after" | "lost-before" } = {}, options = {}): Bed {
+  const { store, runner } = joined(fault);
+  return bed({ transactions: runner, leaseMs: 1_000, ...options }, (clock) =>
+    store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+  );
+}
+
+const made = { status: 201, headers: { location: "/p/1" }, body: { id: 1 } };
+
+describe("ctx.transaction", () => {
+  it("rejects with an error that has a code and a status where no connection was to be had", async () => {
+    const none: TransactionRunner<string> = {
+      dialect: "sqlite",
+      run: () => Promise.reject(new DeadlineExceeded("no connection of the pool was free within 10 ms")),
+    };
+    const { ask } = transactional({}, { transactions: none });
+    const first = executionOf(await ask());
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({
+      code: "store-unavailable",
+      status: 503,
+      message: expect.stringContaining("no connection of the pool was free") as string,
+    });
+    // Nothing was stored by it: the attempt may try again, or answer by itself.
+    expect(await answer(first, { status: 200 })).toMatchObject({ kind: "send" });
+  });
+
+  it("A32 stores the answer in the commit and sends it verbatim; what else is written is not sent", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask());
+    expect(
+      await first.context.transaction((tx: string) => ({ ...made, headers: { location: `/${tx}` } })),
+    ).toMatchObject({ status: 201 });
+    const sent = await first.provided;
+    expect(textOf(sent)).toBe('{"id":1}');
+    const settled = await answer(first, { status: 200 });
+    expect(settled).toEqual({ kind: "replace", response: sent });
+    const replay = responseOf(await ask());
+    expect(textOf(replay)).toBe(textOf(sent));
+    expect(replay.headers).toContainEqual(["location", "/tx"]);
+  });
+
+  it.each([
+    ["rerun runs again", "rerun"],
+    ["hold holds, since nobody knows of calls made beside it", "hold"],
+  ] as const)("a body that throws rolls back; %s", async (_, onUnknown) => {
+    const { ask } = transactional({}, { onUnknown });
+    const first = executionOf(await ask());
+    const failed = first.context.transaction(() => {
+      throw new Error("constraint");
+    });
+    await expect(failed).rejects.toThrow("constraint");
+    await answer(first, { status: 500 });
+    const next = await ask();
+    if (onUnknown === "rerun") expect(executionOf(next).context.attempt).toBe(2);
+    else expect(problemIn(next)).toMatchObject({ code: "outcome-unknown", retryable: false });
+  });
+
+  it("a lost commit answer is resolved by asking the record: committed", async () => {
+    const { ask } = transactional({ commit: "lost-after" });
+    const first = executionOf(await ask());
+    expect(await first.context.transaction(() => made)).toEqual(made);
+    expect((await first.provided).status).toBe(201);
+    expect((await ask()).kind).toBe("replay");
+  });
+
+  it("a lost commit answer is resolved by asking the record: not committed, and the same attempt may try again", async () => {
+    const fault: { commit?: "lost-before" | "lost-after" } = { commit: "lost-before" };
+    const { ask } = transactional(fault);
+    const first = executionOf(await ask());
+    await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
+    delete fault.commit;
+    await first.context.transaction(() => made);
+    expect((await first.provided).status).toBe(201);
+    expect((await ask()).kind).toBe("replay");
+  });
+
+  it("when the record cannot be asked, the outcome stays open", async () => {
+    const { ask, store, clock } = transactional({ commit: "lost-after" }, { onUnknown: "hold" });
+    const first = executionOf(await ask());
+    const pending = first.context.transaction(() => made);
+    pending.catch(() => undefined);
+    store.break("landed", "fail");
+    await clock.advance(10_000);
+    await expect(pending).rejects.toThrow();
+    store.mend();
+    expect((await ask()).kind).toBe("replay");
+  });
+
+  /** A transaction that lost its commit answer and whose record tells, question by question. */
+  function asking(tell: (landed: Landed, ask: number) => Landed, options = {}): Bed {
+    const { store, runner } = joined({ commit: "lost-after" });
+    return bed({ transactions: runner, ...options }, (clock) => {
+      const inner = store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment }));
+      let asks = 0;
+      return { ...inner, landed: async (request) => tell(await inner.landed(request), (asks += 1)) };
+    });
+  }
+
+  it("R8 while the lost transaction still holds the row, the record is asked again", async () => {
+    const { ask, clock } = asking((landed, at) => (at <= 2 ? "busy" : landed));
+    const first = executionOf(await ask());
+    const pending = first.context.transaction(() => made);
+    await clock.advance(1_000);
+    expect(await pending).toEqual(made);
+    expect((await first.provided).status).toBe(201);
+  });
+
+  it.each(["busy", "lost"] as const)(
+    "R8 a record that stays %s means that the outcome is not ours to tell, and that this attempt writes no more",
+    async (told) => {
+      const { ask, clock } = asking(() => told);
+      const first = executionOf(await ask());
+      const pending = first.context.transaction(() => made);
+      pending.catch(() => undefined);
+      await clock.advance(10_000);
+      await expect(pending).rejects.toThrow("connection lost");
+      expect((await first.provided).headers).toContainEqual(["idempotency-replayed", "true"]);
+      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
+    },
+  );
+
+  it("R8 the question whether a commit landed is answered late: the attempt that runs keeps its key", async () => {
+    const { store: wrap, runner } = joined({ commit: "lost-before" });
+    const { ask, store, clock } = bed({ transactions: runner, storeTimeoutMs: 200, onUnknown: "hold" }, (clock) =>
+      wrap(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+    );
+    const first = executionOf(await ask());
+    store.break("landed", "late");
+    const pending = first.context.transaction(() => made);
+    pending.catch(() => undefined);
+    await clock.advance(1_000);
+    await expect(pending).rejects.toThrow("connection lost");
+    store.arrive();
+    store.mend();
+    await clock.advance(1);
+    expect(store.calls.filter((verb) => verb === "release" || verb === "suspend")).toEqual([]);
+    expect(problemIn(await ask())).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("a body past executionMs loses its connection, where its runner can take that away", async () => {
+    const { store, runner } = joined({});
+    let givenUp = 0;
+    const giving: TransactionRunner<string> = {
+      ...runner,
+      run: (fn) => {
+        const given = Promise.withResolvers<never>();
+        return Promise.race([
+          given.promise,
+          runner.run((tx, handle) =>
+            fn(tx, {
+              ...handle,
+              giveUp() {
+                givenUp += 1;
+                given.reject(new Error("given up"));
+              },
+            }),
+          ),
+        ]);
+      },
+    };
+    const { ask, clock } = bed({ transactions: giving, executionMs: 1_000, leaseMs: 1_000 }, (clock) =>
+      store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+    );
+    const first = executionOf(await ask());
+    const pending = first.context.transaction(() => new Promise<never>(() => undefined));
+    pending.catch(() => undefined);
+    await clock.advance(1_500);
+    await expect(pending).rejects.toThrow("given up");
+    expect(givenUp).toBe(1);
+  });
+
+  it("S5 a zombie's transaction is refused before its commit, and the record answers", async () => {
+    const all = transactional();
+    const zombie = executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    const second = executionOf(await all.ask());
+    let rolledBack = false;
+    await expect(
+      zombie.context
+        .transaction(() => made)
+        .catch((error: unknown) => {
+          rolledBack = true;
+          throw error;
+        }),
+    ).rejects.toMatchObject({ name: "FenceLost" });
+    expect(rolledBack).toBe(true);
+    expect((await zombie.provided).status).toBe(409);
+    await second.context.transaction(() => made);
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("a zombie that learns of its loss only from the lost commit answer sends the successor's answer", async () => {
+    const all = transactional({ commit: "lost-before" });
+    const zombie = executionOf(await all.ask());
+    const late = zombie.context.transaction(async () => {
+      all.store.break("renew", "fail");
+      return made;
+    });
+    all.store.break("claim", "fail", 1);
+    late.catch(() => undefined);
+    await all.clock.advance(10);
+    await all.clock.advance(2_000);
+    all.store.mend();
+    await expect(late).rejects.toThrow();
+    expect((await all.ask()).kind).toBe("execute");
+  });
+
+  it("there is one answer, and no transaction without a runner", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask());
+    await first.context.transaction(() => made);
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
+    const bare = executionOf(await bed().ask());
+    await expect(bare.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
+    const own = executionOf(await ask({ key: "key-2" }));
+    const { runner } = joined({});
+    await expect(own.context.transaction(runner, () => ({ status: 99 }))).rejects.toMatchObject({
+      code: "usage-invalid",
+    });
+  });
+
+  it("an answer above the cap is sent whole and remembered as a tombstone", async () => {
+    const { ask } = transactional({}, { bodyBytesMax: 4 });
+    const first = executionOf(await ask());
+    await first.context.transaction(() => made);
+    expect(textOf(await first.provided)).toBe('{"id":1}');
+    expect(responseOf(await ask()).status).toBe(409);
+  });
+
+  it("run gives the value that was committed", async () => {
+    const { ichido } = transactional();
+    const request = { operation: "a", scope: { tenant: "t" }, key: "k" };
+    const first = await ichido.run(request, async (ctx) => {
+      await ctx.transaction(() => made);
+      return "ignored" as unknown;
+    });
+    expect(first).toEqual({ value: { id: 1 }, replayed: false });
+    expect(await ichido.run(request, () => 2 as unknown)).toEqual({ value: { id: 1 }, replayed: true });
+  });
+});
+
+describe("values that run committed", () => {
+  it.each(["plain text", { a: 1 }, [1], new Uint8Array([1, 2, 255])])("gives %j back, now and later", async (body) => {
+    const { ichido } = transactional();
+    const request = { operation: "a", scope: { tenant: "t" }, key: "k" };
+    const first = await ichido.run(
+      request,
+      (ctx) => ctx.transaction(() => ({ status: 200, body })) as Promise<unknown>,
+    );
+    expect(first).toEqual({ value: body, replayed: false });
+    expect(await ichido.run(request, () => 1 as unknown)).toEqual({ value: body, replayed: true });
+  });
+});
+
+describe("ctx.complete", () => {
+  it("after the handler's own commit the stored answer is sent, whatever it writes", async () => {
+    const { runner, store } = joined({});
+    const all = bed({}, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const first = executionOf(await all.ask());
+    await runner.run((_, handle) => first.context.complete(handle, made));
+    const settled = await answer(first, { status: 200 });
+    expect(settled.kind === "replace" && settled.response.status).toBe(201);
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("run gives the value that the handler committed itself", async () => {
+    const { runner, store } = joined({});
+    const all = bed({}, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const request = { operation: "a", scope: { tenant: "t" }, key: "k" };
+    const first = await all.ichido.run(request, async (ctx) => {
+      await runner.run((_, handle) => ctx.complete(handle, made));
+      return "ignored" as unknown;
+    });
+    expect(first).toEqual({ value: { id: 1 }, replayed: false });
+  });
+
+  it("after a rollback nothing is stored, and rerun runs again", async () => {
+    const { runner, store } = joined({});
+    const all = bed({ onUnknown: "rerun" }, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const first = executionOf(await all.ask());
+    await runner
+      .run(async (_, handle) => {
+        await first.context.complete(handle, made);
+        throw new Error("roll back");
+      })
+      .catch(() => undefined);
+    expect((await answer(first, { status: 500 })).kind).toBe("send");
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it("a stream that begins after a commit is replaced by the committed answer", async () => {
+    const { runner, store } = joined({});
+    const all = bed({}, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const first = executionOf(await all.ask());
+    await runner.run((_, handle) => first.context.complete(handle, made));
+    const settled = await first.beginStream({ status: 200, headers: [] });
+    expect(settled.kind).toBe("replace");
+  });
+});

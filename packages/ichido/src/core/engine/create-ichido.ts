@@ -1,0 +1,101 @@
+import { createAnswers } from "./answers.ts";
+import type { Context } from "../contract/context.ts";
+import { createDecider } from "./decide.ts";
+import { createEngine } from "./engine.ts";
+import { tell } from "../contract/listener.ts";
+import type { IchidoEvent, IchidoListener } from "../contract/events.ts";
+import type { Health } from "./health.ts";
+import type { Decider, IchidoOptions } from "../contract/options.ts";
+import { createRefusals } from "./refusals.ts";
+import { warnUser } from "../contract/runtime.ts";
+import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
+import type { ScopeLike } from "../contract/record.ts";
+import type { Store, StoredRecord, SweepResult } from "../contract/store.ts";
+import { createStoreCalls } from "./store-calls.ts";
+import { lendCalls } from "./store-holder.ts";
+import { resolveEngine } from "./validate-options.ts";
+
+/** `Tx` is what its `transactions` open, for `ctx.transaction`. */
+export interface Ichido<Native = unknown, Tx = unknown> extends Decider<Native, Tx> {
+  readonly store: Store;
+  /** What callers are told of refusals and of whose keys are held apart; the published policy repeats it. */
+  readonly published: {
+    readonly problemBase: string;
+    readonly docsUrl: string | undefined;
+    /** All callers share one key space (`dangerouslyShareKeys`). */
+    readonly sharedKeys: boolean;
+  };
+  /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
+  run<Value>(request: RunRequest, fn: (context: Context<Tx>) => Value | Promise<Value>): Promise<RunResult<Value>>;
+  /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
+  findOperation(operationId: string, scope: ScopeLike): Promise<StoredRecord | undefined>;
+  /**
+   * Checks what a claim needs (schema and its version, rights, the server's settings), then starts ticks and sweeps. Rejects
+   * with the cause and what to do about it. Without it the first request does the same, and a failure is a warning.
+   */
+  start(): Promise<void>;
+  /** Removes what has expired; also runs by itself every `sweepMs`. For cron: `sweepMs: "off"` and call this. */
+  sweep(): Promise<SweepResult>;
+  health(): Promise<Health>;
+  /** Lets running handlers finish (bounded), hands over the rest, stops the timers. The store stays open: it is yours. */
+  close(): Promise<void>;
+  /** Adds a listener; returns its removal. */
+  on(listener: IchidoListener): () => void;
+}
+
+function listenerFailed(error: unknown): void {
+  warnUser(`an ichido listener failed: ${String(error)}`);
+}
+
+function isPart(stored: string | undefined, given: string | number | bigint | undefined): boolean {
+  return stored === (given === undefined ? undefined : String(given));
+}
+
+export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOptions<Native, Tx>): Ichido<Native, Tx> {
+  const settings = resolveEngine(options);
+  const listeners = new Set<IchidoListener>();
+  if (settings.onEvent !== undefined) listeners.add(settings.onEvent);
+
+  function emit(event: IchidoEvent): void {
+    // Listeners added later count and log; only `onEvent` takes the warnings over.
+    if (event.type === "warning" && settings.onEvent === undefined) warnUser(event.message, event.code);
+    for (const listener of listeners) tell(listener, event, listenerFailed);
+  }
+
+  const { environment, faults, scope, store } = settings;
+  const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, faults });
+  const refusals = createRefusals(settings.format, settings.operationIds);
+  const answers = createAnswers({ calls, refusals, emit });
+  const engine = createEngine(settings, { emit, calls, answers });
+  const decider = createDecider({ scope, environment, emit, refusals, answers, engine });
+  const parts: RunParts = { engine, environment, emit };
+  const ichido: Ichido<Native> = {
+    store,
+    published: {
+      problemBase: settings.format.problemBase,
+      docsUrl: settings.format.docsUrl,
+      sharedKeys: settings.scope === undefined,
+    },
+    ...decider,
+    run: (request, fn) => run(parts, request, fn),
+    async findOperation(operationId, { tenant, principal }) {
+      const opened = settings.operationIds.open(operationId, { tenant, principal });
+      if (opened === undefined) return undefined;
+      const record = await calls.find({ ...opened, tenant: undefined, principal: undefined, operation: "" });
+      const { identity } = record ?? {};
+      return identity !== undefined && isPart(identity.tenant, tenant) && isPart(identity.principal, principal)
+        ? record
+        : undefined;
+    },
+    start: () => engine.start(),
+    sweep: () => engine.sweep(),
+    health: () => engine.health(),
+    close: () => engine.close(),
+    on(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  lendCalls(ichido, calls);
+  return ichido;
+}

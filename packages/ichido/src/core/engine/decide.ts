@@ -1,0 +1,193 @@
+/** From a request to a decision: the order of checks, and the form that a ruling takes over HTTP. */
+import type { Answers } from "./answers.ts";
+import type { Decision } from "../contract/decision.ts";
+import { limits } from "../contract/defaults.ts";
+import type { Engine } from "./engine.ts";
+import type { Environment } from "../contract/environment.ts";
+import { isIchidoError, RequestBodyError } from "../contract/errors.ts";
+import type { IchidoEvent, IchidoListener, RequestOutcome } from "../contract/events.ts";
+import { fingerprintOf } from "../request/fingerprint.ts";
+import { createIdleMounts } from "./idle-mounts.ts";
+import { parseKey } from "../request/key.ts";
+import { judgeKey } from "../request/key-policy.ts";
+import type { NeutralRequest, NeutralResponse } from "../contract/message.ts";
+import type { Decider, Labels, ResolvedRoute } from "../contract/options.ts";
+import type { Key, ScopeLike } from "../contract/record.ts";
+import type { Refusals } from "./refusals.ts";
+import type { Ask, Refusal, Ruling } from "./ruling.ts";
+import { identityOf, keyHashOf, scopeFor, sharedScope } from "../request/scope.ts";
+import { StoreFailure } from "./store-calls.ts";
+
+function outcomeOf(ruling: Refusal): RequestOutcome {
+  switch (ruling.kind) {
+    case "replay":
+      if (ruling.stored.kind === "tombstone") return "response_not_stored";
+      return ruling.waited ? "replayed_after_wait" : "replayed";
+    case "mismatch":
+      return "key_reused";
+    case "in-flight":
+      return "in_progress";
+    case "unknown":
+    case "not-visible-yet":
+      return "outcome_unknown";
+    case "full":
+      return "store_error";
+    case "quota":
+      return "refused";
+  }
+}
+
+/** The engine as adapters see it: what stands between a request and the rulings. */
+export function createDecider<Native>(parts: {
+  /** Absent: keys are shared by all callers. */
+  readonly scope: ((request: Native) => ScopeLike) | undefined;
+  readonly environment: Environment;
+  readonly emit: IchidoListener;
+  readonly refusals: Refusals;
+  readonly answers: Answers;
+  readonly engine: Pick<Engine<Native>, "rule" | "route" | "closing">;
+}): Decider<Native> {
+  const { environment, emit, refusals, answers, engine } = parts;
+  const idleMounts = createIdleMounts(emit);
+
+  async function decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision> {
+    if (!route.methods.has(request.method)) {
+      idleMounts.passed(route, request.method);
+      return { kind: "pass" };
+    }
+    idleMounts.guarded(route);
+    const startedMs = environment.monotonicMs();
+
+    function tell(outcome: RequestOutcome, status: number | undefined, keyHash?: string): void {
+      const durationMs = environment.monotonicMs() - startedMs;
+      const observed = !route.enforce;
+      const { operation } = route;
+      emit({ type: "request", operation, outcome, observed, status, durationMs, ...(keyHash && { keyHash }) });
+    }
+
+    /** In observe mode a refusal is counted and the request runs. */
+    function refused(outcome: RequestOutcome, response: NeutralResponse, keyHash?: string): Decision {
+      tell(outcome, response.status, keyHash);
+      return route.enforce ? { kind: "reject", response } : { kind: "pass" };
+    }
+
+    const parsed = parseKey(request.headerLines(route.profile.header), route.profile);
+    if (!parsed.ok) {
+      if (parsed.reason === "invalid") {
+        return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: parsed.detail }));
+      }
+      if (route.requiredFor.has(request.method)) {
+        return refused("key_missing", refusals.refuse("idempotency-key-required", { detail: parsed.detail }));
+      }
+      tell("bypassed", undefined);
+      return { kind: "pass" };
+    }
+    const judgement = judgeKey(parsed.key, route.keyPolicy);
+    if (judgement.verdict === "refuse") {
+      return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: judgement.detail }));
+    }
+    if (judgement.verdict === "warn") {
+      emit({ type: "warning", code: `key-${judgement.reason}`, message: `${route.operation}: ${judgement.detail}` });
+    }
+    if (engine.closing) {
+      return refused("refused", refusals.refuse("engine-closed", { detail: "Ask another server.", retryAfter: 1 }));
+    }
+
+    let ask: Ask<Native>;
+    try {
+      ask = await askOf(request, route, parsed.key, startedMs);
+    } catch (error) {
+      if (error instanceof RequestBodyError && error.code !== "body-unavailable") {
+        return refused("refused", refusals.refuse(error.code, { detail: error.message }));
+      }
+      if (route.enforce) throw error;
+      const code = isIchidoError(error) ? error.code : "observe-failed";
+      const why = isIchidoError(error) ? `: ${error.message}` : "";
+      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed${why}`, error });
+      return { kind: "pass" };
+    }
+
+    let ruling: Ruling;
+    try {
+      ruling = await engine.rule(ask);
+    } catch (error) {
+      const response = answers.unavailable(error);
+      const decision = refused("store_error", response, keyHashOf(ask.identity));
+      // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
+      const unclaimed = error instanceof StoreFailure && error.verb === "claim";
+      return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
+    }
+    if (ruling.kind === "execute") return ruling;
+    const response = answers.toRuling(ask, ruling);
+    const decision = refused(outcomeOf(ruling), response, keyHashOf(ask.identity));
+    return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
+  }
+
+  async function askOf(
+    request: NeutralRequest<Native>,
+    route: ResolvedRoute<Native>,
+    key: Key,
+    startedMs: number,
+  ): Promise<Ask<Native>> {
+    const scopeOf = route.scope ?? parts.scope;
+    const scope = scopeOf === undefined ? sharedScope : scopeFor(scopeOf, request.native);
+    const labels = labelsOf(request.native, route);
+    const body = await request.body();
+    const { profile } = route;
+    const fingerprint = fingerprintOf({
+      method: request.method,
+      target: request.target,
+      mediaType: request.headerLines("content-type")[0],
+      body,
+      options: route.fingerprint,
+      ...(profile.operationInIdentity ? {} : { operation: route.operation }),
+    });
+    return { identity: identityOf(scope, route.operation, key, profile), fingerprint, route, labels, startedMs };
+  }
+
+  /** Labels are for searching: a function that fails must not stop a payment. */
+  function labelsOf(native: Native, route: ResolvedRoute<Native>): Labels | undefined {
+    if (route.labels === undefined) return undefined;
+    try {
+      return checkLabels(route.labels(native), emit);
+    } catch (error) {
+      emit({
+        type: "warning",
+        code: "labels-failed",
+        message: `${route.operation}: the labels function failed`,
+        error,
+      });
+      return undefined;
+    }
+  }
+
+  return {
+    decide,
+    route(options, mountedFor) {
+      const route = engine.route(options);
+      if (mountedFor !== undefined) idleMounts.mounted(route, mountedFor);
+      return route;
+    },
+  };
+}
+
+/** Labels are for searching, not for deciding: a bad one is dropped with a warning and never stops a request. */
+export function checkLabels(labels: Labels, emit: (event: IchidoEvent) => void): Labels {
+  const sound: Record<string, string> = Object.create(null) as Record<string, string>;
+  let count = 0;
+  for (const [name, value] of Object.entries(labels)) {
+    const fits =
+      typeof value === "string" && value.length <= limits.labelLengthMax && name.length <= limits.labelLengthMax;
+    if (fits && count < limits.labelsMax) {
+      sound[name] = value;
+      count += 1;
+    } else {
+      emit({
+        type: "warning",
+        code: "label-dropped",
+        message: `label ${JSON.stringify(name.slice(0, 40))} was dropped`,
+      });
+    }
+  }
+  return sound;
+}

@@ -1,0 +1,137 @@
+/** What the state of a record means for a request: every one to a protected route, and every `run`, is decided here. */
+import { Deadlines } from "../contract/deadlines.ts";
+import { limits } from "../contract/defaults.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import { IchidoError } from "../contract/errors.ts";
+import { healthOf, type Health } from "./health.ts";
+import { createHeartbeat } from "./heartbeat.ts";
+import { createHousekeeping } from "./housekeeping.ts";
+import { createLateWrites } from "./late-writes.ts";
+import { createLeaseMode } from "./lease-mode.ts";
+import { createLife } from "./life.ts";
+import { optionInvalid } from "../contract/option-checks.ts";
+import type { ResolvedRoute, RouteOptions } from "../contract/options.ts";
+import { createOwners } from "./owner.ts";
+import { createReplayCache } from "./replay-cache.ts";
+import type { Ask, Ruling } from "./ruling.ts";
+import { createRunning } from "./running.ts";
+import { createSilentHandlers } from "./silent-handlers.ts";
+import type { SweepResult } from "../contract/store.ts";
+import { createTransactionMode } from "./transaction-mode.ts";
+import { engineWideOperation, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
+
+export interface Engine<Native> {
+  rule(ask: Ask<Native>): Promise<Ruling>;
+  route(options: RouteOptions<Native>): ResolvedRoute<Native>;
+  readonly closing: boolean;
+  start(): Promise<void>;
+  sweep(): Promise<SweepResult>;
+  health(): Promise<Health>;
+  close(): Promise<void>;
+}
+
+function ignore(): void {}
+
+function partsOf(settings: ResolvedEngine<never>, made: Pick<EngineParts, "emit" | "calls" | "answers">): EngineParts {
+  const { environment, executionMs, replayCache } = settings;
+  return {
+    ...made,
+    settings,
+    newOwner: createOwners(environment),
+    running: createRunning(environment, settings.closeMs),
+    heartbeat: createHeartbeat({ calls: made.calls, environment, executionMs }),
+    lateWrites: createLateWrites({ environment, executionMs }),
+    replays: replayCache === undefined ? undefined : createReplayCache({ environment, ...replayCache }),
+    bodies: new Deadlines(environment, settings.transactionMs),
+  };
+}
+
+function checkMode(mode: "lease" | "transaction", { transactions, store }: ResolvedEngine<never>): void {
+  if (mode === "lease") return;
+  if (transactions === undefined) {
+    throw optionInvalid("mode", '"transaction" only beside the engine\'s option transactions', mode);
+  }
+  if (store.capabilities.transactionMode !== true) {
+    throw optionInvalid("mode", `"lease" with the ${store.name} store, which cannot claim inside a transaction`, mode);
+  }
+}
+
+export function createEngine<Native>(
+  settings: ResolvedEngine<Native>,
+  made: Pick<EngineParts, "emit" | "calls" | "answers">,
+): Engine<Native> {
+  const { emit, calls } = made;
+  const { environment, executionMs, sweepMs, transactions } = settings;
+  const parts = partsOf(settings, made);
+  const { running, replays } = parts;
+  const leaseMode = createLeaseMode(parts);
+  const transactionMode = transactions === undefined ? undefined : createTransactionMode(parts, transactions);
+  const { retentionMs } = resolveRoute(settings.shared, { operation: engineWideOperation });
+  const housekeeping = createHousekeeping({ calls, environment, emit, sweepMs, retentionMs });
+  const life = createLife({ calls, housekeeping, emit });
+  const afterMs = Math.min(limits.handlerSilentMs, executionMs / 2);
+  const silentHandlers = createSilentHandlers({ environment, emit, executionMs, afterMs });
+  let warnedRetention = false;
+  let closing: Promise<void> | undefined;
+
+  function noteRetention(retentionMs: number): void {
+    housekeeping.tickOftenEnoughFor(retentionMs);
+    if (warnedRetention || retentionMs >= limits.retentionMsAdvised) return;
+    warnedRetention = true;
+    const message = `retentionMs ${retentionMs} is below 24 hours: a retry that comes later than that runs again`;
+    life.warn("short-retention", message);
+  }
+  noteRetention(retentionMs);
+
+  function follow(ask: Ask<Native>, ruling: Ruling): void {
+    if (ruling.kind === "execute") silentHandlers.watch(ruling.execution, ask.route);
+    else if (ruling.kind === "replay" && ruling.expiresInMs !== undefined) {
+      replays?.put(ask, ruling.stored, ruling.expiresInMs);
+    }
+  }
+
+  async function close(): Promise<void> {
+    await running.close(async () => transactionMode?.idle());
+    for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, silentHandlers]) each.stop();
+  }
+
+  return {
+    rule(ask) {
+      life.begin();
+      const cached = replays?.get(ask);
+      if (cached !== undefined) return Promise.resolve({ kind: "replay", stored: cached, waited: false });
+      const mode = ask.route.mode === "transaction" ? (transactionMode ?? leaseMode) : leaseMode;
+      const ruling = mode.rule(ask);
+      running.track(ruling.then((ruled) => follow(ask, ruled), ignore));
+      return ruling;
+    },
+    route(options) {
+      const route = resolveRoute(settings.shared, options);
+      checkMode(route.mode, settings);
+      noteRetention(route.retentionMs);
+      return route;
+    },
+    get closing() {
+      return running.isClosing;
+    },
+    start() {
+      if (running.isClosing) return Promise.reject(new IchidoError("engine-closed", "start: this engine was closed"));
+      return life.start();
+    },
+    sweep() {
+      replays?.clear();
+      return housekeeping.sweep();
+    },
+    health: () =>
+      healthOf(settings.store, calls, () => ({
+        running: running.size + (transactionMode?.running ?? 0),
+        waiting: leaseMode.waiting,
+        clockTrusted: housekeeping.clockTrusted,
+        closing: running.isClosing,
+      })),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

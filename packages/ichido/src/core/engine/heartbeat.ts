@@ -1,0 +1,165 @@
+/**
+ * Keeps the leases of all live claims of this process: those that are not being renewed already go out together, in one
+ * store call per beat. A call that hangs holds up nobody else's renewal. Beside the beats, each claim stops trusting its
+ * lease in time by the monotonic clock, whatever the store does.
+ */
+import { limits } from "../contract/defaults.ts";
+import type { Environment, Timer } from "../contract/environment.ts";
+import type { RenewRequest } from "../contract/store.ts";
+import type { StoreCalls } from "./store-calls.ts";
+
+export type LossReason = "stale" | "unreachable" | "execution-limit";
+
+export interface LiveClaim {
+  readonly renewal: RenewRequest;
+  /** When the store last confirmed the lease: the moment the request was sent, the latest that is surely safe. */
+  confirmedMs: number;
+  readonly startedMs: number;
+  /** The lease can no longer be counted on. Called at most once. */
+  lose(reason: LossReason): void;
+  lost: boolean;
+}
+
+/** A claimant stops trusting its lease at this share of it, so that it stops before its successor can start. */
+const trustedShare = 0.8;
+
+export function isTrusted(claim: LiveClaim, nowMs: number): boolean {
+  return !claim.lost && nowMs < trustEndMs(claim);
+}
+
+function trustEndMs(claim: LiveClaim): number {
+  return claim.confirmedMs + claim.renewal.leaseMs * trustedShare;
+}
+
+export interface Heartbeat {
+  add(claim: LiveClaim): void;
+  remove(claim: LiveClaim): void;
+  readonly size: number;
+  stop(): void;
+}
+
+interface Entry {
+  /** When its last renewal was sent; a third of the lease later the next one is due. */
+  sentMs: number;
+  renewing: boolean;
+}
+
+/** A timer for the earliest of many moments: armed again only for an earlier one. */
+function createAlarm(environment: Environment, ring: () => void): { at(dueMs: number): void; stop(): void } {
+  let timer: Timer | undefined;
+  let armedMs = Number.POSITIVE_INFINITY;
+  return {
+    at(dueMs) {
+      if (dueMs >= armedMs) return;
+      timer?.cancel();
+      armedMs = dueMs;
+      timer = environment.after(Math.max(1, dueMs - environment.monotonicMs()), () => {
+        armedMs = Number.POSITIVE_INFINITY;
+        ring();
+      });
+    },
+    stop() {
+      timer?.cancel();
+    },
+  };
+}
+
+export function createHeartbeat(parts: {
+  readonly calls: Pick<StoreCalls, "renew">;
+  readonly environment: Environment;
+  readonly executionMs: number;
+}): Heartbeat {
+  const { calls, environment } = parts;
+  const live = new Map<LiveClaim, Entry>();
+  const beats = createAlarm(environment, beat);
+  const expiryAlarm = createAlarm(environment, distrustLapsing);
+  let stopped = false;
+
+  const dueMs = (claim: LiveClaim, entry: Entry): number => entry.sentMs + claim.renewal.leaseMs / 3;
+
+  function lose(claim: LiveClaim, reason: LossReason): void {
+    if (claim.lost) return;
+    claim.lost = true;
+    claim.lose(reason);
+  }
+
+  /** All that can be renewed goes out at once, so that one statement serves as many as possible. */
+  function beat(): void {
+    if (stopped) return;
+    const nowMs = environment.monotonicMs();
+    const ready: LiveClaim[] = [];
+    for (const [claim, entry] of live) {
+      if (nowMs - claim.startedMs >= parts.executionMs) {
+        live.delete(claim);
+        lose(claim, "execution-limit");
+      } else if (!entry.renewing) {
+        ready.push(claim);
+      }
+    }
+    for (let start = 0; start < ready.length; start += limits.renewBatchMax) {
+      void renewBatch(ready.slice(start, start + limits.renewBatchMax));
+    }
+  }
+
+  async function renewBatch(batch: readonly LiveClaim[]): Promise<void> {
+    const sentMs = environment.monotonicMs();
+    let shortestMs: number = limits.leaseMsMax;
+    for (const claim of batch) {
+      shortestMs = Math.min(shortestMs, claim.renewal.leaseMs);
+      const entry = live.get(claim);
+      if (entry !== undefined) Object.assign(entry, { sentMs, renewing: true });
+    }
+    try {
+      const requests = batch.map((claim) => claim.renewal);
+      const answers = await calls.renew(requests, shortestMs / 3);
+      batch.forEach((claim, index) => {
+        if (answers[index] === "ok") claim.confirmedMs = sentMs;
+        else if (live.delete(claim)) lose(claim, "stale");
+      });
+    } catch {
+      // The next beat tries again; meanwhile each claim judges its own lease by the monotonic clock.
+    }
+    for (const claim of batch) {
+      const entry = live.get(claim);
+      if (entry === undefined) continue;
+      entry.renewing = false;
+      watch(claim, entry);
+    }
+  }
+
+  /** Ends the trust in every lease whose time is nearly up. It may still be renewed: nobody may have taken it. */
+  function distrustLapsing(): void {
+    if (stopped) return;
+    const nowMs = environment.monotonicMs();
+    for (const [claim] of live) {
+      if (claim.lost) continue;
+      if (nowMs >= trustEndMs(claim)) lose(claim, "unreachable");
+      else expiryAlarm.at(trustEndMs(claim));
+    }
+  }
+
+  function watch(claim: LiveClaim, entry: Entry): void {
+    if (stopped) return;
+    beats.at(dueMs(claim, entry));
+    if (!claim.lost) expiryAlarm.at(trustEndMs(claim));
+  }
+
+  return {
+    add(claim) {
+      const entry = { sentMs: claim.confirmedMs, renewing: false };
+      live.set(claim, entry);
+      watch(claim, entry);
+    },
+    remove(claim) {
+      live.delete(claim);
+    },
+    get size() {
+      return live.size;
+    },
+    stop() {
+      stopped = true;
+      beats.stop();
+      expiryAlarm.stop();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Outcomes that the store could not take when they were made: completions, releases, suspensions. Each is tried again
+ * until the store has taken it or says that somebody else owns the record. The fence makes that safe however long it
+ * takes: an outage loses no outcome that nobody overtook.
+ */
+import { upperHalfOf } from "../contract/jitter.ts";
+import { limits } from "../contract/defaults.ts";
+import type { Environment, Timer } from "../contract/environment.ts";
+
+export interface LateOutcome {
+  /** One string per identity: only the latest attempt of one can still write. */
+  readonly id: string;
+  /** When its attempt began: `executionMs` later it is given up. */
+  readonly startedMs: number;
+  readonly bytes: number;
+  /** Leaves the body of an answer away, where there is no room for it: a retry is then told that it was done. */
+  readonly dropBody?: () => void;
+  readonly write: () => Promise<unknown>;
+  /** Written, stale or given up. */
+  readonly onEnd: () => void;
+}
+
+export interface LateWrite {
+  /** Tries now, together with a try under way. Rejects where the store still fails. */
+  now(): Promise<void>;
+  stop(): void;
+}
+
+export interface LateWrites {
+  /** Undefined: there is no room, nor would there be without the body. */
+  add(outcome: LateOutcome): LateWrite | undefined;
+  /** Writes what this process has for an identity, before anybody claims it. False: the store still fails. */
+  flush(id: string): Promise<boolean>;
+  readonly size: number;
+  stop(): void;
+}
+
+const delayMsFirst = 50;
+const delayMsMax = 2_000;
+
+export function createLateWrites(parts: {
+  readonly environment: Environment;
+  readonly executionMs: number;
+}): LateWrites {
+  const { environment } = parts;
+  const writes = new Map<string, LateWrite>();
+  let bytes = 0;
+
+  function begin(outcome: LateOutcome, heldBytes: number): LateWrite {
+    const untilMs = outcome.startedMs + parts.executionMs;
+    let delayMs = delayMsFirst;
+    let timer: Timer | undefined;
+    let trying: Promise<void> | undefined;
+    let ended = false;
+    bytes += heldBytes;
+
+    function stop(): void {
+      if (ended) return;
+      ended = true;
+      timer?.cancel();
+      bytes -= heldBytes;
+      if (writes.get(outcome.id) === late) writes.delete(outcome.id);
+      outcome.onEnd();
+    }
+
+    async function attempt(): Promise<void> {
+      await outcome.write();
+      stop();
+    }
+
+    function now(): Promise<void> {
+      trying ??= attempt().finally(() => {
+        trying = undefined;
+      });
+      return trying;
+    }
+
+    function again(): void {
+      if (ended) return;
+      if (environment.monotonicMs() >= untilMs) {
+        stop();
+        return;
+      }
+      const pauseMs = upperHalfOf(environment, delayMs);
+      delayMs = Math.min(delayMs * 2, delayMsMax);
+      // The process lives for it: an answer that was sent is worth waiting for.
+      timer = environment.after(pauseMs, () => void now().catch(again), { hold: true });
+    }
+
+    const late: LateWrite = { now, stop };
+    again();
+    return late;
+  }
+
+  return {
+    add(outcome) {
+      const fits = bytes + outcome.bytes <= limits.lateBytesMax;
+      if (writes.size >= limits.lateWritesMax || (!fits && outcome.dropBody === undefined)) return undefined;
+      if (!fits) outcome.dropBody?.();
+      writes.get(outcome.id)?.stop();
+      const late = begin(outcome, fits ? outcome.bytes : 0);
+      writes.set(outcome.id, late);
+      return late;
+    },
+    async flush(id) {
+      try {
+        await writes.get(id)?.now();
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    get size() {
+      return writes.size;
+    },
+    stop() {
+      for (const late of writes.values()) late.stop();
+    },
+  };
+}

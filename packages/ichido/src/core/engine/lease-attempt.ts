@@ -1,0 +1,285 @@
+/** One attempt that owns its key: from the grant to the moment its outcome is written down or handed over. */
+import { answerOf } from "./answer.ts";
+import { Attempt, sendAsIs, type Granted, type Provided } from "./attempt.ts";
+import { createCommit, type Commit } from "./commit.ts";
+import type { StepFunction } from "../contract/context.ts";
+import type { HandlerOutcome, Settled } from "../contract/decision.ts";
+import { isInDoubt } from "./doubt.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import { isTrusted, type LiveClaim, type LossReason } from "./heartbeat.ts";
+import type { AnswerHead } from "../contract/message.ts";
+import type { AnswerLike, StepOptions } from "../contract/options.ts";
+import { OutcomeWriter } from "./outcome-writer.ts";
+import type { StoredResponse } from "../contract/record.ts";
+import { recordedOf, tombstoneOf, verdictOn } from "./recorder.ts";
+import { keyHashOf } from "../request/scope.ts";
+import { createSteps, FenceLost, OutcomeOpen, type Steps } from "./steps.ts";
+import type { Fenced } from "../contract/store.ts";
+import type { TransactionHandle } from "../contract/transaction.ts";
+
+/** Lines added where the answer is true but could not be written down. */
+const notStored: Settled = { kind: "send", addHeaders: [["idempotency-stored", "false"]] };
+
+const empty = new Uint8Array(0);
+
+export class LeaseAttempt extends Attempt {
+  readonly #live: LiveClaim;
+  readonly #writer: OutcomeWriter;
+  readonly startedMs: number;
+  #answered = false;
+  #ended = false;
+  #settling: Promise<Settled> | undefined;
+  // Both are made when a handler asks for them.
+  #steps: Steps | undefined;
+  #commit: Commit | undefined;
+
+  /** `claimedMs`: when the claim was sent. Its lease may have begun then. */
+  constructor(parts: EngineParts, granted: Granted, claimedMs: number) {
+    super(parts, granted);
+    const { claim, ask } = granted;
+    const startedMs = parts.settings.environment.monotonicMs();
+    this.startedMs = startedMs;
+    this.#writer = new OutcomeWriter(parts, this, () => {
+      if (this.#answered) this.#letGo();
+    });
+    this.#live = {
+      renewal: { ...claim, leaseMs: ask.route.leaseMs },
+      confirmedMs: claimedMs,
+      startedMs,
+      lost: false,
+      lose: (reason) => this.#lose(reason),
+    };
+    parts.heartbeat.add(this.#live);
+  }
+
+  get isSettled(): boolean {
+    return this.#settling !== undefined;
+  }
+
+  #lose(reason: LossReason): void {
+    const { identity } = this.ask;
+    this.parts.emit({ type: "lease-lost", operation: identity.operation, keyHash: keyHashOf(identity), reason });
+    this.stop(new FenceLost(`the lease of this attempt was lost (${reason})`));
+    if (reason !== "execution-limit") return;
+    this.#end(undefined);
+    this.#letGo();
+  }
+
+  /** From here on this process has no more to do with the record. */
+  #letGo(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.parts.heartbeat.remove(this.#live);
+    this.#writer.stop();
+    this.finished();
+  }
+
+  /** The caller has its answer. Until the store has the outcome too, the lease is kept. */
+  #end(status: number | undefined): void {
+    if (this.#writer.late === undefined) this.#letGo();
+    if (this.#answered) return;
+    this.#answered = true;
+    this.tellExecuted(status, this.startedMs);
+  }
+
+  /** The context made the answer. */
+  provide(made: Provided): void {
+    this.answer ??= made;
+    const { response } = this.answer;
+    this.send(response);
+    this.#end(response.status);
+  }
+
+  async #provideLost(): Promise<void> {
+    this.provide({ kind: "lost", response: await this.parts.answers.fromRecord(this.ask) });
+  }
+
+  async #keep(response: StoredResponse): Promise<Settled> {
+    const { calls, answers, replays } = this.parts;
+    const { ask, claim, grant } = this;
+    const { enforce } = ask.route;
+    const complete = (kept: StoredResponse): Promise<Fenced> => calls.complete({ ...claim, response: kept });
+    const result = await this.#writer.writeAnswer("complete", response, complete);
+    if (result === "ok" && grant.origin === "new") replays?.put(ask, response, grant.expiresAtMs - grant.createdAtMs);
+    // In observe mode a caller gets what its own handler answered, whatever became of the record.
+    if (!enforce || result === "ok") return sendAsIs;
+    return result === "failed" ? notStored : { kind: "replace", response: await answers.fromRecord(ask) };
+  }
+
+  async #release(): Promise<Settled> {
+    await this.#writer.write("release", () => this.parts.calls.release(this.claim));
+    return sendAsIs;
+  }
+
+  async #suspend(holdReason: string | undefined): Promise<Settled> {
+    const request = { ...this.claim, ...(holdReason === undefined ? {} : { holdReason }) };
+    await this.#writer.write("suspend", () => this.parts.calls.suspend(request));
+    return sendAsIs;
+  }
+
+  /**
+   * Nothing is known of what the handler did. Finished steps and a transaction that was rolled back tell of themselves
+   * alone: a call made outside them may have happened, so only `rerun` gives the key back, or `ctx.release()`.
+   */
+  #leaveOpen(holdReason: string): Promise<Settled> {
+    const { onUnknown } = this.ask.route;
+    if (onUnknown === "rerun" && this.#steps?.unfinished !== true) return this.#release();
+    return this.#suspend(onUnknown === "hold" ? holdReason : undefined);
+  }
+
+  async #conclude(outcome: HandlerOutcome): Promise<Settled> {
+    const commit = this.#commit;
+    await commit?.underWay;
+    if (commit?.pending === true) {
+      const made = await commit.resolve();
+      if (made !== undefined) this.provide(made);
+    }
+    if (this.answer !== undefined) return { kind: "replace", response: this.answer.response };
+    if (this.isReleased) return this.#release();
+    if (outcome.kind !== "answered") {
+      return this.#leaveOpen(outcome.kind === "threw" ? "the handler threw" : "the connection broke under the answer");
+    }
+    const { response } = outcome;
+    const verdict = verdictOn(response, this.ask.route.keep);
+    if (verdict === "release") return this.#release();
+    if (verdict === "open") return this.#leaveOpen(`the handler answered ${response.status}`);
+    return this.#keep(this.keptOf(response));
+  }
+
+  /** The first end of an attempt is its only one. */
+  #settleOnce(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
+    this.#settling ??= this.#settleSafely(status, work);
+    return this.#settling;
+  }
+
+  async #settleSafely(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
+    try {
+      await this.parts.settings.faults?.("after-handler");
+      return await work();
+    } catch (error) {
+      this.tellNotStored(error);
+      return this.ask.route.enforce ? notStored : sendAsIs;
+    } finally {
+      this.#end(status);
+    }
+  }
+
+  settle(outcome: HandlerOutcome): Promise<Settled> {
+    const rendered = this.rendering.take(outcome);
+    if (rendered !== undefined) return rendered;
+    const status = outcome.kind === "answered" ? outcome.response.status : undefined;
+    return this.#settleOnce(status, () => this.#conclude(outcome));
+  }
+
+  beginStream(head: AnswerHead): Promise<Settled> {
+    return this.#settleOnce(head.status, async () => {
+      await this.#commit?.underWay;
+      const keeps = !this.isReleased && verdictOn(head, this.ask.route.keep) === "keep";
+      if (keeps && this.answer === undefined && this.#commit?.pending !== true) return this.#keep(tombstoneOf(head));
+      return this.#conclude({ kind: "answered", response: { ...head, body: empty } });
+    });
+  }
+
+  /**
+   * False once the lease can no longer be counted on: nothing may be started. `notedMs`: a step was noted by a call sent
+   * then, which leaves at least half of the lease (see `startStep`).
+   */
+  isTrusted(notedMs?: number): boolean {
+    const live = this.#live;
+    if (notedMs !== undefined) live.confirmedMs = Math.max(live.confirmedMs, notedMs - live.renewal.leaseMs / 2);
+    // Left open, or another's: the record is up to the reconciler and to people, whatever this handler still does.
+    const isOver = this.answer !== undefined && this.answer.kind !== "own";
+    return this.stoppedBy === undefined && !isOver && isTrusted(live, this.parts.settings.environment.monotonicMs());
+  }
+
+  /** An attempt that must stop answers from the record, whatever the framework makes of the error. */
+  async #stoppable<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof FenceLost) {
+        this.tellFenceRejected("step");
+        await this.#provideLost();
+      } else if (error instanceof OutcomeOpen) {
+        await this.#suspend(error.holdReason);
+        this.provide({ kind: "open", response: this.parts.answers.whileOpen(this.ask, error.holdReason) });
+      }
+      throw error;
+    }
+  }
+
+  step<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
+    return this.#stoppable(() => {
+      this.#steps ??= createSteps(this.parts, this);
+      return this.#steps.step(name, options, fn);
+    });
+  }
+
+  async transaction(given: readonly unknown[]): Promise<AnswerLike> {
+    try {
+      return await this.#stoppable(() => this.#theCommit().transaction(given));
+    } catch (error) {
+      if (this.answer === undefined) this.rendering.end(() => this.#undo());
+      throw error;
+    }
+  }
+
+  /** The framework has answered already, and nothing of that answer is true. */
+  #undo(): Promise<Settled> {
+    return this.#settleOnce(undefined, async () => {
+      await this.#leaveOpen("the transaction was not committed");
+      return { kind: "replace", response: await this.parts.answers.fromRecord(this.ask, true) };
+    });
+  }
+
+  complete(handle: TransactionHandle, answer: AnswerLike): Promise<void> {
+    return this.#stoppable(() => this.#theCommit().complete(handle, answer));
+  }
+
+  #theCommit(): Commit {
+    this.#commit ??= createCommit(this.parts, this);
+    return this.#commit;
+  }
+
+  async leaveUnknown(made: AnswerLike): Promise<void> {
+    const response = answerOf(made);
+    const result = await this.#writer.writeAnswer("suspend", recordedOf(response), (interim) =>
+      this.parts.calls.suspend({ ...this.claim, interim }),
+    );
+    if (result === "stale") await this.#provideLost();
+    else this.provide({ kind: "open", response });
+  }
+
+  /** Stores an answer that was found rather than made. */
+  async adopt(response: StoredResponse): Promise<Fenced> {
+    try {
+      return this.#writer.fenced("complete", await this.parts.calls.complete({ ...this.claim, response }));
+    } finally {
+      this.#end(response.status);
+    }
+  }
+
+  /** The key is given away: the handler must start nothing more in its name. */
+  #stopHandler(): void {
+    this.stop(new FenceLost("this attempt was handed over"));
+  }
+
+  /** Ends the lease, leaving the record to `onUnknown`. */
+  async handOver(): Promise<void> {
+    this.#stopHandler();
+    const { late } = this.#writer;
+    // An outcome that is known goes before handing over what is not.
+    await (late === undefined ? this.parts.calls.suspend(this.claim) : late.now()).catch(() => "stale");
+    this.#end(undefined);
+    this.#letGo();
+  }
+
+  /** Nothing ran: that must not end as a doubt, which under `hold` would wait for a person. */
+  async giveBack(): Promise<void> {
+    this.#stopHandler();
+    const { calls } = this.parts;
+    const { claim, grant } = this;
+    await (isInDoubt(grant) ? calls.suspend(claim) : calls.release(claim)).catch(() => calls.giveBackLater(claim));
+    this.#end(undefined);
+  }
+}

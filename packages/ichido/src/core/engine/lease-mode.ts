@@ -1,0 +1,148 @@
+/** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
+import type { EngineParts } from "./engine-parts.ts";
+import { LeaseAttempt } from "./lease-attempt.ts";
+import { recover } from "./recovery.ts";
+import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
+import { localIdOf } from "../request/scope.ts";
+import type { ClaimResult } from "../contract/store.ts";
+import { StoreFailure } from "./store-calls.ts";
+import { createWaiting, stillProcessing, type Waiting } from "./waiting.ts";
+
+export interface LeaseMode {
+  rule(ask: Ask<never>): Promise<Ruling>;
+  /** Duplicates that wait in this process. */
+  readonly waiting: number;
+}
+
+/** Somebody else is at work, or may be: how long is not known. */
+const inFlight: Ruling = { kind: "in-flight", leaseLeftMs: 1_000 };
+
+/** The claims of one caller. */
+class Claims {
+  readonly #parts: EngineParts;
+  readonly #ask: Ask<never>;
+  owner;
+  /** When the last one was sent: its lease may have begun then. */
+  sentMs = 0;
+
+  constructor(parts: EngineParts, ask: Ask<never>) {
+    this.#parts = parts;
+    this.#ask = ask;
+    this.owner = parts.newOwner();
+  }
+
+  /** `runsAnyhow`: the handler runs where this fails, so that nothing is given back, and nobody waits for a look. */
+  async send(runsAnyhow: boolean): Promise<ClaimResult> {
+    const { calls, lateWrites, running, settings } = this.#parts;
+    const { identity } = this.#ask;
+    const looking = runsAnyhow ? undefined : calls.lookForLost(identity);
+    if (looking !== undefined) await looking;
+    // An outcome of this process that the store does not have yet goes first: the claim could take its record over. It is
+    // the last thing before the claim, for such an outcome may come up at any time.
+    if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(identity)))) return stillProcessing;
+    // After all that was waited for: closing may have ended meanwhile.
+    if (running.isClosed) return stillProcessing;
+    this.sentMs = settings.environment.monotonicMs();
+    const request = claimRequestOf(this.#ask, this.owner);
+    return runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request);
+  }
+
+  /**
+   * Once the store has told of another attempt, a failure to ask again changes nothing of that. But the question may still
+   * be granted, and is given back then: whoever asks after it must not be taken for the same owner. Only in observe mode does
+   * the handler run after that.
+   */
+  async sendAgain(): Promise<ClaimResult> {
+    try {
+      return await this.send(!this.#ask.route.enforce);
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.owner = this.#parts.newOwner();
+      return stillProcessing;
+    }
+  }
+}
+
+export function createLeaseMode(parts: EngineParts): LeaseMode {
+  const { settings, calls, running } = parts;
+  const { environment, faults, store, waitersMax } = settings;
+  const waiting: Waiting = createWaiting({ environment, store, waitersMax, isOver: () => running.isClosed });
+
+  async function startAttempt(ask: Ask<never>, { owner, sentMs }: Claims, grant: Grant): Promise<Ruling> {
+    const claim = { identity: ask.identity, owner, fence: grant.fence };
+    const attempt = new LeaseAttempt(parts, { ask, claim, grant }, sentMs);
+    running.add(attempt);
+    if (running.isClosing) {
+      await attempt.giveBack();
+      return inFlight;
+    }
+    try {
+      return await beginOrRecover(attempt);
+    } catch (error) {
+      // The handler was never called, but a `verify` may have been under way: nobody may wait out a lease for it.
+      await attempt.handOver();
+      throw error;
+    }
+  }
+
+  async function beginOrRecover(attempt: LeaseAttempt): Promise<Ruling> {
+    const recovered = await recover(parts, attempt);
+    if (recovered.kind === "found") {
+      const isStored = (await attempt.adopt(recovered.response)) === "ok";
+      return isStored ? { kind: "replay", stored: recovered.response, waited: false } : inFlight;
+    }
+    if (recovered.kind === "open") {
+      await attempt.handOver();
+      return { kind: "not-visible-yet" };
+    }
+    await faults?.("before-handler");
+    if (!attempt.isTrusted()) {
+      // Recovery, or the claim itself, took longer than the lease allows: someone else may be at work already.
+      await attempt.giveBack();
+      return inFlight;
+    }
+    attempt.started = true;
+    return { kind: "execute", execution: attempt };
+  }
+
+  function waitForAnswer(ask: Ask<never>, claims: Claims, waitMs: number): Promise<ClaimResult | "crowded"> {
+    const { identity } = ask;
+    return waiting.wait({
+      id: localIdOf(identity),
+      identity,
+      waitMs,
+      claim: () => claims.sendAgain(),
+      local: () => running.find(identity)?.done,
+    });
+  }
+
+  return {
+    async rule(ask) {
+      const { identity } = ask;
+      const { dangerouslyRunWithoutStore, enforce, inFlight, profile } = ask.route;
+      const claims = new Claims(parts, ask);
+      // The store may be away, but an attempt of this very process is known to run.
+      const isHere = dangerouslyRunWithoutStore && running.find(identity) !== undefined;
+      let result = await (isHere ? claims.sendAgain() : claims.send(dangerouslyRunWithoutStore || !enforce));
+      let waited = false;
+      if (result.outcome === "processing" && typeof inFlight === "object" && enforce) {
+        const answer = await waitForAnswer(ask, claims, inFlight.waitMs);
+        if (answer !== "crowded") result = answer;
+        waited = true;
+      }
+      if (result.outcome === "processing" && profile.unknownStatus === 202) {
+        // While a reconciler looks into an open outcome it holds the record; callers still get the interim answer.
+        const record = await calls.find(identity);
+        if (record?.interim !== undefined) return { kind: "unknown", interim: record.interim };
+        // It was settled between the two questions: what is true now, not "in flight".
+        if (record?.state !== "processing") result = await claims.sendAgain();
+      }
+      if (result.outcome === "granted") return startAttempt(ask, claims, result);
+      const ruling = rulingOf(result);
+      return ruling.kind === "replay" ? { ...ruling, waited } : ruling;
+    },
+    get waiting() {
+      return waiting.size;
+    },
+  };
+}

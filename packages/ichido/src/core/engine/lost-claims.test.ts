@@ -1,0 +1,310 @@
+import { describe, expect, it } from "vitest";
+import { answer, bed, executionOf, problemIn, type Bed } from "../../../../../test/support/engine-bed.ts";
+import { limits } from "../contract/defaults.ts";
+import { createLostClaims } from "./lost-claims.ts";
+import type { Identity, OwnerToken } from "../contract/record.ts";
+import type { ClaimRequest, StoredRecord } from "../contract/store.ts";
+import { fakeClock } from "../../testing/clock.ts";
+
+async function recordIn({ store }: Bed): Promise<StoredRecord | undefined> {
+  return (await store.list({ limit: 1 })).records[0];
+}
+
+/** Long enough for all looks. */
+const minuteMs = 60_000;
+
+describe("a claim that was granted and whose answer was lost", () => {
+  it("is given back: under hold nobody must decide about nothing", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    expect(problemIn(await all.ask())).toMatchObject({ status: 503 });
+    expect(await recordIn(all)).toMatchObject({ state: "processing" });
+    await all.clock.advance(1_000);
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it("is given back before the retry claims, without waiting for anything", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    const retries = await Promise.all([all.ask(), all.ask(), all.ask()]);
+    expect(retries.filter(({ kind }) => kind === "execute")).toHaveLength(1);
+  });
+
+  it("is given back however often the answers of giving it back are lost", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    all.store.break("find", "fail", 2);
+    all.store.break("release", "lose", 2);
+    await all.ask();
+    await all.clock.advance(minuteMs);
+    all.store.mend();
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+  });
+
+  it("is given back without another claim, a copy of which might come when nobody looks any more", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls.filter((verb) => verb === "claim")).toHaveLength(1);
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+  });
+
+  it("a takeover is given back as what it took: in doubt", async () => {
+    const asked: number[] = [];
+    const verify = (): { verdict: "not-visible-yet" } => {
+      asked.push(all.clock.nowMs());
+      return { verdict: "not-visible-yet" };
+    };
+    const all = bed({ leaseMs: 1_000, onUnknown: { verify } });
+    executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    all.store.mend();
+    all.store.break("claim", "lose", 1);
+    expect(problemIn(await all.ask())).toMatchObject({ status: 503 });
+    await all.clock.advance(200);
+    expect(await recordIn(all)).toMatchObject({ state: "processing", leaseLeftMs: 0, attempts: 2 });
+    expect(asked).toEqual([]);
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
+    expect(asked).toHaveLength(1);
+    const calls = all.store.calls.filter((verb) => verb === "suspend").length;
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls.filter((verb) => verb === "suspend")).toHaveLength(calls);
+  });
+
+  it("another attempt's record is not touched", async () => {
+    const all = bed({ onUnknown: "hold" });
+    const first = executionOf(await all.ask());
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    await all.clock.advance(minuteMs);
+    expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 1 });
+    await answer(first);
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("while it is looked for, an outcome of this process comes up that the store cannot take: it goes first", async () => {
+    const all = bed({ leaseMs: 1_000 });
+    const first = executionOf(await all.ask());
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "late", 1);
+    const retry = all.ask();
+    all.store.break("complete", "fail");
+    all.store.break("renew", "fail");
+    await answer(first);
+    await all.clock.advance(3_000);
+    all.store.arrive();
+    expect(problemIn(await retry)).toMatchObject({ code: "idempotency-in-flight" });
+    all.store.mend();
+    await all.clock.advance(3_000);
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("is left in doubt where the handler runs without the store: something did happen", async () => {
+    const all = bed({ leaseMs: 1_000, onUnknown: "hold" });
+    const route = { dangerouslyRunWithoutStore: true };
+    all.store.break("claim", "lose", 1);
+    expect((await all.ask({ route })).kind).toBe("pass");
+    await all.clock.advance(minuteMs);
+    expect(problemIn(await all.ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+  });
+
+  it("is given back where the handler would run without the store, but a duplicate only waits", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    const route = { dangerouslyRunWithoutStore: true, inFlight: { waitMs: 1_000 } };
+    const first = executionOf(await all.ask({ route }));
+    const second = all.ask({ route });
+    await all.clock.advance(1);
+    all.store.break("claim", "lose", 1);
+    first.context.release();
+    await answer(first);
+    await all.clock.advance(2_000);
+    expect(executionOf(await second).context.attempt).toBe(3);
+  });
+
+  it("is given back also where many asked at once, and the first of them was granted", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
+    all.store.break("claim", "lose");
+    await Promise.all(Array.from({ length: 150 }, () => all.ask()));
+    all.store.mend();
+    await all.clock.advance(1_000);
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+  });
+
+  it("costs a retry no more than the time of one call before it claims, however slow each call is", async () => {
+    const all = bed({ storeTimeoutMs: 5_000 });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "late", 1);
+    const asked = all.ask();
+    await all.clock.advance(4_900);
+    all.store.break("release", "late");
+    all.store.arrive();
+    await all.clock.advance(200);
+    expect(problemIn(await asked)).toMatchObject({ status: 503, code: "store-unavailable" });
+  });
+
+  it("keeps no route from running without the store while it is looked for", async () => {
+    const all = bed();
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "fail");
+    all.store.break("claim", "fail");
+    expect((await all.ask({ route: { dangerouslyRunWithoutStore: true } })).kind).toBe("pass");
+  });
+
+  it("closing ends the looking", async () => {
+    const all = bed({ closeMs: 1_000 });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    const closing = all.ichido.close();
+    await all.clock.advance(1);
+    await closing;
+    const calls = all.store.calls.length;
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls).toHaveLength(calls);
+  });
+});
+
+describe("an engine that was closed", () => {
+  it("does not look for a claim that fails afterwards", async () => {
+    const all = bed({ closeMs: 100 });
+    all.store.break("claim", "hang", 1);
+    const asked = all.ask();
+    await all.clock.advance(1);
+    const closing = all.ichido.close();
+    await all.clock.advance(1_000);
+    await closing;
+    await all.clock.advance(10_000);
+    expect(problemIn(await asked)).toMatchObject({ status: 503 });
+    const calls = all.store.calls.length;
+    await all.clock.advance(minuteMs);
+    expect(all.store.calls).toHaveLength(calls);
+  });
+
+  it("claims nothing after a look that was under way", async () => {
+    const all = bed({ closeMs: 100 });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    all.store.break("find", "late", 1);
+    const asked = all.ask();
+    await all.clock.advance(1);
+    const closing = all.ichido.close();
+    await all.clock.advance(1_000);
+    await closing;
+    const calls = all.store.calls.length;
+    all.store.arrive();
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
+    expect(all.store.calls).toHaveLength(calls);
+  });
+});
+
+describe("looking for lost claims", () => {
+  const scopeHash = new Uint8Array(32);
+  const requestOf = (key: string, owner = key): ClaimRequest =>
+    ({ identity: { key, operation: "o", scopeHash }, owner: owner as OwnerToken }) as unknown as ClaimRequest;
+
+  it("goes on while nothing is there: the claim may arrive late", async () => {
+    const clock = fakeClock();
+    let record: Partial<StoredRecord> | undefined;
+    const givenBack: string[] = [];
+    const lost = createLostClaims({
+      environment: clock.environment,
+      find: async () => record as StoredRecord | undefined,
+      giveBack: async ({ owner }) => void givenBack.push(owner),
+    });
+    lost.add(requestOf("key-1", "a"));
+    lost.add(requestOf("key-1", "b"));
+    await clock.advance(10_000);
+    record = { state: "processing", owner: "b" as OwnerToken, origin: "new", leaseLeftMs: 20_000 };
+    await clock.advance(minuteMs);
+    expect(givenBack.length).toBeGreaterThan(0);
+    expect(new Set(givenBack)).toEqual(new Set(["b"]));
+  });
+
+  it("is bounded in number", () => {
+    const { environment } = fakeClock();
+    const looking: string[] = [];
+    const find = async ({ key }: Identity): Promise<undefined> => void looking.push(key);
+    const lost = createLostClaims({ environment, find, giveBack: async () => undefined });
+    for (let each = 0; each <= limits.lateWritesMax; each += 1) lost.add(requestOf(`key-${each}`));
+    expect(lost.look(requestOf("key-1").identity)).toBeDefined();
+    expect(lost.look(requestOf(`key-${limits.lateWritesMax}`).identity)).toBeUndefined();
+    expect(looking).toEqual(["key-1"]);
+    lost.stop();
+  });
+
+  it("is bounded in number for one key too: the newest claims are the likeliest to be there", async () => {
+    const clock = fakeClock();
+    const givenBack: string[] = [];
+    const owners = Array.from({ length: limits.lateWritesMax + 1 }, (_, each) => `owner-${each}`);
+    let owner = owners[0];
+    const lost = createLostClaims({
+      environment: clock.environment,
+      find: async () => ({ state: "processing", owner, origin: "new", leaseLeftMs: 1 }) as StoredRecord,
+      giveBack: async (claim) => void givenBack.push(claim.owner),
+    });
+    for (const each of owners) lost.add(requestOf("key-1", each));
+    await lost.look(requestOf("key-1").identity);
+    owner = owners.at(-1);
+    await lost.look(requestOf("key-1").identity);
+    expect(givenBack).toEqual([owner]);
+    lost.stop();
+  });
+
+  it("asks a store that is slow, or comes back, about few keys at a time, and about each in the end", async () => {
+    const clock = fakeClock();
+    const asked = new Set<string>();
+    const answers: (() => void)[] = [];
+    const find = ({ key }: Identity): Promise<undefined> =>
+      new Promise((resolve) => {
+        asked.add(key);
+        answers.push(() => resolve(undefined));
+      });
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
+    for (let each = 0; each < 100; each += 1) lost.add(requestOf(`key-${each}`));
+    await clock.advance(1_000);
+    expect(answers).toHaveLength(4);
+    while (asked.size < 100) {
+      const before = asked.size;
+      answers.shift()?.();
+      await clock.advance(1);
+      expect(answers).toHaveLength(4);
+      expect(asked.size).toBeLessThanOrEqual(before + 1);
+    }
+    lost.stop();
+  });
+
+  it("stops also while it looks", async () => {
+    const clock = fakeClock();
+    const found = Promise.withResolvers<undefined>();
+    const find = (): Promise<undefined> => found.promise;
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
+    lost.add(requestOf("key-1"));
+    await clock.advance(1_000);
+    lost.stop();
+    found.resolve(undefined);
+    await clock.advance(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("is bounded in time, also where the store never comes back", async () => {
+    const clock = fakeClock();
+    let looks = 0;
+    const find = async (): Promise<undefined> => {
+      looks += 1;
+      throw new Error("away");
+    };
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
+    lost.add(requestOf("key-1"));
+    await clock.advance(2 * minuteMs);
+    expect(looks).toBe(10);
+    expect(clock.pending).toBe(0);
+    expect(lost.look(requestOf("key-1").identity)).toBeUndefined();
+  });
+});

@@ -1,0 +1,60 @@
+/** When a reconciler looks at a record that it has left alone: not before its callers had their turn, then ever more rarely. */
+import { fraction, type Environment } from "../contract/environment.ts";
+import { localIdOf } from "../request/scope.ts";
+import type { StoredRecord } from "../contract/store.ts";
+
+type Seen = Pick<StoredRecord, "identity">;
+
+export interface NextLooks {
+  isDue(record: Pick<StoredRecord, "identity" | "holdReason" | "leaseLeftMs">): boolean;
+  /** Nothing was to be told; `leftMs`: how long patience lasts. */
+  postpone(record: Seen, leftMs: number): void;
+  /** The record is decided, or somebody else's. */
+  forget(record: Seen): void;
+  /** What somebody else settled never comes back to be forgotten by name. */
+  forgetOld(): void;
+}
+
+/** A record that is not visible yet is asked about after everyMs, then twice that, and so on up to this many times. */
+const backoffFactorMax = 64;
+/** Records whose next look is remembered. */
+const rememberedMax = 10_000;
+
+export function createNextLooks(parts: {
+  readonly environment: Environment;
+  readonly everyMs: number;
+  readonly olderThanMs: number;
+}): NextLooks {
+  const { environment, everyMs, olderThanMs } = parts;
+  const looks = new Map<string, { readonly fromMs: number; readonly tries: number }>();
+
+  function put(id: string, delayMs: number, tries: number): void {
+    const isKnown = looks.delete(id);
+    if (isKnown || looks.size < rememberedMax) looks.set(id, { fromMs: environment.monotonicMs() + delayMs, tries });
+  }
+
+  return {
+    isDue({ identity, holdReason, leaseLeftMs = 0 }) {
+      if (holdReason !== undefined) return false;
+      const id = localIdOf(identity);
+      const next = looks.get(id);
+      if (next !== undefined) return next.fromMs <= environment.monotonicMs();
+      // Of a lease that lapsed the store tells since when; of one that its owner ended, only that it has.
+      if (-leaseLeftMs >= olderThanMs) return true;
+      put(id, olderThanMs + leaseLeftMs, 0);
+      return false;
+    },
+    /** Doubling, with full jitter over the upper half, so that processes do not ask in step. */
+    postpone({ identity }, leftMs) {
+      const id = localIdOf(identity);
+      const tries = looks.get(id)?.tries ?? 0;
+      const pauseMs = everyMs * Math.min(2 ** tries, backoffFactorMax) * (0.5 + fraction(environment) / 2);
+      put(id, Math.min(pauseMs, leftMs), tries + 1);
+    },
+    forget: ({ identity }) => void looks.delete(localIdOf(identity)),
+    forgetOld() {
+      const oldestMs = environment.monotonicMs() - everyMs * backoffFactorMax;
+      for (const [id, { fromMs }] of looks) if (fromMs < oldestMs) looks.delete(id);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Finds records whose outcome is unknown and asks the outside world what became of them, so that callers need not come
+ * back for it. Any number of processes may run one: a record is taken under a fence before anything is asked about it, and
+ * nobody waits while it is asked. What it decides goes through `settle`, and so into the audit.
+ *
+ * Left alone: records on hold, which wait for a person, and operations that it was told nothing about. A hold that a person
+ * makes while a look is under way stands, whenever it comes: the claim does not take the record, and a decision made before
+ * does not take effect on it. While `verify` is under way the person is told that the record is `live`.
+ */
+import { withDeadline } from "../contract/deadline.ts";
+import { fraction, type Timer } from "../contract/environment.ts";
+import type { IchidoListener } from "../contract/events.ts";
+import { tell } from "../contract/listener.ts";
+import { createNextLooks } from "./next-looks.ts";
+import { createOwners } from "./owner.ts";
+import { resolveReconciler, type ReconcilerOptions } from "./reconciler-options.ts";
+import { createReconciliation, type Reconciled, type Reconciliation, type ReconcilerReport } from "./reconciliation.ts";
+import type { StoredRecord } from "../contract/store.ts";
+import { callsOf, type HeldCalls, type StoreHolder } from "./store-holder.ts";
+
+export interface Reconciler {
+  start(): void;
+  /**
+   * Takes no further record, and resolves when the one under way is decided: after `drainMs` at the latest. What is then
+   * still asked about is left to its lease. Default 15 000.
+   */
+  stop(options?: { readonly drainMs?: number }): Promise<void>;
+  /** One bounded look, for tests, cron and serverless. A second call joins the first. */
+  tick(): Promise<ReconcilerReport>;
+}
+
+/** Longer than `verify` may take by default. */
+const drainMsDefault = 15_000;
+
+function ignore(): void {}
+
+export function createReconciler(holder: StoreHolder, options: ReconcilerOptions): Reconciler {
+  const settings = resolveReconciler(options);
+  const { environment, everyMs } = settings;
+  const emit: IchidoListener = (event) => tell(settings.onEvent, event);
+  const looks = createNextLooks(settings);
+  const newOwner = createOwners(environment);
+  let work = open();
+  /** Where the last look stopped, by operation: a long list is walked over several looks. */
+  const cursors = new Map<string, string>();
+  let timer: Timer | undefined;
+  let running: Promise<ReconcilerReport> | undefined;
+  let stopped = true;
+  /** The look under way takes no further record. */
+  let halted = false;
+
+  function open(): Reconciliation & { readonly calls: HeldCalls } {
+    const calls = callsOf(holder, { environment, emit });
+    return { calls, ...createReconciliation({ settings, calls, looks, newOwner, emit }) };
+  }
+
+  async function look(): Promise<ReconcilerReport> {
+    const report: Record<Reconciled, number> = {
+      adopted: 0,
+      released: 0,
+      held: 0,
+      waiting: 0,
+      overtaken: 0,
+      failed: 0,
+    };
+    looks.forgetOld();
+    let left = settings.batchMax;
+    for (const operation of Object.keys(settings.operations)) {
+      for (const record of left > 0 && !halted ? await openRecords(operation, left) : []) {
+        if (halted) return report;
+        left -= 1;
+        report[await work.reconcileSafely(record)] += 1;
+      }
+    }
+    return report;
+  }
+
+  async function openRecords(operation: string, limit: number): Promise<readonly StoredRecord[]> {
+    const from = cursors.get(operation);
+    const { records, cursor } = await work.calls.list({
+      operation,
+      state: "unknown",
+      limit: Math.min(limit * 4, 1_000),
+      ...(from === undefined ? {} : { cursor: from }),
+    });
+    if (cursor === undefined) cursors.delete(operation);
+    else cursors.set(operation, cursor);
+    return records.filter((record) => looks.isDue(record)).slice(0, limit);
+  }
+
+  function tick(): Promise<ReconcilerReport> {
+    if (running === undefined) {
+      halted = false;
+      running = look().finally(() => {
+        running = undefined;
+      });
+    }
+    return running;
+  }
+
+  function schedule(): void {
+    if (stopped) return;
+    timer?.cancel();
+    timer = environment.after(everyMs * (0.75 + fraction(environment) / 2), () => {
+      tick()
+        .catch((error: unknown) => {
+          const message = "the records in doubt could not be listed; they are looked for again";
+          emit({ type: "warning", code: "reconcile-failed", message, error });
+        })
+        .finally(schedule);
+    });
+  }
+
+  return {
+    start() {
+      if (!stopped) return;
+      stopped = false;
+      work = open();
+      schedule();
+    },
+    async stop({ drainMs = drainMsDefault } = {}) {
+      stopped = true;
+      halted = true;
+      timer?.cancel();
+      const look = running;
+      if (look !== undefined) {
+        await withDeadline(environment, drainMs, () => look)
+          .catch(() => work.handBack())
+          .catch(ignore);
+      }
+      work.calls.stop();
+    },
+    tick,
+  };
+}

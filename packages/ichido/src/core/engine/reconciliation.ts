@@ -1,0 +1,172 @@
+/** One record in doubt: taken under a fence, asked about, and settled by what was told. */
+import { limits } from "../contract/defaults.ts";
+import { askVerify, isInDoubt } from "./doubt.ts";
+import type { IchidoListener } from "../contract/events.ts";
+import type { NextLooks } from "./next-looks.ts";
+import type { VerifyAnswer } from "../contract/options.ts";
+import type { OwnerToken } from "../contract/record.ts";
+import { leaseSpareMs, type ReconciledOperation, type ReconcilerSettings } from "./reconciler-options.ts";
+import { referenceOf } from "../request/reference.ts";
+import type { Grant } from "./ruling.ts";
+import { keyHashOf } from "../request/scope.ts";
+import { decisionOf, type Settlement } from "./settlement.ts";
+import type { Claim, StoredRecord } from "../contract/store.ts";
+import type { HeldCalls } from "./store-holder.ts";
+
+/** What one look did with the records it saw. */
+export interface ReconcilerReport {
+  /** Took the answer that was found. */
+  readonly adopted: number;
+  /** Handed back: nothing had happened. */
+  readonly released: number;
+  /** Gave up. */
+  readonly held: number;
+  /** Cannot be told yet. */
+  readonly waiting: number;
+  /** Another process, or a caller, was faster. */
+  readonly overtaken: number;
+  /** The store failed; tried again next time. */
+  readonly failed: number;
+}
+
+export type Reconciled = keyof ReconcilerReport;
+
+/** A record in doubt that nobody else works on meanwhile. */
+interface Taken {
+  readonly operation: ReconciledOperation;
+  readonly record: StoredRecord;
+  readonly claim: Claim;
+  readonly grant: Grant;
+  readonly ageMs: number;
+}
+
+/** A person must hear of a record while its callers still expect its answer. */
+const retentionPart = 0.75;
+const actor = "ichido reconciler";
+
+export interface Reconciliation {
+  reconcileSafely(record: StoredRecord): Promise<Reconciled>;
+  /** Nobody waits for the answer to the record under way any longer, nor may have to wait out its lease: the doubt stays. */
+  handBack(): Promise<void>;
+}
+
+export function createReconciliation(parts: {
+  readonly settings: ReconcilerSettings;
+  readonly calls: HeldCalls;
+  readonly looks: NextLooks;
+  readonly newOwner: () => OwnerToken;
+  readonly emit: IchidoListener;
+}): Reconciliation {
+  const { settings, calls, looks, emit } = parts;
+  const { environment, verifyMs } = settings;
+  const leaseMs = Math.min(verifyMs + leaseSpareMs, limits.leaseMsMax);
+  /** The record that is being asked about. */
+  let inHand: Claim | undefined;
+
+  async function reconcile(record: StoredRecord): Promise<Reconciled> {
+    const { identity, fingerprint } = record;
+    const operation = settings.operations[identity.operation];
+    // The list is a little old: a record that somebody has taken since would be asked about twice.
+    if (operation === undefined || (await calls.find(identity))?.fence !== record.fence) return "overtaken";
+    const owner = parts.newOwner();
+    const retentionMs = limits.retentionMsAdvised;
+    const grant = await calls.claim({ identity, owner, fingerprint, leaseMs, retentionMs, takeover: "open" });
+    if (grant.outcome !== "granted") {
+      looks.forget(record);
+      return "overtaken";
+    }
+    const claim: Claim = { identity, owner, fence: grant.fence };
+    try {
+      if (isInDoubt(grant)) return await lookInto(operation, record, claim, grant);
+      // It expired, or was handed back, between the list and the claim: nothing is left to find out.
+      await calls.release(claim);
+      return "overtaken";
+    } catch (error) {
+      calls.giveBackLater(claim);
+      throw error;
+    }
+  }
+
+  async function lookInto(
+    operation: ReconciledOperation,
+    record: StoredRecord,
+    claim: Claim,
+    grant: Grant,
+  ): Promise<Reconciled> {
+    const found = await calls.find(record.identity);
+    const ageMs = Math.max(0, (found?.updatedAtMs ?? grant.createdAtMs) - grant.createdAtMs);
+    const taken: Taken = { operation, record, claim, grant, ageMs };
+    inHand = claim;
+    try {
+      const answer = await ask(taken);
+      // Ended before the decision, which is refused under a living owner. Whoever takes the record in between is held to the
+      // operation's own `onUnknown`, and the decision finds another fence.
+      return (await calls.suspend(claim)) === "stale" ? "overtaken" : await writeVerdict(taken, answer);
+    } finally {
+      inHand = undefined;
+    }
+  }
+
+  async function ask({ operation: { verify }, record, grant, ageMs }: Taken): Promise<VerifyAnswer> {
+    const { identity, labels } = record;
+    const { attempt, canonical, stepsStarted } = grant;
+    const abort = new AbortController();
+    const reference = (name: string): string => referenceOf(identity, canonical, name);
+    try {
+      return await askVerify({ operation: identity.operation, verifyMs, environment, emit }, async () => {
+        const steps = stepsStarted === 0 ? [] : await calls.steps(identity);
+        return verify({ identity, attempt, reference, signal: abort.signal, ageMs, steps, labels });
+      });
+    } finally {
+      abort.abort();
+    }
+  }
+
+  async function writeVerdict({ operation, record, claim, ageMs }: Taken, answer: VerifyAnswer): Promise<Reconciled> {
+    const { identity, labels, createdAtMs, expiresAtMs } = record;
+    const settle = async (decision: Settlement["decision"], reason: string): Promise<boolean> => {
+      looks.forget(record);
+      const result = await calls.settle({
+        identity,
+        fence: claim.fence,
+        decision: decisionOf(decision),
+        actor,
+        reason,
+        unlessHeld: true,
+      });
+      return result === "ok";
+    };
+    if (answer.verdict === "found") {
+      const adopt = { kind: "adopt", answer: answer.response } as const;
+      return (await settle(adopt, "verify found the outcome")) ? "adopted" : "overtaken";
+    }
+    if (answer.verdict === "absent") {
+      if (!(await settle({ kind: "release" }, "verify found that nothing had happened"))) return "overtaken";
+      await operation.rerun?.({ identity, labels });
+      return "released";
+    }
+    const patienceMs = Math.min(settings.giveUpAfterMs, (expiresAtMs - createdAtMs) * retentionPart);
+    if (ageMs >= patienceMs) {
+      const reason = `verify could not tell the outcome within ${Math.round(patienceMs)} ms`;
+      return (await settle({ kind: "hold" }, reason)) ? "held" : "overtaken";
+    }
+    looks.postpone(record, patienceMs - ageMs);
+    return "waiting";
+  }
+
+  return {
+    async reconcileSafely(record) {
+      try {
+        return await reconcile(record);
+      } catch (error) {
+        const { identity } = record;
+        const message = `the record ${keyHashOf(identity)} of ${identity.operation} could not be reconciled; it is tried again`;
+        emit({ type: "warning", code: "reconcile-failed", message, error });
+        return "failed";
+      }
+    },
+    async handBack() {
+      if (inHand !== undefined) await calls.suspend(inHand);
+    },
+  };
+}

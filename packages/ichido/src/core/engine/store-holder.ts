@@ -1,0 +1,32 @@
+/** An engine or its store, as reconcilers and people at work beside it get it: they call the store as an engine does. */
+import type { Environment } from "../contract/environment.ts";
+import type { IchidoListener } from "../contract/events.ts";
+import type { Store } from "../contract/store.ts";
+import { createStoreCalls, type StoreCalls } from "./store-calls.ts";
+import { storeTimeoutOf } from "./validate-options.ts";
+
+/** An engine, or its store. */
+export type StoreHolder = Store | { readonly store: Store };
+
+export type HeldCalls = Pick<
+  StoreCalls,
+  "claim" | "find" | "giveBackLater" | "list" | "release" | "settle" | "steps" | "stop" | "suspend"
+>;
+
+const callsOfEngines = new WeakMap<object, HeldCalls>();
+
+/** Whoever is handed the engine uses its calls, and never ends them. */
+export function lendCalls(engine: object, calls: StoreCalls): void {
+  callsOfEngines.set(engine, { ...calls, stop: () => undefined });
+}
+
+/** Those of the engine, or own ones for a store that comes by itself. */
+export function callsOf(
+  holder: StoreHolder,
+  own: { readonly environment: Environment; readonly emit: IchidoListener },
+): HeldCalls {
+  const lent = callsOfEngines.get(holder);
+  if (lent !== undefined) return lent;
+  const store = "store" in holder ? holder.store : holder;
+  return createStoreCalls({ ...own, store, timeoutMs: storeTimeoutOf(undefined, store), faults: undefined });
+}

@@ -1,0 +1,530 @@
+import { describe, expect, it } from "vitest";
+import {
+  answer,
+  bed,
+  executionOf,
+  problemIn,
+  responseOf,
+  textOf,
+  type Bed,
+} from "../../../../../test/support/engine-bed.ts";
+import { memoryStore } from "../../stores/memory/index.ts";
+import {
+  CommitFailed,
+  GivenUp,
+  TransactionAborted,
+  type TransactionHandle,
+  type TransactionRunner,
+} from "../contract/transaction.ts";
+import type { ClaimRequest, ClaimResult, CompleteRequest, Store } from "../contract/store.ts";
+
+type Fault = {
+  commit?: "lost-after" | "lost-before";
+  stale?: boolean;
+  complete?: "fail";
+  /** The fault of the commit is over after one. */
+  once?: boolean;
+  /** So many questions after a commit are told that the transaction may be under way still. */
+  busy?: number;
+  /** The server undid the transaction before COMMIT. */
+  aborted?: boolean;
+  /** Its connection was shared, and what others wrote on it before was undone with it, once. */
+  shared?: boolean;
+  /** The runner can take the connection away. */
+  givesUp?: boolean;
+  open?: number;
+  begun?: number;
+};
+
+/**
+ * A database in miniature, so that the engine's own decisions can be tried without one: what a transaction claimed is
+ * given back at rollback, what it completed becomes visible at commit. Real databases are tried in `test/effects`.
+ */
+function database(fault: Fault): { store: (base: Store) => Store; runner: TransactionRunner<string> } {
+  let inner: Store;
+  interface Open extends TransactionHandle {
+    readonly claims: { request: ClaimRequest; fence: number }[];
+    readonly completions: CompleteRequest[];
+  }
+  return {
+    store(base) {
+      inner = base;
+      return {
+        ...base,
+        capabilities: { ...base.capabilities, transactions: "sqlite", transactionMode: true },
+        async claim(request, transaction): Promise<ClaimResult> {
+          const result = await base.claim(request);
+          if (transaction !== undefined && result.outcome === "granted") {
+            (transaction as Open).claims.push({ request, fence: result.fence });
+          }
+          return result;
+        },
+        async landed(request) {
+          if ((fault.busy ?? 0) === 0) return base.landed(request);
+          fault.busy = (fault.busy ?? 0) - 1;
+          return "busy";
+        },
+        async complete(request, transaction) {
+          if (transaction === undefined) return base.complete(request);
+          if (fault.aborted === true) {
+            fault.aborted = false;
+            throw new TransactionAborted();
+          }
+          if (fault.complete === "fail") throw new Error("connection lost");
+          if (fault.stale === true) return "stale";
+          (transaction as Open).completions.push(request);
+          return "ok";
+        },
+      };
+    },
+    runner: {
+      dialect: "sqlite",
+      async run(fn) {
+        fault.begun = (fault.begun ?? 0) + 1;
+        fault.open = (fault.open ?? 0) + 1;
+        const given = Promise.withResolvers<never>();
+        const handle: Open = {
+          dialect: "sqlite",
+          execute: async () => ({ rows: [], affected: 0 }),
+          claims: [],
+          completions: [],
+          ...(fault.givesUp === true && { giveUp: () => given.reject(new GivenUp()) }),
+        };
+        const undo = async (): Promise<void> => {
+          for (const { request, fence } of handle.claims) await inner.release({ ...request, fence });
+        };
+        try {
+          const value = await Promise.race([fn("tx", handle), given.promise]);
+          const { commit } = fault;
+          if (fault.once === true) delete fault.commit;
+          if (commit === "lost-before") {
+            await undo();
+            throw new CommitFailed("connection lost");
+          }
+          for (const request of handle.completions) await inner.complete(request);
+          if (commit === "lost-after") throw new CommitFailed("connection lost");
+          return value;
+        } catch (error) {
+          if (!(error instanceof CommitFailed)) await undo();
+          if (fault.shared === true) {
+            fault.shared = false;
+            throw new CommitFailed("connection lost", { shared: true });
+          }
+          throw error;
+        } finally {
+          fault.open -= 1;
+        }
+      },
+    },
+  };
+}
+
+function transactional(fault: Fault = {}, options = {}): Bed {
+  const { store, runner } = database(fault);
+  return bed({ transactions: runner, leaseMs: 60_000, ...options }, (clock) =>
+    store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+  );
+}
+
+const route = { mode: "transaction" } as const;
+const made = { status: 201, body: { id: 1 } };
+
+describe("transaction mode", () => {
+  it("A32 keeps the handler's answer in the commit, and replays it", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    expect(fault.open).toBe(1);
+    expect(await answer(first)).toEqual({ kind: "send", addHeaders: [] });
+    expect(fault.open).toBe(0);
+    expect((await ask({ route })).kind).toBe("replay");
+  });
+
+  it("why none begins is told by health() for as long as it is news, so that a process left alone is asked again", async () => {
+    const refusing: TransactionRunner<string> = {
+      dialect: "sqlite",
+      run: () => Promise.reject(new Error("no database")),
+    };
+    const { ask, ichido, clock } = transactional({}, { transactions: refusing });
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503, code: "store-unavailable" });
+    await clock.advance(59_000);
+    expect(await ichido.health()).toMatchObject({ ok: false, store: { problem: { code: "store-unavailable" } } });
+    await clock.advance(2_000);
+    expect(await ichido.health()).toMatchObject({ ok: true });
+  });
+
+  it("a handler that never answers is told of, with the connection that it holds", async () => {
+    const { ask, events, clock } = transactional({}, { transactionMs: 600_000 });
+    executionOf(await ask({ route }));
+    await clock.advance(61_000);
+    expect(events.filter((event) => event.type === "warning")).toEqual([
+      expect.objectContaining({ code: "handler-silent", message: expect.stringContaining("same pool") as string }),
+    ]);
+  });
+
+  it("hands the open transaction to ctx.transaction and sends what it returned, verbatim", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask({ route }));
+    const seen: unknown[] = [];
+    await first.context.transaction((tx: string) => {
+      seen.push(tx);
+      return made;
+    });
+    expect(seen).toEqual(["tx"]);
+    const sent = await first.provided;
+    expect(textOf(sent)).toBe('{"id":1}');
+    const settled = await answer(first, { status: 200 });
+    expect(settled).toEqual({ kind: "replace", response: sent });
+    expect(textOf(responseOf(await ask({ route })))).toBe('{"id":1}');
+  });
+
+  it.each([
+    ["an answer that is kept", 201, {}],
+    ["one that is rolled back", 500, {}],
+    ["one of ctx.transaction", 202, {}],
+    ["503 where COMMIT failed", 503, { commit: "lost-before" }],
+  ] as const)("its event has a status as in lease mode: %s", async (what, status, fault) => {
+    const { ask, events } = transactional({ ...fault });
+    const first = executionOf(await ask({ route }));
+    if (what === "one of ctx.transaction") await first.context.transaction(() => ({ status }));
+    else await answer(first, { status: status === 503 ? 200 : status });
+    expect(events).toContainEqual(expect.objectContaining({ type: "request", outcome: "executed", status }));
+  });
+
+  it.each([["a throw"], ["a 5xx"], ["a released status"], ["ctx.release()"], ["a broken connection"]])(
+    "%s rolls back, so that the next attempt runs",
+    async (what) => {
+      const { ask } = transactional({}, { onUnknown: "hold" });
+      const first = executionOf(await ask({ route }));
+      if (what === "ctx.release()") first.context.release();
+      if (what === "a throw") await first.settle({ kind: "threw", error: new Error("x") });
+      else if (what === "a broken connection") await first.settle({ kind: "interrupted" });
+      else await answer(first, { status: what === "a 5xx" ? 500 : what === "a released status" ? 429 : 200 });
+      expect((await ask({ route })).kind).toBe("execute");
+    },
+  );
+
+  it("refuses other content, and answers a record of lease mode that is in flight", async () => {
+    const { ask } = transactional();
+    await answer(executionOf(await ask({ route })));
+    expect(problemIn(await ask({ route, body: 2 }))).toMatchObject({ code: "idempotency-key-reused" });
+    await ask({ key: "leased" });
+    expect(problemIn(await ask({ route, key: "leased" }))).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("duplicates of one process join the running one on one connection, then replay", async () => {
+    const fault: Fault = {};
+    const { ask, clock, ichido } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    const waiting = Array.from({ length: 20 }, () => ask({ route }));
+    await clock.advance(100);
+    expect(fault.begun).toBe(1);
+    expect((await ichido.health()).running).toBe(1);
+    await answer(first);
+    await clock.advance(1);
+    for (const each of waiting) expect((await each).kind).toBe("replay");
+  });
+
+  it("duplicates of a completed key learn of it from one turn, not one after the other", async () => {
+    const fault: Fault = {};
+    const { ask, clock } = transactional(fault);
+    await answer(executionOf(await ask({ route })));
+    const replay = textOf(responseOf(await ask({ route })));
+    fault.begun = 0;
+    const many = Array.from({ length: 200 }, () => ask({ route }));
+    const other = ask({ route, body: 2 });
+    await clock.advance(1);
+    for (const each of many) expect(textOf(responseOf(await each))).toBe(replay);
+    expect(problemIn(await other)).toMatchObject({ code: "idempotency-key-reused" });
+    expect(fault.begun).toBe(2);
+  });
+
+  it("an answer that was read in a transaction that failed is not remembered: it may have been undone with it", async () => {
+    const fault: Fault = {};
+    const { ask, store } = transactional(fault, { replayCache: {} });
+    await answer(executionOf(await ask({ route })));
+    fault.shared = true;
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503 });
+    const claims = (): number => store.calls.filter((verb) => verb === "claim").length;
+    const before = claims();
+    expect((await ask({ route })).kind).toBe("replay");
+    expect(claims()).toBe(before + 1);
+  });
+
+  it("duplicates that waited too long get the in-flight answer", async () => {
+    const { ask, clock } = transactional();
+    await ask({ route });
+    const waiting = ask({ route });
+    const brief = ask({ route: { ...route, inFlight: { waitMs: 50 } } });
+    await clock.advance(60);
+    expect(problemIn(await brief)).toMatchObject({ code: "idempotency-in-flight" });
+    await clock.advance(2_000);
+    expect(problemIn(await waiting)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("a runner that throws at once leaves its key free", async () => {
+    const { store, runner } = database({});
+    let failures = 1;
+    const throwing: TransactionRunner<string> = {
+      ...runner,
+      run(fn, options) {
+        if (failures-- > 0) throw new Error("no such pool");
+        return runner.run(fn, options);
+      },
+    };
+    const { ask } = bed({ transactions: throwing, leaseMs: 60_000 }, (clock) =>
+      store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
+    );
+    expect(responseOf(await ask({ route })).status).toBe(503);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a lost commit answer is resolved by asking: committed means the answer is sent", async () => {
+    const { ask } = transactional({ commit: "lost-after" });
+    expect(await answer(executionOf(await ask({ route })))).toEqual({ kind: "send", addHeaders: [] });
+    expect((await ask({ route })).kind).toBe("replay");
+  });
+
+  it("a lost commit answer is resolved by asking: not committed means 503, and the retry runs", async () => {
+    const fault: Fault = { commit: "lost-before" };
+    const { ask } = transactional(fault);
+    const settled = await answer(executionOf(await ask({ route })));
+    expect(settled.kind === "replace" && settled.response.status).toBe(503);
+    delete fault.commit;
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it.each([201, 409])("an answer of %d whose commit was lost is not kept: it may speak of writes", async (status) => {
+    const { ask } = transactional({ commit: "lost-before", once: true });
+    const settled = await answer(executionOf(await ask({ route })), { status });
+    expect(settled.kind === "replace" && settled.response.status).toBe(503);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it.each([
+    [409, "send", "replay"],
+    [201, "replace", "execute"],
+  ] as const)("undone by the server before COMMIT: an answer of %d means %s", async (status, kind, then) => {
+    const { ask } = transactional({ aborted: true });
+    expect((await answer(executionOf(await ask({ route })), { status })).kind).toBe(kind);
+    expect((await ask({ route })).kind).toBe(then);
+  });
+
+  it("a refusal after a body that threw is kept by itself, unless another attempt has overtaken it", async () => {
+    for (const [stale, kind] of [
+      [false, "send"],
+      [true, "replace"],
+    ] as const) {
+      const fault: Fault = {};
+      const { ask } = transactional(fault);
+      const first = executionOf(await ask({ route }));
+      const thrown = first.context.transaction(() => Promise.reject(new Error("sold out")));
+      await expect(thrown).rejects.toThrow("sold out");
+      fault.stale = stale;
+      expect((await answer(first, { status: 409 })).kind).toBe(kind);
+    }
+  });
+
+  it("a transaction that the server undid itself is not asked about, in lease mode neither", async () => {
+    const { ask, store } = transactional({ aborted: true });
+    const first = executionOf(await ask());
+    await expect(first.context.transaction(() => made)).rejects.toThrow(/undoes the whole transaction/);
+    expect(await first.context.transaction(() => made)).toEqual(made);
+    expect(store.calls).not.toContain("landed");
+  });
+
+  it("counts what it runs in observe mode as observed", async () => {
+    const { ask, events } = transactional({}, { enforce: false });
+    await answer(executionOf(await ask({ route })));
+    expect(events.filter((event) => event.type === "request")).toEqual([
+      expect.objectContaining({ outcome: "executed", observed: true }),
+    ]);
+  });
+
+  it("a body whose commit failed is told so", async () => {
+    const { ask } = transactional({ commit: "lost-before" });
+    const first = executionOf(await ask({ route }));
+    await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
+    expect((await first.provided).status).toBe(503);
+  });
+
+  it("an answer while the body runs ends nothing: the transaction ends with the body, and keeps nothing", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault);
+    for (const [status, kind] of [
+      [503, "send"],
+      [201, "replace"],
+    ] as const) {
+      const first = executionOf(await ask({ route }));
+      const gate = Promise.withResolvers<typeof made>();
+      const body = first.context.transaction(() => gate.promise);
+      body.catch(() => undefined);
+      const settled = await answer(first, { status });
+      expect(settled.kind).toBe(kind);
+      if (settled.kind === "replace") {
+        expect(JSON.parse(textOf(settled.response))).toMatchObject({ status: 503, code: "idempotency-in-flight" });
+      }
+      expect(fault.open).toBe(1);
+      await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
+      gate.resolve(made);
+      await expect(body).rejects.toThrow("answered");
+      // Whatever the handler makes of that is not final either.
+      expect((await answer(first, { status: 201 })).kind).toBe("replace");
+    }
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("no body begins once the transaction is decided on", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask({ route }));
+    const settling = answer(first);
+    await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
+    expect((await settling).kind).toBe("send");
+  });
+
+  it.each([true, false])("a body past executionMs is answered 503 (its connection taken away: %s)", async (givesUp) => {
+    const fault: Fault = { givesUp };
+    const { ask, clock } = transactional(fault, { executionMs: 1_000 });
+    const first = executionOf(await ask({ route }));
+    const gate = Promise.withResolvers<typeof made>();
+    const body = first.context.transaction(() => gate.promise);
+    body.catch(() => undefined);
+    await clock.advance(1_500);
+    const told = JSON.parse(textOf(await first.provided)) as unknown;
+    expect(told).toMatchObject({ status: 503, code: "idempotency-in-flight", retryable: true, retryAfter: 1 });
+    expect(first.context.signal.aborted).toBe(true);
+    expect(fault.open).toBe(givesUp ? 0 : 1);
+    gate.resolve(made);
+    await expect(body).rejects.toThrow();
+    await clock.advance(1);
+    expect(fault.open).toBe(0);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a record in doubt is verified before anything runs; while it cannot be told, it stays in doubt", async () => {
+    let verdict: "not-visible-yet" | "absent" = "not-visible-yet";
+    const { ask, clock } = transactional({}, { onUnknown: { verify: () => ({ verdict }) }, leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    verdict = "absent";
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("what is claimed only to be noted, and cannot be given back at once, is given back later", async () => {
+    const verify = (): { verdict: "not-visible-yet" } => ({ verdict: "not-visible-yet" });
+    const { ask, clock, store } = transactional({}, { onUnknown: { verify }, leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    store.break("release", "fail", 1);
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    await clock.advance(500);
+    expect((await store.list({ limit: 1 })).records).toMatchObject([{ state: "failed" }]);
+  });
+
+  it("while somebody else is at work it is asked again, for a while", async () => {
+    for (const [busy, status] of [
+      [2, "send"],
+      [99, "replace"],
+    ] as const) {
+      const fault: Fault = { commit: "lost-after", once: true, busy };
+      const { ask, clock } = transactional(fault);
+      const settling = answer(executionOf(await ask({ route })));
+      for (let pause = 0; pause < 20; pause += 1) await clock.advance(500);
+      expect((await settling).kind).toBe(status);
+    }
+  });
+
+  it("when nobody can be asked, the caller is told 503 and nothing is pretended", async () => {
+    const { ask, store, clock } = transactional({ commit: "lost-after" });
+    const first = executionOf(await ask({ route }));
+    store.break("landed", "fail");
+    const settling = answer(first);
+    for (let pause = 0; pause < 20; pause += 1) await clock.advance(500);
+    const settled = await settling;
+    expect(settled.kind === "replace" && settled.response.status).toBe(503);
+  });
+
+  it("a completion that fails means 503; one that is stale is answered from the record", async () => {
+    const failing = transactional({ complete: "fail" });
+    const failed = await answer(executionOf(await failing.ask({ route })));
+    expect(failed.kind === "replace" && failed.response.status).toBe(503);
+    const overtaken = transactional({ stale: true });
+    const stale = await answer(executionOf(await overtaken.ask({ route })));
+    expect(stale.kind).toBe("replace");
+    expect(overtaken.events).toContainEqual(expect.objectContaining({ type: "fence-rejected" }));
+  });
+
+  it("a store that fails at the claim means 503, and nothing runs", async () => {
+    const { ask, store } = transactional();
+    store.break("claim", "fail");
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503, code: "store-unavailable" });
+  });
+
+  it("a fault before the handler gives everything back", async () => {
+    let armed = true;
+    const { ask } = transactional(
+      {},
+      {
+        faults: (name: string) => {
+          if (name === "before-handler" && armed) throw new Error("boom");
+        },
+      },
+    );
+    expect(problemIn(await ask({ route }))).toMatchObject({ status: 503 });
+    armed = false;
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("an answer above the cap, or a stream, is remembered by a tombstone; a released stream by nothing", async () => {
+    const { ask } = transactional({}, { bodyBytesMax: 4 });
+    await answer(executionOf(await ask({ route })));
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "response-not-stored" });
+    const streamed = executionOf(await ask({ route, key: "s" }));
+    expect((await streamed.beginStream({ status: 200, headers: [] })).kind).toBe("send");
+    expect(problemIn(await ask({ route, key: "s" }))).toMatchObject({ code: "response-not-stored" });
+    const limited = executionOf(await ask({ route, key: "l" }));
+    await limited.beginStream({ status: 429, headers: [] });
+    expect((await ask({ route, key: "l" })).kind).toBe("execute");
+  });
+
+  it("steps, open outcomes and own commits belong to lease mode", async () => {
+    const { ask } = transactional();
+    const { context } = executionOf(await ask({ route }));
+    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "usage-invalid" });
+    await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "usage-invalid" });
+    await expect(context.complete({} as never, made)).rejects.toMatchObject({ code: "usage-invalid" });
+    expect(context.reference("bank")).toHaveLength(40);
+  });
+
+  it("a handler that never ends does not hold its connection for ever", async () => {
+    const fault: Fault = {};
+    const { ask, clock } = transactional(fault, { executionMs: 1_000 });
+    await ask({ route });
+    await clock.advance(1_500);
+    expect(fault.open).toBe(0);
+    expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("closing waits for open transactions", async () => {
+    const { ask, ichido, clock } = transactional();
+    const first = executionOf(await ask({ route }));
+    let closed = false;
+    const closing = ichido.close().then(() => (closed = true));
+    await clock.advance(50);
+    expect(closed).toBe(false);
+    await answer(first);
+    await clock.advance(1);
+    await closing;
+  });
+
+  it("run works in lease mode beside it, and a route cannot ask for it without a runner or a fitting store", async () => {
+    expect(() => bed().ichido.route({ operation: "a", mode: "transaction" })).toThrow("option mode");
+    const { runner } = database({});
+    const unfit = bed({ transactions: runner }, (clock) => {
+      const base = memoryStore({ nowMs: clock.nowMs });
+      return { ...base, capabilities: { ...base.capabilities, transactions: "sqlite" } };
+    });
+    expect(() => unfit.ichido.route({ operation: "a", mode: "transaction" })).toThrow("option mode");
+  });
+});
