@@ -2,7 +2,7 @@
  * The test command.
  *
  *   npm test                 generated files, types, lint, format, core tests with coverage, all other tests
- *   npm test -- --quick      the same without crash and soak tests
+ *   npm test -- --quick      the same without crash tests
  *   npm test -- <anything>   only the tests, with the arguments given to vitest (a path, -t, --coverage, …)
  *
  * Prints the ten slowest files, and ends with a line of its own, `N passed, N failed`, in which each check counts as one.
@@ -139,14 +139,8 @@ async function everything(quick: boolean, compiled: string): Promise<Part[]> {
   ];
   await installServers();
   const parts = await Promise.all(checks);
-  const core = "packages/ichido/src/core/";
-  // In few processes: these tests share nothing but functions, and each process would load all of the core again.
-  parts.push(await tests("core tests with coverage", ["--coverage", "--no-isolate", core]));
-  const left = [
-    "--exclude",
-    `${core}**`,
-    ...(quick ? ["--exclude", "test/crash/**", "--exclude", "test/soak/**"] : []),
-  ];
+  parts.push(await tests("core tests with coverage", ["--coverage", "--project", "core"]));
+  const left = ["--project", "!core", ...(quick ? ["--project", "!crash"] : [])];
   parts.push(await tests("all other tests", left, compiled));
   return parts;
 }

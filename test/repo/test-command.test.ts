@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, matchesGlob } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { skipNotes, slowestFiles, sum, summaryLine, tally } from "../../scripts/test-counts.ts";
 import { slowest } from "../support/slow-first.ts";
-import { root } from "./tracked.ts";
+import { projects } from "../../vitest.config.ts";
+import { linesMatching, root, trackedFiles } from "./tracked.ts";
 
 interface Ended {
   readonly code: number;
@@ -68,9 +69,32 @@ describe("the test command", () => {
 
 test("each test has one try, under CI too: one that fails now and then may be an effect that happens twice", async () => {
   vi.stubEnv("CI", "true");
-  const { default: config } = await import("../../vitest.config.ts");
+  const { default: config, projects } = await import("../../vitest.config.ts");
   vi.unstubAllEnvs();
   expect(config.test?.retry ?? 0).toBe(0);
+  expect(projects.flatMap(({ test: settings }) => Object.keys(settings))).not.toContain("retry");
+});
+
+describe("files of tests", () => {
+  const isIn = (patterns: readonly string[], file: string): boolean =>
+    patterns.some((pattern) => matchesGlob(file, pattern));
+  const projectsOf = (file: string) =>
+    projects.filter(({ test: { include, exclude } }) => isIn(include, file) && !isIn(exclude, file));
+
+  test("each is run, and once", () => {
+    const files = trackedFiles().filter((path) => path.endsWith(".test.ts"));
+    expect(files.length).toBeGreaterThan(200);
+    expect(files.filter((file) => projectsOf(file).length !== 1)).toEqual([]);
+  });
+
+  test("a module registers hooks only beside files with a process each: it is loaded once a process", () => {
+    const modules = trackedFiles().filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"));
+    const found = linesMatching(modules, /^(before|after)(Each|All)\(/);
+    expect(found.filter((line) => !/^(apps\/shop\/test|test\/client)\//.test(line))).toEqual([]);
+    for (const file of ["apps/shop/test/new.test.ts", "test/client/new.test.ts"]) {
+      expect(projectsOf(file).map(({ test: { isolate } }) => isolate)).toEqual([true]);
+    }
+  });
 });
 
 describe("counting", () => {
