@@ -56,8 +56,8 @@ export const inboxMutants: readonly Mutant[] = [
   one(
     "an event that is too old counts as processed",
     "inbox/attempts.ts",
-    'if (outcome === "conflict") return bury(reason === "too-old" ? tooOld : conflict);',
-    'if (outcome === "conflict") return reason === "too-old" ? "duplicate" : bury(conflict);',
+    'if (outcome === "conflict") return deadLetter(reason === "too-old" ? tooOld : conflict);',
+    'if (outcome === "conflict") return reason === "too-old" ? "duplicate" : deadLetter(conflict);',
   ),
   one(
     "a letter that failed in other hands counts as processed",
@@ -75,7 +75,7 @@ export const inboxMutants: readonly Mutant[] = [
   one(
     "what may be forgotten is called crashed",
     "inbox/attempts.ts",
-    "if (!decided && parts.isTooOld(message)) return bury(tooOld);",
+    "if (!decided && parts.isTooOld(message)) return deadLetter(tooOld);",
     "",
   ),
   one(
@@ -143,7 +143,7 @@ export const inboxMutants: readonly Mutant[] = [
     "a letter is removed before its replay has run",
     "inbox/consumer.ts",
     "const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });",
-    "await parts.desk.remove(message, handler.name);\n        const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });",
+    "await parts.letters.remove(message, handler.name);\n        const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });",
   ),
   one(
     "a replay that was put aside again is removed",

@@ -124,7 +124,7 @@ export async function settleMessage<Tx>(
   let isUnknown = false;
 
   async function step(): Promise<Settled | "busy"> {
-    if (verdict !== undefined) return bury(verdict);
+    if (verdict !== undefined) return deadLetter(verdict);
     if (parking !== undefined) return park(parking);
     if (!isFirst) {
       const before = await parts.parked.before(message, name);
@@ -143,7 +143,7 @@ export async function settleMessage<Tx>(
     running = false;
     isUnnoted = false;
     if (outcome === "duplicate") return known(result);
-    if (outcome === "conflict") return bury(reason === "too-old" ? tooOld : conflict);
+    if (outcome === "conflict") return deadLetter(reason === "too-old" ? tooOld : conflict);
     if (outcome !== "busy") return outcome;
     isUnknown = reason === "outcome-unknown";
     emit({ type: "busy", ...about, ...(reason === "outcome-unknown" ? { reason } : {}) });
@@ -175,7 +175,7 @@ export async function settleMessage<Tx>(
   async function begin(): Promise<Settled | "busy" | undefined> {
     await end();
     const begun = await parts.starts.begin(message, name);
-    if ("outcome" in begun) return begun.outcome === "conflict" ? bury(conflict) : known(begun);
+    if ("outcome" in begun) return begun.outcome === "conflict" ? deadLetter(conflict) : known(begun);
     ({ start } = begun);
     // Its record may be gone: there a start without an end is the only trace of a replay that took effect.
     const isForgotten = decided && handler.run !== undefined && parts.isTooOld(message);
@@ -185,11 +185,11 @@ export async function settleMessage<Tx>(
     if (!(await attempts.pause(lateEndMs))) return "handed-back";
     const crashes = await parts.starts.crashes(begun.start);
     if (crashes < crashesMax) return undefined;
-    if (isForgotten) return bury(startedBefore);
+    if (isForgotten) return deadLetter(startedBefore);
     // It may have been processed and forgotten: that it never ended would be more than is known.
-    if (!decided && parts.isTooOld(message)) return bury(tooOld);
+    if (!decided && parts.isTooOld(message)) return deadLetter(tooOld);
     const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
-    return bury({ reason: "crashed", error });
+    return deadLetter({ reason: "crashed", error });
   }
 
   async function end(): Promise<void> {
@@ -199,7 +199,7 @@ export async function settleMessage<Tx>(
     if (ended !== undefined && !isUnnoted) await parts.starts.end(ended);
   }
 
-  async function bury(decided: NonNullable<typeof verdict>): Promise<Settled | "busy"> {
+  async function deadLetter(decided: NonNullable<typeof verdict>): Promise<Settled | "busy"> {
     verdict = decided;
     const again = isSent ? { again: { start } } : {};
     isSent = true;

@@ -261,13 +261,13 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       if (options.onEvent === undefined) warnUser(unhandledWarning(topic, action), "topic-unhandled");
     }
     emit({ type: "unhandled", topic, id, action });
-    if (action === "keep") return keep(delivery, () => parts.desk.putUnhandled(delivery.message));
+    if (action === "keep") return keep(delivery, () => parts.letters.putUnhandled(delivery.message));
     await answer(() => (action === "ignore" ? delivery.ack() : delivery.retry(settings.unhandledMs)));
   }
 
   async function takeUnreadable(delivery: UnreadableDelivery): Promise<void> {
     emit({ type: "unreadable", error: delivery.error });
-    await keep(delivery, () => parts.desk.putUnreadable(delivery.raw, delivery.headers, delivery.error));
+    await keep(delivery, () => parts.letters.putUnreadable(delivery.raw, delivery.headers, delivery.error));
   }
 
   /** Acknowledged once its letter is written. */
@@ -287,7 +287,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     let done = 0;
     const once: Attempts = { ...attempts, settings: { ...settings, attemptsMax: 1, inPlaceMs: 1 } };
     for (const handler of handlers) {
-      for (const { message } of await parts.desk.replaying(handler.name, replayBatchMax)) {
+      for (const { message } of await parts.letters.replaying(handler.name, replayBatchMax)) {
         if (stopping.signal.aborted) return done;
         const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });
         if (settled === "processed" || settled === "duplicate") await finish(message, handler);
@@ -299,7 +299,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   }
 
   async function tellWaiting(): Promise<void> {
-    for (const { handler, waitingMs } of await parts.desk.waiting()) {
+    for (const { handler, waitingMs } of await parts.letters.waiting()) {
       if (waitingMs < replayWaitsMs || waited.has(handler) || handlers.some(({ name }) => name === handler)) continue;
       if (waited.size < unhandledNotedMax) waited.add(handler);
       emit({ type: "replay-waits", handler, waitingMs });
@@ -310,7 +310,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   async function finish(message: EventMessage, handler: ConsumerHandler<Tx>): Promise<void> {
     // Its record may be forgotten at once, and another process may have the letter in its hands.
     if (handler.run !== undefined) await parts.noteProcessed(message, handler.name);
-    await parts.desk.remove(message, handler.name);
+    await parts.letters.remove(message, handler.name);
   }
 
   function replay(): Promise<number> {
@@ -364,7 +364,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       if (options.unhandled !== "ignore") requireHandlers(handlers, subscription.topics);
       await inbox.check(subscription);
       state = "running";
-      forget = parts.desk.onReplay(() => {
+      forget = parts.letters.onReplay(() => {
         decisions += 1;
         if (state === "running") lookAgain(0);
       });

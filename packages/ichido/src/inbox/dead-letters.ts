@@ -94,7 +94,7 @@ export interface InboxDeadLetters {
 }
 
 /** What a consumer does with dead letters. */
-export interface DeadLetterDesk {
+export interface DeadLetterTable {
   put(message: EventMessage, handler: string, news: DeadNews): Promise<"dead" | "processed">;
   /** Keeps what no handler wants, as often as it comes. */
   putUnhandled(message: EventMessage): Promise<unknown>;
@@ -166,7 +166,7 @@ function checkDecision({ actor, reason }: InboxDecision): void {
 export function createDeadLetters(
   transactions: TransactionRunner<unknown>,
   statements: Statements,
-): { readonly dead: InboxDeadLetters; readonly desk: DeadLetterDesk } {
+): { readonly dead: InboxDeadLetters; readonly letters: DeadLetterTable } {
   const wakes = new Set<() => void>();
   const inside = <Value>(fn: (handle: TransactionHandle) => Promise<Value>): Promise<Value> =>
     transactions.run((_tx, handle) => fn(handle));
@@ -219,7 +219,7 @@ export function createDeadLetters(
     return (await findOutcome({ statements }, handle, key))?.dead === true;
   }
 
-  const desk: DeadLetterDesk = {
+  const letters: DeadLetterTable = {
     put: (message, handler, news) =>
       inside(async (handle) => {
         const key = keyOf(message, handler);
@@ -373,5 +373,5 @@ export function createDeadLetters(
       }));
     },
   };
-  return { dead, desk };
+  return { dead, letters };
 }

@@ -17,7 +17,7 @@ import type { TransactionRunner } from "../core/contract/transaction.ts";
 import type { Migrator } from "../sql/migrator.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
-import { createDeadLetters, type DeadLetterDesk, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
+import { createDeadLetters, type DeadLetterTable, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
@@ -86,7 +86,7 @@ const tooOld: InboxResult = { outcome: "conflict", reason: "too-old" };
 
 /** What a consumer needs beyond the public verbs. */
 export interface InboxParts {
-  readonly desk: DeadLetterDesk;
+  readonly letters: DeadLetterTable;
   readonly starts: Starts;
   readonly parked: Parked;
   readonly leased: boolean;
@@ -166,7 +166,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const once = { transactions, statements, waitMs, environment };
   const migrations = { mysql, postgres, sqlite };
   const { migrator, requireSchema } = createRunnerMigrator({ part: "inbox", migrations, prefix, transactions });
-  const { dead, desk } = createDeadLetters(transactions, statements);
+  const { dead, letters } = createDeadLetters(transactions, statements);
   const keepMs = Math.min(
     limits.retentionMsMax,
     retentionMs + Math.min(clocksApartMsMax, Math.floor(retentionMs / 10)),
@@ -198,7 +198,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const look = () => lookUp(once, key);
       // Where there is a letter, its record may be forgotten before somebody looks at the letter again.
       const note = async () => {
-        if (evenIfOld || (await desk.has(key))) await noteProcessed(once, key);
+        if (evenIfOld || (await letters.has(key))) await noteProcessed(once, key);
       };
       return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal, note });
     },
@@ -215,7 +215,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
     },
   };
   parts.set(inbox, {
-    desk,
+    letters,
     starts: createStarts(transactions, statements, environment),
     parked: createParked(transactions, statements),
     leased: ichido !== undefined,
@@ -224,15 +224,15 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
     lookUp: (message, handler) => lookUp(once, keyOf(message, handler)),
     noteProcessed: (message, handler) => noteProcessed(once, keyOf(message, handler)),
     putAside(message, handler, news) {
-      const put = () => desk.put(message, handler.name, news);
+      const put = () => letters.put(message, handler.name, news);
       if (handler.run === undefined || news.reason === "conflict") return put();
       const options = { ...leasedOptions(handler), retentionMs: keepMs };
       const key = keyOf(message, handler.name);
       const takeBack = async () => {
-        if (await desk.has(key)) await noteProcessed(once, key);
+        if (await letters.has(key)) await noteProcessed(once, key);
       };
       const doubt = async () => {
-        if (isTooOld(message)) await desk.doubt(key);
+        if (isTooOld(message)) await letters.doubt(key);
       };
       const letter = { put, isSent: news.again !== undefined, takeBack, doubt, environment };
       return putAsideLeased(ichido, { key, message, options }, letter);

@@ -184,7 +184,7 @@ export function createScripts({ link, environment, callTimeoutMs, ready, onFailu
     decode: (reply: unknown) => Value | Promise<Value>,
     onLate?: (reply: unknown) => void,
   ): Promise<Value> {
-    // Alone it goes at once; in company, with whatever else is said in this turn.
+    // Alone it goes at once; else with whatever is said in the same turn of the event loop.
     if (deadlines.busy) link.gather?.();
     return deadlines.bound(send(verb, key, args), {
       decode,

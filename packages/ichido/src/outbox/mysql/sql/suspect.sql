@@ -1,4 +1,5 @@
--- A relay died with these in its hands: from now on each is sent alone. A second death in company adds nothing.
+-- A relay died with these in its hands: from now on they leave in small batches (`suspectBatchSize`). A second death in any
+-- other batch adds nothing.
 -- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
 -- of transactions that are still open.
 -- Parameters: seqs.
