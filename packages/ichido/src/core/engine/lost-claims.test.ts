@@ -3,7 +3,8 @@ import { answer, bed, executionOf, problemIn, type Bed } from "../../../../../te
 import { limits } from "../contract/defaults.ts";
 import { createLostClaims } from "./lost-claims.ts";
 import type { Identity, OwnerToken } from "../contract/record.ts";
-import type { ClaimRequest, StoredRecord } from "../contract/store.ts";
+import type { ClaimRequest, Store, StoredRecord } from "../contract/store.ts";
+import { memoryStore } from "../../stores/memory/index.ts";
 import { fakeClock } from "../../testing/clock.ts";
 
 async function recordIn({ store }: Bed): Promise<StoredRecord | undefined> {
@@ -74,6 +75,22 @@ describe("a claim that was granted and whose answer was lost", () => {
     const calls = all.store.calls.filter((verb) => verb === "suspend").length;
     await all.clock.advance(minuteMs);
     expect(all.store.calls.filter((verb) => verb === "suspend")).toHaveLength(calls);
+  });
+
+  it("is given back, in doubt, also in a store that does not tell how its owner came by it", async () => {
+    const all = bed({ leaseMs: 60_000 }, (clock) => {
+      const store = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });
+      const find: Store["find"] = async (identity) => {
+        const { origin: _untold, ...record } = (await store.find(identity)) ?? {};
+        return "identity" in record ? (record as StoredRecord) : undefined;
+      };
+      return { ...store, find };
+    });
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    await all.clock.advance(200);
+    expect(await recordIn(all)).toMatchObject({ state: "processing", leaseLeftMs: 0 });
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
   });
 
   it("another attempt's record is not touched", async () => {

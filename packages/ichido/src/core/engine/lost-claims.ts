@@ -51,8 +51,10 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
   async function lookOnce({ identity, owners }: Lost): Promise<void> {
     const record = await find(identity);
     // Exactly zero: it was given back already, in doubt as it was found.
-    if (stopped || record?.origin === undefined || record.leaseLeftMs === 0 || !owners.has(record.owner)) return;
-    await giveBack({ identity, owner: record.owner, fence: record.fence }, record.origin);
+    if (stopped || record?.state !== "processing" || record.leaseLeftMs === 0 || !owners.has(record.owner)) return;
+    const { owner, fence, origin = "lapsed" } = record;
+    // A store that does not tell the origin may be holding a doubt: that is not released.
+    await giveBack({ identity, owner, fence }, origin);
   }
 
   function lookNow(one: Lost): Promise<void> {
