@@ -539,6 +539,33 @@ describe("the reconciler", () => {
   });
 
   it.each([
+    ["after the look had begun", (reconciler: Reconciler) => reconciler.start()],
+    [
+      "while it stopped",
+      (reconciler: Reconciler) => {
+        void reconciler.stop({ drainMs: 500 });
+        reconciler.start();
+      },
+    ],
+  ])("stop() hands back the record under way also where it was started %s", async (_when, restart) => {
+    const world = bed();
+    await open(world);
+    const asked = Promise.withResolvers<void>();
+    const reconciler = reconcilerOf(world, () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    });
+    void reconciler.tick();
+    await asked.promise;
+    restart(reconciler);
+    const stopped = reconciler.stop({ drainMs: 500 });
+    await world.clock.advance(500);
+    await stopped;
+    const [record] = (await world.store.list({ limit: 1 })).records;
+    expect(record, "nobody has to wait out the lease").toMatchObject({ state: "processing", leaseLeftMs: 0 });
+  });
+
+  it.each([
     [{ operations: {} }, /at least one operation/],
     [{ everyMs: 0 }, /everyMs/],
     [{ verifyMs: 55_000 }, /at most 50000/],

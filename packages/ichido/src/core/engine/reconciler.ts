@@ -29,6 +29,8 @@ export interface Reconciler {
   tick(): Promise<ReconcilerReport>;
 }
 
+type Work = Reconciliation & { readonly calls: HeldCalls };
+
 /** Longer than `verify` may take by default. */
 const drainMsDefault = 15_000;
 
@@ -40,21 +42,22 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
   const emit: IchidoListener = (event) => tell(settings.onEvent, event);
   const looks = createNextLooks(settings);
   const newOwner = createOwners(environment);
-  let work = open();
+  /** Until it is stopped: lost claims are looked for no longer then. */
+  let work: Work | undefined = open();
   /** Where the last look stopped, by operation: a long list is walked over several looks. */
   const cursors = new Map<string, string>();
   let timer: Timer | undefined;
-  let running: Promise<ReconcilerReport> | undefined;
+  let running: { readonly look: Promise<ReconcilerReport>; readonly work: Work } | undefined;
   let stopped = true;
   /** The look under way takes no further record. */
   let halted = false;
 
-  function open(): Reconciliation & { readonly calls: HeldCalls } {
+  function open(): Work {
     const calls = callsOf(holder, { environment, emit });
     return { calls, ...createReconciliation({ settings, calls, looks, newOwner, emit }) };
   }
 
-  async function look(): Promise<ReconcilerReport> {
+  async function look(on: Work): Promise<ReconcilerReport> {
     const report: Record<Reconciled, number> = {
       adopted: 0,
       released: 0,
@@ -66,18 +69,18 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     looks.forgetOld();
     let left = settings.batchMax;
     for (const operation of Object.keys(settings.operations)) {
-      for (const record of left > 0 && !halted ? await openRecords(operation, left) : []) {
+      for (const record of left > 0 && !halted ? await openRecords(on.calls, operation, left) : []) {
         if (halted) return report;
         left -= 1;
-        report[await work.reconcileSafely(record)] += 1;
+        report[await on.reconcileSafely(record)] += 1;
       }
     }
     return report;
   }
 
-  async function openRecords(operation: string, limit: number): Promise<readonly StoredRecord[]> {
+  async function openRecords(calls: HeldCalls, operation: string, limit: number): Promise<readonly StoredRecord[]> {
     const from = cursors.get(operation);
-    const { records, cursor } = await work.calls.list({
+    const { records, cursor } = await calls.list({
       operation,
       state: "unknown",
       limit: Math.min(limit * 4, 1_000),
@@ -91,11 +94,13 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
   function tick(): Promise<ReconcilerReport> {
     if (running === undefined) {
       halted = false;
-      running = look().finally(() => {
+      work ??= open();
+      const ended = look(work).finally(() => {
         running = undefined;
       });
+      running = { look: ended, work };
     }
-    return running;
+    return running.look;
   }
 
   function schedule(): void {
@@ -115,20 +120,22 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     start() {
       if (!stopped) return;
       stopped = false;
-      work = open();
       schedule();
     },
     async stop({ drainMs = drainMsDefault } = {}) {
       stopped = true;
       halted = true;
       timer?.cancel();
-      const look = running;
-      if (look !== undefined) {
-        await withDeadline(environment, drainMs, () => look)
-          .catch(() => work.handBack())
+      // Whoever starts it again meanwhile gets calls of its own.
+      const stopping = work;
+      work = undefined;
+      if (running !== undefined) {
+        const underWay = running;
+        await withDeadline(environment, drainMs, () => underWay.look)
+          .catch(() => underWay.work.handBack())
           .catch(ignore);
       }
-      work.calls.stop();
+      stopping?.calls.stop();
     },
     tick,
   };
