@@ -345,6 +345,44 @@ describe("the reconciler", () => {
     await own.stop();
   });
 
+  it("a store that is slow to tell of steps takes nothing from the time of verify", async () => {
+    const world = bed();
+    const first = executionOf(await world.ask());
+    await first.context.step("bank.charge", () => "ch_1");
+    await first.context.unknown({ status: 202, body: { state: "pending" } });
+    await world.clock.advance(2_000);
+    const names: string[] = [];
+    const verify = ({ steps }: ReconcileRequest): VerifyAnswer => {
+      names.push(...steps.map(({ name }) => name));
+      return found;
+    };
+    const reconciler = reconcilerOf(world, verify, { verifyMs: 1_000 });
+    world.store.break("steps", "late", 1);
+    const look = reconciler.tick();
+    await world.clock.advance(1_500);
+    world.store.arrive();
+    expect(await look).toEqual({ ...none, adopted: 1 });
+    expect(names).toEqual(["bank.charge"]);
+  });
+
+  it("verify is not asked without the steps, but at the next look", async () => {
+    const world = bed();
+    const first = executionOf(await world.ask());
+    await first.context.step("bank.charge", () => "ch_1");
+    await first.context.unknown({ status: 202, body: { state: "pending" } });
+    await world.clock.advance(2_000);
+    let asked = 0;
+    const reconciler = reconcilerOf(world, () => {
+      asked += 1;
+      return found;
+    });
+    world.store.break("steps", "fail", 1);
+    expect(await reconciler.tick()).toEqual({ ...none, waiting: 1 });
+    expect(asked).toBe(0);
+    await world.clock.advance(1_000);
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1 });
+  });
+
   it("a store that hangs is waited for no longer than its calls may take", async () => {
     const world = bed();
     await open(world);

@@ -112,9 +112,12 @@ export function createReconciliation(parts: {
     const { attempt, canonical, stepsStarted } = grant;
     const abort = new AbortController();
     const reference = (name: string): string => referenceOf(identity, canonical, name);
+    const told = stepsStarted === 0 ? [] : calls.steps(identity);
+    // The store's time is not verify's: past its own, verify would be asked about a record that was handed back.
+    await Promise.allSettled([told]);
     try {
       return await askVerify({ operation: identity.operation, verifyMs, environment, emit }, async () => {
-        const steps = stepsStarted === 0 ? [] : await calls.steps(identity);
+        const steps = await told;
         return verify({ identity, attempt, reference, signal: abort.signal, ageMs, steps, labels });
       });
     } finally {
