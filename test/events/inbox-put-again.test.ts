@@ -28,6 +28,23 @@ function unanswered(runner: TransactionRunner<unknown>, meanwhile: () => Promise
   };
 }
 
+/** The first transaction that writes a letter is undone. */
+function undone(runner: TransactionRunner<unknown>): TransactionRunner<unknown> {
+  let isOver = false;
+  return {
+    ...runner,
+    run: (fn, options) =>
+      runner.run((tx, handle) => {
+        const execute: typeof handle.execute = (sql, values, how) => {
+          if (isOver || !/insert into \S*inbox_dead/.test(sql)) return handle.execute(sql, values, how);
+          isOver = true;
+          return Promise.reject(new Error("the connection was lost"));
+        };
+        return fn(tx, { ...handle, execute });
+      }, options),
+  };
+}
+
 forEachDatabase("a letter whose writing went unanswered", (open) => {
   let inbox: Inbox;
   beforeAll(async () => {
@@ -68,6 +85,27 @@ forEachDatabase("a letter whose writing went unanswered", (open) => {
       await bed.deliver(one, deliveries);
       expect(bed.answers.acked).toEqual([one.id]);
       expect(await inbox.dead.get(decision)).toBeUndefined();
+    });
+
+    test("is written where only a letter of the same id with other content is there", async () => {
+      const handler = `others-${kind}`;
+      const one = message();
+      const other = { ...message({ payload: "other" }), id: one.id };
+      const once = (): never => {
+        throw new Error("broken");
+      };
+      const bed = await consuming(inboxOn(undone(open().side().runner)), [{ name: handler, topics: ["*"], once }], {
+        attemptsMax: 1,
+      });
+      const sound = await consuming(inbox, [{ name: handler, topics: ["*"], once }], { attemptsMax: 1 });
+      await sound.deliver(one, 1);
+      await bed.deliver(other, deliveries);
+      expect(bed.answers.acked).toEqual([one.id]);
+      const { letters } = await inbox.dead.list({ handler });
+      expect(letters.map(({ message, reason }) => [reason, Buffer.from(message.payload).toString()])).toEqual([
+        ["failed", '{"order":7}'],
+        ["conflict", '"other"'],
+      ]);
     });
   });
 });

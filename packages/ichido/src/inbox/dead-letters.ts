@@ -214,9 +214,12 @@ export function createDeadLetters(
     { start }: NonNullable<DeadNews["again"]>,
   ): Promise<boolean> {
     if (start !== undefined && (await statements(handle, "removeStart", { ...start })).affected > 0) return false;
-    const { handler, id } = key;
-    if ((await rowsOf(handle, { handler, id }, 1)).length > 0) return true;
-    return (await findOutcome({ statements }, handle, key))?.dead === true;
+    const { handler, id, print } = key;
+    // Letters of the same id with other content are other letters.
+    const rows = await rowsOf(handle, { handler, id }, limitMax);
+    if (rows.some((row) => Buffer.compare(bytesOf(row, "print"), print) === 0)) return true;
+    const found = await findOutcome({ statements }, handle, key);
+    return found?.outcome === "duplicate" && found.dead;
   }
 
   const letters: DeadLetterTable = {
