@@ -1,7 +1,13 @@
 /** Tables of the parts that reach a database through the user's own transactions. */
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test } from "vitest";
 import { createRunnerMigrator } from "../../packages/ichido/src/sql/runner-migrator.ts";
 import { checkPrefix } from "../../packages/ichido/src/sql/table-prefix.ts";
+import { onBetterSqlite3 } from "../effects/libraries.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
 
 const first = {
@@ -109,4 +115,38 @@ forEachDatabase("migrations", (open) => {
 
 test.each(["", "A_", "a b", "a;", 'x".y', "a".repeat(31)])("the prefix %j is refused", (prefix) => {
   expect(() => checkPrefix("mysql", prefix)).toThrow(/^option tablePrefix: expected/);
+});
+
+/** Writes, and commits after a while; by the same library, since two in one process do not see each other's locks. */
+const writer = `
+const { parentPort, workerData } = require("node:worker_threads");
+const database = new (require(workerData.library))(workerData.file);
+database.pragma("journal_mode = WAL");
+database.exec("BEGIN IMMEDIATE; CREATE TABLE written (id INTEGER)");
+parentPort.postMessage("writing");
+setTimeout(() => {
+  database.exec("COMMIT");
+  database.close();
+}, 300);`;
+const betterSqlite3 = createRequire(import.meta.url).resolve("better-sqlite3");
+
+// Each of them begins without the write lock.
+test.each(["kysely", "knex", "typeorm"])("on SQLite through %s waits for whoever writes", async (library) => {
+  const folder = mkdtempSync(join(tmpdir(), "ichido-migrate-"));
+  const file = join(folder, "shop.db");
+  const wrapped = await onBetterSqlite3[library]?.(file);
+  if (wrapped === undefined) throw new Error(`no ${library}`);
+  onTestFinished(async () => {
+    await wrapped.close();
+    rmSync(folder, { recursive: true });
+  });
+  const migratorOf = (...steps: (typeof first)[]) =>
+    createRunnerMigrator({ transactions: wrapped.runner, part: "outbox", migrations: every(...steps), prefix: "a_" })
+      .migrator;
+  await migratorOf(first).migrate();
+  const worker = new Worker(writer, { eval: true, workerData: { file, library: betterSqlite3 } });
+  await new Promise((resolve) => worker.once("message", resolve));
+  const ended = new Promise((resolve) => worker.once("exit", resolve));
+  expect(await migratorOf(first, second).migrate()).toEqual([{ version: 2, name: "add" }]);
+  await ended;
 });

@@ -86,14 +86,22 @@ export const schemaDialects: Readonly<Record<Dialect, SchemaDialect>> = {
     ledgerExists: ({ prefix }) =>
       `SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = '${prefix}migrations'`,
     statementsOf: ({ part }, step) => [
-      sqliteLedger("{prefix}"),
+      `CREATE TABLE IF NOT EXISTS {prefix}migrations (
+  part       TEXT    NOT NULL,
+  version    INTEGER NOT NULL,
+  name       TEXT    NOT NULL,
+  checksum   TEXT    NOT NULL,
+  applied_us INTEGER NOT NULL,
+  PRIMARY KEY (part, version)
+) STRICT`,
       ...split(step.sql),
       ledgerInsert("sqlite", part, step),
     ],
     *locked({ prefix }, talk) {
-      yield sqliteLedger(prefix);
-      // Some libraries begin without the write lock; this takes it before anything is read.
-      yield `DELETE FROM ${prefix}migrations WHERE part = ''`;
+      // Some libraries begin without the write lock, and who has read cannot wait for it any more: the first statement must
+      // be one that writes, whatever is there.
+      yield `CREATE VIEW ${prefix}migrating AS SELECT 1`;
+      yield `DROP VIEW ${prefix}migrating`;
       return yield* talk();
     },
   },
@@ -107,17 +115,6 @@ export function mysqlLock(prefix: string): string {
 
 function found(table: string, what: string): string {
   return `select 1 as found from information_schema.${table} where table_schema = database() and ${what}`;
-}
-
-function sqliteLedger(prefix: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${prefix}migrations (
-  part       TEXT    NOT NULL,
-  version    INTEGER NOT NULL,
-  name       TEXT    NOT NULL,
-  checksum   TEXT    NOT NULL,
-  applied_us INTEGER NOT NULL,
-  PRIMARY KEY (part, version)
-) STRICT`;
 }
 
 function noteOf(part: string, step: Migration): string {
