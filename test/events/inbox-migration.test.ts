@@ -4,6 +4,9 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { postgresStore } from "ichido/postgres";
+import { pgTransactions } from "ichido/transactions";
+import { Pool } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { createRunnerMigrator } from "../../packages/ichido/src/sql/runner-migrator.ts";
 import { checkPrefix } from "../../packages/ichido/src/sql/table-prefix.ts";
@@ -111,6 +114,29 @@ forEachDatabase("migrations", (open) => {
     expect(await migratorOf(prefix, first, second).migrate()).toHaveLength(2);
     expect(await tables(prefix)).toBe(0);
   });
+
+  test.each(["repeatable read", "serializable"])(
+    "four at once apply each step once where sessions are %s",
+    async (level) => {
+      if (open().dialect !== "postgres") return;
+      const options = `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`;
+      const pools = Array.from({ length: 4 }, () => new Pool({ connectionString: open().url, max: 1, options }));
+      onTestFinished(async () => {
+        for (const pool of pools) await pool.end();
+      });
+      const tablePrefix = `${level.replace(" ", "_")}_`;
+      const prefix = checkPrefix("postgres", tablePrefix);
+      const migrations = every(first, second);
+      const parts = pools.map((pool) =>
+        createRunnerMigrator({ transactions: pgTransactions(pool), part: "outbox", migrations, prefix }),
+      );
+      const done = await Promise.all(parts.map(({ migrator }) => migrator.migrate()));
+      expect(done.map(countOf).toSorted((one, other) => one - other)).toEqual([0, 0, 0, 2]);
+      expect(await tables(prefix)).toBe(0);
+      await Promise.all(pools.map((pool) => postgresStore(pool, { tablePrefix }).migrate()));
+      expect(await postgresStore(pools[0] as Pool, { tablePrefix }).plan()).toEqual([]);
+    },
+  );
 });
 
 test.each(["", "A_", "a b", "a;", 'x".y', "a".repeat(31)])("the prefix %j is refused", (prefix) => {

@@ -58,9 +58,8 @@ function* plan(part: SchemaPart): SchemaTalk<readonly PlannedMigration[]> {
   }));
 }
 
-function* apply(part: SchemaPart): SchemaTalk<readonly AppliedMigration[]> {
+function* apply(part: SchemaPart, steps: readonly PlannedMigration[]): SchemaTalk<readonly AppliedMigration[]> {
   const { isDone } = schemaDialects[part.dialect];
-  const steps = yield* plan(part);
   for (const sql of steps.flatMap(({ statements }) => statements)) {
     const look = isDone?.(sql);
     if (look === undefined || (yield look).length === 0) yield sql;
@@ -72,7 +71,25 @@ export function createMigrator(part: SchemaPart, access: SchemaAccess): Migrator
   const { locked } = schemaDialects[part.dialect];
   return {
     plan: () => access.read(() => plan(part)),
-    migrate: () => access.write(() => locked(part, () => apply(part))),
+    async migrate() {
+      for (;;) {
+        let seen = 0;
+        function* all(): SchemaTalk<readonly AppliedMigration[]> {
+          const steps = yield* plan(part);
+          seen = steps.length;
+          return yield* apply(part, steps);
+        }
+        try {
+          return await access.write(() => locked(part, all));
+        } catch (error) {
+          if (part.dialect !== "postgres") throw error;
+          // Where sessions are `repeatable read` or stricter, whoever waited for the lock does not see what was applied
+          // meanwhile, and fails when it does it again.
+          const left = await access.read(() => plan(part)).catch(() => undefined);
+          if (left === undefined || left.length >= seen) throw error;
+        }
+      }
+    },
   };
 }
 
