@@ -185,6 +185,11 @@ export function createDeadLetters(
     return (await statements(handle, "listDead", values)).rows;
   }
 
+  /** Letters of the same id with other content are other letters. */
+  async function has(handle: TransactionHandle, key: InboxKey): Promise<boolean> {
+    return (await statements(handle, "hasDead", { ...key })).rows.length > 0;
+  }
+
   async function marked(handle: TransactionHandle, key: InboxKey): Promise<boolean> {
     try {
       return (await statements(handle, "markDead", { ...key })).affected > 0;
@@ -214,10 +219,7 @@ export function createDeadLetters(
     { start }: NonNullable<DeadNews["again"]>,
   ): Promise<boolean> {
     if (start !== undefined && (await statements(handle, "removeStart", { ...start })).affected > 0) return false;
-    const { handler, id, print } = key;
-    // Letters of the same id with other content are other letters.
-    const rows = await rowsOf(handle, { handler, id }, limitMax);
-    if (rows.some((row) => Buffer.compare(bytesOf(row, "print"), print) === 0)) return true;
+    if (await has(handle, key)) return true;
     const found = await findOutcome({ statements }, handle, key);
     return found?.outcome === "duplicate" && found.dead;
   }
@@ -248,7 +250,7 @@ export function createDeadLetters(
       const key = { handler: unreadableHandler, id, print: sha256(raw) };
       await inside((handle) => store(handle, key, message, { reason: "unreadable", error, attempts: 0 }));
     },
-    has: async ({ handler, id }) => (await inside((handle) => rowsOf(handle, { handler, id }, 1))).length > 0,
+    has: (key) => inside((handle) => has(handle, key)),
     replaying: async (handler, limit) =>
       (await inside((handle) => statements(handle, "listReplaying", { handler, limit }))).rows.map(letterOf),
     waiting: async () =>
