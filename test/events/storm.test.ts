@@ -11,7 +11,7 @@ import { storm, summaryOf, type StormReport, type StormSize } from "./storm.ts";
 const full = process.env["ICHIDO_STORM"] === "full";
 const size: StormSize = full
   ? { events: 10_000, keys: 500, killsMax: 100, withinMs: 1_800_000 }
-  : { events: 1_000, keys: 100, killsMax: 4, withinMs: 150_000 };
+  : { events: 1_000, keys: 100, killsMax: 2, withinMs: 150_000 };
 /** For the databases besides PostgreSQL. */
 const smaller: StormSize = { ...size, events: full ? 2_000 : 500, keys: 100 };
 /** SQLite is through with fewer before anybody can be killed. */
