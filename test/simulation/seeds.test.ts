@@ -45,6 +45,7 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [40_020_653, "a copy of a claim that arrives when nobody looks for it any more"],
   [20_087_397, "a store whose word is longer under way than its record lives"],
   [60_074_249, "a sweep while a transaction holds a record past its retention"],
+  [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
 
 test.each(told)("seed %i breaks no promise: %s", { timeout }, async (seed) => {

@@ -3,6 +3,7 @@ import { catalogue } from "../contract/errors.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NeutralResponse } from "../contract/message.ts";
 import type { StoredResponse } from "../contract/record.ts";
+import { isSameRequest } from "../record-machine/claim.ts";
 import { isFinalStatus, replayOf } from "./recorder.ts";
 import type { Refusals } from "./refusals.ts";
 import type { Ask, Refusal } from "./ruling.ts";
@@ -17,7 +18,7 @@ export interface Answers {
    * The fence was lost: what the record says now is the answer, not what the late attempt made. `isUndone`: nothing was left
    * of that attempt.
    */
-  fromRecord(ask: Asked, isUndone?: boolean): Promise<NeutralResponse>;
+  fromRecord(ask: Asked & Pick<Ask<never>, "fingerprint">, isUndone?: boolean): Promise<NeutralResponse>;
   /** The outcome of a step is open. */
   whileOpen(ask: Asked, holdReason: string | undefined): NeutralResponse;
   /** Nothing ran, or nothing is left of it: what may help is to ask again, unless the error tells otherwise. */
@@ -83,6 +84,8 @@ export function createAnswers(parts: {
       const { identity, route } = ask;
       try {
         const record = await calls.find(identity);
+        // Forgotten meanwhile, and the key used anew for something else.
+        if (record !== undefined && !isSameRequest(record.fingerprint, ask.fingerprint)) return refusals.reused(route);
         if (record?.state === "completed" && record.response !== undefined) return replay(ask, record.response);
         if (record?.state === "processing" && (record.leaseLeftMs ?? 0) > 0) {
           return refusals.inFlight(route, identity, record.leaseLeftMs ?? 0);
