@@ -16,7 +16,8 @@ export type { BodyOptions };
 export interface FetchWireOptions extends BodyOptions {
   /**
    * The hidden field of a form (urlencoded or multipart) that has the key where the header is absent: for forms that a
-   * browser submits by itself. `IdempotencyField` of `ichido/react` calls it `idempotencyKey`. Default: the header alone.
+   * browser submits by itself. `IdempotencyField` of `ichido/react` calls it `idempotencyKey`. Default: the header
+   * alone.
    */
   readonly keyField?: string;
 }
@@ -32,8 +33,8 @@ export type FetchHandler<Rest extends readonly unknown[], Tx = unknown> = (
 ) => Response | undefined | Promise<Response | undefined>;
 
 /**
- * Wraps a handler: `export const POST = idempotent(ichido, { operation: "payment.create" }, async (request, ctx) => …)`.
- * A handler that answered through `ctx.transaction` or `ctx.unknown` may return nothing.
+ * Wraps a handler: `export const POST = idempotent(ichido, { operation: "payment.create" }, async (request, ctx) =>
+ * …)`. A handler that answered through `ctx.transaction` or `ctx.unknown` may return nothing.
  */
 export function idempotent<Rest extends readonly unknown[] = [], Tx = unknown>(
   ichido: Decider<Request, Tx>,

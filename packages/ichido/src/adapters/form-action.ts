@@ -46,7 +46,7 @@ async function contentOf(value: FormDataEntryValue): Promise<unknown> {
   return { name: value.name, type: value.type, sha256: hash.digest("hex") };
 }
 
-/** What makes a submission the same: all other fields, ordered by name, those of one name as they were sent. */
+/** Submissions are the same when all other fields are equal: ordered by name, fields of one name in the order sent. */
 async function inputOf(form: FormData, keyField: string): Promise<unknown> {
   const fields: [name: string, content: unknown][] = [];
   for (const [name, value] of form) if (name !== keyField) fields.push([name, await contentOf(value)]);
@@ -55,8 +55,8 @@ async function inputOf(form: FormData, keyField: string): Promise<unknown> {
 
 /**
  * An action that runs once per submission of a form, however often it is sent: the second time its value is given back.
- * The value must be plain JSON. What the framework expects to be thrown (`redirect()`) belongs around it, not inside.
- * With `useActionState`: `(_state, form) => pay(form)`.
+ * The value must be plain JSON. Call what throws for the framework (`redirect()`) around the action, not inside. With
+ * `useActionState`: `(_state, form) => pay(form)`.
  */
 export function idempotentAction<Value>(
   ichido: Pick<Ichido<never>, "run" | "route">,

@@ -11,7 +11,7 @@ export interface IdempotencyVariables<Tx = unknown> {
   idempotency: Context<Tx>;
 }
 
-/** What the middleware needs of Hono's context. */
+/** What the middleware needs from Hono's context. */
 export interface HonoContext {
   readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> };
   set(key: "idempotency", value: Context): void;
@@ -41,13 +41,13 @@ export function idempotency<Ctx extends HonoContext>(
       async run(context) {
         isProtected = context !== undefined;
         if (context !== undefined) c.set("idempotency", context);
-        // Hono turns an Error that the handler throws into its error answer before this returns; anything else passes.
+        // Hono answers an Error that the handler throws before this returns; any other value is thrown on.
         await next();
         return isProtected ? c.res : undefined;
       },
     });
     if (!isProtected) return answer;
-    // Without this Hono would lay the handler's header lines over those of a replacement.
+    // Without this Hono would put the handler's header lines in place of those of a replacement.
     c.res = undefined;
     c.res = answer;
     return undefined;

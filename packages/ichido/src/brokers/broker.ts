@@ -1,7 +1,7 @@
 /**
- * What a broker must be able to do. A publisher takes one event at a time and says what became of it; a subscription hands
- * out deliveries and is told when their effect is committed. Neither decides about retries, attempts or dead letters: the
- * relay and the consumer do.
+ * What a broker must be able to do. A publisher takes one event at a time and says what became of it; a subscription
+ * hands out deliveries, and its taker acknowledges each once the effect is committed. Neither decides about retries,
+ * attempts or dead letters: the relay and the consumer do.
  *
  *  B1  Responsibility.   `sent` means that the broker has taken the event over: it survives what the broker promises to
  *                        survive, and at least one queue, stream or receiver has it. Accepted but unroutable is `rejected`.
@@ -22,7 +22,10 @@ import type { EventMessage } from "./message.ts";
 export type Published =
   | { readonly outcome: "sent" }
   | { readonly outcome: "rejected"; readonly error: Error }
-  /** Nobody's fault: the receiver works and has no use for this event yet. It waits, and with it only its key. */
+  /**
+   * Neither the event nor the broker is at fault: the receiver works and has no use for this event yet. It waits, and
+   * with it only its key.
+   */
   | { readonly outcome: "later"; readonly error: Error; readonly delayMs: number }
   | {
       readonly outcome: "unavailable";

@@ -74,8 +74,8 @@ export class Puller {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#subscribed?.drain().catch(() => undefined);
-    // Servers may hand a delivery that comes back to the request that nobody listens to any more, and then keep it until its
-    // time is up. Being asked about the consumer makes them drop such requests.
+    // A server may give a returned delivery to a request that this process no longer listens to, and then keep it until
+    // its time is up. A question about the consumer makes the server drop such requests.
     await this.#connection
       ?.request(this.#parts.infoSubject, "", { timeout: this.#parts.callMs })
       .catch(() => undefined);

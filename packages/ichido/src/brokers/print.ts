@@ -1,7 +1,7 @@
 /**
- * Which events are copies of one another. An id belongs to one event of one source, but nobody can hold a producer to that:
- * an order's id under two topics is a natural choice. So a copy is what has the same content as well; two events that
- * merely share an id are both delivered, and the inbox tells them apart.
+ * Which events are copies of one another. An id belongs to one event of one source, but a producer cannot be made to
+ * keep to that: an order's id under two topics is a natural choice. So a copy is what has the same content as well; two
+ * events that merely share an id are both delivered, and the inbox tells them apart.
  */
 import { sha256 } from "../core/request/sha256.ts";
 import type { EventMessage } from "./message.ts";

@@ -23,7 +23,7 @@ export type WebhookVerdict =
     };
 
 export const toleranceMsDefault = 300_000;
-/** Everybody who can reach a receiver may send headers: each signature in them costs a comparison per secret. */
+/** Any client that can reach a receiver may send headers: each signature in them costs a comparison per secret. */
 const signaturesMax = 16;
 const secretBytesMin = 24;
 const secretBytesMax = 64;

@@ -18,7 +18,7 @@ export interface WebhookAnswer {
 export function verdictOf({ status, location, retryAfter }: WebhookAnswer, wallMs: number): WebhookVerdict {
   if (status >= 200 && status <= 299) return { kind: "sent" };
   const why = `answered ${status}`;
-  // Followed, a signed event would go to whoever the answer names.
+  // If the redirection were followed, a signed event would go to an address that the answer names.
   if (status >= 300 && status <= 399)
     return {
       kind: "refused",

@@ -4,7 +4,7 @@ export interface Io {
   err(text: string): void;
 }
 
-/** 0 well, 1 not, 2 wrong usage. Commands may have more of their own; their usage says which. */
+/** 0 success, 1 failure, 2 wrong usage. A command may have more codes; its usage lists them. */
 export type ExitCode = number;
 
 export interface Command {

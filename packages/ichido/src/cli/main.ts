@@ -1,8 +1,8 @@
-/** The command line: finds the command and turns what it throws into messages and exit codes. */
+/** The command line: finds the command, and makes messages and exit codes from what it throws. */
 import { readFileSync } from "node:fs";
 import { UsageError, type Command, type ExitCode, type Io } from "./command.ts";
 
-/** Loaded when asked for: `ichido --version` must not read every store. */
+/** A command is loaded when it runs: `ichido --version` must not load every store. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   conform: async () => (await import("./commands/conform.ts")).conformCommand,
   harness: async () => (await import("./commands/harness.ts")).harnessCommand,
@@ -29,7 +29,7 @@ async function overview(): Promise<string> {
   ].join("\n");
 }
 
-/** `parseArgs` tells wrong options by a code of its own. */
+/** `parseArgs` marks wrong options by an error code of its own. */
 function isWrongUsage(error: unknown): error is Error {
   const { code } = error as { readonly code?: unknown };
   return error instanceof UsageError || (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS_"));

@@ -12,13 +12,13 @@ interface Kept {
   readonly key: string;
   readonly hash: string;
   readonly bornAtMs: number;
-  /** When a request may first have left with this key; absent: none has that could have taken effect. */
+  /** When the first request with this key may have been sent; absent: no request that could take effect was sent. */
   readonly sentAtMs?: number | undefined;
-  /** `sentAtMs` is of a send that was announced and has not begun. */
+  /** `sentAtMs` belongs to a send that was announced and has not begun. */
   readonly announced?: true | undefined;
-  /** It took effect. Whoever did not see that, and asks for the same again, gets the same key and the same answer. */
+  /** It took effect. A caller that missed the answer and asks for the same again gets the same key and answer. */
   readonly done?: true | undefined;
-  /** What was done before under this name. An attempt that was never sent does not make it forgotten. */
+  /** What was done before under this name. A new attempt that is never sent does not erase it. */
   readonly last?: Kept | undefined;
   /** How often it was sent. */
   readonly sends?: number;
@@ -27,13 +27,13 @@ interface Kept {
 }
 
 export interface Sent {
-  /** When a request with this key first left, where one did before. */
+  /** When a request with this key was first sent, if one was sent before. */
   readonly sentAtMs?: number | undefined;
-  /** Which send of this key it is; 0: of a key that is kept nowhere and lives as long as one call. */
+  /** The number of this send under its key; 0: the key is stored nowhere and lives as long as one call. */
   readonly sends: number;
 }
 
-/** `refused`: not taken, and the key not used up by it. */
+/** `refused`: the server did not run it, and the key may be used again. */
 export type Settlement = "done" | "declined" | "refused";
 
 export interface Attempt {
@@ -42,21 +42,22 @@ export interface Attempt {
   readonly bornAtMs: number;
   /** A request with this key was sent before, here or before a reload: its outcome may be open. */
   readonly resumed: boolean;
-  /** It is known to have taken effect: sent again, it gets the same answer. */
+  /** It took effect: sent again, it gets the same answer. */
   readonly done?: true;
-  /** Told before every pause, for "still trying". */
+  /** Called before every pause, to show "still trying". */
   readonly onRetry?: (told: { readonly tries: number; readonly pauseMs: number }) => void;
 }
 
 export interface Attempts {
   /**
-   * The attempt of that name (the intent, such as `checkout:cart-7`) that is open, or done with the same payload; else a new one. Throws `attempt-changed` when one
-   * was sent with another payload and its outcome is not known: finish it, or call `startOver`.
+   * The attempt of that name (the intent, such as `checkout:cart-7`) that is open, or done with the same payload; else
+   * a new one. Throws `attempt-changed` when an attempt with another payload was sent and its outcome is not known:
+   * finish that one, or call `startOver`.
    */
   create(name: string, payload: unknown): Promise<Attempt>;
-  /** Gives up what is known of the intent: the next attempt of that name has a new key. A person decides this. */
+  /** Forgets what is known about the intent: the next attempt of that name has a new key. A person decides this. */
   startOver(name: string): Promise<void>;
-  /** Called before a send by somebody who does not know whether the sender itself calls `markSent`. */
+  /** For a caller that does not know whether the sender calls `markSent`: call it before the send. */
   announce(attempt: Attempt): Promise<void>;
   /**
    * Called before the first byte leaves. Throws `attempt-changed` when the name belongs to another key by now, or when
@@ -64,16 +65,17 @@ export interface Attempts {
    */
   markSent(attempt: Attempt, content?: string): Promise<Sent>;
   /**
-   * The outcome is definitive. With `sends`: only if nobody sent under this key since that send, whose outcome would be
-   * open. Answers whether the key was given up. Never fails: a leftover only leads to the same answer again.
+   * The outcome is definitive. With `sends`: only if that was the last send under this key; the outcome of a later one
+   * would be open. Answers whether the key was given up. Never fails: an attempt that stays stored only leads to the
+   * same answer again.
    */
   settle(attempt: Attempt, outcome: Settlement, sends?: number): Promise<boolean>;
 }
 
-/** As long as servers remember keys. */
+/** As long as servers usually remember keys. */
 const rememberMsDefault = 86_400_000;
 const rememberedMax = 100;
-/** Far beyond any retention: what was sent before that is a matter for people. */
+/** Far beyond any retention: a person decides about attempts that are older. */
 const keptMs = 30 * 86_400_000;
 const madeList = { place: "ichido:made", ageMs: keptMs, max: 500 };
 
@@ -83,7 +85,7 @@ function parse(text: string | null | undefined): Kept | undefined {
   if (text === null || text === undefined) return undefined;
   const kept = (readJson(text) ?? {}) as Partial<Kept>;
   const sound = typeof kept.key === "string" && typeof kept.hash === "string" && typeof kept.bornAtMs === "number";
-  // It may have been sent: a new key could do it twice.
+  // It may have been sent: a new key could take effect twice.
   if (!sound) throw new Error("damaged");
   return kept as Kept;
 }
@@ -104,7 +106,7 @@ export function createAttempts(parts: {
   const { storage, nowMs, rememberMs = rememberMsDefault } = parts;
   const keys = parts.keys ?? (() => uuidV7(nowMs()));
 
-  /** An attempt that cannot be kept would not survive a reload: better to fail while nothing has been sent. */
+  /** An attempt that cannot be stored would not survive a reload: it fails here, while nothing has been sent. */
   async function stored<T>(verb: string, work: () => T | Promise<T>): Promise<T> {
     try {
       return await work();
@@ -139,7 +141,7 @@ export function createAttempts(parts: {
       const hash = await payloadHash(payload);
       const atMs = nowMs();
       const old = await stored("kept", () => enlist(storage, madeList, [name, atMs]));
-      // Of one that was never sent only what was done before it counts.
+      // For an attempt that was never sent, only the one that was done before it counts.
       await forget(old, ({ sentAtMs, last }) => atMs - (sentAtMs ?? last?.sentAtMs ?? 0) >= keptMs);
       return guarded(name, async () => {
         const kept = await read(name);
@@ -169,7 +171,7 @@ export function createAttempts(parts: {
     markSent: (attempt, content) =>
       guarded(attempt.name, async () => {
         const kept = await readOwn(attempt);
-        // Settled elsewhere, or never kept: it may have been sent as early as it was made.
+        // Settled elsewhere, or never stored: it may have been sent as soon as it was made.
         if (kept === undefined) return { sentAtMs: attempt.bornAtMs, sends: 1 };
         if (content !== undefined && kept.content !== undefined && kept.content !== content) {
           throw changed(attempt.name, otherContent);
@@ -184,12 +186,12 @@ export function createAttempts(parts: {
       const { name } = attempt;
       const isKept = outcome === "done" && rememberMs > 0;
       try {
-        // Listed first: what is written and not listed would stay for ever.
+        // The list is written first: an item that is stored but not listed would stay for ever.
         const doneList = { place: "ichido:done", ageMs: rememberMs, max: rememberedMax };
         const forgotten = isKept ? await enlist(storage, doneList, [name, nowMs()]) : [];
         const isGone = await guarded(name, async () => {
           const kept = await read(name);
-          // Another tab may have started over meanwhile: its attempt is not ours to end.
+          // Another tab may have started over meanwhile: this tab must not end that attempt.
           if (kept?.key !== attempt.key) return true;
           if (kept.done || (sends !== undefined && kept.sends !== sends)) return false;
           if (isKept) await write(name, { ...kept, sentAtMs: kept.sentAtMs ?? kept.bornAtMs, done: true });

@@ -15,7 +15,7 @@ export function expectOption(holds: boolean, name: string, expected: string, val
   if (!holds) throw new ClientError("option-invalid", `option ${name}: expected ${expected}, got ${shown(value)}`);
 }
 
-/** A misspelt option would be an option that is not set, in silence. `names` is separated by blanks. */
+/** Without this check a misspelt option would be ignored silently. `names` is separated by blanks. */
 export function expectNames(where: string, options: object, names: string): void {
   const known = names.split(" ");
   for (const name of Object.keys(options)) {
@@ -35,7 +35,7 @@ export function expectWhole(name: string, value: unknown, min: number): void {
   expectOption(holds, name, `a whole number from ${min} to ${msMax}`, value);
 }
 
-/** Given members over the defaults; absent ones may also be `undefined`. */
+/** Puts given members over the defaults; absent ones may also be `undefined`. */
 export function resolveRetry(...given: readonly (RetryOptions | undefined)[]): Required<RetryOptions> {
   const resolved: Record<string, unknown> = { ...retryDefaults };
   for (const options of given) expectNames("retry", options ?? {}, Object.keys(retryDefaults).join(" "));
@@ -49,7 +49,9 @@ export function resolveRetry(...given: readonly (RetryOptions | undefined)[]): R
 
 const absolute = /^[a-z][a-z0-9+.-]*:/i;
 
-/** Below the base, whatever slashes are given: `/v1/` and `/payments` make `/v1/payments`. An address stays itself. */
+/**
+ * Joins base and path with one slash: `/v1/` and `/payments` make `/v1/payments`. A complete address stays as it is.
+ */
 export function urlOf(baseUrl: string | undefined, path: string): string {
   const isWhole = baseUrl === undefined || absolute.test(path);
   const joined = isWhole ? path : `${baseUrl.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;

@@ -20,7 +20,7 @@ import type { Result } from "./result.ts";
 import { createRetryBudget, type RetryOptions } from "./retry-policy.ts";
 import { tabStorage, type AttemptStorage } from "./storage.ts";
 
-/** What `fetch` takes besides what the client sets itself, such as `credentials`. */
+/** Settings of `fetch` that the client does not set itself, such as `credentials`. */
 export type FetchSettings = Omit<RequestInit, "method" | "headers" | "body" | "signal">;
 
 export interface SendOptions {
@@ -33,7 +33,7 @@ export interface SendOptions {
   readonly settings?: FetchSettings;
   readonly signal?: AbortSignal;
   readonly retry?: RetryOptions;
-  /** Told before every pause, for "still trying". */
+  /** Called before every pause, to show "still trying". */
   readonly onRetry?: (told: { readonly tries: number; readonly pauseMs: number }) => void;
 }
 
@@ -44,20 +44,22 @@ export interface ClientOptions {
   readonly retry?: RetryOptions;
   /** Default: this tab, across reloads; memory outside browsers. */
   readonly storage?: AttemptStorage;
-  /** Where keys come from. Default `uuidV7`, or `uuidV4` where the policy that was read asks for it. */
+  /** Makes the keys. Default `uuidV7`, or `uuidV4` where the server's policy was read and asks for it. */
   readonly keys?: KeySource;
   readonly headers?: Readonly<Record<string, string>>;
   readonly settings?: FetchSettings;
   /** How long the server remembers keys, where its policy does not say. Default a day. */
   readonly retentionMs?: number;
-  /** How long what is done is remembered, so that the same intent gets the same answer. Default a day; 0: not at all. */
+  /**
+   * How long a done attempt is remembered, so that the same intent gets the same answer. Default a day; 0: not at all.
+   */
   readonly rememberMs?: number | undefined;
   /**
    * Whether the service itself made an answer that would end an attempt: `true` or `false`, or `undefined` for the
    * client's own rule. For services without a replay marker, and for those that answer with redirects or pages.
    */
   readonly isAnswer?: IsAnswer | undefined;
-  /** Keys that look like personal data. Default `console.warn`. */
+  /** Called for keys that look like personal data. Default `console.warn`. */
   readonly onWarning?: (message: string) => void;
   /** For tests. */
   readonly clock?: ClientClock;
@@ -70,15 +72,15 @@ export interface Client {
   post(path: string, options: SendOptions): Promise<Result>;
   patch(path: string, options: SendOptions): Promise<Result>;
   /**
-   * Reads `/.well-known/idempotency` once: header, form and retention are then the server's own. It is read by itself
-   * before an attempt that is older than a minute is sent again.
+   * Reads `/.well-known/idempotency` once: header, form and retention are then the server's own. The client also reads
+   * it without this call, before it sends an attempt that is older than a minute again.
    */
   readPolicy(): Promise<ServerPolicy>;
   readonly attempts: Attempts;
 }
 
 const dayMs = 86_400_000;
-/** Reading the policy is a courtesy: it must not hold up what the person waits for. */
+/** The client works without the policy: reading it must not delay the request that the person waits for. */
 const policyTimeoutMs = 5_000;
 const withoutKey = ["GET", "HEAD", "OPTIONS", "TRACE"];
 
@@ -113,7 +115,7 @@ export function createParts(options: ClientOptions): ClientParts {
   const clock = options.clock ?? systemClock;
   let policy: Promise<ServerPolicy> | undefined;
   let known: ServerPolicy | undefined;
-  /** A server without a policy is not asked again and again. */
+  /** The server has no policy: it is not asked again. */
   let hasNone = false;
 
   async function fetchPolicy(): Promise<ServerPolicy> {

@@ -31,7 +31,7 @@ export const systemClock: ClientClock = {
   sleep: (ms, signal) => until(ms, signal),
 };
 
-/** Only "no" can be trusted, and only browsers say it. */
+/** Only "offline" can be trusted, and only browsers report it. */
 export function isOffline(): boolean {
   return globalThis.navigator?.onLine === false;
 }

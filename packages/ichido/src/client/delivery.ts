@@ -1,4 +1,4 @@
-/** Sends one attempt until its outcome is known, or until it must be said that it is not. */
+/** Sends one attempt until its outcome is known, or until the client has to report it as unknown. */
 import type { Attempt, Attempts } from "./attempt.ts";
 import { isOffline, untilOnline, type ClientClock } from "./clock.ts";
 import { expectsJson, isProven, looksOwn, type IsAnswer } from "./evidence.ts";
@@ -12,7 +12,7 @@ export interface Delivery {
   readonly attempt: Attempt;
   readonly url: string | Request;
   readonly init: RequestInit & { readonly headers: Headers };
-  /** Hash of what is sent, where it can be told. */
+  /** Hash of what is sent; undefined where the content cannot be compared. */
   readonly content?: string | undefined;
   readonly retry: Required<RetryOptions>;
   readonly signal?: AbortSignal | undefined;
@@ -26,17 +26,17 @@ export interface DeliveryParts {
   readonly budget: RetryBudget;
   readonly retentionMs: number;
   readonly isAnswer: IsAnswer | undefined;
-  /** The policy that is known, or that is worth asking for before an old attempt is sent again. */
+  /** The policy that is known. With `ask` it is read first, which is worth it before an old attempt is sent again. */
   readonly policy: (ask: boolean) => Promise<ServerPolicy | undefined>;
 }
 
-/** A server that says "ask again at once" is still not asked in a loop. */
+/** Also a server that says "ask again at once" is not asked in a tight loop. */
 const pollPauseMsMin = 100;
 /** A younger attempt is inside any retention. */
 const freshMs = 60_000;
-/** A gateway in the middle of a deploy is waited out, a login page is not asked for minutes. */
+/** Enough to wait for a gateway during a deploy, too few to ask a login page for minutes. */
 const unprovenMax = 3;
-/** Refusals of a service without markers: where no other send is known, the second one is taken for what it is. */
+/** For services without a replay marker: where no other send is known, the client believes the second refusal. */
 const refusalsMax = 2;
 /** The service says that it did nothing. */
 const nothingDone = [425, 429];
@@ -89,10 +89,10 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
   if (isAborted(signal)) return unknown("aborted");
   const { sentAtMs, sends } = await attempts.markSent(attempt, delivery.content);
   if (sentAtMs !== undefined) {
-    // Past its retention the server runs the key as new: asking again could do it twice.
+    // Past the retention the server runs the key as new: asking again could take effect twice.
     const ageMs = clock.nowMs() - sentAtMs;
     const policy = await parts.policy(ageMs > freshMs);
-    // One that has not been sent yet was sent by a clock that was set back since: its age is anything.
+    // A time of sending in the future means that the clock was set back since: the age is not known.
     if (ageMs < -freshMs || ageMs >= (policy?.retentionMs ?? parts.retentionMs)) return unknown("expired");
   }
   let inDoubt = attempt.resumed || sentAtMs !== undefined;
@@ -145,13 +145,14 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
     if (isAborted(signal)) return unknown("aborted");
     if (leftMs() <= 0) return unknown("deadline");
     if (answer === undefined && isOffline()) {
-      // Nothing is wrong with the server: neither the tries nor the budget are spent on the way there.
+      // The device is offline, and nothing is wrong with the server: this counts neither as a failure nor against the
+      // budget.
       tell(leftMs());
       await untilOnline(leftMs(), signal);
       continue;
     }
     const isPending = meaning === "pending";
-    // Neither is a failure: a request that runs, and a refusal that is only to be confirmed.
+    // Two cases are no failure: a request that still runs, and a refusal that only needs confirmation.
     const isFree = isPending || (unproven > 0 && !inDoubt);
     failures += isFree ? 0 : 1;
     if (failures >= retry.triesMax) return unknown("tries");

@@ -1,16 +1,16 @@
 /**
  * Keys for the calls that a protected handler makes to other services.
  *
- * By default the key is derived (`ctx.reference`): the same on every attempt, another for every call, and it gives nothing
- * away of the caller's own key. The caller's key itself is forwarded only inside one trust domain: services of the same
- * owner that count the same principals. Elsewhere it would let a stranger replay or block the caller's request, and two
- * calls of one handler would share one key.
+ * By default the key is derived (`ctx.reference`): the same on every attempt, another for every call, and the caller's
+ * own key cannot be read from it. The caller's key itself is forwarded only inside one trust domain: services of one
+ * organisation that know the same principals. Elsewhere it would let a stranger replay or block the caller's request,
+ * and two calls of one handler would share one key.
  */
 import { expectNames } from "./client-options.ts";
 import { ClientError } from "./errors.ts";
 import { headerText } from "./key-form.ts";
 
-/** What of a handler's context is needed. */
+/** What this needs from a handler's context. */
 export interface DownstreamContext {
   readonly key: string;
   reference(this: void, name: string): string;

@@ -21,8 +21,8 @@ export class ClientError extends Error {
 }
 
 /**
- * What `createFetch` throws where a `Response` would be a lie: the request may or may not have taken effect. Send
- * `attempt` again later, or let a person find out; a new key could do it twice.
+ * What `createFetch` throws where no `Response` would be true: the request may or may not have taken effect. Send
+ * `attempt` again later, or let a person find out; with a new key it could take effect twice.
  */
 export class UnknownOutcomeError extends ClientError {
   override readonly name: string = "UnknownOutcomeError";

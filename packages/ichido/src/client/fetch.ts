@@ -34,7 +34,7 @@ function responseOf(answer: Answer): Response {
   return Object.defineProperty(response, "url", { value: url });
 }
 
-/** The boundary of a form differs every time: not compared. */
+/** Undefined for a form: its boundary differs every time, so it is not compared. */
 async function contentOf(request: Request, bytes: ArrayBuffer): Promise<string | undefined> {
   if (request.headers.get("content-type")?.startsWith("multipart/") === true) return undefined;
   return payloadHash([request.method, request.url, new TextDecoder().decode(bytes)]);
@@ -43,7 +43,7 @@ async function contentOf(request: Request, bytes: ArrayBuffer): Promise<string |
 export function createFetch(options: FetchOptions = {}): IdempotentFetch {
   const parts: ClientParts = createParts(options);
 
-  /** One call: made now, kept nowhere. Nothing was sent under it before. */
+  /** The attempt of one call: made now, stored nowhere. Nothing was sent under its key before. */
   const passing = (key: string): Attempt => ({
     name: `call:${key}`,
     key,
@@ -74,7 +74,7 @@ export function createFetch(options: FetchOptions = {}): IdempotentFetch {
     if (own === null) headers.set(...parts.headerOf(attempt.key));
     const result = await deliver(attempt === given ? parts : passingParts, {
       attempt,
-      // Its settings are used again; its body was read, and is replaced at every try.
+      // Its settings are used again; its body was read already, and every try gets a new one.
       url: request,
       init: { method, headers, body: bytes.byteLength > 0 ? bytes : null },
       content: given === undefined ? undefined : await contentOf(request, bytes),

@@ -1,4 +1,4 @@
-/** What a text says as JSON; `undefined`, which JSON cannot say, where it is none. */
+/** The value of a JSON text; `undefined`, which is no JSON value, where the text is not JSON. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -7,7 +7,8 @@
  * | `contentKey` | the content alone is the intent, such as importing a file | two intents can have equal content: a second, wanted order of the same thing would be swallowed |
  * | `compositeKey` | several programs must agree on the key without talking | the time part is taken at every try: each try is then another intent |
  *
- * Never put an e-mail address, a name or a card number into a key: keys are stored, logged and compared in clear by others.
+ * Never put an e-mail address, a name or a card number into a key: keys are stored, logged and compared in clear by
+ * others.
  */
 import { expectNames } from "./client-options.ts";
 import { ClientError } from "./errors.ts";
@@ -16,7 +17,7 @@ import { uuidV7 as uuidV7At } from "../core/contract/uuid.ts";
 
 export { uuidV4 } from "../core/contract/uuid.ts";
 
-/** Sorts by the time of its making, which databases like. */
+/** Sorts by the time at which it was made, which makes database indexes faster. */
 export function uuidV7(nowMs: number = Date.now()): string {
   return uuidV7At(nowMs);
 }
@@ -25,7 +26,7 @@ const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toSt
 
 export type KeySource = (payload: unknown) => string | Promise<string>;
 
-/** Maps, sets, forms and bytes by what they hold, with their kind: JSON would see an empty object. */
+/** Writes maps, sets, forms and bytes as their kind and content: JSON alone would write an empty object. */
 function sortedMembers(_name: string, value: unknown): unknown {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
@@ -40,7 +41,7 @@ export function stableJson(value: unknown): string {
   try {
     return JSON.stringify(value, sortedMembers) ?? "null";
   } catch (cause) {
-    // A payload that refers to itself ends here too, as too deep.
+    // A payload that refers to itself ends here, too: it is too deep.
     throw new ClientError("payload-unhashable", `the payload is not plain JSON: ${String(cause)}`, { cause });
   }
 }
@@ -72,7 +73,7 @@ export async function contentKey(payload: unknown, prefix = ""): Promise<string>
   return hash;
 }
 
-/** Whose, when, and a random part: `composite({ principal: account.id })`. The principal is hashed into the key. */
+/** Principal, time and a random part: `composite({ principal: account.id })`. The principal is hashed into the key. */
 export async function compositeKey(parts: {
   readonly principal: string;
   readonly atMs?: number;

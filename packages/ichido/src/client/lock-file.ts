@@ -3,7 +3,7 @@ import { open, rm, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClientError } from "./errors.ts";
 
-/** A lock that old was left by a process that died: what it guards takes milliseconds. */
+/** A lock of this age was left by a process that died: the work under the lock takes milliseconds. */
 export const lockStaleMs = 5_000;
 const lockPollMs = 20;
 
@@ -32,8 +32,8 @@ async function create(path: string): Promise<boolean> {
 }
 
 /**
- * Of several that find a lock stale, one may remove it, and it looks again before it does: by then another may have
- * removed it and a third may hold a fresh one.
+ * Several processes may find the lock stale. Only one of them may remove it, and it checks again first: meanwhile
+ * another process may have removed it, and a third may hold a fresh lock.
  */
 async function removeStale(path: string): Promise<void> {
   const right = `${path}.stale`;
@@ -63,7 +63,7 @@ export async function takeLockFile(path: string, waitMs: number): Promise<() => 
   }
   const own = await identityOf(path);
   return async () => {
-    // After a long pause of this process the lock may be another's by now.
+    // After a long pause of this process another process may hold the lock by now.
     if ((await identityOf(path))?.mark === own?.mark) await rm(path, { force: true });
   };
 }

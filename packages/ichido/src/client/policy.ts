@@ -6,7 +6,7 @@ export interface ServerPolicy {
   readonly retentionMs: number | undefined;
   /** The key must be sent as a structured string, in quotes. */
   readonly quoted: boolean;
-  /** The key must be sent without quotes; where neither is said, both will do. */
+  /** The key must be sent without quotes. Where neither `quoted` nor `bare` is set, the server takes both forms. */
   readonly bare?: true | undefined;
   /** The server takes UUIDs of version 4 alone. */
   readonly uuidV4?: true | undefined;

@@ -1,4 +1,4 @@
-/** What came of an attempt, as a value. */
+/** The outcome of an attempt, as a value. */
 import type { Attempt } from "./attempt.ts";
 import { readJson } from "./json-text.ts";
 import type { ProblemDocument } from "./retry-policy.ts";
@@ -7,7 +7,7 @@ import type { ProblemDocument } from "./retry-policy.ts";
 export interface Answer {
   readonly status: number;
   readonly statusText: string;
-  /** Where it came from, after redirects. */
+  /** The address that answered, after redirects. */
   readonly url: string;
   readonly redirected: boolean;
   readonly headers: Headers;
@@ -23,14 +23,20 @@ interface Told {
 }
 
 export type Result =
-  /** It took effect, now or before. `problem`: it did, but its answer was too large to be kept; `originalStatus` and `location` tell. */
+  /**
+   * It took effect, now or before. With `problem` its answer was too large to be stored; `originalStatus` and
+   * `location` describe it.
+   */
   | (Told & {
       readonly kind: "done";
       readonly replayed: boolean;
       readonly answer: Answer;
       readonly problem?: ProblemDocument | undefined;
     })
-  /** It will not take effect as it was asked for. `keyKept`: the key was not used up, or nobody proved that it was; put right what is wrong and send again. */
+  /**
+   * It will not take effect as requested. `keyKept`: the key was not used up, or there is no proof that it was; correct
+   * the request and send it again.
+   */
   | (Told & {
       readonly kind: "declined";
       readonly answer: Answer;
@@ -48,8 +54,9 @@ export type Result =
     });
 
 /**
- * Why nobody knows. `expired`: the server may have forgotten the key, so that sending it again could do it twice.
- * `server`: the server itself says so. `unproven`: answers came, but none that is evidently the service's own.
+ * Why the outcome is unknown. `expired`: the server may have forgotten the key, so that sending it again could take
+ * effect twice. `server`: the server itself reports it as unknown. `unproven`: answers came, but none is evidently the
+ * service's own.
  */
 export type UnknownReason = "deadline" | "tries" | "budget" | "aborted" | "server" | "expired" | "unproven";
 
@@ -58,7 +65,7 @@ export async function readAnswer(response: Response): Promise<Answer> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const { headers, status, statusText, url, redirected } = response;
   const announced = headers.get("content-length");
-  // A decoded body has another length; some implementations of fetch hand over what arrived without complaint.
+  // A decoded body has another length. Some implementations of fetch hand over a body that was cut, without an error.
   if (announced !== null && !headers.has("content-encoding") && bytes.length < Number(announced)) {
     throw new Error(`cut at ${bytes.length} of ${announced} bytes`);
   }
@@ -72,7 +79,10 @@ export function problemIn(answer: Answer): ProblemDocument | undefined {
   return typeof value === "object" && value !== null ? value : undefined;
 }
 
-/** "Not yet", as ichido says it with 202: also where a browser may not read `Retry-After` of another origin. */
+/**
+ * "Not yet", in ichido's own form with 202. Browsers see it even where they may not read another origin's
+ * `Retry-After`.
+ */
 export function isInterim(answer: Answer): boolean {
   if (answer.status !== 202) return false;
   const { operationId, state } = (readJson(answer.text()) ?? {}) as { operationId?: unknown; state?: unknown };

@@ -16,7 +16,7 @@ export interface ProblemDocument {
 }
 
 export interface RetryOptions {
-  /** Tries that may fail. Asking after a request that is still running does not count. Default 8. */
+  /** Tries that may fail. Asking about a request that is still running does not count. Default 8. */
   readonly triesMax?: number;
   /** From the first try to the last answer. Default 60 000. */
   readonly deadlineMs?: number;
@@ -25,7 +25,7 @@ export interface RetryOptions {
   /** Pause before the second try, before jitter; doubles. Default 250, at most `backoffMsMax` (8 000). */
   readonly backoffMs?: number;
   readonly backoffMsMax?: number;
-  /** Retries that may be taken out at once, over all requests of a client; refilled by successes. Default 20. */
+  /** Retries that a client may make at once, over all its requests; successes refill the budget. Default 20. */
   readonly budget?: number;
 }
 
@@ -41,7 +41,7 @@ export const retryDefaults: Required<RetryOptions> = {
 /**
  * `done` and `declined` are definitive. `refused`: definitive for this request, but the key was not used up (log in,
  * correct, and send again with the same key). `again`: ask again with the same key. `pending`: the server works on it;
- * ask again until the deadline. `open`: nobody knows, and asking again by itself will not help.
+ * ask again until the deadline. `open`: the outcome is unknown, and asking again will not help by itself.
  */
 export type Meaning = "done" | "declined" | "refused" | "again" | "pending" | "open";
 
@@ -50,7 +50,7 @@ export const isFinal = (meaning: Meaning): boolean => meaning === "done" || mean
 
 const again = [408, 425, 429];
 const keyNotUsed = [401, 403, 412, 413, 415, 428];
-/** Of the idempotency layer itself: nothing ran, and sending the same again cannot help. */
+/** Refusals by the idempotency layer itself: nothing ran, and sending the same again cannot help. */
 const layerRefusals = [
   "idempotency-key-required",
   "idempotency-key-invalid",
@@ -59,7 +59,7 @@ const layerRefusals = [
   "request-unreadable",
 ];
 
-/** Provided that the service itself made it. */
+/** Valid only for an answer that the service itself made. */
 export function meaningOf(
   status: number,
   headers: Headers,
@@ -69,16 +69,16 @@ export function meaningOf(
   const mayRetry = problem?.retryable;
   const code = problem?.code ?? "";
   const asksToWait = headers.has("retry-after");
-  // 0: a response that the browser does not let us see (`mode: "no-cors"`, `redirect: "manual"`).
+  // 0: a response that the browser hides from scripts (`mode: "no-cors"`, `redirect: "manual"`).
   if (status < 200) return "open";
-  // What is replayed is final, whatever it asked for when it was new.
+  // A replay is final, also where the first answer asked to wait.
   if (status === 202 && (isInterim || asksToWait) && !isReplay(headers)) return "pending";
   if (status < 400) return "done";
   if (layerRefusals.includes(code)) return "refused";
-  // The operation ran, only its answer is gone: how it answered decides.
+  // The operation ran, only its answer is gone: the original status decides.
   if (code === "response-not-stored") return (problem?.originalStatus ?? 200) < 400 ? "done" : "declined";
   if (code === "outcome-unknown") return mayRetry === true ? "pending" : "open";
-  // A stored server error is replayed for ever: the same key will never learn more.
+  // A stored server error is replayed for ever: the same key never gets another answer.
   if (status >= 500) return mayRetry === false || (mayRetry === undefined && isReplay(headers)) ? "open" : "again";
   if (status === 409 && (code === "idempotency-in-flight" || asksToWait) && mayRetry !== false) return "pending";
   if (mayRetry === true || (mayRetry === undefined && again.includes(status))) return "again";
@@ -96,7 +96,7 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
   return Math.max(0, dueMs - (Number.isNaN(serverMs) ? nowMs : serverMs));
 }
 
-/** Said in the body too, which a browser may read where the header of another origin is hidden from it. */
+/** The body has it, too: a browser may read the body where it may not read the header of another origin. */
 export function retryAfterIn(problem: ProblemDocument | undefined): number | undefined {
   const seconds = problem?.retryAfter;
   return typeof seconds === "number" && seconds >= 0 ? seconds * 1_000 : undefined;

@@ -1,6 +1,6 @@
 /**
- * What the runner is told about a server: enough to send requests that mean something there. `{{uuid}}` in any of its texts
- * stands for a value of its own for every effect that is wanted, where an e-mail or a name must be unique.
+ * What the runner knows about a server: enough to send valid requests. `{{uuid}}` in any of its texts is replaced by a
+ * new value for every intended effect, where an e-mail or a name must be unique.
  */
 import { profiles, type Profile, type ProfileName } from "../core/contract/profiles.ts";
 
@@ -16,7 +16,7 @@ export interface RequestPart {
   readonly body?: unknown;
   /** In place of `body`: text that is sent as it is. Its `Content-Type` is `application/json` unless `headers` say. */
   readonly content?: string;
-  /** How the operation answers it first hand. Default: as the operation does. */
+  /** The status of the first answer. Default: that of the operation. */
   readonly status?: number;
 }
 
@@ -27,7 +27,7 @@ export interface Variants {
   readonly throws?: RequestPart;
   /** The handler fails after its effect, where unknown outcomes are held or verified. */
   readonly throwsAfterEffect?: RequestPart;
-  /** A body that is refused before the operation begins (schema, size). */
+  /** The server refuses this body before the operation begins (schema, size). */
   readonly invalid?: RequestPart;
   /** The operation itself answers 402, 404 or the like. */
   readonly declined?: RequestPart;
@@ -42,15 +42,15 @@ export interface Variants {
   /** Answers with more bytes than the server stores. */
   readonly large?: RequestPart;
   readonly cookies?: RequestPart;
-  /** Answers with lines of one exchange: request ids, rate limits, timings. */
+  /** Answers with header lines that belong to one request alone: request ids, rate limits, timings. */
   readonly exchange?: RequestPart;
-  /** Remembered for `ms` only. */
+  /** The server remembers its key for `ms` only. */
   readonly expiring?: RequestPart & { readonly ms: number };
-  /** Wants `If-Match`, and changes the version. */
+  /** Requires `If-Match`, and changes the version. */
   readonly conditional?: RequestPart & { readonly ifMatch: string; readonly stale: string };
 }
 
-/** Content besides its own that the operation takes. */
+/** Other kinds of content that the operation accepts. */
 export type Accepts = "any-json" | "empty" | "binary" | "gzip" | "form";
 
 export interface Description {
@@ -70,11 +70,11 @@ export interface Description {
   readonly secondOperation?: RequestPart & { readonly path: string };
   /** An operation where the key is optional. */
   readonly optionalOperation?: RequestPart & { readonly path: string };
-  /** Headers that authenticate two callers who share nothing. */
+  /** Headers that authenticate two independent callers. */
   readonly principals?: readonly HeaderMap[];
   /** Renewed credentials of the first caller. */
   readonly rotated?: HeaderMap;
-  /** Credentials of the first caller that are refused with 401 or 403. */
+  /** Credentials of the first caller that the server refuses with 401 or 403. */
   readonly refused?: HeaderMap;
   /** Callers and keys that a joined identity would confuse: tenant `a` with `b:c`, tenant `a:b` with `c`. */
   readonly shifted?: readonly { readonly headers: HeaderMap; readonly key: string }[];

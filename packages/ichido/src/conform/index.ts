@@ -1,4 +1,4 @@
-/** ichido/conform: the cases of HTTP behaviour, tried from outside on any server. */
+/** ichido/conform: tries the cases of HTTP behaviour on any server, from outside. */
 export {
   conform,
   conformDefaults,

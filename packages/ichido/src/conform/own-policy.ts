@@ -1,4 +1,4 @@
-/** Rules that the server publishes itself, for a description that names no profile. */
+/** Reads the rules that the server itself publishes, for a description that names no profile. */
 import { profiles, type Profile, type ProfileName } from "../core/contract/profiles.ts";
 import { policyPath } from "../policy/policy.ts";
 import type { Description } from "./description.ts";
@@ -23,7 +23,7 @@ function operationOf(policy: Members, { method = "POST", path }: Description["op
   return operations.map(membersOf).find((each) => each["method"] === method && isTemplateOf(each["path"], path));
 }
 
-/** What it says of the operation, as settings of a profile. */
+/** What the policy says about the operation, as settings of a profile. */
 function settingsOf(operation: Members, policy: Members): Partial<Record<keyof Profile, unknown>> {
   const key = membersOf(operation["key"]);
   const statuses = membersOf(operation["storedStatuses"]);
@@ -62,12 +62,12 @@ async function publishedPolicy(address: URL): Promise<Members | undefined> {
     const reply = await exchange({ method: "GET", url: address, headers: [], body: Buffer.alloc(0) });
     return reply.status === 200 ? membersOf(reply.json()) : undefined;
   } catch {
-    // The cases tell what is wrong with the server.
+    // The cases will report what is wrong with the server.
     return undefined;
   }
 }
 
-/** What the description says itself wins; one that names a profile is left as it is. */
+/** The description's own settings win; a description that names a profile is left as it is. */
 export async function withOwnPolicy(description: Description): Promise<{ description: Description; isRead: boolean }> {
   const unread = { description, isRead: false };
   if (description.profile !== undefined) return unread;
@@ -88,7 +88,7 @@ export async function withOwnPolicy(description: Description): Promise<{ descrip
   try {
     return { description: readDescription(read), isRead: true };
   } catch {
-    // Not the document of `ichido/policy`, though it stands in its place.
+    // The address answers, but not with a document of `ichido/policy`.
     return unread;
   }
 }

@@ -1,4 +1,4 @@
-/** A description that a person wrote, checked to its last member: a misspelt one would silently leave cases out. */
+/** Checks every member of a description that a person wrote: a misspelt one would silently leave cases out. */
 import { nearestOf } from "../core/contract/nearest-name.ts";
 import { profiles, type Profile } from "../core/contract/profiles.ts";
 import type { Accepts, Description, RequestPart, Variants } from "./description.ts";
@@ -20,7 +20,7 @@ function objectOf(what: string, value: unknown, expected = "an object"): Readonl
   return value as Record<string, unknown>;
 }
 
-/** Every member that is there is known and as it should be, and every one that is needed is there. */
+/** Checks that every given member is known and valid, and that every required one is given. */
 function objectWith(
   needed: Readonly<Record<string, Check>>,
   others: Readonly<Record<string, Check>>,

@@ -1,4 +1,4 @@
-/** Runs the cases one after the other and says of each what became of it. */
+/** Runs the cases one after the other and reports the result of each. */
 import { knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 import { conformCases, unobservable } from "./cases/index.ts";
 import type { ConformCase, Level } from "./case.ts";
@@ -9,7 +9,7 @@ import { LimitReached, Nonconformity, NotAsDescribed, Session } from "./session.
 export const conformDefaults = { requestsMax: 600, totalMs: 180_000 } as const;
 
 export interface ConformOptions {
-  /** Ids of cases, or beginnings of them (`H-`, `F-03`). Default: all. */
+  /** Ids of cases, or prefixes of ids (`H-`, `F-03`). Default: all. */
   readonly only?: readonly string[];
   readonly requestsMax?: number;
   readonly totalMs?: number;
@@ -54,7 +54,7 @@ function failureOf(error: unknown): Failure {
   return { request: "", expected: "an answer", seen: error instanceof Error ? error.message : String(error) };
 }
 
-/** A case and, where even its plain request went wrong, why no other one would tell anything. */
+/** The result of a case; and, where even its plain request failed, the reason why no other case would show anything. */
 interface Ran {
   readonly result: CaseResult;
   readonly stop?: string;
@@ -84,7 +84,7 @@ async function runOne(each: ConformCase, session: Session): Promise<Ran> {
 const plainCase = "K-01";
 const allIds: readonly string[] = [...conformCases.map(({ id }) => id), ...Object.keys(unobservable)];
 
-/** A misspelt id would be a run of nothing. */
+/** Without this check a misspelt id would run no case at all. */
 export function checkOnly(only: readonly string[] | undefined): void {
   const stranger = only?.find((chosen) => !allIds.some((id) => id.startsWith(chosen)));
   if (stranger === undefined) return;

@@ -1,4 +1,4 @@
-/** One run against one server: requests as the description says, and what is expected of their answers. */
+/** One run against one server: sends requests by the description, and checks their answers. */
 import { randomUUID } from "node:crypto";
 import type { Profile } from "../core/contract/profiles.ts";
 import { profileOf, type Description, type HeaderMap, type RequestPart } from "./description.ts";
@@ -11,19 +11,19 @@ export interface Ask extends Omit<RequestPart, "content"> {
   readonly as?: HeaderMap | undefined;
   /** In place of `body`: text, or bytes. */
   readonly content?: string | Uint8Array;
-  /** Of a replica. */
+  /** The address of a replica. */
   readonly origin?: string;
-  /** Bytes that a library would not send. */
+  /** Sent byte by byte, since a library would refuse to send it. */
   readonly raw?: boolean;
 }
 
 export interface Reply extends WireReply {
   readonly request: WireRequest;
-  /** What the request asked for, for a later one like it. */
+  /** The request, so that a later one can repeat it. */
   readonly ask: Ask;
 }
 
-/** A rule that the server does not keep. */
+/** A rule that the server breaks. */
 export class Nonconformity extends Error {
   override readonly name: string = "Nonconformity";
   readonly request: string;
@@ -38,7 +38,7 @@ export class Nonconformity extends Error {
   }
 }
 
-/** Not even a plain request is answered as described, so that no other case would tell anything. */
+/** The server does not even answer a plain request as described, so that no other case would show anything. */
 export class NotAsDescribed extends Nonconformity {
   override readonly name: string = "NotAsDescribed";
 }
@@ -94,7 +94,7 @@ const placeholder = "{{uuid}}";
 
 export class Session {
   readonly profile: Profile;
-  /** Whether texts of the description stand for values that must not be used twice. */
+  /** Whether the description has placeholders for values that must not be used twice. */
   readonly hasUnique: boolean;
   readonly #given: string;
   #description: Description;
@@ -111,7 +111,7 @@ export class Session {
     this.#untilMs = performance.now() + limits.totalMs;
   }
 
-  /** With values in place of its placeholders: the same ones until `renew`. */
+  /** The description with values in place of its placeholders: the same values until `renew`. */
   get description(): Description {
     return this.#description;
   }
@@ -125,7 +125,7 @@ export class Session {
     if (this.hasUnique) this.#description = this.#filled();
   }
 
-  /** New values for what is asked inside; then the former ones again. */
+  /** New values for the requests of `body`; then the former values again. */
   async renewed<Value>(body: () => Promise<Value>): Promise<Value> {
     const former = this.#description;
     this.renew();
@@ -136,7 +136,7 @@ export class Session {
     }
   }
 
-  /** Other content of the operation, as far as it was described. */
+  /** Other content for the operation, as far as the description has one. */
   get other(): Pick<Ask, "body" | "content"> {
     const { otherBody, otherContent } = this.#description;
     return otherContent === undefined ? { body: otherBody } : { content: otherContent };
@@ -155,7 +155,7 @@ export class Session {
     this.#requests += 1;
   }
 
-  /** The header text of a key that was never used, in the form that the profile likes best. */
+  /** The header text of a key that was never used, in the form that the profile prefers. */
   freshKey(): string {
     const key = randomUUID();
     return this.profile.keyForm === "bare" ? key : `"${key}"`;
@@ -241,7 +241,7 @@ export class Session {
     }
   }
 
-  /** How the operation answers first hand. */
+  /** The status of the operation's first answer. */
   statusOf(part: Pick<RequestPart, "status">): number {
     return part.status ?? this.description.operation.status ?? 201;
   }
@@ -255,7 +255,7 @@ export class Session {
     return reply;
   }
 
-  /** What the description may lack, where an answer is not the operation's own. */
+  /** What may be missing in the description, where an answer is not the operation's own. */
   #hint({ status }: Reply): string {
     if (status < 300) return `; if ${status} is its own, the description says so (status, --status)`;
     const isRefusal = [400, 409, 422].includes(status);

@@ -1,4 +1,6 @@
-/** The runner's own client: it shows every line, follows nothing, and can send what libraries refuse to send. */
+/**
+ * The runner's own client: it shows every header line, follows no redirect, and can send what libraries refuse to send.
+ */
 import { once } from "node:events";
 import * as http from "node:http";
 import * as https from "node:https";
@@ -18,7 +20,7 @@ export interface WireReply {
   lines(name: string): readonly string[];
   header(name: string): string | undefined;
   readonly body: Buffer;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is not JSON. */
   json(): unknown;
 }
 
@@ -101,7 +103,7 @@ export async function rawExchange(request: WireRequest): Promise<WireReply> {
       if (seen.includes("\r\n\r\n") || seen.length > 65_536) break;
     }
   } catch {
-    // A connection that is reset after its answer was sent has been answered.
+    // A connection that the server resets after its answer counts as answered.
   } finally {
     clearTimeout(timer);
     socket.destroy();

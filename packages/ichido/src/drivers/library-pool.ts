@@ -30,7 +30,7 @@ export interface Lender {
   giveBack(connection: object, broken: boolean): void;
   /** How many connections it has, how many of them wait to be lent, how many it may have. */
   readonly counts: () => { readonly total: number; readonly idle: number; readonly max: number };
-  /** How the driver makes a client of its own, where the library tells. */
+  /** How the driver makes a client of its own, where the library shows it. */
   readonly maker?: { readonly Client: unknown; readonly options: unknown };
 }
 

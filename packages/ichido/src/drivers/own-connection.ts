@@ -8,7 +8,7 @@ import type { Environment, Timer } from "../core/contract/environment.ts";
 export interface OwnConnection<Held extends object> {
   /** Rejects where none can be had in time, or after `close`. */
   get(timeoutMs: number): Promise<Held>;
-  /** It may carry a late answer or none at all: whoever asks next gets another. */
+  /** It may carry a late answer or none at all: the next caller gets another. */
   drop(held: Held): void;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface OwnConnectionParts<Held extends object> {
   readonly environment: Environment;
   /** What it opens and then rejects, it ends itself. `onLost` is for a connection that ends without being asked to. */
   open(onLost: () => void): Promise<Held>;
-  /** One that was dropped is not asked politely: it may never answer. */
+  /** A connection that was dropped is destroyed, not asked to end: it may never answer. */
   end(held: Held, how: "end" | "destroy"): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** Told once per store: a renewal waits for a connection of a pool that the program's own transactions hold. */
+/** Warns once per store: a renewal waits for a connection of a pool that the program's own transactions hold. */
 export function poolStarved(store: string): () => void {
   let told = false;
   return () => {
@@ -12,7 +12,7 @@ export function poolStarved(store: string): () => void {
   };
 }
 
-/** A renewal that has waited this long for a connection is told of. */
+/** The store warns of a renewal that has waited this long for a connection. */
 export const starvedMs = 500;
 
 /**

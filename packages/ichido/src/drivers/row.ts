@@ -1,7 +1,7 @@
 /**
- * A column of a row that came through somebody else's library. It can be told to rename columns, or to give no names at
- * all: NULL is absent, but a column that is not there is an error. A row without its key would otherwise be taken for one
- * that has none.
+ * A column of a row that came through the user's library, which can be set to rename columns, or to give no names at
+ * all. NULL is absent, but a column that is not there is an error. A row without its column of the key would otherwise
+ * be taken for one that has no key.
  */
 import { IchidoError } from "../core/contract/errors.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Conditional requests (RFC 9110 section 13). Evaluate them in the handler, that is after the claim: the retry of a write
- * that succeeded brings the old tag again, and must get its first answer instead of 412. A 412 or 428 is never kept.
+ * Conditional requests (RFC 9110 section 13). Evaluate them in the handler, that is after the claim: the retry of a
+ * write that succeeded sends the old tag again, and must get its first answer instead of 412. A 412 or 428 is never
+ * stored.
  */
 import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import { sha256 } from "../core/request/sha256.ts";
@@ -24,7 +25,9 @@ export interface PreconditionRequest {
   readonly ifNoneMatch?: string | readonly string[] | undefined;
   /** The strong tag of what is there now; undefined when nothing is there. */
   readonly current: string | undefined;
-  /** Demand If-Match, or If-None-Match: *, of a write (RFC 6585): nobody overwrites what they have not seen. */
+  /**
+   * Require If-Match, or If-None-Match: *, for a write (RFC 6585): no caller overwrites a version that it has not seen.
+   */
   readonly required?: boolean;
 }
 
@@ -85,13 +88,13 @@ export function checkPreconditions(request: PreconditionRequest): PreconditionVe
   const safe = safeMethods.has(request.method);
   if (request.required === true && !safe && ifMatch === undefined) {
     const tags = ifNoneMatch === undefined ? [] : parseEntityTags(ifNoneMatch);
-    // A list of tags lets the write overwrite whatever is not in it, seen or not.
+    // With a list of tags the write would overwrite every version that is not in the list, seen or not.
     if (tags !== undefined && tags !== "*") return { verdict: "required", status: 428 };
   }
   if (ifMatch !== undefined) {
     const tags = parseEntityTags(ifMatch);
     if (tags === undefined) return { verdict: "malformed", status: 400, header: "if-match" };
-    // Strong comparison: a weak tag names no exact bytes, so a write may not rest on it.
+    // Strong comparison: a weak tag names no exact bytes, so a write must not rely on it.
     const matches = current !== undefined && (tags === "*" || tags.some(({ weak, tag }) => !weak && tag === current));
     if (!matches) return { verdict: "failed", status: 412 };
   }

@@ -1,6 +1,7 @@
 /**
  * Creation that can be repeated: by an id that the client chose, or by a natural key such as (tenant, invoice number).
- * The insert comes first and the database's own unique key decides; whoever finds the row there compares its content.
+ * The insert comes first, and the database's own unique key decides. A call that finds the row there compares its
+ * content.
  */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { duplicateEntry, hasNumber } from "../drivers/mysql/errors.ts";
@@ -18,7 +19,7 @@ export interface CreateRequest {
   readonly table: string;
   /** The columns of one unique key: `{ tenant, number }`. */
   readonly key: Columns;
-  /** What makes it the same. */
+  /** The columns that are compared when the row exists. */
   readonly content: Columns;
   /** Columns that are written but not compared, such as the time of creation. */
   readonly other?: Columns;
@@ -36,7 +37,7 @@ export async function createOnce(on: GuardExecutor, request: CreateRequest): Pro
     `SELECT CASE WHEN ${comparison} THEN 1 ELSE 0 END AS found FROM ${look.name(table)} ` +
       `WHERE ${look.allEqual(key)}${locking(on)}`,
   );
-  // Deleted between the two statements: as good as never seen, but not ours to create a second time in one breath.
+  // The row was deleted between the two statements, as if it had never existed; but one call does not insert twice.
   if (row === undefined) return { outcome: "conflict" };
   return { outcome: Number(row.found) === 1 ? "same" : "conflict" };
 }
@@ -60,7 +61,8 @@ async function inserted(on: GuardExecutor, table: string, key: Columns, row: Col
     const target = Object.keys(key).map((column) => insert.name(column));
     return (await insert.change(`${head} ON CONFLICT (${target.join(", ")}) DO NOTHING`)) > 0;
   }
-  // Neither IGNORE, which hides every other fault, nor ON DUPLICATE KEY, whose row count depends on the connection's flags.
+  // Neither IGNORE, which hides every other fault, nor ON DUPLICATE KEY, whose row count depends on the connection's
+  // flags.
   try {
     await insert.change(head);
     return true;
@@ -69,13 +71,13 @@ async function inserted(on: GuardExecutor, table: string, key: Columns, row: Col
     const found = hasNumber(error, duplicateEntry)
       ? await look.look(`SELECT 1 AS found FROM ${look.name(table)} WHERE ${look.allEqual(key)}${locking(on)}`)
       : undefined;
-    // A duplicate of another unique key is the caller's business.
+    // A duplicate of another unique key is an error that the caller handles.
     if (found === undefined) throw error;
     return false;
   }
 }
 
-/** By the database, which knows its types; null equals null. */
+/** The database compares, since it knows its types; null equals null. */
 async function comparisonOf(
   on: GuardExecutor,
   look: Statement,

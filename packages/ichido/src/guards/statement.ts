@@ -1,4 +1,4 @@
-/** Statements of guards, in the dialect of the connection they run on. */
+/** Builds the statements of guards, in the dialect of the connection. */
 import { IchidoError } from "../core/contract/errors.ts";
 import type { TransactionHandle } from "../core/contract/transaction.ts";
 import { columnOf } from "../drivers/row.ts";
@@ -30,7 +30,7 @@ export function quotedName(on: GuardExecutor, name: string): string {
 }
 
 export interface Statement {
-  /** Adds a value and gives the place where it stands. */
+  /** Adds a value and returns its placeholder. */
   bind(value: ColumnValue): string;
   name(name: string): string;
   /** `a = $1 AND b = $2` */
@@ -55,7 +55,8 @@ export function statementOn(on: GuardExecutor): Statement {
       throw new IchidoError("usage-invalid", "a guard was given undefined for a column; name a value, or null");
     }
     if (typeof value === "object" && value !== null && !(value instanceof Date || value instanceof Uint8Array)) {
-      // A driver may make other SQL of it: what came as JSON from a caller is not a value until somebody has looked.
+      // A driver may make other SQL from an object, and a value from a caller's JSON may be one until the handler
+      // checks it.
       throw new IchidoError(
         "usage-invalid",
         "a guard was given an object or an array for a column; name a single value",
@@ -93,9 +94,10 @@ function severalRows(count: number): IchidoError {
 }
 
 /**
- * Reads the newest version and keeps it until the transaction ends. Without the lock a snapshot of MySQL's could still
- * show what the conditional write has just found changed. Shared, because an insert that met a duplicate holds such a lock
- * there already: two that both wanted more would wait for each other. SQLite has one writer, and this is it.
+ * Reads the newest version and locks it until the transaction ends. Without the lock, MySQL could read from its
+ * snapshot a version that the conditional write has just found changed. The lock is shared, because on MySQL an insert
+ * that met a duplicate already holds a shared lock: two transactions that both wanted an exclusive one would wait for
+ * each other. SQLite has one writer, and this transaction is it.
  */
 export function locking(on: GuardExecutor): string {
   if (on.dialect === "sqlite") return "";

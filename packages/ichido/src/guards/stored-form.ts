@@ -1,6 +1,7 @@
 /**
- * What a column makes of a value: it rounds numbers and times, pads and strips, and on MySQL and MariaDB has a character set
- * of its own. A value is compared in that form; there text by bytes, since collations find "Ann" and "ann " equal.
+ * The form in which a column stores a value. Columns round numbers and times, pad and strip text, and on MySQL and
+ * MariaDB have a character set of their own. A value is compared in that form. On MySQL and MariaDB text is compared by
+ * bytes, since collations find "Ann" and "ann " equal.
  */
 import { columnOf } from "../drivers/row.ts";
 import type { GuardExecutor } from "./statement.ts";
@@ -14,7 +15,7 @@ interface ColumnType {
   readonly width: number;
 }
 
-/** By names in small letters. A table that the server does not list, such as a temporary one, has none. */
+/** By column names in lower case. Empty for a table that the server does not list, such as a temporary one. */
 export type ColumnTypes = ReadonlyMap<string, ColumnType>;
 
 export async function columnTypesOf(on: GuardExecutor, table: string): Promise<ColumnTypes> {
@@ -60,7 +61,7 @@ export function sameAsForm(form: string | undefined, name: string, place: string
   return `${name} IS NOT DISTINCT FROM ${form === undefined ? place : `CAST(${place} AS ${form})`}`;
 }
 
-/** Some servers call their own names binary. */
+/** Some servers return names as binary values. */
 function textOf(value: unknown): string {
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : `${(value as string | null) ?? ""}`;
 }

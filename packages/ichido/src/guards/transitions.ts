@@ -1,13 +1,13 @@
 /**
- * Typed state transitions: which state may follow which, decided in one conditional UPDATE, so that of two callers who
- * saw the same state one moves it and the other is told.
+ * Typed state transitions: which state may follow which, decided in one conditional UPDATE. When two callers saw the
+ * same state, one moves it and the other learns that it has changed.
  */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { locking, quotedName, requireSome, statementOn, type Columns, type GuardExecutor } from "./statement.ts";
 
 type Moves = Readonly<Record<string, readonly string[]>>;
-/** Every state that is named, as a source or as a target. */
+/** Every state in the table, as a source or as a target. */
 export type StateOf<Table extends Moves> = (keyof Table & string) | Table[keyof Table][number];
 
 export type MoveResult<State extends string> =

@@ -5,7 +5,7 @@ import { locking, requireSome, statementOn, type Columns, type GuardExecutor } f
 
 export type VersionedResult =
   | { readonly outcome: "applied"; readonly version: number }
-  /** Somebody wrote meanwhile: read again, decide again. */
+  /** Another write came first: read again, decide again. */
   | { readonly outcome: "stale"; readonly version: number }
   | { readonly outcome: "absent" };
 

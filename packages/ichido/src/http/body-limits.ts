@@ -1,13 +1,13 @@
-/** How much of a request body is taken, before anything is claimed. */
+/** How many bytes of a request body the server accepts. The bound is checked before any key is claimed. */
 import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import { RequestBodyError } from "../core/contract/errors.ts";
 
 export interface BodyOptions {
-  /** Larger request bodies are refused with 413 before anything is claimed. Default 10 MiB. */
+  /** Larger request bodies are refused with 413 before the key is claimed. Default 10 MiB. */
   readonly requestBytesMax?: number;
   /**
-   * The same for multipart bodies, which are hashed as they arrive and wait for their handler in a temporary file, so that
-   * large ones cost no memory. Default: `requestBytesMax`.
+   * The same for multipart bodies, which are hashed as they arrive and wait in a temporary file until the handler reads
+   * them. So large ones cost no memory. Default: `requestBytesMax`.
    */
   readonly uploadBytesMax?: number;
 }
@@ -28,7 +28,7 @@ export function bodyLimitsOf(options: BodyOptions): BodyLimits {
   return { requestBytesMax, uploadBytesMax };
 }
 
-/** Of `captureBody`. */
+/** The limits from the options of `captureBody`. */
 export function captureLimitsOf(options: BodyOptions): BodyLimits {
   knownOptions("captureBody", options, bodyNames);
   return bodyLimitsOf(options);

@@ -1,19 +1,19 @@
 /**
  * While an answer is held, the handler must not learn that its client went away: pipes would stop, `pipeline` would
- * reject, file streams would be closed, and an effect would be left without its answer. What Node and `on-finished` tell
- * about the connection is kept from the handler until the shield is lifted.
+ * reject, file streams would be closed, and an effect would be left without its answer. So the shield hides from the
+ * handler what Node and `on-finished` report about the connection, until it is lifted.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 export interface ConnectionShield {
-  /** The connection closed while the shield was up, and the handler has not been told yet. */
+  /** The connection closed while the shield was up, and the handler has not seen `close` yet. */
   readonly closed: boolean;
-  /** From now on the response tells the truth again. */
+  /** From now on the response shows the real state of the connection again. */
   lift(): void;
-  /** Tells the `close` that was kept back, once. */
+  /** Emits the `close` that was held back, once. */
   tellClosed(): void;
-  /** For a connection that Node ended without telling the response (a pipelined answer that never got its turn). */
+  /** For a connection that Node ended without an event on the response (a pipelined answer that was never begun). */
   noteClosed(): void;
 }
 
@@ -46,8 +46,8 @@ function mask<Value>(target: object, name: string, show: (value: Value) => Value
 }
 
 /**
- * Listeners that `on-finished` would call when the socket closes wait in a queue of ours until the answer is really
- * finished. The queue of outer layers goes on as it was.
+ * `on-finished` would call its listeners when the socket closes. Those of the handler wait in a queue of ours until the
+ * answer is really finished; the queue of outer layers stays as it was.
  */
 function queueFinished(response: Internals): () => void {
   const former = response.__onFinished;
@@ -81,7 +81,7 @@ export function shieldConnection(response: ServerResponse, onClosed: () => void)
 
   const emit = response.emit.bind(response) as (...values: unknown[]) => boolean;
   (response as { emit: unknown }).emit = (...values: unknown[]): boolean => {
-    // On HTTP/2 a stream that the client gave up tells both; nothing was sent yet, so nothing can be finished.
+    // On HTTP/2 a stream that the client gave up emits both; nothing was sent yet, so nothing can be finished.
     if (!up || (values[0] !== "close" && values[0] !== "finish")) return emit(...values);
     if (values[0] === "close") noteClosed();
     return false;
@@ -107,7 +107,7 @@ export function shieldConnection(response: ServerResponse, onClosed: () => void)
 
 interface Deferral {
   holders: number;
-  /** Set once somebody asked for the end: the connection does not outlive this. */
+  /** Set by the first `destroy` that has to wait: ends the connection at the latest then. */
   limit: NodeJS.Timeout | undefined;
   readonly former: PropertyDescriptor | undefined;
 }
@@ -117,9 +117,10 @@ const deferrals = new WeakMap<Socket, Deferral>();
 const deferMsMax = 10_000;
 
 /**
- * Express's last error handler destroys the connection when an answer has been given already. Without the hold that
- * answer would have left by then; so the end of the connection waits until it has. An error of the connection itself
- * does not wait, nor one on which nothing can be sent any more. Returns the release.
+ * Express's last error handler destroys the connection when the handler has already answered. Without the hold that
+ * answer would have left by then; so the end of the connection waits until the answer has left. It does not wait after
+ * an error of the connection itself, nor where nothing can be sent any more. Returns the function that lets the
+ * connection end.
  */
 export function deferDestroy(request: IncomingMessage): () => void {
   const { socket } = request;

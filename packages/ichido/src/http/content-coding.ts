@@ -1,4 +1,7 @@
-/** Content codings of a request (RFC 9110 section 8.4), removed so that the same content compares equal however sent. */
+/**
+ * Content codings of a request (RFC 9110 section 8.4), removed so that equal content compares equal however it was
+ * sent.
+ */
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { RequestBodyError } from "../core/contract/errors.ts";

@@ -21,8 +21,8 @@ function headerLine(value: string, { keyForm }: Profile): string {
 }
 
 /**
- * The same request with its key from the form, where it has none in the header. The body is read first, which is no more
- * than the comparison would read anyway.
+ * The same request with the key from its form, where its header has none. This reads the body first, which the
+ * comparison would read anyway.
  */
 export async function withKeyField<Native>(
   request: NeutralRequest<Native>,
@@ -36,7 +36,8 @@ export async function withKeyField<Native>(
   try {
     values = valuesOf(await reading, kind, field);
   } catch {
-    // The body's own error is the answer, and it comes after the check of the key. Nothing is claimed with this one.
+    // The error of the body becomes the answer, but only after the check of the key. This random key passes the check
+    // and claims nothing.
     values = [randomUUID()];
   }
   const lines = values.map((value) => headerLine(value, profile));

@@ -1,6 +1,6 @@
 /**
  * An answer that a framework hands over before it writes it. Layers in front (compression, envelopes, lines set after
- * `next()`) then get it, and its replay, as they get any other answer; what they make of it is not stored.
+ * `next()`) then get the answer and its replay like any other answer. Their changes to it are not stored.
  */
 import { Readable } from "node:stream";
 import type { Execution, Settled } from "../core/contract/decision.ts";
@@ -32,12 +32,12 @@ export function contentOf(value: unknown): Content | undefined {
 // oxlint-disable-next-line no-control-regex -- controls are ASCII too
 const asciiForm = /^[\x00-\x7f]*$/;
 
-/** Node writes a head together with text in UTF-8, with bytes in Latin-1: only in ASCII do both come to the same. */
+/** Node writes the head in UTF-8 when text follows and in Latin-1 when bytes follow: both are equal only in ASCII. */
 export function isPlain(headers: readonly HeaderLine[]): boolean {
   return headers.every(([, value]) => asciiForm.test(value));
 }
 
-/** The other way round, for a kept answer: layers get text as text, as they got it the first time. */
+/** The reverse of `contentOf`, for a stored answer: layers get text as text, as they got it the first time. */
 export function payloadOf({ headers, body }: NeutralResponse): Buffer | string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   if (!/^(?:text\/|application\/(?:[\w.+-]+\+)?json\b)/i.test(headerOf(headers, "content-type") ?? "")) return bytes;
@@ -65,7 +65,7 @@ async function* continued(read: readonly Uint8Array[], rest: AsyncIterator<unkno
   }
 }
 
-/** Held up to the cap until its outcome is recorded, live beyond it. Rejects with what broke the content itself. */
+/** Held up to the cap until its outcome is recorded, live beyond it. Rejects with the error of the content itself. */
 export async function takeAnswer(
   execution: Execution,
   { status, headers, content }: HandedAnswer,

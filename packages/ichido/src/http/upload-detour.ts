@@ -1,6 +1,6 @@
 /**
- * An upload that nobody reads yet, led past the request's own buffer into a spool and back: whoever reads the request
- * later gets every byte, as if it had just arrived. The connection is paused while the spool writes.
+ * Leads an upload that no handler reads yet past the request's own buffer into a spool, and back: a handler that reads
+ * the request later gets every byte, as if it had just arrived. The connection is paused while the spool writes.
  */
 import type { IncomingMessage } from "node:http";
 import { createUploadSpool } from "./upload-spool.ts";
@@ -11,7 +11,7 @@ type Internals = IncomingMessage & { _consuming?: boolean; _dumped?: boolean };
 export interface UploadDetour {
   /** Chunks go to `take` until all that was taken has been read. */
   readonly isOpen: boolean;
-  /** Begins, and lets the connection flow. `fail` is told when a chunk cannot be kept. */
+  /** Begins, and lets the connection flow. Calls `fail` when a chunk cannot be kept. */
   open(fail: (error: unknown) => void): void;
   /** In place of the request's `push`; null is the end. */
   take(chunk: Uint8Array | null): boolean;
@@ -19,7 +19,7 @@ export interface UploadDetour {
   kept(): Promise<void>;
   /** From now on the request reads from here, and then from the connection again. */
   giveBack(): void;
-  /** The answer is out: what nobody has begun to read, nobody will. */
+  /** The answer is out: drops the upload where the handler has not begun to read it. */
   letGo(): void;
 }
 
@@ -86,13 +86,13 @@ export function createUploadDetour(request: Internals, push: (chunk: Uint8Array 
     giveBack() {
       if (state !== "filling") return;
       state = "emptying";
-      // An answer without a look at the body must still count as one, so that Node clears the connection behind it.
+      // If the handler answers without reading the body, Node must see it as unread and clear it from the connection.
       if (consuming !== undefined) request._consuming = consuming;
       request._read = () => {
         request._consuming = true;
         void readOn();
       };
-      // Node may have asked for more while chunks went another way, and waits for an answer before it asks again.
+      // Node may have called `_read` while chunks went into the spool, and waits for a chunk before it calls again.
       void readOn();
     },
     letGo() {

@@ -1,7 +1,7 @@
 /**
- * Bytes of an upload between their arrival and the handler that reads them: the key can be claimed only when all have been
- * seen. The first ones stay in memory, the rest waits in a temporary file. The file is unlinked as soon as it is open:
- * nobody else can open it, and it goes with the process however that ends.
+ * Keeps the bytes of an upload from their arrival until the handler reads them: the key can be claimed only when all of
+ * them have arrived. The first ones stay in memory, the rest waits in a temporary file. The file is unlinked as soon as
+ * it is open: no other process can open it, and it disappears with this process however that ends.
  */
 import { randomUUID } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
@@ -14,13 +14,13 @@ const readBytesMax = 64 * 1024;
 export interface UploadSpool {
   /** Queued; resolves when it is kept. */
   write(chunk: Uint8Array): Promise<void>;
-  /** The bytes in the order written; undefined where there are no more of them. One at a time. */
+  /** The bytes in the order written; undefined when there are no more. One call at a time. */
   read(): Promise<Uint8Array | undefined>;
-  /** Lets everything go. May be called at any time, and again. */
+  /** Frees memory and file. May be called at any time, and again. */
   close(this: void): void;
 }
 
-/** For owners that are forgotten before they have read to the end: their file must not stay open. */
+/** For requests that are garbage-collected before they were read to the end: their file must not stay open. */
 const forgotten = new FinalizationRegistry<() => void>((close) => close());
 
 /** Loaded where it is needed: most requests are never so large, and some platforms have no files. */
@@ -45,7 +45,7 @@ function unavailable(cause: unknown): RequestBodyError {
   );
 }
 
-/** The spool lives no longer than its owner, which must not be reachable from what is written. */
+/** The spool lives no longer than `owner`, the request. So the written bytes must hold no reference to `owner`. */
 export function createUploadSpool(owner: object): UploadSpool {
   const chunks: Uint8Array[] = [];
   let held = 0;

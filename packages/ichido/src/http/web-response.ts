@@ -21,7 +21,7 @@ export function webResponseOf(answer: NeutralResponse): Response {
   return new Response(body, { status: answer.status, headers });
 }
 
-/** No bytes are no body: a server would otherwise add a content type to one and not to the other. */
+/** An empty body becomes null: a server would otherwise add a content type to one of the two and not to the other. */
 function bodyOf(bytes: Uint8Array): BodyInit | null {
   return bytes.length === 0 ? null : (bytes as Uint8Array<ArrayBuffer>);
 }
@@ -66,8 +66,8 @@ const isEventStream = (response: Response): boolean =>
   /^\s*text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
 
 /**
- * The answer to send in place of what the handler returned. Rejects with what broke the handler's own answer; the attempt
- * is settled then too, so that its key is not held by nobody.
+ * The answer to send in place of what the handler returned. Rejects with the error of the handler's own answer; the
+ * attempt is settled then, too, so that no key stays held without an attempt at work.
  */
 export async function settleWebResponse(response: Response, execution: Execution): Promise<Response> {
   try {

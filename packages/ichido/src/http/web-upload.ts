@@ -1,4 +1,4 @@
-/** A large upload in a web `Request`: read once into a spool, and read again from there by the handler. */
+/** A large upload in a web `Request`: this file reads it once into a spool, and the handler reads it from there. */
 import { notInFull, tooLarge } from "./body-limits.ts";
 import type { UploadHash } from "./upload-hash.ts";
 import { createUploadSpool, spoolMemoryBytes, type UploadSpool } from "./upload-spool.ts";
@@ -11,7 +11,9 @@ export function needsSpool(request: Request): boolean {
 
 const spools = new WeakMap<Request, UploadSpool>();
 
-/** The answer is made: what nobody has begun to read, nobody will, unless the answer is the body itself. */
+/**
+ * The answer is made: drops an upload that the handler has not begun to read, unless the answer is that body itself.
+ */
 export function letGoUpload(request: Request, answer?: Response): void {
   const spool = spools.get(request);
   if (spool === undefined || request.bodyUsed || request.body?.locked === true) return;
@@ -22,8 +24,9 @@ export function letGoUpload(request: Request, answer?: Response): void {
 const bodyMembers = ["body", "bodyUsed", "arrayBuffer", "blob", "bytes", "clone", "formData", "json", "text"] as const;
 
 /**
- * The request object stays the same, since frameworks hang things on it; its body is another's. The platform itself does
- * not look at these members: `new Request(request)` needs `{ body: request.body, duplex: "half" }`.
+ * The request object stays the same, since frameworks put their own properties on it; only its body is replaced. The
+ * platform itself does not look at these members: `new Request(request)` needs `{ body: request.body, duplex: "half"
+ * }`.
  */
 function giveBody(request: Request, stream: ReadableStream<Uint8Array>): void {
   const { method, headers, signal } = request;
@@ -61,7 +64,7 @@ function streamOf(
   );
 }
 
-/** Hashes the body while it is spooled; whatever comes of it, the request can be read afterwards. */
+/** Hashes the body while it is spooled. The handler can read the request afterwards, also when this fails. */
 export async function spoolUpload(request: Request, hash: UploadHash, bytesMax: number): Promise<void> {
   const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   const spool = createUploadSpool(request);

@@ -76,7 +76,9 @@ const staysUnknown = {
 /** How long to wait for starts that are about to be taken back, before what is left counts as deaths. */
 const lateEndMs = 1_500;
 
-/** Whoever waits for another's outcome asks at least this often: long before that outcome is forgotten. */
+/**
+ * A delivery that waits for the outcome of another one asks at least this often: long before that outcome is forgotten.
+ */
 const busyMsMax = 1_000;
 
 /** Full jitter: anything up to the doubled bound, so that many consumers do not come back together. */
@@ -120,7 +122,7 @@ export async function settleMessage<Tx>(
   let verdict: { readonly reason: InboxDeadReason; readonly error: unknown } | undefined;
   let isSent = false;
   let lastError: unknown;
-  /** Why it was last found busy: nobody is at work, and what became of it is not known. */
+  /** Why it was last found busy: no attempt is at work, and what became of it is not known. */
   let isUnknown = false;
 
   async function step(): Promise<Settled | "busy"> {
@@ -162,12 +164,13 @@ export async function settleMessage<Tx>(
   }
 
   /**
-   * A letter that is run again may have failed in other hands meanwhile, and is a letter anew: nothing of it was processed,
-   * and whoever takes it away loses it.
+   * A letter that is run again may have failed in another process meanwhile, and is a letter anew: nothing of it was
+   * processed, and a consumer that removes it loses it.
    */
   async function known({ dead }: InboxResult): Promise<Settled> {
     if (!decided) return "duplicate";
-    // The row of a handler in one transaction says all there is to know, but not to whoever only met it.
+    // For a handler in one transaction the row says all there is to know, but an attempt that only met the row has not
+    // read it.
     const isDead = handler.once === undefined ? dead : (await parts.lookUp(message, name))?.dead !== false;
     return isDead === true ? "dead" : "duplicate";
   }
@@ -181,12 +184,12 @@ export async function settleMessage<Tx>(
     const isForgotten = decided && handler.run !== undefined && parts.isTooOld(message);
     const crashesMax = isForgotten ? 1 : settings.crashesMax;
     if (begun.crashes < crashesMax) return undefined;
-    // Whoever only waited, or was cut off from the database, takes its start back in a moment.
+    // An attempt that only waited, or was cut off from the database, takes its start back in a moment.
     if (!(await attempts.pause(lateEndMs))) return "handed-back";
     const crashes = await parts.starts.crashes(begun.start);
     if (crashes < crashesMax) return undefined;
     if (isForgotten) return deadLetter(startedBefore);
-    // It may have been processed and forgotten: that it never ended would be more than is known.
+    // It may have been processed and forgotten: it is not known that it never ended.
     if (!decided && parts.isTooOld(message)) return deadLetter(tooOld);
     const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
     return deadLetter({ reason: "crashed", error });
@@ -217,7 +220,7 @@ export async function settleMessage<Tx>(
     return waitingSinceMs !== undefined && attempts.nowMs() - waitingSinceMs >= settings.inPlaceMs;
   }
 
-  /** Where the next attempt would come too late for whoever waits behind it, it waits elsewhere. */
+  /** Where the next attempt would come too late for the messages behind it, the message is parked. */
   function mustPark(pauseMs: number): boolean {
     firstFailedMs ??= attempts.nowMs();
     if (decided) return false;
@@ -249,7 +252,7 @@ export async function settleMessage<Tx>(
       if (outcome !== "failed" && outcome !== "waiting" && outcome !== "busy") {
         if (outcome === "processed") emit({ type: "processed", ...about, attempts: failed + 1 });
         if (outcome === "duplicate") emit({ type: "duplicate", ...about });
-        // Its record may be forgotten before its letter is gone: until then the start is what tells that it has run.
+        // Its record may be forgotten before its letter is gone: until then only the start shows that it has run.
         if (decided && handler.run !== undefined && (outcome === "processed" || outcome === "duplicate"))
           start = undefined;
         return outcome;
@@ -265,7 +268,7 @@ export async function settleMessage<Tx>(
           verdict = staysUnknown;
           continue;
         }
-        // Whoever looks after the parked comes again.
+        // The loop over parked messages comes to it again.
         if (parked !== undefined) return "handed-back";
         waitingSinceMs ??= attempts.nowMs();
       }

@@ -32,7 +32,7 @@ export interface Parked {
   /** What stands before a message of its key, itself included. */
   before(message: EventMessage, handler: string): Promise<"nothing" | "some" | "full">;
   add(message: EventMessage, handler: string, news: ParkedNews): Promise<void>;
-  /** Firsts of their lines whose time has come. */
+  /** Messages that are first in their lines and whose time has come. */
   due(handler: string, limit: number): Promise<readonly ParkedMessage[]>;
   /** False: another process was faster. */
   take(parked: ParkedMessage): Promise<boolean>;
@@ -44,7 +44,7 @@ export interface Parked {
 
 /** Messages of one key that may wait; those beyond stay at the broker. */
 const lineMax = 1_000;
-/** How long nobody else takes up what a process has taken up. */
+/** How long no other process takes up what a process has taken up. */
 const holdMs = 5_000;
 
 function lineOf({ key, id }: EventMessage): Uint8Array {

@@ -71,7 +71,7 @@ export function createParking<Tx>(
     const atMs = environment.monotonicMs() + delayMs;
     if (!isOn || atMs >= dueMs) return;
     dueMs = atMs;
-    // Whoever looks now comes to it afterwards.
+    // The look under way sets the timer when it ends.
     if (looking === undefined) lookAt(delayMs);
   }
 

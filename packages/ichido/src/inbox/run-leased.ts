@@ -1,7 +1,8 @@
 /**
- * A handler that calls other services: its effects cannot commit with the message, so it runs under a lease of `ichido`,
- * with steps and references. The inbox's own table, which knows of dead letters, is asked under the lease: what was put
- * aside before the claim is seen, and what is put aside is put aside under the lease as well, so that nobody is at work then.
+ * A handler that calls other services: its effects cannot commit with the message, so it runs under a lease of
+ * `ichido`, with steps and references. The inbox's own table, which knows of dead letters, is asked under the lease:
+ * what was put aside before the claim is seen, and what is put aside is put aside under the lease as well, so that no
+ * attempt is at work then.
  */
 import type { EventMessage } from "../brokers/message.ts";
 import type { Context } from "../core/contract/context.ts";
@@ -84,7 +85,7 @@ async function underLease(
     return { outcome: replayed ? "duplicate" : "processed" };
   } catch (error) {
     if (instead !== undefined) return instead;
-    // A handler may use ichido itself: what it threw is never taken for the word of its own lease.
+    // A handler may use ichido itself: what it threw is never taken for an error of its own lease.
     if (thrown !== undefined && thrown.error === error) throw error;
     const known = isIchidoError(error) ? outcomes[error.code] : undefined;
     if (known !== undefined) return known;
@@ -128,14 +129,15 @@ export async function runLeased(
     if (found !== undefined) return resultOf(found);
     if (refusal !== undefined) return refusal;
     await fn(context, delivery);
-    // It has run, whether that can be noted or not: the record is still to say so.
+    // The handler has run, whether that can be noted or not: the record must still say so.
     isKnown = await note().then(
       () => true,
       () => false,
     );
     return undefined;
   });
-  // Nor is the message acknowledged before: its record is forgotten one day, and a copy that comes then finds the note.
+  // The message is not acknowledged before that note: its record is forgotten one day, and a copy that comes then finds
+  // the note.
   if (!isKnown && (result.outcome === "processed" || result.outcome === "duplicate")) {
     await note().catch((error: unknown) => {
       throw new NotNoted(error);
@@ -157,15 +159,16 @@ export interface LeasedLetter {
   readonly environment: Environment;
 }
 
-/** Nobody ran it, and nobody will who looks for letters. */
+/** No attempt ran it, and none that looks for letters will. */
 const isAside: InboxResult = { outcome: "duplicate", dead: true };
 
 /**
- * Puts a message aside while nobody runs it. `busy`: somebody does. The letter and the lease are in two places: whoever
- * stood still until its lease was over may write the letter of a message that another one processes. So the lease is asked
- * once more where it cannot be counted on afterwards, and who processes a message takes away a letter that it finds. What is
- * older than the record may be is called so: it may be forgotten. Only where its writer dies in that moment, or reaches the
- * lease no more, such a letter stays as it is.
+ * Puts a message aside while no attempt runs it. `busy`: an attempt does. The letter and the lease are in two places: a
+ * process that stood still until its lease was over may write the letter of a message that another process handles. So
+ * this process asks for the lease once more where it cannot be sure of it afterwards, and a process that handles a
+ * message removes a letter that it finds. The letter of a message that is older than a record may be says so: the
+ * record may be forgotten. Only where the writer of a letter dies in that moment, or cannot reach the lease any more,
+ * such a letter stays as it is.
  */
 export async function putAsideLeased(
   ichido: Pick<Ichido, "run"> | undefined,
@@ -179,7 +182,8 @@ export async function putAsideLeased(
       context.release();
       throw error;
     });
-    // Whoever wakes may hear of its letter first, and of the end of its lease by a timer that is overdue.
+    // A process that stood still may get the answer about its letter first, and learn of the end of its lease by an
+    // overdue timer after it.
     await sleep(environment, 0);
     isSure = !context.signal.aborted;
     return isAside;
@@ -192,7 +196,7 @@ export async function putAsideLeased(
     return "processed";
   }
   if (outcome === "busy" && reason === undefined) return "busy";
-  // Nobody runs what is unknown; and a record of other content says nothing about this message.
+  // No attempt runs what is unknown; and a record of other content says nothing about this message.
   if (done === undefined) return put();
   await doubt();
   return done;

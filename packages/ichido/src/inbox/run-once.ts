@@ -18,7 +18,7 @@ export type InboxOutcome =
   | "processed"
   /** It ran before, or is a dead letter: acknowledge. */
   | "duplicate"
-  /** Somebody else is at it: deliver again later. */
+  /** Another attempt is at work: deliver again later. */
   | "busy"
   /** The same id came before with other content. Nothing ran. */
   | "conflict";
@@ -106,7 +106,7 @@ async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: In
   try {
     const { rows, affected } = await statements(handle, "insert", { ...key, wait_ms: String(waitMs) });
     const [row] = rows;
-    // PostgreSQL tells all in one row.
+    // PostgreSQL answers all in one row.
     if (row !== undefined) return byNumber[optionalNumber(row, "taken") ?? -1] ?? "again";
     if (affected > 0) return "taken";
   } catch (error) {
@@ -116,7 +116,10 @@ async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: In
   return (await findOutcome(parts, handle, key))?.outcome ?? "again";
 }
 
-/** Of a message that was processed elsewhere. Whoever put it aside meanwhile had lost its lease: its letter goes. */
+/**
+ * Of a message that was processed elsewhere. An attempt that put it aside meanwhile had lost its lease: its letter
+ * goes.
+ */
 export function noteProcessed<Tx>(parts: OnceParts<Tx>, key: InboxKey): Promise<unknown> {
   const { transactions, statements } = parts;
   return transactions.run(async (_tx, handle) => {
@@ -168,7 +171,7 @@ type Phase = "reaching" | "taking" | "handling" | "ending";
 class Late extends Error {}
 
 /**
- * MySQL cannot bound the wait of one statement: there the caller is told `busy` in time, and the transaction that still
+ * MySQL cannot bound the wait of one statement: there the caller gets `busy` in time, and the transaction that still
  * waits for the row is undone once it gets it.
  */
 async function runInTime<Tx>(
@@ -256,8 +259,8 @@ async function afterCommit<Tx>(parts: OnceParts<Tx>, key: InboxKey, error: unkno
     throw unavailable("COMMIT was sent, and whether it took effect cannot be asked", unasked);
   }
   if (found?.outcome === "duplicate") return "processed";
-  // The server's own refusal, such as a deferred constraint, is the handler's affair, unless it may be another's with whom
-  // it shared the commit; a lost connection is nobody's.
+  // The server's own refusal, such as a deferred constraint, is the handler's fault, unless it may be the fault of
+  // another transaction that shared the commit; a lost connection is no handler's fault.
   if (!isShared(error) && failureOf(error.cause) !== undefined) throw error.cause;
   throw unavailable("COMMIT was sent on a connection that was lost, and is not seen to have taken effect", error);
 }

@@ -93,7 +93,7 @@ export function createStarts(
         for (const { token } of mine) owed.delete(token);
         return { start, crashes };
       } catch (error) {
-        // It may have been committed although nobody heard of it.
+        // It may have been committed although the answer did not come.
         owe(start);
         throw error;
       }

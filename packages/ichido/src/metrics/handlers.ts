@@ -1,4 +1,4 @@
-/** The text over HTTP, for Node and for fetch. Put it where only your collector reaches it. */
+/** Serves the metrics text over HTTP, for Node and for fetch. Mount it where only your collector reaches it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";

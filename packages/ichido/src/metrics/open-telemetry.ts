@@ -17,7 +17,7 @@ export interface ObservableInstrumentLike {
 
 export type ObserveLike = (result: { observe(value: number, attributes?: Attributes): void }) => void | Promise<void>;
 
-/** What is needed of a `Meter`. */
+/** What this file needs from a `Meter`. */
 export interface MeterLike {
   createCounter(name: string, options: InstrumentOptions): { add(value: number, attributes?: Attributes): void };
   createHistogram(name: string, options: InstrumentOptions): { record(value: number, attributes?: Attributes): void };

@@ -2,7 +2,7 @@
 import { families, prometheusName, type Family, type FamilyName, type Measurement } from "./families.ts";
 import { overflowValue } from "./measure.ts";
 
-/** Seconds: from a cached replay to the longest wait that a caller is given. */
+/** In seconds: from a cached replay to the longest wait of a caller. */
 export const buckets: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
@@ -49,7 +49,7 @@ export class Registry {
   constructor(seriesMax: number) {
     this.#seriesMax = seriesMax;
     for (const name of Object.keys(families) as FamilyName[]) this.#series.set(name, new Map());
-    // A counter without attributes is there from the start, so that its first increase is seen as one.
+    // A counter without attributes starts at 0, so that a collector sees its first increase.
     this.add({ name: "idempotency.purge.deleted", value: 0, values: [] });
   }
 
@@ -81,7 +81,7 @@ export class Registry {
     if (index >= 0) series.within[index] = (series.within[index] ?? 0) + 1;
   }
 
-  /** The text format 0.0.4, with these gauges of the moment. */
+  /** Prometheus text, format 0.0.4, with these gauges. */
   text(gauges: readonly Measurement[]): string {
     const lines: string[] = [];
     for (const [name, all] of this.#series) {

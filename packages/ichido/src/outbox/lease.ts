@@ -5,7 +5,7 @@ import type { ResolvedRelayOptions } from "./relay-options.ts";
 import { giveBack, renew } from "./session.ts";
 import { SessionLost } from "./turn.ts";
 
-/** What the relay has in its hands: whoever got these lanes would send it again. */
+/** What the relay has in its hands: another relay that got these lanes would send it again. */
 export interface InHand {
   readonly seqs: readonly number[];
   readonly lanes: ReadonlySet<number>;
@@ -39,7 +39,7 @@ export class Lease {
     return this.#lanes;
   }
 
-  /** Without those that others are to have. */
+  /** Without the lanes that other relays are to have. */
   get ownLanes(): readonly number[] {
     return this.#lanes.filter((lane) => !this.#surplus.includes(lane));
   }
@@ -77,7 +77,7 @@ export class Lease {
     this.#onLost();
   }
 
-  /** Begins or renews the session. Tells whether its lanes are others now, and which are to be given up. */
+  /** Begins or renews the session. Says whether its lanes have changed, and which are to be given up. */
   async renew({ seqs, lanes }: InHand): Promise<{ readonly changed: boolean; readonly surplus: readonly number[] }> {
     const { transactions, run, topics } = this.#parts;
     const { name, leaseMs, crashesMax, backoffMs, backoffMsMax, onEvent, environment } = this.#options;

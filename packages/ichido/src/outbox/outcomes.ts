@@ -11,7 +11,7 @@ export interface Outcomes {
   all(): readonly Outcome[];
   /** A turn has written the oldest ones. */
   written(oldest: readonly Outcome[]): void;
-  /** Nobody may write them any more. */
+  /** The session is lost, and may not write them any more. */
   takeAll(): readonly Outcome[];
   /** From now on they wait, unless they do already. */
   wait(): void;

@@ -29,7 +29,7 @@ export class Readings {
     return this.#lookAtMs;
   }
 
-  /** Somebody said that there is something to read. */
+  /** A wake-up said that there is something to read. */
   wake(): void {
     this.#idleMs = this.#idle.idleMs;
     this.#lookAtMs = 0;

@@ -18,7 +18,7 @@ export interface RouteHealth {
   readonly lastError: string | undefined;
 }
 
-/** How many events the broker has had a word for. */
+/** How many events the broker has answered for. */
 export interface Passes {
   readonly byRule: number;
   readonly byRoute: number;

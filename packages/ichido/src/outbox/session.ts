@@ -1,7 +1,8 @@
 /**
- * Sessions share the lanes. A session is one row with a lease; lanes name the session they belong to. A lapsed session is
- * ended by whoever sees it first: its row goes, and with it the right to write anything, whatever its process does later.
- * What it held was perhaps what ended its process: those events are marked, and sent in smaller and smaller batches.
+ * Sessions share the lanes. A session is one row with a lease; lanes name the session they belong to. The relay that
+ * first sees a lapsed session ends it: its row goes, and with it the right to write anything, whatever its process does
+ * later. What it held was perhaps what ended its process: those events are marked, and sent in smaller and smaller
+ * batches.
  */
 import type { TransactionHandle } from "../core/contract/transaction.ts";
 import { optionalBytes, numberOf, optionalText, textOf } from "../sql/columns.ts";

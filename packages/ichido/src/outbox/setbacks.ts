@@ -1,6 +1,7 @@
 /**
- * Events that found no way. One that fails while others pass by the same way is at fault itself, whatever its publisher says:
- * it waits alone. As long as none passes nobody can tell, and then each is tried before one is tried again: round by round.
+ * Events that found no way. One that fails while others pass by the same way is at fault itself, whatever its publisher
+ * says: it waits alone. As long as none passes, it is not known which is at fault, and each is tried before one is
+ * tried again: round by round.
  */
 import type { OutboxEvent } from "./database.ts";
 import type { Passes } from "./routes.ts";
@@ -19,9 +20,9 @@ interface Setback {
 }
 
 export interface Setbacks {
-  /** It left when so many had passed, and failed. How often it did so although others passed: 0 says that nobody can tell. */
+  /** It left when so many had passed, and failed. How often it did so although others passed; 0: not known. */
   note(seq: number, left: Passes, now: Passes, scope: string | undefined): number;
-  /** The broker had a word for it. */
+  /** The broker answered for it. */
   forget(seq: number): void;
   /** Whether it was tried in this round. */
   has(seq: number): boolean;

@@ -9,7 +9,7 @@ export interface Signal {
   until(holds: () => boolean, ms?: number): Promise<boolean>;
 }
 
-/** Nobody forgets to raise it; should somebody do, the loop looks by itself. */
+/** Every part of the relay raises the signal; should one forget it, the loop looks by itself. */
 const lookMs = 100;
 
 export function createSignal(environment: Environment): Signal {

@@ -73,7 +73,7 @@ export async function sweepOutbox(
         return { found: picked.length, removed: hashes.length };
       });
       deleted += removed;
-      // No more, or somebody writes under all the rest.
+      // No more, or transactions write under all the rest.
       if (found < wanted || removed === 0) return false;
     }
     return false;

@@ -1,6 +1,7 @@
 /**
- * Waking relays of other processes on PostgreSQL. A notification is sent outside the user's transactions: inside, it would
- * take a lock that all commits share. Those of a few milliseconds become one. It is a hint; polling is the net.
+ * Waking relays of other processes on PostgreSQL. A notification is sent outside the user's transactions: inside, it
+ * would take a lock that all commits share. Notifications of a few milliseconds become one. A notification is a hint;
+ * polling finds what a lost one missed.
  */
 import { knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 export interface WakeChannel {
@@ -92,7 +93,7 @@ export function pgWake(pool: PgWakePool, options: { readonly channel?: string } 
         made.on("notification", woken);
         await made.query(`listen ${channel}`);
         waitMs = reconnectMsFirst;
-        // What was notified while nobody listened is found by looking.
+        // What was notified while this process did not listen is found by looking.
         woken();
       } catch {
         later();

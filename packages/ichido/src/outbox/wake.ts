@@ -10,7 +10,7 @@ export interface Wake {
   listen(listener: () => void): () => Promise<void>;
 }
 
-/** About the time that the rest of a short transaction takes; polling is the net. */
+/** About the time that the rest of a short transaction takes; polling finds what commits later. */
 const soonMs = 5;
 
 export function createWake(environment: Environment, channel?: WakeChannel): Wake {

@@ -13,12 +13,12 @@ export interface PublishedRoute<Native = never> {
   readonly method: string;
   /** As the framework spells it, `/payments/:id`, or as a template, `/payments/{id}`. Mount points included. */
   readonly path: string;
-  /** The very options that the adapter was given, so that the two cannot differ. */
+  /** The same options object that the adapter got, so that the two cannot differ. */
   readonly options: RouteOptions<Native>;
 }
 
 export interface PolicyOptions {
-  /** What callers call the parts of the scope, where both are used. Default `["tenant", "principal"]`. */
+  /** The callers' names for the two parts of the scope, where both are used. Default `["tenant", "principal"]`. */
   readonly scope?: readonly string[];
 }
 
@@ -96,7 +96,7 @@ const alphabets: Readonly<Record<Profile["keyForm"], string>> = {
   bare: "visible ASCII except comma and semicolon",
 };
 
-/** Of keys without quotes, where some routes take quoted ones as well. */
+/** The characters of keys without quotes. `isLenient`: some routes take quoted keys as well. */
 export function bareAlphabet(isLenient: boolean): string {
   return isLenient ? unquoted : alphabets.bare;
 }
@@ -112,7 +112,7 @@ function keyOf(profile: Profile): KeyDescription {
   };
 }
 
-/** Asks the rule itself about every status: a description of it could be out of date. */
+/** Calls the rule itself for every status: a separate description of it could be out of date. */
 export function statusesOf(keep: ResolvedRoute<never>["keep"]): Omit<StatusesDescription, "createdReplayedAs"> {
   const stored: string[] = [];
   const notStored: string[] = [];

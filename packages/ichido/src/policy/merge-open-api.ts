@@ -1,4 +1,4 @@
-/** Puts a fragment into a document of one's own. What the document says already stays. */
+/** Merges a fragment into the user's own document. What the document already says stays. */
 import type { OpenApiFragment, OpenApiOperation, OpenApiResponse } from "./open-api.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ function mergeResponse(own: unknown, added: OpenApiResponse): Json {
   };
 }
 
-/** The marker goes to the answers that the document names; `2XX` is added only where it names none. */
+/** Adds the marker to the answers that the document names; `2XX` is added only where it names none. */
 function mergeResponses(own: Json, { responses, "x-idempotency": rules }: OpenApiOperation): Json {
   const { "2XX": replayed, ...problems } = responses;
   const merged: Record<string, unknown> = { ...own };

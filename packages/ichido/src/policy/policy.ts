@@ -16,7 +16,7 @@ import {
   type StatusesDescription,
 } from "./described-route.ts";
 
-/** What suits every operation. A quoted key is no key to routes that take it bare: then there is no form for all. */
+/** What suits every operation. Routes for bare keys refuse quoted ones: where no form suits all, `form` is absent. */
 export type CommonKey = Omit<KeyDescription, "form"> & Partial<Pick<KeyDescription, "form">>;
 
 /** What a stored 201 is replayed as is absent where operations differ. */
@@ -24,9 +24,9 @@ export type CommonStatuses = Omit<StatusesDescription, "createdReplayedAs"> &
   Partial<Pick<StatusesDescription, "createdReplayedAs">>;
 
 /**
- * The upper half is true of every operation listed: where they differ it says what suits them all (the shortest
- * retention, the narrowest key, what all of them store), or is silent, so that a client which reads no further is on the
- * safe side.
+ * The members before `operations` are true for every operation. Where operations differ, such a member has what suits
+ * them all (the shortest retention, the narrowest key, what all of them store) or is absent. So a client that reads no
+ * further is safe.
  */
 export interface Policy {
   readonly version: 1;
@@ -45,7 +45,7 @@ export interface Policy {
 
 export const policyPath = "/.well-known/idempotency";
 
-/** The member, where all have the same one. */
+/** The member, where it is the same in all. */
 function common<Described extends object, Name extends keyof Described>(
   all: readonly Described[],
   name: Name,

@@ -11,11 +11,11 @@ export interface AttemptVariables<Input> {
 
 export interface AttemptMutationOptions<Input> {
   readonly client: { readonly attempts: Attempts };
-  /** Under which restored mutations find their function: `queryClient.setMutationDefaults(mutationKey, options)`. */
+  /** By it restored mutations find their function: `queryClient.setMutationDefaults(mutationKey, options)`. */
   readonly mutationKey: readonly unknown[];
   /** The intent: `(cart) => "checkout:" + cart.id`. */
   readonly name: (input: Input) => string;
-  /** What the key is bound to. Default: the input. */
+  /** The payload that the key is bound to. Default: the input. */
   readonly payload?: (input: Input) => unknown;
   readonly send: (input: Input, attempt: Attempt) => Promise<Result>;
 }

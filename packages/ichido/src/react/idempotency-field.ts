@@ -5,14 +5,17 @@ import type { ReactLike } from "./react-like.ts";
 export interface IdempotencyFieldProps {
   /** The field's name. Default `idempotencyKey`. */
   readonly name?: string;
-  /** Of an attempt of your own; the field follows it. */
+  /** The key of an attempt of your own; the field follows it. */
   readonly value?: string;
   /**
-   * Made by the server for this request, so that the form has a key before any script runs. Never at build time: all
-   * visitors of such a page would share it. Default: none until the script runs, which makes one.
+   * A key that the server makes for this request, so that the form has a key before any script runs. Never make it at
+   * build time: all visitors of such a page would share it. Default: no key until the script runs and makes one.
    */
   readonly defaultValue?: string;
-  /** Whatever changes when the intent is over, such as the state of `useActionState`: the next submission gets a new key. */
+  /**
+   * A value that changes when the intent is over, such as the state of `useActionState`: the next submission has a new
+   * key.
+   */
   readonly after?: unknown;
 }
 
@@ -26,13 +29,13 @@ export interface FieldElement {
 export function createIdempotencyField(react: ReactLike): (props: IdempotencyFieldProps) => FieldElement {
   return function IdempotencyField(props) {
     const { name = "idempotencyKey", value, defaultValue, after } = props;
-    // A page may be rendered once for everybody: what is not given for the request is not made there.
+    // A server may render a page once for all visitors: so only a key that was given is rendered, and none made.
     const isServed = typeof document === "undefined";
     const [made, setMade] = react.useState(() => ({ after, key: defaultValue ?? (isServed ? undefined : uuidV7()) }));
     if (!Object.is(made.after, after)) setMade({ after, key: uuidV7() });
     const key = value ?? made.key;
-    // In the browser React is told of no value: at hydration it would write its own over the served one, which may be on
-    // its way already. A field that was served with a key keeps it; `key` makes a new, empty field for a new one.
+    // In the browser React gets no value: at hydration it would write its own over the served one, which may be sent
+    // already. A field that was served with a key keeps it. For a new key, `key` makes a new, empty field.
     const fill = react.useCallback(
       (field: { value: string } | null) => {
         if (field !== null && field.value === "") field.value = key ?? "";

@@ -1,4 +1,4 @@
-/** What is needed of React, so that the application's own copy is used and none is imported here. */
+/** What this room needs from React. The application passes its own copy, and none is imported here. */
 export interface ReactLike {
   useState<State>(this: void, initial: () => State): [State, (next: State) => void];
   useRef<Value>(this: void, initial: Value): { current: Value };

@@ -7,9 +7,9 @@ import { tabStorage } from "../client/storage.ts";
 import type { ReactLike } from "./react-like.ts";
 
 /**
- * `unknown`: it may have taken effect, in this page or before a reload; `run` asks again under the same key. `done` stays,
- * over reloads too, until the name or the payload changes or `startOver` is called, so that a late second click does not
- * begin a second intent.
+ * `unknown`: it may have taken effect, in this page or before a reload; `run` asks again under the same key. `done`
+ * stays, over reloads too, until the name or the payload changes or `startOver` is called, so that a late second click
+ * does not begin a second intent.
  */
 export type AttemptStatus = "idle" | "sending" | "retrying" | "unknown" | "done" | "declined";
 
@@ -17,22 +17,24 @@ export interface AttemptView {
   readonly status: AttemptStatus;
   /** A request is under way. */
   readonly busy: boolean;
-  /** Requests that were sent by the present `run`. */
+  /** Requests that the present `run` has sent. */
   readonly tries: number;
   /** Absent where it was `done` before a reload: `run` then asks for the answer again, and the server replays it. */
   readonly result: Result | undefined;
   /** A mistake in how it is used, such as `attempt-changed`; outcomes are in `result`. */
   readonly error: unknown;
-  /** Sends, once at a time: further calls get the first one's result. Never rejects. */
+  /** Sends the attempt. Calls during a send get its result instead of a second send. Never rejects. */
   readonly run: () => Promise<Result | undefined>;
-  /** Gives up what is known of the intent. A person decides this. */
+  /** Forgets what is known about the intent. A person decides this. */
   readonly startOver: () => Promise<void>;
 }
 
 export interface UseAttemptOptions {
-  /** Whose storage keeps the attempt. Default: this tab's, as with `createClient`. */
+  /** The client whose storage keeps the attempt. Default: the storage of this tab, as with `createClient`. */
   readonly client?: { readonly attempts: Attempts };
-  /** Ask at once for what was under way before a reload. Default false: the person does, with `run`. */
+  /**
+   * After a reload, ask at once for the outcome of an attempt that was under way. Default false: a person calls `run`.
+   */
   readonly resume?: boolean;
 }
 
@@ -43,7 +45,7 @@ interface Held {
   readonly error?: unknown;
 }
 
-/** Where it was true: what came of one payload says nothing of another. */
+/** The state, with the name and payload that it belongs to: it says nothing about another payload. */
 interface HeldAt extends Held {
   readonly place: string;
 }
@@ -98,7 +100,7 @@ export function createUseAttempt(react: ReactLike): UseAttempt {
       return (intent.current as Intent).attempt;
     }, []);
 
-    /** What is known of the payload on the screen, without sending anything. */
+    /** Reads what is known about the payload on the screen, without sending anything. */
     const look = useCallback(async (): Promise<Attempt | undefined> => {
       const where = latest.current.place;
       const isFlying = (): boolean => flights.current.has(where);
@@ -133,7 +135,7 @@ export function createUseAttempt(react: ReactLike): UseAttempt {
         tell(where, { status: result.kind, tries: result.tries, result });
         return result;
       } catch (error) {
-        // Whatever was thrown, a request may have left.
+        // Whatever was thrown, a request may have been sent.
         tell(where, { status: "unknown", tries: 0, error });
         return undefined;
       }
@@ -146,7 +148,7 @@ export function createUseAttempt(react: ReactLike): UseAttempt {
       if (settled.current?.place === where) return Promise.resolve(settled.current.result);
       const flying = fly().finally(() => {
         flights.current.delete(where);
-        // The payload on the screen could not be an intent while this one was open.
+        // While this intent was open, the payload on the screen could not become an intent.
         if (latest.current.place !== where) void look();
       });
       flights.current.set(where, flying);

@@ -83,8 +83,8 @@ export function createMigrator(part: SchemaPart, access: SchemaAccess): Migrator
           return await access.write(() => locked(part, all));
         } catch (error) {
           if (part.dialect !== "postgres") throw error;
-          // Where sessions are `repeatable read` or stricter, whoever waited for the lock does not see what was applied
-          // meanwhile, and fails when it does it again.
+          // Where sessions are `repeatable read` or stricter, a process that waited for the lock does not see what
+          // another one applied meanwhile, and fails when it applies it again.
           const left = await access.read(() => plan(part)).catch(() => undefined);
           if (left === undefined || left.length >= seen) throw error;
         }

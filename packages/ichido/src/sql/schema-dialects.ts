@@ -21,7 +21,7 @@ interface SchemaDialect {
   readonly statementsOf: (part: SchemaPart, step: Migration) => readonly string[];
   /** A statement with a row where this one was run before by a migration that died half-way. */
   readonly isDone?: (sql: string) => string | undefined;
-  /** Holds the talk while nobody else migrates the same tables. */
+  /** Holds the talk while no other process migrates the same tables. */
   readonly locked: <Result>(part: SchemaPart, talk: () => SchemaTalk<Result>) => SchemaTalk<Result>;
 }
 
@@ -98,8 +98,8 @@ export const schemaDialects: Readonly<Record<Dialect, SchemaDialect>> = {
       ledgerInsert("sqlite", part, step),
     ],
     *locked({ prefix }, talk) {
-      // Some libraries begin without the write lock, and who has read cannot wait for it any more: the first statement must
-      // be one that writes, whatever is there.
+      // Some libraries begin without the write lock, and a transaction that has read cannot wait for it any more: the
+      // first statement must be one that writes, whatever is there.
       yield `CREATE VIEW ${prefix}migrating AS SELECT 1`;
       yield `DROP VIEW ${prefix}migrating`;
       return yield* talk();
@@ -126,7 +126,7 @@ function ledgerInsert(dialect: "mysql" | "sqlite", part: string, step: Migration
 values (${noteOf(part, step)}, ${clockMs[dialect]} * 1000)`;
 }
 
-/** Single statements without comments: drivers take one a call, and some silently ignore the rest. */
+/** Single statements without comments: drivers take one per call, and some silently ignore the rest. */
 function split(sql: string): readonly string[] {
   const parts = sql.matchAll(/--[^\n]*|\/\*[^]*?\*\/|'(?:[^'\\]|''|\\.)*'|"(?:[^"]|"")*"|`[^`]*`|;|[^-/'"`;]+|[-/]/g);
   const statements = [""];
@@ -155,8 +155,8 @@ function postgresBlock(part: SchemaPart, step: Migration): string {
     create schema "${schema}";
   end if;
 `;
-  // The look at pg_class makes the session hear what others created while it waited for the lock; to_regclass alone may
-  // answer from what it knew before.
+  // The look at pg_class makes the session see what other sessions created while it waited for the lock; to_regclass
+  // alone may answer from what it knew before.
   return `do $ichido_migration$
 begin
   perform ${postgresLock(part)};
@@ -192,7 +192,10 @@ function forgetDropped({ part, tables: [chief] = [] }: SchemaPart): string {
 `;
 }
 
-/** The ledger was emptied together with all the tables: nothing is lost with them. The clock's row tells of no record. */
+/**
+ * The ledger was emptied together with all the tables: nothing is lost with them. The row of the clock is no sign of a
+ * record.
+ */
 function dropEmpty({ tables = [] }: SchemaPart): string {
   const names = tables.map((table) => `{prefix}${table}`);
   const [chief] = names;

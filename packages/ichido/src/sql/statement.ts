@@ -19,7 +19,7 @@ export function plainText(text: string): string {
     .trim();
 }
 
-/** Tokens may stand in tokens; those that nobody knows stay. */
+/** A token may contain tokens; unknown tokens stay. */
 export function expandText(text: string, tokens: Tokens): string {
   let sql = plainText(text);
   for (let depth = 0; depth < nestingMax && sql.includes("{"); depth += 1) {
@@ -50,7 +50,7 @@ export function createTexts<Verb extends string>(
 
 const place = /(?<![:\w]):([a-z]\w*)/gi;
 
-/** Text and names in turns, beginning and ending with text. Texts are few, and the same ones come again and again. */
+/** Text and names alternate, beginning and ending with text. Texts are few, and the same ones come again and again. */
 const split = new Map<string, readonly string[]>();
 
 function partsOf(text: string): readonly string[] {

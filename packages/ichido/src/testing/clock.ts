@@ -1,6 +1,6 @@
 /**
- * A clock that only moves when told: the environment of an engine and the clock of a memory store in one, so that a
- * whole life of keys can be run through deterministically, without waiting.
+ * A clock that moves only when the test moves it: the environment of an engine and the clock of a memory store in one.
+ * So a test can run through the whole life of a key deterministically, without waiting.
  */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import type { Environment, Timer } from "../core/contract/environment.ts";
@@ -22,7 +22,7 @@ export interface FakeClock {
    * time, and everything that a timer set off in microtasks is done before the next one fires.
    */
   advance(ms: number): Promise<void>;
-  /** Time passes and no timer fires, as while an event loop is blocked or its process stands still. */
+  /** Time passes and no timer fires, as while an event loop is blocked or its process is paused. */
   stall(ms: number): void;
   /** Steps the wall clock alone, forwards or backwards, as a correction of the system's time would. Fires nothing. */
   stepWall(ms: number): void;
@@ -36,7 +36,7 @@ interface Pending {
   readonly run: () => void;
 }
 
-/** A turn of the real event loop empties the microtask queue, however long its chains are. */
+/** One round of the real event loop empties the microtask queue, however long its chains are. */
 const settleMicrotasks = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);
@@ -97,7 +97,7 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
         timer.run();
         await settleMicrotasks();
       }
-      // What a timer set off may have stalled: time never goes back.
+      // What a timer started may have called `stall`: time never goes back.
       monotonicMs = Math.max(monotonicMs, untilMs);
       await settleMicrotasks();
     },

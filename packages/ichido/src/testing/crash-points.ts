@@ -9,18 +9,23 @@ export interface CrashRun {
   /** Absent in the rehearsal, the run without a crash. */
   readonly point: FaultName | undefined;
   readonly nth: number;
-  /** For `createIchido({ faults })`, in the engine that shall crash; the engine that retries gets none. */
+  /** For `createIchido({ faults })` of the engine that crashes; the engine that retries gets no faults. */
   readonly faults: FaultPoint;
-  /** For `spawnChild(…, { env })`: the child kills itself there, when it uses `faultsFromEnv()`. Empty in the rehearsal. */
+  /**
+   * For `spawnChild(…, { env })`: the child kills itself there, when it uses `faultsFromEnv()`. Empty in the rehearsal.
+   */
   readonly env: Readonly<Record<string, string>>;
-  /** Resolves when `faults` crashed; never in the rehearsal. Race the first try against it: its caller gets no answer. */
+  /**
+   * Resolves when `faults` crashed; never in the rehearsal. Race the first try against it, since its caller gets no
+   * answer.
+   */
   readonly crashed: Promise<void>;
 }
 
 export interface CrashVerdict {
   readonly point: FaultName | undefined;
   readonly nth: number;
-  /** Whether the hook of this process got there; unknown for a child process. */
+  /** Whether the hook of this process reached the point; not known for a child process. */
   readonly reached: boolean;
   readonly error?: unknown;
 }
@@ -34,18 +39,18 @@ export interface CrashReport {
 export interface EveryCrashPointOptions {
   /** Default `die`: the engine stops where it is, as if its process had been killed. */
   readonly action?: Exclude<CrashAction, "kill">;
-  /** Default: every passing of every point that the rehearsal passed; all points when it passed none. */
+  /** Default: each time that the rehearsal passed each point; all points when it passed none. */
   readonly points?: readonly FaultName[];
-  /** Passings of one point that are crashed at, at most. Default 3. */
+  /** How many passes of one point are crashed at, at most. Default 3. */
   readonly nthMax?: number;
 }
 
 const nthMaxDefault = 3;
 
 /**
- * Rehearses the scenario, then runs it again for each point it passed, crashing there. The scenario makes a world of its
- * own each time, tries, survives the crash, retries as a caller would and returns what the invariant looks at. Rejects
- * with the whole matrix when an invariant, or the scenario itself, failed anywhere.
+ * Rehearses the scenario, then runs it again for each point that it passed, and crashes there. Each time the scenario
+ * makes a new world, tries, survives the crash, retries as a caller would and returns what the invariant checks.
+ * Rejects with the whole matrix when an invariant, or the scenario itself, failed anywhere.
  */
 export async function everyCrashPoint<World>(
   scenario: (run: CrashRun) => Promise<World>,

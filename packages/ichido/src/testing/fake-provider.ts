@@ -1,9 +1,9 @@
 /**
- * A payment provider with a ledger, over real HTTP, that misbehaves as real ones do. The ledger is the truth that tests
- * look at: what was charged, whatever anybody was told.
+ * A payment provider with a ledger, over real HTTP, that fails as real ones do. Tests check the ledger: it has what was
+ * really charged, whatever the provider answered.
  *
- * `POST /charges` with `Idempotency-Key` (or `reference` in the body) and `{ "amount": 1200, "currency": "EUR" }` → 201.
- * `GET /charges?reference=…` → 200 with the charges under that reference: the probe of those who lost the answer.
+ * `POST /charges` with `Idempotency-Key` (or `reference` in the body) and `{ "amount": 1200, "currency": "EUR" }` →
+ * 201. `GET /charges?reference=…` → 200 with the charges under that reference: for callers that lost the answer.
  */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { createServer } from "node:http";
@@ -11,7 +11,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 export type ProviderMode =
   | "normal"
-  /** Charges, then says nothing for ever. */
+  /** Charges, then never answers. */
   | "timeout-but-charge"
   /** Resets the connection without charging. */
   | "drop"
@@ -37,7 +37,9 @@ export interface Charge {
 }
 
 export interface FakeProviderOptions {
-  /** Whether it honours references: the same one again gives the first answer instead of a second charge. Default true. */
+  /**
+   * Whether it honours references: the same one again gives the first answer instead of a second charge. Default true.
+   */
   readonly dedupes?: boolean;
   /** How long it remembers a reference. Default for ever. The ledger is never forgotten. */
   readonly retentionMs?: number;

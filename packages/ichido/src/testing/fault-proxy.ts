@@ -1,5 +1,5 @@
 /**
- * A TCP proxy that fails on demand, between any client and any server. The failure it exists for: the server has
+ * A TCP proxy that fails on demand, between any client and any server. Its main purpose is this failure: the server has
  * committed, and the client never learns it.
  *
  * ```ts

@@ -32,7 +32,7 @@ export class CrashError extends Error {
 
 const forever = (): Promise<never> => new Promise<never>(() => {});
 
-/** Crashes at the `nth` passing of the point (default the first), once. */
+/** Crashes when the point is passed for the `nth` time (default the first), once. */
 export function crashAt(point: FaultName, action: CrashAction, options: { readonly nth?: number } = {}): CrashPoint {
   knownOptions("crashAt", options, { nth: true });
   const nth = options.nth ?? 1;

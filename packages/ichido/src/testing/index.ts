@@ -1,4 +1,4 @@
-/** `ichido/testing`: the suites that every store and adapter passes, and the tools that break things. */
+/** `ichido/testing`: the suites that every store and adapter passes, and the tools that cause failures. */
 export {
   adapterCases,
   adapterSuite,

@@ -1,5 +1,5 @@
 /**
- * Ends what a test process started when that process is gone, however it went: an `exit` handler does not run after
+ * Ends what a test process started once that process is gone, however it ended: an `exit` handler does not run after
  * SIGKILL, and a test runner kills its workers that way. The reaper is a process of its own that holds the reading end
  * of a pipe; the pipe closes with its owner, and only then does the reaper act.
  */
@@ -18,7 +18,7 @@ export interface Estate {
 }
 
 export interface Will {
-  /** What was named is already gone or handed over. */
+  /** What this names has already ended, or another process cares for it. */
   forget(): void;
 }
 

@@ -1,8 +1,8 @@
 /**
- * postgres.js ends a transaction by itself when its connection is lost, while the function still runs, and connects anew in
- * the same place. What the function says after that, and the driver's own ROLLBACK or COMMIT, would be written outside of
- * any transaction, or to no socket at all, which ends the process (postgres 3.4). So from then on nothing is said: the
- * function's statements are refused, and its end is not told to the driver.
+ * postgres.js ends a transaction by itself when its connection is lost, while the function still runs, and connects
+ * anew in the same place. What the function sends after that, and the driver's own ROLLBACK or COMMIT, would be written
+ * outside of any transaction, or to no socket at all, which ends the process (postgres 3.4). So from then on nothing is
+ * sent: the function's statements are refused, and the driver does not learn of its end.
  */
 import { IchidoError } from "../core/contract/errors.ts";
 
@@ -38,7 +38,7 @@ export function withLink<Tx>(begin: Begin<Tx>, guard: (tx: Tx, link: Link) => Tx
         try {
           return await run();
         } finally {
-          // A statement that was under way is told of the loss a moment before the transaction is.
+          // A statement that was under way fails by the loss a moment before the transaction does.
           await new Promise((resolve) => setImmediate(resolve));
           if (isLost) await new Promise(() => undefined);
         }

@@ -32,7 +32,7 @@ export function mariadbTransactions<Connection extends MariadbConnection>(
     statement: (connection, sql) => connection.query(queryOf(sql)),
     giveBack(connection, broken) {
       if (broken) connection.destroy();
-      // It has no more to say to us: what is wrong with it shows when it is lent again.
+      // The transaction is over: what is wrong with the connection shows when it is lent again.
       else Promise.resolve(connection.release()).catch(() => undefined);
     },
     handle: (connection) => trusted(fromMariadb(connection)),

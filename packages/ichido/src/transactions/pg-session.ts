@@ -1,8 +1,8 @@
 /**
  * What is known of one connection of `pg`: whether it takes batches, and whether statements may stay prepared on it. A
- * pooler in transaction mode gives each transaction another session, where a statement prepared before is unknown. Whoever
- * opens a connection is told the process that serves it; a pooler makes that number up. So when the process that answers
- * is the one that was named, nobody stands between.
+ * pooler in transaction mode gives each transaction another session, where a statement prepared before is unknown. When
+ * a connection opens, the server names the process that serves it; a pooler makes that number up. So when the process
+ * that answers is the one that was named, no pooler stands between.
  */
 import { createHash } from "node:crypto";
 import type { TransactionResult } from "../core/contract/transaction.ts";
@@ -25,10 +25,10 @@ interface Queries {
 }
 
 export interface PgSession {
-  /** Nobody stands between: statements stay prepared. */
+  /** No pooler stands between: statements stay prepared. */
   readonly direct: boolean;
   run(statement: Statement): Promise<TransactionResult>;
-  /** The same outside of a transaction, where it can be said once more. */
+  /** The same outside of a transaction, where it can be sent once more. */
   ask(statement: Statement): Promise<TransactionResult>;
   begin(idleMs: number | undefined): Promise<unknown>;
   /** With BEGIN before it. */
@@ -72,7 +72,7 @@ function createSession(client: BatchClient & Queries, isDirect: boolean): PgSess
       ? [controlStatement("BEGIN")]
       : [controlStatement("BEGIN"), statementOf({ sql: idleTimeout, values: [String(idleMs)], frequent: true })];
 
-  /** Somebody has thrown away what was prepared (DISCARD ALL): from now on without. */
+  /** The session has lost what was prepared (DISCARD ALL): from now on nothing is prepared. */
   function forget(): void {
     direct = false;
     forgetPrepared(client);

@@ -156,8 +156,8 @@ function pipeliningFor<Client extends PgConnection>({ prepare = "auto" }: PgTran
 }
 
 /**
- * Its end is not waited for: the other side may hear nothing any more. And its last words are nobody's business: the pool
- * would tell them as an error of its own.
+ * The end of the connection is not waited for: the server may hear nothing any more. The last errors of the connection
+ * are ignored: the pool would report them as errors of its own.
  */
 function destroy(client: LentPgClient): void {
   client.release(true);
@@ -177,7 +177,7 @@ export function pgTransactions<Client extends PgConnection>(
     dialect: "postgres",
     acquire: () =>
       pool.connect().then((client) => {
-        // A pool of another make may not tell when it lends.
+        // A pool of another make may have no event for lending.
         ignoreClientErrors(client);
         return client;
       }),

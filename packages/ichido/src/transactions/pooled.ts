@@ -1,7 +1,7 @@
 /**
  * Transactions on connections that a pool lends; where a driver can, BEGIN and COMMIT travel with other statements. A
- * connection that does not answer in time, or whose function is given up, is ended and never lent again: it may still be
- * heard by the server, and by nobody else.
+ * connection that does not answer in time, or whose function is given up, is ended and never lent again: the server may
+ * still run what was sent on it, so no other caller may get it.
  */
 import { DeadlinesByLength } from "../core/contract/deadlines.ts";
 import { limits } from "../core/contract/defaults.ts";
@@ -65,7 +65,7 @@ export interface PooledParts<Connection> {
   /** What COMMIT was answered with: throws when that was a rollback. Absent where a server would not do so. */
   readonly requireCommitted?: (result: unknown) => void;
   readonly pipelining?: Pipelining<Connection>;
-  /** Timers of its own, for whoever plays with time. */
+  /** Timers of its own, for tests that control time. */
   readonly environment?: Environment;
 }
 
@@ -81,7 +81,7 @@ class ClosedByRollback extends Error {
 /** One transaction on a lent connection. Few objects and few promises: every request pays for each of them. */
 class PooledTransaction<Connection> {
   broken = false;
-  /** The function has ended: later statements would run outside, or inside somebody else's transaction. */
+  /** The function has ended: later statements would run outside, or inside the transaction of another caller. */
   over = false;
   readonly handle: TransactionHandle;
   readonly #parts: PooledParts<Connection>;
@@ -224,9 +224,9 @@ class PooledTransaction<Connection> {
   }
 }
 
-/** Tells a failed commit from a failed body. */
+/** Distinguishes a failed commit from a failed body. */
 function failureOfCommit(error: unknown): unknown {
-  // Known to be undone, by the server's own word.
+  // Known to be undone: the server said so.
   if (error instanceof IchidoError) return error;
   if (error instanceof ClosedByRollback) return error.reason;
   return new CommitFailed("the commit was sent and its answer is an error or was lost", { cause: error });

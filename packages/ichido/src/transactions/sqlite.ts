@@ -1,4 +1,6 @@
-/** node:sqlite and better-sqlite3: one connection, so a transaction is a turn on it; see `commit-queue.ts`. */
+/**
+ * node:sqlite and better-sqlite3: one connection, so transactions run on it one after the other; see `commit-queue.ts`.
+ */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { limits } from "../core/contract/defaults.ts";
 import type { ExecuteOptions } from "../core/contract/transaction.ts";
@@ -97,12 +99,12 @@ function handleOn(database: NodeSqliteDatabase | BetterSqlite3Database, writesAl
 const lockTimeoutMsDefault = 5_000;
 
 export interface SqliteTransactionsOptions {
-  /** How long a transaction waits for its turn at the file while another connection writes. Default 5000. */
+  /** How long a transaction waits for the file while another connection writes. Default 5000. */
   readonly lockTimeoutMs?: number;
   /**
-   * Transactions that wait in line share a commit, and with it the wait for the disk: several times the throughput under
-   * load. For functions that wait for nothing but the database: one that waits for another transaction's end, or for
-   * whoever waits for that, would wait for its own. Default false; see docs/reference/transactions.md.
+   * Transactions that wait in line share a commit, and with it the wait for the disk: several times the throughput
+   * under load. For functions that wait for nothing but the database: a function that waits for the end of another
+   * transaction, even through other code, would wait for its own. Default false; see docs/reference/transactions.md.
    */
   readonly shareCommits?: boolean;
 }

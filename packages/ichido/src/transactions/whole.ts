@@ -1,8 +1,8 @@
 /**
- * MySQL and MariaDB undo a whole transaction at a deadlock, and commit one at DDL. A body that catches the error and goes
- * on would write in no transaction: each statement commits by itself, and COMMIT has nothing to say. So a savepoint right
- * after BEGIN tells in the end whether it is the same transaction still; and meanwhile the session does not commit by
- * itself, so that what was written after the end of the first transaction is undone with the second.
+ * MySQL and MariaDB undo a whole transaction at a deadlock, and commit one at DDL. A body that catches the error and
+ * goes on would write in no transaction: each statement commits by itself, and COMMIT does nothing. So a savepoint
+ * right after BEGIN shows in the end whether it is still the same transaction; and meanwhile the session does not
+ * commit by itself, so that what was written after the end of the first transaction is undone with the second.
  */
 import { IchidoError } from "../core/contract/errors.ts";
 import { hasNumber, noSuchSavepoint } from "../drivers/mysql/errors.ts";
@@ -33,7 +33,9 @@ export async function requireWhole(say: Say): Promise<void> {
   }
 }
 
-/** COMMIT or ROLLBACK. Never the one without the other before it: the session commits when it is set back. */
+/**
+ * Sends COMMIT or ROLLBACK, and only then sets the session back: setting `autocommit` back commits an open transaction.
+ */
 export async function end(word: "COMMIT" | "ROLLBACK", say: Say): Promise<unknown> {
   const answer = await say(word);
   await say("SET autocommit = @ichido_autocommit");

@@ -12,14 +12,14 @@ type AnyRouteOptions = RouteOptions<never>;
 
 /**
  * Protects a handler, or every handler of a controller. On a controller the operation is a prefix: the handler `create`
- * under `@Idempotent({ operation: "payment" })` is `payment.create`. What a handler says wins.
+ * under `@Idempotent({ operation: "payment" })` is `payment.create`. Options on a handler win.
  */
 export function Idempotent<Request = unknown>(options: RouteOptions<Request>): ClassDecorator & MethodDecorator {
   const { defineMetadata } = metadata();
   if (typeof defineMetadata !== "function") {
     throw new IchidoError("usage-invalid", "@Idempotent() needs reflect-metadata; import it before your controllers");
   }
-  // A bad option stops the start. What the engine may yet add is supposed to be there; the first request tells otherwise.
+  // A bad option stops the start. Options that the engine may add are assumed here; the first request checks them.
   resolveRoute<Request>({ onUnknown: "hold", statusUrl: () => "/" }, options);
   return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (descriptor === undefined || property === undefined) {
@@ -39,7 +39,9 @@ export function Idempotent<Request = unknown>(options: RouteOptions<Request>): C
 
 const isGet = (method: unknown): boolean => method === 0;
 
-/** Nest sends the head of an event stream before the handler has run: the attempt would count as done when it begins. */
+/**
+ * Nest sends the head of an event stream before the handler has run: the attempt would count as done when it begins.
+ */
 export function refuseEventSource(handler: object): void {
   const { getMetadata } = metadata();
   if (getMetadata("__sse__", handler) !== true || isGet(getMetadata("method", handler))) return;
@@ -54,7 +56,7 @@ interface Handler {
   readonly controller: Function;
 }
 
-/** Of what Nest registers for it, which has its metadata. */
+/** Finds the handler behind the function that Nest registers for it, by its metadata. */
 export function handlerOf(registered: object): Handler | undefined {
   return metadata().getMetadata(handlerKey, registered) as Handler | undefined;
 }
@@ -81,7 +83,7 @@ export function routeOptionsOf(
   return options;
 }
 
-/** Where Nest keeps what parameter decorators say, and the mark of those that are not its own. */
+/** The metadata key under which Nest keeps parameter decorators, and the mark of those that are not its own. */
 const parametersKey = "__routeArguments__";
 const customMark = "__customRouteArgs__";
 

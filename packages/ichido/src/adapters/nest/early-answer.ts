@@ -1,13 +1,14 @@
 /**
- * What `ctx.transaction` answers is serialised before its commit, and so before the handler returns: the handler seems to
- * have returned it, and every interceptor gets it as any value, once. What the handler itself returns later is nothing.
+ * The answer of `ctx.transaction` is serialised before its commit, and so before the handler returns. To Nest the
+ * handler seems to have returned it: every interceptor gets it like any value, once. What the handler itself returns
+ * later is ignored.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AnswerLike } from "../../core/contract/options.ts";
 import { metadata } from "./shapes.ts";
 
 export interface EarlyAnswer {
-  /** False where the handler gave no promise that could be kept early. */
+  /** False where the handler returned no promise that could be resolved early. */
   give(answer: AnswerLike): boolean;
 }
 
@@ -31,7 +32,7 @@ type Method = (this: unknown, ...values: unknown[]) => unknown;
 
 const isEarly = new WeakSet<object>();
 
-/** Nest and its libraries keep what decorators say on the method itself, so the stand-in gets all of it. */
+/** Nest and its libraries keep the metadata of decorators on the method itself, so the replacement gets all of it. */
 export function letAnswerEarly(target: object, property: string | symbol, descriptor: PropertyDescriptor): void {
   const method = descriptor.value as Method;
   if (isEarly.has(method) && Object.hasOwn(target, property)) return;
@@ -53,7 +54,7 @@ export function letAnswerEarly(target: object, property: string | symbol, descri
   Object.defineProperty(target, property, descriptor);
 }
 
-/** The routes of a controller, which gets stand-ins of its own for those that it inherits. */
+/** The routes of a controller. For inherited ones the controller gets replacements of its own. */
 export function letHandlersAnswerEarly({ prototype }: new () => object): readonly object[] {
   const handlers = new Map<string, object>();
   for (let at = prototype as object; at !== Object.prototype; at = Object.getPrototypeOf(at) as object) {

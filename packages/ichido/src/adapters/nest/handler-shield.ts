@@ -1,7 +1,7 @@
 /**
- * Nest 12 tears an observable that the handler returned down when the request's socket closes, and then answers nothing:
- * an effect would be left without its answer. It looks at `destroyed` and waits by `once("close")`; while the handler
- * runs, both are kept from it. Node itself uses neither on this way (`stream.finished` listens by `on`).
+ * Nest 12 unsubscribes from an observable that the handler returned when the request's socket closes, and then answers
+ * nothing: an effect would be left without its answer. Nest reads `destroyed` and waits by `once("close")`; while the
+ * handler runs, the shield hides both from it. Node itself uses neither here (`stream.finished` listens by `on`).
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -27,7 +27,7 @@ function standInFor(socket: Socket): Socket {
   return standIn;
 }
 
-/** Returns the end of it. */
+/** Returns the function that lifts the shield. */
 export function shieldHandler(request: IncomingMessage): () => void {
   const { socket } = request;
   if (typeof socket?.once !== "function") return () => undefined;

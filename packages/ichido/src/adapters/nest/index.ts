@@ -1,6 +1,6 @@
 /**
- * NestJS 11 and 12 on Express and on Fastify. `IdempotencyModule.forRoot({ ichido })` in the root module, `@Idempotent()`
- * on handlers or controllers; a handler gets its context by `@Idempotency()`.
+ * NestJS 11 and 12 on Express and on Fastify. `IdempotencyModule.forRoot({ ichido })` in the root module,
+ * `@Idempotent()` on handlers or controllers; a handler gets its context by `@Idempotency()`.
  */
 export type { BodyOptions } from "../../http/body-limits.ts";
 export type { WireOptions } from "../../http/node-guard.ts";

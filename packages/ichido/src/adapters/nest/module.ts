@@ -7,14 +7,14 @@ import { addSendHook, type HookedInstance } from "../fastify-reply.ts";
 import { publishedRoutes, watchRoutes } from "./published-routes.ts";
 import { metadata, type DynamicModuleLike, type NestApplicationLike } from "./shapes.ts";
 
-/** Nest's token of interceptors that are made by a module and serve the whole application. */
+/** Nest's token for interceptors that a module makes and that serve the whole application. */
 const interceptorToken = "APP_INTERCEPTOR";
 const optionsToken = Symbol.for("ichido.nest.module-options");
 
 /** Injects the engine: `constructor(@Inject(engineToken) private readonly ichido: Ichido) {}`. */
 export const engineToken: unique symbol = Symbol.for("ichido.nest.engine") as never;
 
-/** Where Nest looks for what a class wants in its constructor. */
+/** The metadata key under which Nest finds what a constructor wants injected. */
 const wantedKey = "self:paramtypes";
 
 type NestAdapter = ReturnType<NestApplicationLike["getHttpAdapter"]> & {
@@ -54,7 +54,7 @@ export class IdempotencyModule {
     if (this.#isPublished) adapter.get(policyPath, (_, response) => adapter.reply(response, this.#policy, 200));
   }
 
-  /** The routes are made: what cannot be published stops the start. */
+  /** The routes exist by now. A policy that cannot be published stops the start. */
   onApplicationBootstrap(): void {
     const [options, adapter] = [this.#options, this.#adapter];
     if (options === undefined || adapter === undefined || !this.#isPublished) return;

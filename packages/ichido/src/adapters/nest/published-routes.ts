@@ -1,6 +1,6 @@
 /**
- * The protected routes of an application, as Nest registers them: with global prefix, versions and paths of modules. Nest
- * copies what decorators say of a handler to what it registers, so that the handler is known there.
+ * The protected routes of an application, as Nest registers them: with global prefix, versions and paths of modules.
+ * Nest copies the metadata of a handler to the function that it registers, so that the handler can be found from there.
  */
 import type { RouteOptions } from "../../core/contract/options.ts";
 import { resolveRoute } from "../../core/engine/validate-options.ts";
@@ -30,14 +30,14 @@ const registering = [
 
 const published = new WeakMap<object, PublishedRoute<never>[]>();
 
-/** `all` is registered once for every method; those that are protected count. */
+/** Nest registers `all` once for every method; only protected methods count. */
 function routesOf(method: string, path: string, options: RouteOptions<never>): readonly PublishedRoute<never>[] {
   const { methods } = resolveRoute<never>({ onUnknown: "hold", statusUrl: () => "/" }, options);
   const served = method === "ALL" ? [...methods] : [method].filter((each) => methods.has(each));
   return served.map((each) => ({ method: each, path, options }));
 }
 
-/** To be called before Nest registers its routes. */
+/** Call it before Nest registers its routes. */
 export function watchRoutes(adapter: AdapterLike): void {
   if (published.has(adapter)) return;
   const routes: PublishedRoute<never>[] = [];

@@ -1,4 +1,4 @@
-/** What is needed of NestJS, by shape: nothing of it is imported. */
+/** What the adapter needs from NestJS, by shape: nothing of it is imported. */
 import type { ServerResponse } from "node:http";
 import type { Context } from "../../core/contract/context.ts";
 import type { NodeRequest } from "../../http/node-request.ts";
@@ -56,7 +56,7 @@ interface Metadata {
   getMetadata(this: void, key: unknown, target: object, property?: string | symbol): unknown;
 }
 
-/** `reflect-metadata`, which Nest loads before anything of the application is declared. */
+/** `reflect-metadata`, which Nest loads before any class of the application is declared. */
 export function metadata(): Metadata {
   return Reflect as unknown as Metadata;
 }

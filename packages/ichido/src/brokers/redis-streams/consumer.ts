@@ -10,7 +10,10 @@ import { handOut, type Calls, type HandOut } from "./hand-out.ts";
 import type { ResolvedSubscription } from "./options.ts";
 import { failureOf, type Script, type Server } from "./server.ts";
 
-/** Holds what was handed back: nobody's name, so that it goes to whoever comes after the delay. */
+/**
+ * Holds what was handed back: a name that no consumer has, so that it goes to the first consumer that comes after the
+ * delay.
+ */
 const waitingConsumer = "ichido-waiting";
 const pollMsFirst = 5;
 const failedMsFirst = 50;
@@ -67,7 +70,7 @@ export function createConsumer(server: Server, settings: ResolvedSubscription, n
   async function take(script: Script, stream: string, args: readonly string[]): Promise<unknown> {
     const one = taking.get(stream) ?? server.callScript(script, stream, [group, name, ...args]);
     taking.set(stream, one);
-    // It may fail while nobody waits for it; whoever looks next is told.
+    // It may fail while no look waits for it; the next look gets the error.
     one.catch(() => undefined);
     let answered = true;
     try {

@@ -22,7 +22,7 @@ export function entryOf(reply: unknown): Entry {
   return { id: textOf(id), fields: fields === null || fields === undefined ? [] : listOf(fields) };
 }
 
-/** Never throws: what is no event goes to whoever keeps such things, with all its bytes. */
+/** Never throws: what is no event goes to `unreadable` of the taker, with all its bytes. */
 export function read({ id, fields }: Entry): Reading {
   const named = new Map<string, unknown>();
   for (let index = 0; index + 1 < fields.length; index += 2) named.set(textOf(fields[index]), fields[index + 1]);

@@ -5,7 +5,7 @@ import { read, type Entry } from "./entry.ts";
 
 export type Outcome = "acked" | "returned" | "lapsed";
 
-/** What the server is told. None of these rejects: a server that cannot be told hands out the entry again. */
+/** Calls to the server. None of these rejects: a server that cannot be reached hands out the entry again. */
 export interface Calls {
   ack(): Promise<void>;
   giveBack(delayMs: number): Promise<void>;
@@ -57,7 +57,7 @@ export function handOut({ taker, entry, deliveries, calls, ackWaitMs, environmen
   const delivery = {
     deliveries,
     ack: () => answer("acked", () => calls.ack()),
-    // Late, it would take the entry away from whoever has it by now, which may be another hand-out of this process.
+    // Late, it would take the entry away from its present holder, which may be another hand-out of this process.
     retry: (delayMs: number) => answer("returned", async () => (lapsed ? undefined : calls.giveBack(delayMs))),
     async working() {
       if (answered !== undefined || lapsed || !(await calls.renew()) || answered !== undefined || lapsed) return;

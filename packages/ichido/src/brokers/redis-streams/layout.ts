@@ -1,4 +1,4 @@
-/** Which streams there are, and that everybody means the same ones. */
+/** Which streams there are, and a check that publishers and subscriptions mean the same ones. */
 import { IchidoError } from "../../core/contract/errors.ts";
 import { optionalTextOf } from "../../drivers/redis/reply.ts";
 import type { EventMessage } from "../message.ts";
@@ -20,7 +20,7 @@ export function wakeChannelOf(stream: string): string {
   return `${stream}:wake`;
 }
 
-/** With another count of partitions, events would lie where nobody looks, or lose their order. */
+/** With another count of partitions, events would lie where no consumer looks, or lose their order. */
 export async function agree(server: Server, layout: Layout): Promise<void> {
   const key = `${layout.stream}:partitions`;
   const mine = String(layout.partitions);

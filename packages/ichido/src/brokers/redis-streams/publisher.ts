@@ -1,6 +1,7 @@
 /**
- * XADD to the stream of the event's partition. Redis 7 has no dedup id for streams: an event whose answer was lost is added
- * twice, and the inbox drops the second one. Entries are never trimmed here: one that nobody has read yet would be lost.
+ * XADD to the stream of the event's partition. Redis 7 has no dedup id for streams: an event whose answer was lost is
+ * added twice, and the inbox drops the second one. Entries are never trimmed here: one that no group has read yet would
+ * be lost.
  */
 import { IchidoError, isIchidoError } from "../../core/contract/errors.ts";
 import { withDeadline } from "../../core/contract/deadline.ts";

@@ -26,7 +26,7 @@ export function serverOf(client: RedisClient, environment: Environment, timeoutM
   const link = linkFor(client);
   let running = 0;
   async function call(key: string, args: readonly RedisArgument[]): Promise<unknown> {
-    // One alone leaves at once; of many, those of one turn leave together.
+    // A single command leaves at once; several commands of one task leave together.
     if (running > 0) link.gather?.();
     running += 1;
     try {

@@ -34,9 +34,9 @@ export const expiringMs = 1_500;
 const largeBytes = 1_100_000;
 
 export interface FrameworkTraits {
-  /** Something reads the body before the operation begins, and can refuse it. */
+  /** A parser reads the body before the operation begins, and can refuse it. */
   readonly parsesFirst: boolean;
-  /** The adapter sees the answer that is made of what a handler throws. */
+  /** The adapter sees the error answer that the framework makes when a handler throws. */
   readonly seesErrors: boolean;
 }
 
@@ -47,7 +47,7 @@ function variantsOf(
   const { hold } = mounts[profile];
   return {
     slow: { ...planned({ sleepMs: slowMs }), ms: slowMs },
-    // Where server errors are stored, they must be seen to be stored.
+    // A profile that stores server errors needs an adapter that sees them.
     ...((seesErrors || profile !== "stripe") && { throws: planned({ throws: "before" }) }),
     ...(hold === undefined
       ? {}
@@ -83,7 +83,7 @@ function variantsOf(
   };
 }
 
-/** Callers whose names run into each other, and one who is no longer let in. */
+/** Callers whose joined names would be equal, and one whose token is revoked. */
 export function prepareTokens(tokens: Harness<never>["tokens"]): void {
   shifted.forEach(({ scope }, index) => tokens.grant(`shifted-${index}`, scope));
   tokens.grant("alice-revoked", { tenant: "acme", principal: "alice" });

@@ -48,7 +48,7 @@ export interface HarnessSettings {
 }
 
 export interface HarnessServer {
-  /** For `conform`: where everything is, and how each case is provoked. */
+  /** For `conform`: the addresses, and the requests that provoke each case. */
   readonly description: Description;
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ async function listen(listener: http.RequestListener, port = 0): Promise<{ url: 
   };
 }
 
-/** The counter and the policy are beside the application, so that looking at them changes nothing in it. */
+/** The counter and the policy have a server of their own, so that reading them changes nothing in the application. */
 function besides(harnesses: readonly Harness<never>[], profile: ProfileName): http.RequestListener {
   const { main } = mounts[profile];
   const [harness] = harnesses as readonly [Harness<never>];

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** From where the command runs, since the framework is the user's; else from where this package is. */
+/** Loads from the working directory, since the user installs the framework; else from where this package is. */
 export async function loadFromHere(name: string): Promise<unknown> {
   let found: string;
   try {

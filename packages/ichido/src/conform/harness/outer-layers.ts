@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Harness } from "../../testing/adapter-suite/index.ts";
 
-/** True when they have answered. */
+/** True when a layer has answered. */
 export function outerLayers(
   { cors, serial, tokens }: Pick<Harness<never>, "cors" | "serial" | "tokens">,
   request: IncomingMessage,

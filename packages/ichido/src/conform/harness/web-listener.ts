@@ -1,4 +1,4 @@
-/** `(Request) => Response` on `node:http`, for handlers whose platform is not at hand. */
+/** `(Request) => Response` on `node:http`, for handlers whose own platform is not installed. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 

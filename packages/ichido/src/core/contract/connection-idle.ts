@@ -1,10 +1,10 @@
 /**
- * Somebody who waits until a connection that others use for their transactions is free: told between two transactions,
- * by runners that know of each other through the connection itself.
+ * Lets a caller wait until no transaction is open on a shared connection. The runners that use the connection report
+ * that between two transactions; they find each other through the connection itself.
  */
 const waiting = new WeakMap<object, Set<() => void>>();
 
-/** Calls `run` once, between two transactions; the function that is given back takes that back. */
+/** Calls `run` once, between two transactions; the returned function cancels that. */
 export function onIdle(connection: object, run: () => void): () => void {
   let runs = waiting.get(connection);
   if (runs === undefined) {
@@ -16,7 +16,7 @@ export function onIdle(connection: object, run: () => void): () => void {
   return () => all.delete(run);
 }
 
-/** No transaction is open on it at this moment. */
+/** Call it when no transaction is open on the connection. */
 export function notifyIdle(connection: object): void {
   const runs = waiting.get(connection);
   if (runs === undefined || runs.size === 0) return;

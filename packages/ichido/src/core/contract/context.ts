@@ -2,7 +2,7 @@ import type { AnswerLike, StepOptions } from "./options.ts";
 import type { Key } from "./record.ts";
 import type { TransactionHandle, TransactionRunner } from "./transaction.ts";
 
-/** What the function of a step gets. */
+/** The argument of a step's function. */
 export interface StepContext {
   /** The same on every attempt: send it as the provider's own idempotency key. */
   readonly reference: string;
@@ -12,32 +12,36 @@ export interface StepContext {
 
 export type StepFunction<Value> = (step: StepContext) => Value | Promise<Value>;
 
-/** What a protected handler gets. `Tx` is what the engine's `transactions` open; a handler may claim no other. */
+/**
+ * What a protected handler gets. `Tx` is the type that the engine's `transactions` open; a handler may name no other.
+ */
 export interface Context<Tx = unknown> {
   readonly key: Key;
   /** 1 for the first attempt under this key. */
   readonly attempt: number;
-  /** Grows with every new owner of the key. A business write that remembers the greatest fence refuses a zombie. */
+  /**
+   * Grows with every new owner of the key. A business write that remembers the greatest fence refuses a late attempt.
+   */
   readonly fence: number;
-  /** Aborts when the fence is lost, or when the lease can no longer be trusted to hold. */
+  /** Aborts when the fence is lost, or when it is no longer certain that the lease holds. */
   readonly signal: AbortSignal;
   /**
-   * A name for an external effect: the same on every attempt and after the store forgot. Send it as the provider's own
-   * idempotency key. At most 45 printable ASCII characters.
+   * A name for an external effect: the same on every attempt, also after the store has forgotten the record. Send it as
+   * the provider's own idempotency key. At most 45 printable ASCII characters.
    */
   reference(this: void, name: string): string;
   /**
-   * An external call, recorded: its start before, its result after. A later attempt gets the result of a finished step
-   * from the record and meets an unfinished one by `onUnknown`. The result must be plain JSON. Return what the provider
-   * said for sure, also a refusal; throw where its answer is not known.
+   * Makes an external call and records it: its start before, its result after. A later attempt gets the result of a
+   * finished step from the record, and treats an unfinished one by `onUnknown`. The result must be plain JSON. Return
+   * what the provider certainly answered, also a refusal; throw where its answer is not known.
    */
   step<Value>(this: void, name: string, fn: StepFunction<Value>): Promise<Value>;
   step<Value>(this: void, name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value>;
   /**
    * Commits business writes and the answer together, fenced: `fn` gets the transaction and returns the answer. Its body
    * passes the framework's serialisers (Nest's interceptors, Fastify's schemas, Express's JSON settings) as any answer
-   * does, is stored in that commit and sent afterwards. Writing another answer is an error. Without a runner the engine's
-   * `transactions` option is used.
+   * does, is stored in that commit and sent afterwards. Writing another answer is an error. Without a runner the
+   * engine's `transactions` option is used.
    */
   transaction<Claimed extends Tx = Tx>(
     this: void,
@@ -49,9 +53,9 @@ export interface Context<Tx = unknown> {
     fn: (tx: Other, handle: TransactionHandle) => AnswerLike | Promise<AnswerLike>,
   ): Promise<AnswerLike>;
   /**
-   * Stores the answer, as it is, on a transaction that you commit yourself, as its last statement. Throws when the fence was lost:
-   * roll back then. After your commit, whatever the handler answers, the stored answer is sent; after a rollback the
-   * attempt counts as not having happened.
+   * Stores the answer, as it is, on a transaction that you commit yourself, as its last statement. Throws when the
+   * fence was lost: roll back then. After your commit, whatever the handler answers, the stored answer is sent; after a
+   * rollback the attempt counts as not having happened.
    */
   complete(this: void, handle: TransactionHandle, answer: AnswerLike): Promise<void>;
   /**
@@ -60,8 +64,8 @@ export interface Context<Tx = unknown> {
    */
   release(this: void): void;
   /**
-   * Says that the outcome is open: the lease ends, and callers with the same key and content get this interim answer, or
-   * 409, as the profile says, until the record is settled. It is sent as the answer to this request.
+   * Says that the outcome is open: the lease ends, and callers with the same key and content get this interim answer,
+   * or 409, as the profile says, until the record is settled. It is sent as the answer to this request.
    */
   unknown(this: void, interim: AnswerLike): Promise<void>;
 }

@@ -5,8 +5,8 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Bounds a call that may hang. What arrives after the deadline goes to `onLate`, so that a grant nobody waits for can
- * be given back instead of locking its key for a lease.
+ * Bounds a call that may hang. What arrives after the deadline goes to `onLate`: a claim that is granted too late can
+ * then be given back, instead of locking its key for a lease.
  */
 export function withDeadline<T>(
   environment: Environment,
@@ -16,7 +16,7 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let open = true;
-    // Somebody awaits this: the process must live long enough to be told.
+    // A caller awaits this: the timer keeps the process alive until then.
     const expire = (): void => {
       open = false;
       reject(new DeadlineExceeded(`no answer within ${timeoutMs} ms`));

@@ -1,6 +1,6 @@
 /**
- * One deadline for many calls, with one timer for all of them: in the order in which they began, they are due. A timer of
- * its own for each would be among the dearest parts of a request.
+ * One deadline for many calls, with one timer for all of them: calls are due in the order in which they began. A timer
+ * per call would be among the most expensive parts of a request.
  */
 import { DeadlineExceeded } from "./deadline.ts";
 import type { Environment, Timer } from "./environment.ts";
@@ -29,7 +29,7 @@ export class Deadlines {
     return this.#first !== undefined;
   }
 
-  /** As `withDeadline`, for what has begun already. */
+  /** As `withDeadline`, for a call that has begun already. */
   bound<T>(pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const end = this.begin(reject);
@@ -42,7 +42,7 @@ export class Deadlines {
     });
   }
 
-  /** For a call that begins now. The function it gives ends it, and says whether that was in time. */
+  /** For a call that begins now. The returned function ends it, and answers whether that was in time. */
   begin(expire: (error: DeadlineExceeded) => void): () => boolean {
     let open = true;
     const entry = this.#add(() => {
@@ -74,11 +74,11 @@ export class Deadlines {
     else entry.before.after = entry.after;
     if (entry.after === undefined) this.#last = entry.before;
     else entry.after.before = entry.before;
-    // It may fire for nothing, but it keeps no process alive for that.
+    // The timer may still fire with nothing due, but it must not keep the process alive for that.
     if (this.#first === undefined) this.#timer?.hold?.(false);
   }
 
-  /** Somebody awaits this: the process must live long enough to be told. */
+  /** A caller awaits this: the timer keeps the process alive until then. */
   #arm({ dueMs }: Entry, nowMs: number): void {
     this.#timer = this.#environment.after(Math.max(0, dueMs - nowMs), () => this.#fire(), { hold: true });
   }
@@ -94,7 +94,7 @@ export class Deadlines {
   }
 }
 
-/** Deadlines of several lengths. Whoever uses them has few. */
+/** Deadlines of several lengths. A caller uses few lengths, so none is ever removed. */
 export class DeadlinesByLength {
   readonly #environment: Environment;
   readonly #lengths = new Map<number, Deadlines>();

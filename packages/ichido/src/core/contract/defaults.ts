@@ -1,4 +1,4 @@
-/** Every default of the engine in one place. `docs/reference/options.md` gives the reason for each; a test compares the two. */
+/** Every default of the engine. `docs/reference/options.md` gives the reason for each; a test compares the two. */
 export const defaults = {
   profile: "ietf",
   leaseMs: 30_000,
@@ -35,19 +35,21 @@ export const limits = {
   stepNameLengthMax: 100,
   stepBytesMax: 65_536,
   waitersPerKeyMax: 100,
-  /** Outcomes that a store could not take, and the bytes of their answers. */
+  /** Outcomes that wait because the store could not take them, and the bytes of their answers. */
   lateWritesMax: 10_000,
   lateBytesMax: 64 * 1_048_576,
   /** In transaction mode, how long a duplicate waits where `inFlight` does not say. */
   lockMsDefault: 2_000,
   storeTimeoutMsMax: 700_000,
-  /** How much longer than a store the engine waits for it, so that a call never takes effect after it was given up. */
+  /**
+   * How much longer than `callTimeoutMs` the engine waits for a store: no call may take effect after it was given up.
+   */
   storeSlackMs: 1_000,
-  /** The wait for a connection, BEGIN, COMMIT and ROLLBACK, where a runner of transactions is not told otherwise. */
+  /** The longest wait for a connection, BEGIN, COMMIT and ROLLBACK, each, where the options of a runner set none. */
   controlMsDefault: 30_000,
   replayCacheRecords: 10_000,
   replayCacheBytes: 64 * 1_048_576,
-  /** A handler that has not answered for so long is told of, or for half of `executionMs` where that is less. */
+  /** A handler that has not answered for so long is reported; or after half of `executionMs` where that is less. */
   handlerSilentMs: 60_000,
   sweepBatch: 1_000,
   sweepBudgetMs: 250,

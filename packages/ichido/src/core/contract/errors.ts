@@ -4,7 +4,7 @@
  */
 
 export interface ErrorEntry {
-  /** The HTTP status where the layer answers with it; 500 for errors that are the program's own. */
+  /** The HTTP status where the layer answers with this error; 500 for mistakes of the program itself. */
   readonly status: number;
   /** Whether the same request may be sent again as it is. */
   readonly retryable: boolean;
@@ -60,7 +60,7 @@ export const catalogue = {
 
 export type IchidoErrorCode = keyof typeof catalogue;
 
-/** Of the registry, so that two copies of ichido in one program know each other's errors. */
+/** From the global symbol registry, so that two copies of ichido in one program recognise each other's errors. */
 const brand: unique symbol = Symbol.for("ichido.error") as never;
 
 export class IchidoError extends Error {
@@ -69,11 +69,13 @@ export class IchidoError extends Error {
   readonly [brand] = true;
   readonly code: IchidoErrorCode;
   readonly status: number;
-  /** The name by which some frameworks look for `status`. A property, as `expose`: `http-errors` assigns to all three. */
+  /**
+   * The name by which some frameworks look for `status`. A property, as `expose`: `http-errors` assigns to all three.
+   */
   readonly statusCode: number;
   /**
-   * Whether the message is for the caller, as `http-errors` says it. Not said of a 500: Nest sends the message of every
-   * error that says so, either way, and what only the operator can mend is no caller's business.
+   * Whether the caller may see the message, as in `http-errors`. Undefined for a 500: Nest sends the message of every
+   * error that has this property, true or false, and a caller must not see what only the operator can repair.
    */
   readonly expose: boolean | undefined;
   readonly retryable: boolean;
@@ -96,13 +98,15 @@ export function isIchidoError(value: unknown): value is IchidoError {
   return typeof value === "object" && value !== null && brand in value;
 }
 
-/** A mistake in a program, ours most likely. What a network throws as a TypeError (`fetch`) has a cause. */
+/**
+ * A mistake in a program, most likely ours. A TypeError that a network error throws (`fetch`) has a cause, and is none.
+ */
 export function isDefect(error: unknown): error is Error {
   const isOfLanguage = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
   return isOfLanguage && error.cause === undefined;
 }
 
-/** Of a store: nothing that waiting would mend. */
+/** A mistake in a store: waiting would not repair it. */
 export function defect(where: string, error: Error): IchidoError {
   return new IchidoError("internal-error", `${where}: ${error.name}: ${error.message}`, { cause: error });
 }

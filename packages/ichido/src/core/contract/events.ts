@@ -1,4 +1,7 @@
-/** What the engine tells metrics, logs and tests. The key itself never appears; `keyHash` is eight hexadecimal digits. */
+/**
+ * What the engine reports to metrics, logs and tests. The key itself never appears; `keyHash` has eight hexadecimal
+ * digits.
+ */
 /** The words of the metrics: how a request to a protected route was answered. */
 export type RequestOutcome =
   | "executed"
@@ -33,7 +36,7 @@ export type IchidoEvent =
       readonly keyHash: string;
       readonly reason: "stale" | "unreachable" | "execution-limit";
     }
-  /** A late writer was stopped by the fence. */
+  /** The fence stopped a late writer. */
   | { readonly type: "fence-rejected"; readonly operation: string; readonly keyHash: string; readonly verb: string }
   | { readonly type: "not-stored"; readonly operation: string; readonly keyHash: string; readonly error: unknown }
   | {

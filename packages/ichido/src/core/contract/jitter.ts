@@ -1,7 +1,7 @@
 /** Waits with jitter, so that processes that failed together do not come back together. */
 import { fraction, type Environment } from "./environment.ts";
 
-/** Longer than any bound, whatever the first wait is. */
+/** So many doublings exceed any bound, whatever the first wait is. */
 const doublingsMax = 30;
 
 /** The wait after so many failures in a row, before jitter. */
@@ -9,17 +9,17 @@ export function doubledMs(firstMs: number, failures: number, maxMs: number = Num
   return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, doublingsMax));
 }
 
-/** Anywhere up to the bound: for many that failed at once. */
+/** A random wait up to the bound: for many callers that failed at once. */
 export function upTo(environment: Environment, boundMs: number): number {
   return Math.ceil(fraction(environment) * boundMs);
 }
 
-/** The upper half of it: for what must not come back at once. */
+/** A random wait in the upper half of the bound: for a retry that must not come at once. */
 export function upperHalfOf(environment: Environment, boundMs: number): number {
   return boundMs * (0.5 + fraction(environment) / 2);
 }
 
-/** Half as long to half as long again: for looks at a rate. */
+/** A random wait from 0.5 to 1.5 times `ms`: for looks at a regular rate. */
 export function around(environment: Environment, ms: number): number {
   return ms * (0.5 + fraction(environment));
 }

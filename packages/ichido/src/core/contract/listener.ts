@@ -1,6 +1,6 @@
 /**
- * Tells a user's listener. One that fails must not decide about what it is told of, nor end the process: what it was told
- * is lost, and its error goes to `failed`.
+ * Calls a user's listener. A listener that fails must neither change the outcome that the event reports nor end the
+ * process: its event is lost, and its error goes to `failed`.
  */
 export function tell<Event>(
   listener: ((event: Event) => unknown) | undefined,

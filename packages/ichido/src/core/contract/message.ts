@@ -1,14 +1,14 @@
-/** The neutral request and response: all that the core knows of HTTP. */
+/** The neutral request and response: all that the core knows about HTTP. */
 import type { HeaderLine } from "./record.ts";
 
 /**
- * The decoded content of a request. `bytes` where the adapter can have them (content codings removed), else the `parsed`
- * value, which is all that the handler can see either.
+ * The decoded content of a request. `bytes` where the adapter can get them (content codings removed), else the `parsed`
+ * value: then the handler, too, sees nothing more.
  */
 export type RequestBody =
   | { readonly kind: "none" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  /** A multipart body that passed by without being kept: the hash of all its bytes, and what its parts came to. */
+  /** A multipart body, hashed as it arrived and not kept: the hash of all its bytes, and the reading of its parts. */
   | { readonly kind: "hashed"; readonly digest: string; readonly parts: Pick<MultipartHash, "read" | "kept"> }
   | { readonly kind: "parsed"; readonly value: unknown };
 
@@ -18,13 +18,13 @@ export interface NeutralRequest<Native = unknown> {
   readonly target: string;
   /** Every line of a header, unmerged; an empty array when absent. Names are asked for in lower case. */
   headerLines(name: string): readonly string[];
-  /** Called once, after the key was accepted. Rejects with a `RequestBodyError` for what must not be claimed. */
+  /** Called once, after the key was accepted. Rejects with a `RequestBodyError` where the key must not be claimed. */
   body(): Promise<RequestBody>;
   /** The framework's own request, for `scope` and `labels`. */
   readonly native: Native;
 }
 
-/** What is told of an answer before its body. Names of headers are in lower case. */
+/** What an answer sends before its body. Names of headers are in lower case. */
 export interface AnswerHead {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
@@ -39,13 +39,13 @@ export type MultipartReading =
   | { readonly kind: "parts"; readonly text: string }
   /** No well-formed multipart body, or past the bounds. */
   | { readonly kind: "malformed" }
-  /** It begins well and has no end: something on the way cut it. */
+  /** It begins correctly and has no end: it was cut on the way. */
   | { readonly kind: "truncated" };
 
 export interface MultipartHash {
   update(chunk: Uint8Array): void;
   /** The contents of the field that was asked for, as they arrived. */
   readonly kept: readonly Buffer[];
-  /** After the last chunk; may be asked again for other fields. */
+  /** Call it after the last chunk, and again for other fields. */
   read(fields?: readonly string[]): MultipartReading;
 }

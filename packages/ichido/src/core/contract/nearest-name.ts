@@ -1,6 +1,6 @@
-/** For people who misspelt a name. Small, because browsers download it too. */
+/** Finds the name that a user misspelt. Small, because browsers download it, too. */
 
-/** Whether so many letters put in, left out or changed make one text of the other. */
+/** Whether at most `edits` letters added, removed or changed turn one text into the other. */
 function isNear(a: string, b: string, edits: number): boolean {
   if (a === b) return true;
   const [restA, restB] = [a.slice(1), b.slice(1)];
@@ -11,7 +11,7 @@ function isNear(a: string, b: string, edits: number): boolean {
   );
 }
 
-/** The name that was meant, if one is near enough to be told: up to three letters, and a third of them at most. */
+/** The known name that the user probably meant: it differs in at most three letters, and in at most a third of them. */
 export function nearestOf(name: string, known: readonly string[]): string | undefined {
   for (let edits = 0; edits <= 3 && edits * 3 <= Math.max(3, name.length); edits += 1) {
     const found = known.find((each) => isNear(name.toLowerCase(), each.toLowerCase(), edits));

@@ -1,4 +1,6 @@
-/** How options are checked, in every room: once, at construction, with errors that name option, expectation and value. */
+/**
+ * How options are checked, in every room: once, at construction, with errors that name option, expectation and value.
+ */
 import { IchidoError } from "./errors.ts";
 import { nearestOf } from "./nearest-name.ts";
 
@@ -38,12 +40,12 @@ export function optionalFunction(option: string, value: unknown): void {
   if (value !== undefined) functionOption(option, value);
 }
 
-/** Every name that an options object may have: the compiler sees to it that none is missing. */
+/** Every name that an options object may have: the compiler checks that none is missing. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
 /**
- * A misspelt option would be an option that is not set, in silence. `where` is what the user called, and the name of the
- * object within it where that is not the whole.
+ * Without this check a misspelt option would be ignored silently. `where` is the function that the user called, with
+ * the name of the object inside its options where that is meant.
  */
 export function knownOptions<Options extends object>(
   where: string,
@@ -60,7 +62,7 @@ export function knownOptions<Options extends object>(
   }
 }
 
-/** For the first mistake of all: the options in the place of the engine. */
+/** For the most common first mistake: the options are passed in place of the engine. */
 export function engineOption(value: unknown): void {
   const { route, decide } = Object(value) as { readonly route?: unknown; readonly decide?: unknown };
   if (typeof route === "function" && typeof decide === "function") return;

@@ -1,4 +1,4 @@
-/** Options: what a user may set, and nothing of how they are checked (`validate-options.ts`). */
+/** Options: what a user may set. How they are checked is in `validate-options.ts`. */
 import type { Decision } from "./decision.ts";
 import type { Environment } from "./environment.ts";
 import type { IchidoListener } from "./events.ts";
@@ -10,7 +10,7 @@ import type { Identity, ScopeLike } from "./record.ts";
 import type { Store } from "./store.ts";
 import type { TransactionRunner } from "./transaction.ts";
 
-/** What `verify` learns about the vanished attempt. */
+/** What `verify` gets about the attempt that vanished. */
 export interface VerifyRequest {
   readonly identity: Identity;
   readonly attempt: number;
@@ -24,7 +24,7 @@ export type VerifyAnswer =
   | { readonly verdict: "found"; readonly response: AnswerLike }
   /** It did not happen: the handler runs. */
   | { readonly verdict: "absent" }
-  /** It cannot be told yet: the caller gets `outcome-unknown` and may ask again. */
+  /** Not known yet: the caller gets `outcome-unknown` and may ask again. */
   | { readonly verdict: "not-visible-yet" };
 
 /** An answer made by code rather than captured: a JSON value, text or bytes. */
@@ -47,7 +47,7 @@ export type StepVerdict<Value> =
 export interface StepOptions<Value> {
   /** What to do with a step that was started and never finished. Default: the route's `onUnknown`. */
   readonly onUnknown?: "rerun" | "hold";
-  /** Asks the provider by reference instead. Wins over `onUnknown`. */
+  /** Asks the provider for the effect by its reference instead. Wins over `onUnknown`. */
   readonly verify?: (request: {
     readonly reference: string;
     readonly signal: AbortSignal;
@@ -55,16 +55,16 @@ export interface StepOptions<Value> {
     readonly ageMs: number;
   }) => StepVerdict<Value> | Promise<StepVerdict<Value>>;
   /**
-   * How long the provider remembers references. An unfinished step that was first started longer ago goes on hold instead of
-   * running again.
+   * How long the provider remembers references. An unfinished step that was first started longer ago goes on hold
+   * instead of running again.
    */
   readonly retentionMs?: number;
 }
 
-/** A duplicate of a running request: refuse it, tell where to ask, or let it wait for the answer. */
+/** For a duplicate of a running request: refuse it, answer where to ask, or let it wait for the answer. */
 export type InFlight = "conflict" | "accepted" | { readonly waitMs: number };
 
-/** What of a request makes it "the same". */
+/** Which parts of a request make two requests the same. */
 export interface FingerprintOptions {
   /** JSON members that count, by name or dotted path; absent: the whole body. */
   readonly fields?: readonly string[];
@@ -73,9 +73,9 @@ export interface FingerprintOptions {
 }
 
 export interface KeyPolicy {
-  /** Keys that look like an e-mail address or a bare number. Default `warn`. */
+  /** What to do with keys that look like an e-mail address or a bare number. Default `warn`. */
   readonly personalData?: "allow" | "warn" | "refuse";
-  /** Keys that could be guessed (under about 64 bits). Default `allow`. */
+  /** What to do with keys that could be guessed (under about 64 bits). Default `allow`. */
   readonly lowEntropy?: "allow" | "warn" | "refuse";
 }
 
@@ -105,8 +105,8 @@ interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   /** Where keys live. */
   readonly store: Store;
   /**
-   * Seals the operation ids of status addresses, so that nobody who reads an address can tell the key. At least 32
-   * characters, the same in every process. Without it, whoever also knows tenant and principal can.
+   * Encrypts the operation ids of status addresses, so that a reader of an address cannot find the key. At least 32
+   * characters, the same in every process. Without it, a reader who also knows tenant and principal can find the key.
    */
   readonly operationIdSecret?: string;
   readonly problemBase?: string;
@@ -114,15 +114,15 @@ interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   readonly docsUrl?: string;
   /** Opens transactions of your own database for `ctx.transaction`. */
   readonly transactions?: TransactionRunner<Tx>;
-  /** Another envelope for the layer's own errors. */
+  /** Writes the layer's own errors in another form. */
   readonly formatProblem?: (problem: Problem) => { readonly contentType: string; readonly body: string };
   /** The deadline of every store call, of COMMIT and of ROLLBACK. More than the store's own `callTimeoutMs`. */
   readonly storeTimeoutMs?: number;
   /** How long one handler may keep its key; then the heartbeat ends and `onUnknown` takes over. */
   readonly executionMs?: number;
   /**
-   * How long a handler in transaction mode, or a body of `ctx.transaction`, may hold its transaction. Then it loses its
-   * connection, and nothing of it is kept.
+   * How long a handler in transaction mode, or a body of `ctx.transaction`, may hold its transaction. Then the engine
+   * ends its connection, and none of its writes is committed.
    */
   readonly transactionMs?: number;
   /** How long one `verify` may take before the outcome counts as not visible yet. */
@@ -148,7 +148,7 @@ export type IchidoOptions<Native, Tx = unknown> = BaseIchidoOptions<Native, Tx> 
       }
     | {
         readonly scope?: never;
-        /** All callers share one key space: one user's key answers another's request. */
+        /** All callers share one key space: one user's key replays its answer to another user. */
         readonly dangerouslyShareKeys: true;
       }
   );
@@ -163,8 +163,8 @@ export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
   /** Methods that are protected. Default POST and PATCH; all others pass untouched. */
   readonly methods?: readonly string[];
   /**
-   * `lease` (default): claim, run, complete; for handlers that call out. `transaction`: record and business writes in one
-   * transaction from the start; for handlers whose effects are in the store's database alone. Needs `transactions`.
+   * `lease` (default): claim, run, complete; for handlers that call out. `transaction`: record and business writes in
+   * one transaction from the start; for handlers whose effects are in the store's database alone. Needs `transactions`.
    */
   readonly mode?: "lease" | "transaction";
   /** Runs the handler unprotected while the store is down: duplicates then take effect twice. */
@@ -174,7 +174,7 @@ export interface RouteOptions<Native> extends Partial<SharedOptions<Native>> {
 /** The engine as adapters see it. */
 export interface Decider<Native, Tx = unknown> {
   decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision<Tx>>;
-  /** `mountedFor`: the methods of the framework's own route, where it tells. */
+  /** `mountedFor`: the methods of the framework's own route, where the framework names them. */
   route(options: RouteOptions<Native>, mountedFor?: readonly string[]): ResolvedRoute<Native>;
 }
 

@@ -1,4 +1,6 @@
-/** How an API answers, as plain data. Each setting can be overridden alone: `{ ...profiles.ietf, mismatchStatus: 409 }`. */
+/**
+ * How an API answers, as plain data. Each setting can be overridden alone: `{ ...profiles.ietf, mismatchStatus: 409 }`.
+ */
 
 export type ProfileName = "ietf" | "stripe" | "adr-007" | "polling";
 

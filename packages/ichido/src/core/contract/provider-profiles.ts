@@ -1,22 +1,22 @@
 /**
- * What an external service does with a reference that it has seen before, as plain data, and what follows from that for
- * a step that was started and never finished. Each setting can be overridden alone by spreading a profile.
+ * What an external service does with a reference that it has seen before, as plain data; and what a step that was
+ * started and never finished must do on account of that. Each setting can be overridden alone by spreading a profile.
  */
 import { knownOptions } from "./option-checks.ts";
 import { IchidoError } from "./errors.ts";
 import type { StepOptions } from "./options.ts";
 
 export interface ProviderProfile {
-  /** Where the reference goes; undefined: it honours none. */
+  /** The header for the reference; undefined: the provider honours none. */
   readonly header: string | undefined;
-  /** The shortest time for which it remembers a reference. 0: it honours none. */
+  /** The shortest time for which the provider remembers a reference. 0: it honours none. */
   readonly remembersMs: number;
   /**
-   * What the same reference gets again. `answer`: the first answer, also a failure. `state`: the present state of what was
-   * made. `nothing`: a second effect.
+   * What the same reference gets again. `answer`: the first answer, also a failure. `state`: the present state of what
+   * was made. `nothing`: a second effect.
    */
   readonly remembers: "answer" | "state" | "nothing";
-  /** How long after the call an effect may still be invisible to a query: before that, "absent" is not believed. */
+  /** How long after the call a query may still miss the effect: before that, the answer "absent" is not believed. */
   readonly visibleAfterMs: number;
 }
 
@@ -34,9 +34,10 @@ export const providerProfiles = {
 const reliedOn = 0.9;
 
 /**
- * Options for `ctx.step`. With a `verify` the provider is asked, and its "absent" believed once the effect would be
- * visible. Without one, a provider that honours references is called again with the same one while it surely remembers;
- * one that does not puts the record on hold, because calling again could take effect twice and not calling not at all.
+ * Options for `ctx.step`. With `verify` the provider is asked, and its "absent" is believed once the effect would be
+ * visible. Without `verify`, a provider that honours references is called again with the same reference while it
+ * certainly remembers it. For a provider that does not, the record goes on hold: a second call could take effect twice,
+ * and without one there may be no effect at all.
  */
 export function stepOptionsFor<Value>(
   profile: ProviderProfile,
@@ -54,7 +55,7 @@ export function stepOptionsFor<Value>(
     return {
       async verify(request) {
         const verdict = await verify(request);
-        // Counted from the last start: before that, the call that may still be on its way had not begun.
+        // Counted from the last start, since the call of that start may still be on its way.
         const tooEarly = verdict.verdict === "absent" && request.ageMs < profile.visibleAfterMs;
         return tooEarly ? { verdict: "not-visible-yet" } : verdict;
       },

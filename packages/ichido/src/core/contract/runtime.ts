@@ -1,9 +1,9 @@
-/** What ichido runs on. Looked at by the first use of an engine, not when it is made. */
+/** Which runtime ichido runs on. Checked at the first use of an engine, not when the engine is made. */
 import { IchidoError } from "./errors.ts";
 
 const nodeMin = [22, 18] as const;
 
-/** Bun, Deno and Workers name a version of Node that they resemble, and not all of them a recent one. */
+/** Bun, Deno and Workers report the version of Node that they resemble, and not all of them a recent one. */
 function isNode(versions: Readonly<Record<string, string | undefined>>): boolean {
   const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string } };
   return (
@@ -14,7 +14,7 @@ function isNode(versions: Readonly<Record<string, string | undefined>>): boolean
   );
 }
 
-/** An older Node would fail later, at some call that it does not know. */
+/** Without this check an older Node would fail later, at some function that it does not have. */
 export function requireRuntime(): void {
   const { process } = globalThis as { readonly process?: Partial<typeof globalThis.process> };
   const versions: Readonly<Record<string, string | undefined>> = process?.versions ?? {};
@@ -27,7 +27,7 @@ export function requireRuntime(): void {
   );
 }
 
-/** On standard error where there is Node's way, on the console elsewhere. */
+/** As a process warning on Node, on the console elsewhere. */
 export function warnUser(message: string, code?: string): void {
   const { process } = globalThis as { readonly process?: Partial<typeof globalThis.process> };
   const options = { type: "IchidoWarning", ...(code === undefined ? {} : { code }) };

@@ -11,22 +11,23 @@ export interface TransactionHandle {
   /** On SQLite: the transaction has the write lock of the file from its beginning (BEGIN IMMEDIATE). */
   readonly writesAlone?: boolean | undefined;
   /**
-   * There where the runner can send last statements in one message with COMMIT, in the order in which they are given here.
-   * A statement must raise an error where nothing may be committed: the server then never comes to COMMIT, and the runner
-   * rolls back and rejects with what `judge` makes of the error, or with the error itself.
+   * Present where the runner can send the last statements in one message with COMMIT, in the order in which they are
+   * given here. A statement must raise an error where nothing may be committed: the server then does not execute
+   * COMMIT, and the runner rolls back and rejects with what `judge` returns for the error, or with the error itself.
    */
   readonly sendWithCommit?:
     | ((sql: string, values: readonly unknown[], judge?: (error: unknown) => unknown) => void)
     | undefined;
   /**
-   * There where the runner owns the connection: ends it under whatever runs on it, so that nothing of the transaction can
-   * be committed any more. `run` rejects with a `GivenUp` at once; its function may go on, and can write nothing.
+   * Present where the runner owns the connection: ends the connection, also while a statement runs on it, so that the
+   * transaction can no longer commit. `run` rejects with a `GivenUp` at once; its function may go on, but can write
+   * nothing.
    */
   readonly giveUp?: (() => void) | undefined;
 }
 
 export interface ExecuteOptions {
-  /** One of few texts that come again and again: a driver may keep it prepared. */
+  /** The text is one of a few that are sent often: a driver may keep it prepared. */
   readonly frequent?: boolean;
 }
 
@@ -39,16 +40,16 @@ export interface TransactionResult {
 export interface TransactionRunner<Tx> {
   readonly dialect: "postgres" | "mysql" | "sqlite";
   /**
-   * `run` rejects where the server undid a transaction that it was asked to commit. PostgreSQL does so, without an error,
-   * when a statement had failed and the function caught the error.
+   * `run` rejects where the server rolled back a transaction that it was asked to commit. PostgreSQL does so, without
+   * an error, when a statement had failed and the function caught the error.
    */
   readonly refusesAborted?: boolean;
   /**
-   * Runs `fn` inside one transaction on one connection. Commits when it resolves, rolls back when it rejects, and rejects
-   * with what `fn` rejected with. A failure of the commit itself rejects with a `CommitFailed`.
+   * Runs `fn` inside one transaction on one connection. Commits when it resolves, rolls back when it rejects, and
+   * rejects with what `fn` rejected with. A failure of the commit itself rejects with a `CommitFailed`.
    */
   run<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>, options?: RunOptions): Promise<Value>;
-  /** One statement that only reads, by itself: cheaper than a transaction around it. Only where a driver makes it so. */
+  /** Runs one statement that only reads, without a transaction. Present only where the driver makes that cheaper. */
   readonly ask?: (sql: string, values: readonly unknown[], options?: ExecuteOptions) => Promise<TransactionResult>;
 }
 
@@ -59,23 +60,23 @@ export interface RunOptions {
    */
   readonly opensByHandle?: boolean;
   /**
-   * Nobody needs to see to it that the function's transaction is one in the end: it creates tables, with each of which
-   * MySQL ends a transaction, or it lets every error through.
+   * The runner need not check that the function's statements were still one transaction in the end. The function
+   * creates tables, each of which ends a transaction on MySQL, or it lets every error through.
    */
   readonly unwatched?: boolean;
   /**
-   * How long the wait for a connection, BEGIN, COMMIT and ROLLBACK may each take. A connection that misses it is ended, where
-   * the runner owns it. Default `limits.controlMsDefault`.
+   * How long the wait for a connection, BEGIN, COMMIT and ROLLBACK may each take. A connection that misses it is ended,
+   * where the runner owns it. Default `limits.controlMsDefault`.
    */
   readonly callMs?: number;
   /**
-   * PostgreSQL: the server ends a transaction that hears nothing for so long, also when the connection is half open. A lower
-   * setting of the session stays.
+   * PostgreSQL: the server ends a transaction that gets no statement for so long, also when the connection is half
+   * open. A lower setting of the session stays.
    */
   readonly idleMs?: number;
   /**
-   * The function may ask the same pool for another connection: whoever says so never takes the last one, where the pool
-   * tells its size.
+   * The function may ask the same pool for another connection. With this option the runner never takes the last
+   * connection of the pool, where the pool reports its size.
    */
   readonly leavesOne?: boolean;
 }
@@ -85,7 +86,7 @@ export const secondConnection =
   "A function that asks the pool for another connection while it has one of the same pool can wait for ever: use the " +
   "transaction that it is handed for all of its queries, or give ichido's option transactions a pool of its own";
 
-/** Somebody called `giveUp`: the function was too slow, and the connection was ended while it ran. */
+/** `giveUp` was called: the function was too slow, and the connection was ended while it ran. */
 export class GivenUp extends IchidoError {
   override readonly name: string = "GivenUp";
   constructor() {
@@ -96,7 +97,7 @@ export class GivenUp extends IchidoError {
   }
 }
 
-/** The server itself has undone the transaction, or lets it do nothing but roll back. Nothing of it is left. */
+/** The server itself rolled the transaction back, or allows only ROLLBACK. None of its writes is left. */
 export class TransactionAborted extends IchidoError {
   override readonly name: string = "TransactionAborted";
   constructor(cause?: unknown) {
@@ -109,10 +110,10 @@ export class TransactionAborted extends IchidoError {
   }
 }
 
-/** COMMIT was sent and its answer did not come, or was an error: whether it took effect must be asked. */
+/** COMMIT was sent, and its answer did not come or was an error: the caller must ask whether it took effect. */
 export class CommitFailed extends IchidoError {
   override readonly name: string = "CommitFailed";
-  /** The transaction was shared: the function has seen what others wrote in it, so not even its refusals hold. */
+  /** The transaction was shared: the function has read uncommitted writes of others, so not even its refusals hold. */
   readonly shared: boolean;
   constructor(message: string, { shared = false, ...options }: ErrorOptions & { readonly shared?: boolean } = {}) {
     super("commit-failed", message, options);

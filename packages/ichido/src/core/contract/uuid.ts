@@ -15,7 +15,7 @@ export function uuidV4(): string {
   return formatted(platform.randomBytes(16), 4);
 }
 
-/** Sorts by the time of its making, which databases like. */
+/** Sorts by the time at which it was made, which makes database indexes faster. */
 export function uuidV7(nowMs: number, chance = platform): string {
   const bytes = chance.randomBytes(16);
   let rest = nowMs;

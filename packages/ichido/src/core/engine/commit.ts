@@ -20,7 +20,7 @@ export interface Commit {
   complete(handle: TransactionHandle, answer: AnswerLike): Promise<void>;
   /** The answer lies on a transaction that the handler commits itself. */
   readonly pending: boolean;
-  /** The answer lies on a transaction of `ctx.transaction`: resolves when its outcome is told. */
+  /** The answer lies on a transaction of `ctx.transaction`: resolves when its outcome is known. */
   readonly underWay: Promise<void> | undefined;
   /** Asks the record what became of that transaction; undefined: it was rolled back. */
   resolve(): Promise<Provided | undefined>;

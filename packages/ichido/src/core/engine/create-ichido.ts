@@ -18,7 +18,7 @@ import { resolveEngine } from "./validate-options.ts";
 /** `Tx` is what its `transactions` open, for `ctx.transaction`. */
 export interface Ichido<Native = unknown, Tx = unknown> extends Decider<Native, Tx> {
   readonly store: Store;
-  /** What callers are told of refusals and of whose keys are held apart; the published policy repeats it. */
+  /** How refusals look, and whose keys are kept apart; the published policy repeats it. */
   readonly published: {
     readonly problemBase: string;
     readonly docsUrl: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * Keeps the leases of all live claims of this process: those that are not being renewed already go out together, in one
- * store call per beat. A call that hangs holds up nobody else's renewal. Beside the beats, each claim stops trusting its
+ * store call per beat. A call that hangs does not delay other renewals. Beside the beats, each claim stops trusting its
  * lease in time by the monotonic clock, whatever the store does.
  */
 import { limits } from "../contract/defaults.ts";
@@ -127,7 +127,7 @@ export function createHeartbeat(parts: {
     }
   }
 
-  /** Ends the trust in every lease whose time is nearly up. It may still be renewed: nobody may have taken it. */
+  /** Ends the trust in every lease whose time is nearly up. It may still be renewed, if no other owner has taken it. */
   function distrustLapsing(): void {
     if (stopped) return;
     const nowMs = environment.monotonicMs();

@@ -59,7 +59,7 @@ export function createHousekeeping(parts: {
     }
   }
 
-  /** The failing call itself was told of. */
+  /** The failing call itself was reported. */
   function tickAgain(): void {
     tick().catch(ignore);
   }
@@ -70,7 +70,7 @@ export function createHousekeeping(parts: {
     for (let batch = 0; batch < sweepBatchesMax && !stopped; batch += 1) {
       result = await calls.sweep({ limit: limits.sweepBatch, budgetMs: limits.sweepBudgetMs });
       deleted += result.deleted;
-      // Whoever is at work already goes on until there is no more.
+      // A sweep under way goes on until there is no more.
       if (!result.more || result.guarded || result.busy === true) break;
     }
     emit({ type: "sweep", deleted, guarded: result.guarded });

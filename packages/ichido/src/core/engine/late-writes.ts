@@ -1,7 +1,7 @@
 /**
  * Outcomes that the store could not take when they were made: completions, releases, suspensions. Each is tried again
- * until the store has taken it or says that somebody else owns the record. The fence makes that safe however long it
- * takes: an outage loses no outcome that nobody overtook.
+ * until the store has taken it or says that another attempt owns the record. The fence makes that safe however long it
+ * takes: an outage loses no outcome unless another attempt has overtaken it.
  */
 import { upperHalfOf } from "../contract/jitter.ts";
 import { limits } from "../contract/defaults.ts";
@@ -13,7 +13,7 @@ export interface LateOutcome {
   /** When its attempt began: `executionMs` later it is given up. */
   readonly startedMs: number;
   readonly bytes: number;
-  /** Leaves the body of an answer away, where there is no room for it: a retry is then told that it was done. */
+  /** Leaves the body of an answer away, where there is no room for it: a retry then learns that it was done. */
   readonly dropBody?: () => void;
   readonly write: () => Promise<unknown>;
   /** Written, stale or given up. */

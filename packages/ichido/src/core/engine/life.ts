@@ -9,7 +9,7 @@ export interface Life {
   begin(): void;
   /** Rejects with what would make claims fail. May be called again after that was mended. */
   start(): Promise<void>;
-  /** Said at first use: whoever only makes an engine is not to hear of it. */
+  /** Said at first use, not when an engine is only made. */
   warn(code: string, message: string): void;
 }
 
@@ -31,7 +31,7 @@ export function createLife(parts: {
 
   return {
     begin() {
-      // Whether the store takes a tick is told by the failing call itself.
+      // That the store takes no tick is reported by the failing call itself.
       if (!begun) begin().catch(() => undefined);
     },
     async start() {

@@ -1,5 +1,5 @@
 /**
- * What became of COMMIT. Where its answer did not come the record is asked, and it knows once nobody is writing it.
+ * What became of COMMIT. Where its answer did not come the record is asked, which knows once no transaction writes it.
  */
 import { sleep } from "../contract/deadline.ts";
 import type { EngineParts } from "./engine-parts.ts";
@@ -8,13 +8,13 @@ import type { Landed, LandedRequest } from "../contract/store.ts";
 import { StoreFailure } from "./store-calls.ts";
 import { TransactionAborted } from "../contract/transaction.ts";
 
-/** `open`: it could not be told in time. The commit may still come. */
+/** `open`: not known in time. The commit may still come. */
 export type CommitOutcome = Exclude<Landed, "busy"> | "open";
 
 const pauseMs = 100;
 const pauseMsMax = 500;
 
-/** The server refused a statement, or undid the transaction itself: nothing was committed, and nobody asked for a commit. */
+/** The server refused a statement, or undid the transaction itself: nothing was committed, and no COMMIT was sent. */
 export function wasAborted(error: unknown): boolean {
   return (error instanceof StoreFailure ? error.cause : error) instanceof TransactionAborted;
 }

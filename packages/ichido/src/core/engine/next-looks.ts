@@ -1,4 +1,4 @@
-/** When a reconciler looks at a record that it has left alone: not before its callers had their turn, then ever more rarely. */
+/** When a reconciler looks at a record that it has left alone: first its callers may, then ever more rarely. */
 import { fraction, type Environment } from "../contract/environment.ts";
 import { localIdOf } from "../request/scope.ts";
 import type { StoredRecord } from "../contract/store.ts";
@@ -7,11 +7,11 @@ type Seen = Pick<StoredRecord, "identity">;
 
 export interface NextLooks {
   isDue(record: Pick<StoredRecord, "identity" | "holdReason" | "leaseLeftMs">): boolean;
-  /** Nothing was to be told; `leftMs`: how long patience lasts. */
+  /** The answer was not known yet; `leftMs`: how long patience lasts. */
   postpone(record: Seen, leftMs: number): void;
-  /** The record is decided, or somebody else's. */
+  /** The record is decided, or another process has it. */
   forget(record: Seen): void;
-  /** What somebody else settled never comes back to be forgotten by name. */
+  /** What was settled elsewhere never comes back to be forgotten by name. */
   forgetOld(): void;
 }
 

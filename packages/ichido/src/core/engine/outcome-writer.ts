@@ -39,7 +39,7 @@ export class OutcomeWriter {
     return result;
   }
 
-  /** `failed`: nobody knows yet; the write goes on in the background. */
+  /** `failed`: not known yet; the write goes on in the background. */
   async write(verb: string, write: () => Promise<Fenced>, body?: Body): Promise<Fenced | "failed"> {
     const writeFenced = async (): Promise<Fenced> => this.fenced(verb, await write());
     try {

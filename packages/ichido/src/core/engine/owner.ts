@@ -1,7 +1,8 @@
 /**
  * Owner tokens: one for each attempt, never the same again. Drawn once for the process; after that a count and the clock,
- * which differs even between two copies of one process (a virtual machine restored twice). Nobody outside learns a token,
- * so it need not be hard to guess, and fresh randomness for each would be among the dearest parts of a request.
+ * which differs even between two copies of one process (a virtual machine restored twice). No token leaves the process
+ * and its store, so it need not be hard to guess, and fresh randomness for each would be among the dearest parts of a
+ * request.
  */
 import type { Environment } from "../contract/environment.ts";
 import type { OwnerToken } from "../contract/record.ts";

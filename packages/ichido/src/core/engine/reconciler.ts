@@ -1,11 +1,11 @@
 /**
  * Finds records whose outcome is unknown and asks the outside world what became of them, so that callers need not come
  * back for it. Any number of processes may run one: a record is taken under a fence before anything is asked about it, and
- * nobody waits while it is asked. What it decides goes through `settle`, and so into the audit.
+ * no caller waits while it is asked. What it decides goes through `settle`, and so into the audit.
  *
- * Left alone: records on hold, which wait for a person, and operations that it was told nothing about. A hold that a person
+ * Left alone: records on hold, which wait for a person, and operations that it has no entry for. A hold that a person
  * makes while a look is under way stands, whenever it comes: the claim does not take the record, and a decision made before
- * does not take effect on it. While `verify` is under way the person is told that the record is `live`.
+ * does not take effect on it. While `verify` is under way `settle` answers the person with `live`.
  */
 import { withDeadline } from "../contract/deadline.ts";
 import { fraction, type Timer } from "../contract/environment.ts";
@@ -126,7 +126,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       stopped = true;
       halted = true;
       timer?.cancel();
-      // Whoever starts it again meanwhile gets calls of its own.
+      // A start meanwhile gets calls of its own.
       const stopping = work;
       work = undefined;
       if (running !== undefined) {

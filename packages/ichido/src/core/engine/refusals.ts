@@ -31,7 +31,7 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
   const refuse = (code: IchidoErrorCode, details: ProblemDetails): NeutralResponse =>
     problemResponse(problemOf(code, details, format.problemBase), format);
 
-  /** A row that somebody edited by hand must not take the process down, nor hang its caller. */
+  /** A row that was edited by hand must not take the process down, nor hang its caller. */
   function unsendable({ status }: StoredResponse): NeutralResponse {
     const detail = `The stored answer (status ${String(status).slice(0, 20)}) cannot be sent over HTTP.`;
     return refuse("value-not-serialisable", { detail });

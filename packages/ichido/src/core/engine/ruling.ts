@@ -4,7 +4,7 @@ import type { Labels, ResolvedRoute } from "../contract/options.ts";
 import type { Fingerprint, Identity, OwnerToken, StoredResponse } from "../contract/record.ts";
 import type { ClaimRequest, ClaimResult } from "../contract/store.ts";
 
-/** What is claimed, whoever asks: a request or a function call. */
+/** What is claimed, by a request or by a function call. */
 export interface Ask<Native> {
   readonly identity: Identity;
   readonly fingerprint: Fingerprint;
@@ -16,7 +16,7 @@ export interface Ask<Native> {
 /** The outcome of an ask. */
 export type Ruling =
   | { readonly kind: "execute"; readonly execution: Attempt }
-  /** `expiresInMs`: as the store has just told. */
+  /** `expiresInMs`: as the store has just answered. */
   | {
       readonly kind: "replay";
       readonly stored: StoredResponse;

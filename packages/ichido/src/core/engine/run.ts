@@ -174,7 +174,7 @@ function answerError({ answer }: Attempt, isHeld: boolean, cause: unknown): unkn
   return new IchidoError("outcome-unknown", "the outcome of this call is open; ask again with the same key", { cause });
 }
 
-/** Under `hold` a lost lease is a person's business; otherwise whoever asks again is told what became of it. */
+/** Under `hold` a lost lease is a person's business; otherwise the next caller learns what became of it. */
 function lostError(isHeld: boolean, cause?: unknown): IchidoError {
   const code = isHeld ? "outcome-unknown" : "idempotency-in-flight";
   return new IchidoError(code, "the lease of this call was lost; ask again with the same key", { cause });
@@ -199,7 +199,7 @@ async function executed<Value>(
   try {
     body = encodeValue(value, "the returned value");
   } catch (error) {
-    // The effect happened: remember that it did, so that a retry is told so instead of running it again.
+    // The effect happened: remember that it did, so that a retry gets that answer instead of running it again.
     if (isIchidoError(error)) await execution.beginStream({ status: 200, headers: [] });
     throw error;
   }

@@ -23,7 +23,7 @@ export interface Settlement {
   readonly actor: string;
   readonly reason: string;
   /**
-   * The fence that was looked at: another one means that somebody moved the record meanwhile. Default: that of the record
+   * The fence that was looked at: another one means that the record was changed meanwhile. Default: that of the record
    * as it was given, else as it is now.
    */
   readonly fence?: number;

@@ -93,7 +93,7 @@ export function createSteps({ settings, calls, emit }: EngineParts, attempt: Lea
     };
   }
 
-  /** When it was sent. Somebody else may be at work since. */
+  /** When it was sent. Another attempt may be at work since. */
   async function noteStart(request: StepRequest): Promise<number> {
     stopUnlessTrusted();
     const notedMs = environment.monotonicMs();
@@ -107,7 +107,7 @@ export function createSteps({ settings, calls, emit }: EngineParts, attempt: Lea
     const mayBeLost = onUnknown === "rerun" && policyOf(options) === "rerun" && options.retentionMs === undefined;
     const request: StepRequest = { ...claim, name, leaseMs: leaseMs, ...(mayBeLost && { mayBeLost }) };
     let notedMs = await noteStart(request);
-    // The process may have stood still while the answer was on its way. Whoever asks `verify` counts from the noted start,
+    // The process may have stood still while the answer was on its way. `verify` counts from the noted start,
     // and must not find it long ago when the call is only made now.
     while (environment.monotonicMs() - notedMs > storeTimeoutMs) notedMs = await noteStart(request);
     const lastMs = environment.monotonicMs();
@@ -151,14 +151,14 @@ export function createSteps({ settings, calls, emit }: EngineParts, attempt: Lea
   }
 
   function inherited(): "rerun" | "hold" {
-    // A route that verifies as a whole has just been told that nothing is to be found: the same reference makes it safe.
+    // A route that verifies as a whole has just found nothing: the same reference makes it safe.
     return onUnknown === "hold" ? "hold" : "rerun";
   }
 
   /**
    * A step that the record does not know, while one that a former attempt left without a result has not been asked for: it
    * may be the same call, renamed by a deploy, and its reference is another one. Or it is new, or came first this time: where
-   * calling again is harmless anyway, nobody waits for a person because of that.
+   * calling again is harmless anyway, the record does not wait for a person because of that.
    */
   function beware<Value>(name: string, options: StepOptions<Value>, steps: ReadonlyMap<string, Step>): void {
     const unmet = [...steps.values()].filter((step) => step.state === "started" && !running.has(step.name));

@@ -15,7 +15,7 @@ export type HeldCalls = Pick<
 
 const callsOfEngines = new WeakMap<object, HeldCalls>();
 
-/** Whoever is handed the engine uses its calls, and never ends them. */
+/** Parts that get the engine use its calls, and never end them. */
 export function lendCalls(engine: object, calls: StoreCalls): void {
   callsOfEngines.set(engine, { ...calls, stop: () => undefined });
 }

@@ -1,18 +1,18 @@
 /**
- * Says why the store fails, so that nobody has to guess it from answers: loudly, but once for each verb and reason, and
- * again only after that verb has worked.
+ * Says why the store fails, instead of leaving it to be guessed from answers: loudly, but once for each verb and reason,
+ * and again only after that verb has worked.
  */
 import type { Environment } from "../contract/environment.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { StoreFailure } from "./store-calls.ts";
 
-/** A store that comes and goes is not told of with every coming and going. */
+/** A store that comes and goes is not reported each time. */
 const quietMs = 60_000;
 
 export interface Trouble {
   failed(failure: StoreFailure): void;
   worked(verb: string): void;
-  /** The last failure of a verb that has not worked since; over after a while in which nobody tried. */
+  /** The last failure of a verb that has not worked since; over after a while without a try. */
   standing(verb: string): StoreFailure | undefined;
 }
 
@@ -24,7 +24,7 @@ export function createTrouble(environment: Environment, emit: IchidoListener): T
     failed(failure) {
       const { verb, code, message } = failure;
       standing.set(verb, { failure, atMs: environment.monotonicMs() });
-      // Whoever pings is told by the rejection.
+      // The caller of ping learns it from the rejection.
       if (verb === "ping" || said.get(verb)?.code === code) return;
       said.set(verb, { code, atMs: environment.monotonicMs() });
       emit({ type: "warning", code: "store-failed", message, error: failure });

@@ -1,7 +1,9 @@
 /** Content-Type, as far as a fingerprint needs it (RFC 9110 section 8.3.1). */
 
 export interface MediaType {
-  /** `type/subtype` in lower case, without parameters: a charset does not make another content of the same bytes. */
+  /**
+   * `type/subtype` in lower case, without parameters: with another charset the same bytes are still the same content.
+   */
   readonly essence: string;
   /** How a body of this type is compared. */
   readonly kind: "json" | "form" | "multipart" | "other";
@@ -27,8 +29,8 @@ function kindOf(essence: string): MediaType["kind"] {
 }
 
 /**
- * The parameters of a field value such as `form-data; name="a"`, by name in lower case. Undefined when they are malformed or
- * one is repeated: parsers differ in what they make of these.
+ * The parameters of a field value such as `form-data; name="a"`, by name in lower case. Undefined when they are
+ * malformed or one is repeated: parsers read these differently.
  */
 export function parametersOf(text: string): ReadonlyMap<string, string> | undefined {
   const parameters = new Map<string, string>();

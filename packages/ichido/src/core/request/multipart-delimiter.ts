@@ -1,6 +1,6 @@
 /** The delimiter lines of a multipart body (RFC 2046 section 5.1.1), found in bytes that may go on. */
 
-/** White space behind a boundary, put there by gateways of mail. Without an end to it nothing could be decided. */
+/** The most white space after a boundary, which mail gateways add. Without a bound the scan could never decide. */
 export const delimiterPaddingMax = 1024;
 
 const carriageReturn = 0x0d;
@@ -16,9 +16,9 @@ export type DelimiterSight =
       readonly end: number;
       readonly isLast: boolean;
     }
-  /** More bytes are needed to tell what begins at `start`. */
+  /** More bytes are needed to decide what begins at `start`. */
   | { readonly kind: "undecided"; readonly start: number }
-  /** A boundary with more white space behind it than is looked at. */
+  /** A boundary with more white space after it than `delimiterPaddingMax`. */
   | { readonly kind: "endless"; readonly start: number }
   | { readonly kind: "none" };
 
@@ -36,7 +36,7 @@ export function createDelimiterScan(boundary: string): (bytes: Buffer, isEnded: 
   };
 }
 
-/** A delimiter has a line to itself; behind the boundary may stand white space, and two hyphens if it is the last. */
+/** A delimiter has its own line; white space may follow the boundary, and two hyphens if it is the last. */
 function sightAt(
   bytes: Buffer,
   start: number,
@@ -58,7 +58,7 @@ function sightAt(
   return end === bytes.length || mayEndHere || mayBeLast ? { kind: "undecided", start } : undefined;
 }
 
-/** Where a beginning of the delimiter stands at the very end, or -1. */
+/** The position at which the bytes end with a beginning of the delimiter, or -1. */
 function tailOf(bytes: Buffer, delimiter: Buffer): number {
   const first = Math.max(0, bytes.length - delimiter.length + 1);
   for (let at = bytes.indexOf(carriageReturn, first); at >= 0; at = bytes.indexOf(carriageReturn, at + 1)) {

@@ -1,7 +1,7 @@
 /**
- * Several statements of the extended protocol in one message, behind one Sync: the server runs them in order, stops at the
- * first that fails and skips the rest. `pg` takes any object that can submit itself (its cursors and streams are such), and
- * tells it what the server answers.
+ * Several statements of the extended protocol in one message, behind one Sync: the server runs them in order, stops at
+ * the first that fails and skips the rest. `pg` takes any object that can submit itself (its cursors and streams are
+ * such), and passes on to it what the server answers.
  *
  * A statement with a name stays prepared on its connection, and its columns are asked for once.
  */
@@ -67,7 +67,7 @@ function preparedOn(client: object): Prepared {
   return names;
 }
 
-/** Somebody has thrown away what was prepared (DISCARD ALL). */
+/** The session has lost what was prepared (DISCARD ALL). */
 export function forgetPrepared(client: object): void {
   prepared.delete(client);
 }
@@ -95,7 +95,7 @@ interface WireEvents {
   removeListener(event: "readyForQuery" | "end", listener: () => void): unknown;
 }
 
-/** No word of the server, or its last one. */
+/** The error is not the server's, or is the last one before the server ends the session. */
 export function isFatal(error: unknown): boolean {
   const severity: unknown = Reflect.get(Object(error), "severity");
   return severity === undefined || severity === "FATAL" || severity === "PANIC";
@@ -156,7 +156,7 @@ class Batch {
       return error as Error;
     }
     const message = writer.take();
-    // A connection that is gone is about to say so.
+    // A connection that is gone is about to report it.
     if (stream.writable !== false) stream.write(message);
     return undefined;
   }
@@ -220,7 +220,9 @@ class Batch {
   }
   handleCopyData(): void {}
 
-  /** Told once the server is ready again: only then does the client know in what state the transaction is. */
+  /**
+   * Reports the error once the server is ready again: only then does the client know in what state the transaction is.
+   */
   handleError(error: unknown, wire?: WireEvents): void {
     if (isFatal(error) || wire === undefined) return this.callback(error);
     const tell = (): void => {

@@ -1,7 +1,7 @@
 /**
- * A pool of `pg` does not listen to the errors of clients that it has lent, and without a listener they end the process.
- * From the moment it lends, not from when the promise of a client is kept: its last word may come in between. The statement
- * under way, or the next one, fails with the same news.
+ * A pool of `pg` does not listen to the errors of clients that it has lent, and without a listener they end the
+ * process. So this listens from the moment the pool lends, not from when the promise of a client resolves: the client's
+ * last error may come in between. The statement under way, or the next one, fails with the same error.
  */
 interface Emitting {
   on?(event: string, listener: (...told: never[]) => void): unknown;

@@ -20,7 +20,7 @@ export interface Link extends ServerLink {
   readonly keyPrefix: string;
   /** To whichever server owns the key, redirections followed. The key must be in `args`, too. */
   sendTo(key: string, args: readonly RedisArgument[]): Promise<unknown>;
-  /** What is sent in the rest of this turn leaves in one piece. Only where the driver does not do so itself. */
+  /** What is sent in the rest of this task leaves in one write. Only where the driver does not do so itself. */
   gather?(): void;
   servers(): Promise<readonly ServerLink[]>;
   /** A connection of the store's own, opened now. */
@@ -83,7 +83,7 @@ export function linkOf(client: ClientKind): Link {
 
 /**
  * ioredis writes each command by itself, and a write to a socket costs more than everything else that a command does.
- * The turn is over when its promises are: what they said by then is written together.
+ * Commands that the current task and its promises send are written together when `process.nextTick` calls back.
  */
 function gatherOf(client: IoredisClient): () => void {
   let gathering = false;
@@ -109,7 +109,7 @@ function nodeRedisServer(client: NodeRedisClient): ServerLink {
   return { send: (args) => client.sendCommand(args as RedisArgument[], asBuffers) };
 }
 
-/** Errors of a connection that only carries hints are nobody's business: polling goes on without it. */
+/** Errors of a connection that only carries hints are ignored: polling goes on without it. */
 const ignore = (): void => undefined;
 
 function ioredisSubscriber(connection: IoredisSubscriber, onMessage: (channel: string) => void): SubscriberLink {

@@ -10,7 +10,7 @@ function severalProcesses(): string | undefined {
 
 let warned = false;
 
-/** At the first use of an engine, which ticks: a store may be made where there is no process to look at. */
+/** Called at the first tick of an engine: a store may be made where there is no process to look at. */
 export function warnUnlessAlone(): void {
   const sign = severalProcesses();
   if (sign === undefined || warned) return;

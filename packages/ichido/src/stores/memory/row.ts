@@ -6,8 +6,8 @@ import type { HeldRecord, WholeRecord } from "../../core/record-machine/record.t
 import { recordView } from "../../core/record-machine/view.ts";
 
 /**
- * Hashes are kept as text of one character a byte: a fifth of the memory of a byte array, compared by `===` and ordered
- * as bytes are, and no window on a buffer that somebody else may change.
+ * Hashes are kept as text of one character per byte. Such a text takes a fifth of the memory of a byte array, is
+ * compared by `===`, sorts as the bytes do, and is no window on a buffer that other code may change.
  */
 export type HashText = string;
 

@@ -1,4 +1,7 @@
-/** What the server or the driver said, as errors of ichido. A driver's error quotes statements and values: it never leaves. */
+/**
+ * What the server or the driver said, as errors of ichido. A driver's error quotes statements and values, so it never
+ * leaves the store.
+ */
 import { defect, IchidoError, isDefect, isIchidoError } from "../../core/contract/errors.ts";
 import { DeadlineExceeded } from "../../core/contract/deadline.ts";
 
@@ -30,7 +33,10 @@ export function isRolledBack(error: unknown): boolean {
   return typeof errno === "number" && rollbacks.includes(errno);
 }
 
-/** Somebody else has the row. MySQL says so to a statement that must not wait, MariaDB by the lock wait timeout. */
+/**
+ * Another transaction holds the row. MySQL answers so to a statement that must not wait, MariaDB by the lock wait
+ * timeout.
+ */
 export function isLocked(error: unknown): boolean {
   const { errno } = partsOf(error);
   return errno === 1205 || errno === 3572;

@@ -85,7 +85,9 @@ export function kindOf(given: PostgresClient): ClientKind {
   );
 }
 
-/** It is applied to every row, raw ones as well, and could make anything of it. */
+/**
+ * The driver applies such a transform to every row, raw ones as well, and the transform may change a row in any way.
+ */
 function withoutRowTransform(sql: PostgresJsSql): PostgresJsSql {
   const { options } = sql as {
     readonly options?: { readonly transform?: { readonly row?: { readonly from?: unknown } } };

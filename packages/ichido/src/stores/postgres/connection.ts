@@ -17,7 +17,7 @@ export type Prepare = boolean | "auto";
 export interface Connection {
   /** Parameterised, and named only as `Prepare` says: nothing stays on a pooler's session. Rows are positional. */
   run(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<readonly Row[]>;
-  /** Whether somebody stands before the server (see `prepared.ts`). Absent where the driver does not tell. */
+  /** Whether a pooler stands before the server (see `prepared.ts`). Absent where the driver does not say. */
   isPooled?(timeoutMs: number): Promise<boolean>;
 }
 

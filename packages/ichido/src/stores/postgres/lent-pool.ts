@@ -26,7 +26,7 @@ export function lentPool(lender: Lender): PgPool {
   }
 
   const { maker } = lender;
-  // Settings of a connection may be hidden from whoever copies them, passwords for one.
+  // Some settings of a connection are hidden from a plain copy, passwords for one.
   const options = Object.create((maker?.options ?? null) as object | null, {
     max: { get: () => lender.counts().max },
   }) as object;

@@ -3,7 +3,7 @@ import { IchidoError } from "../../core/contract/errors.ts";
 import type { ClientKind, PostgresJsSql } from "./client.ts";
 import { isClientMaker, openOwnClient } from "./own-client.ts";
 
-/** A connected `Client` of `pg` that nobody else uses. The store ends it. */
+/** A connected `Client` of `pg` that no other code uses. The store ends it. */
 export interface ListenConnection {
   on(event: "error" | "end" | "notification", listener: (...values: never[]) => void): unknown;
   query(text: string): Promise<unknown>;

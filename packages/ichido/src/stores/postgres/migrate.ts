@@ -14,7 +14,10 @@ const migrationTimeoutMs = 600_000;
 /** Not a step of its own: whether it is needed depends on how the tables were created, not on when. */
 const pathSet = { version: Math.max(...knownMigrations.map(({ version }) => version)), name: "set_search_path" };
 
-/** Functions of a migration without `schema` name their tables bare: who asks by the schema may find no such table. */
+/**
+ * Functions of a migration without `schema` name their tables bare: a session that calls them by the schema may find no
+ * such table.
+ */
 function pathlessFunctions(schema: string): string {
   const names = knownMigrations.flatMap(functionNames).join(", ");
   return `from pg_catalog.pg_proc where pronamespace = to_regnamespace('"${schema}"') and proname in (${names})

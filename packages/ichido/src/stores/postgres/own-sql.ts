@@ -1,8 +1,8 @@
 /**
- * The connection that postgres.js keeps beside its pool, for LISTEN: one `sql` with one connection, made with the pool's
- * options, opened again by the driver when it was lost, and ended by `sql.end()`. The driver keeps it in `sql.listen.sql`
- * and tells nowhere else how to make another. A connection of `sql.reserve()` would be no substitute: after it was lost,
- * its handle writes into whatever others do on the next one.
+ * The connection that postgres.js keeps beside its pool, for LISTEN: one `sql` with one connection, made with the
+ * pool's options, opened again by the driver when it was lost, and ended by `sql.end()`. The driver keeps it in
+ * `sql.listen.sql` and has no other way to make one. A connection of `sql.reserve()` would be no substitute: after it
+ * was lost, its handle writes into the work of other callers on the next connection.
  */
 import type { PostgresJsSql } from "./client.ts";
 
@@ -33,11 +33,11 @@ export function openOwnSql(sql: PostgresJsSql): OwnSql {
   return listen.sql;
 }
 
-/** Unless the program listens on it: then it is the program's. */
+/** Unless the program listens on it: then only the program may end it. */
 export async function endOwnSql(sql: PostgresJsSql, own: OwnSql): Promise<void> {
   const listen = listenOf(sql);
   if (listen === undefined || listen.sql !== own || Object.keys(listen.channels ?? {}).length > 0) return;
-  // Whoever listens from now on gets a new one.
+  // A listener that comes from now on gets a new one.
   delete listen.sql;
   await own.end({ timeout: 0 });
 }

@@ -1,4 +1,4 @@
-/** Settings that a pooler in transaction mode breaks in silence, told of where a pooler is seen. */
+/** Warns of settings that a pooler in transaction mode breaks in silence, where it sees a pooler. */
 import { warnUser } from "../../core/contract/runtime.ts";
 import type { Connection } from "./connection.ts";
 import type { ResolvedOptions } from "./options.ts";

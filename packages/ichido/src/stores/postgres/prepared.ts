@@ -1,8 +1,9 @@
 /**
- * Which connections keep prepared statements. A pooler in transaction mode gives each transaction another session, and a
- * statement prepared on one is unknown to the next. Whoever opens a connection is told the process that will serve it;
- * a pooler, which has none yet, makes a number up. So when the process that answers is the one that was named, nobody
- * stands between. It is looked at again with every claim, and the first doubt ends it for that connection.
+ * Which connections keep prepared statements. A pooler in transaction mode gives each transaction another session, and
+ * a statement prepared on one is unknown to the next. When a connection opens, the server names the process that will
+ * serve it; a pooler, which has no such process yet, makes a number up. So when the process that answers is the one
+ * that was named, no pooler stands between. The store compares them again with every claim; the first difference ends
+ * prepared statements on that connection.
  */
 import type { PgQueryable } from "./client.ts";
 import type { Prepare, Row, Statement } from "./connection.ts";

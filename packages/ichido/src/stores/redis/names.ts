@@ -7,7 +7,9 @@ import type { Identity } from "../../core/contract/record.ts";
 
 export interface Names {
   record(identity: Pick<Identity, "key" | "scopeHash">): string;
-  /** Where the end of a record is told. Channels are not keys: they have the prefix, but never the driver's own. */
+  /**
+   * Where the end of a record is published. Channels are not keys: they have the prefix, but never the driver's own.
+   */
   channel(recordName: string): string;
   readonly clock: string;
   readonly probe: string;

@@ -3,12 +3,12 @@
  *
  * The row is a key of its own, on another server of a cluster perhaps, and a claim touches one key only: so the claim
  * carries the row as this process last saw it, and the script holds it against the time of the server that owns the
- * record. It expires nothing unless that row proves even running up to its own `now`: no more than three intervals since
- * the last tick and three intervals of steady ones. A row that is out of date can only be too cautious; the claim is then
- * told so, reads the row and asks again. What an out-of-date row cannot show is that another process saw the clock jump
- * since; but a jump large enough to matter (more than three intervals) puts `now` outside of what the row proves, and
- * that is seen by the script itself. In a cluster the row also vouches for the other servers' clocks: one that is off by
- * more than three intervals expires nothing.
+ * record. It expires nothing unless that row proves even running up to its own `now`: no more than three intervals
+ * since the last tick and three intervals of steady ones. A row that is out of date can only be too cautious; the
+ * script then answers `clock`, and the claim reads the row and asks again. What an out-of-date row cannot show is that
+ * another process saw the clock jump since; but a jump large enough to matter (more than three intervals) puts `now`
+ * outside of what the row proves, and that is seen by the script itself. In a cluster the row also vouches for the
+ * other servers' clocks: one that is off by more than three intervals expires nothing.
  */
 import type { TickRequest, TickResult } from "../../core/contract/store.ts";
 import { usOf } from "../../core/record-machine/record.ts";

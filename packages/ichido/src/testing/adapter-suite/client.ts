@@ -1,4 +1,4 @@
-/** A client that shows what went over the wire, and that can misbehave. */
+/** A client that shows what went over the wire, and that can break the rules of HTTP. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import * as http from "node:http";
@@ -107,7 +107,7 @@ export function requestText(options: Ask, cutBody = 0): string {
   return `${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, body.length - cutBody)}`;
 }
 
-/** A connection on which the request was sent; the test decides what becomes of it. */
+/** A connection on which the request was sent; the test decides how it goes on. */
 export async function sendRaw(port: number, text: string): Promise<net.Socket> {
   const socket = net.connect(port, "127.0.0.1");
   socket.on("error", () => undefined);

@@ -1,4 +1,4 @@
-/** A store whose verbs fail, hang or lose their replies when told to. */
+/** A store whose verbs fail, hang or lose their replies when the test says so. */
 import type { Store } from "../../core/contract/store.ts";
 
 type Verb = "claim" | "renew" | "complete" | "release" | "suspend" | "find" | "tick" | "ping" | "sweep";
@@ -55,7 +55,7 @@ export function faultyStore(store: Store): FaultyStore {
 
   const faulty: FaultyStore = {
     ...store,
-    // Its calls hang on purpose, so that only the engine's own deadline counts.
+    // 0, because calls hang on purpose: only the engine's own deadline counts.
     callTimeoutMs: 0,
     claim: (request) => through("claim", () => store.claim(request)),
     renew: (requests) => through("renew", () => store.renew(requests)),

@@ -1,10 +1,12 @@
-/** Points at which a handler waits until the test lets it go on: races are arranged, not hoped for. */
+/**
+ * Points at which a handler waits until the test lets it go on: the test arranges races and does not depend on chance.
+ */
 export interface Gates {
-  /** The handler's side: says that it is here and waits. */
+  /** For the handler: reports that it has come to the gate, and waits. */
   pass(name: string): Promise<void>;
-  /** The test's side: resolves when that many handlers have come to the gate. */
+  /** For the test: resolves when that many handlers have come to the gate. */
   reached(name: string, count?: number): Promise<void>;
-  /** Lets everybody through, now and later. */
+  /** Lets all handlers through, now and later. */
   open(name: string): void;
   openAll(): void;
 }

@@ -1,6 +1,6 @@
 /**
  * What a request asks the harness's handler to do, sent in the header `X-Plan`. Headers are no part of the fingerprint,
- * so two requests that are the same to ichido can be made to behave differently.
+ * so two requests that are the same for ichido can behave differently.
  */
 import type { Context } from "../../core/contract/context.ts";
 
@@ -9,7 +9,7 @@ export interface Plan {
   readonly effects?: number;
   /** Where it is counted, among cases that share a server. */
   readonly tally?: string;
-  /** `before` or `after` the effect, the handler throws. */
+  /** The handler throws `before` or `after` the effect. */
   readonly throws?: "before" | "after";
   /** The status that the thrown error carries, where the framework's error handling reads one. */
   readonly throwsStatus?: number;
@@ -19,7 +19,9 @@ export interface Plan {
   readonly status?: number;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly content?: Content;
-  /** How the answer is written; default `send`. Others are the framework's own and named by the subject (`subject.ts`). */
+  /**
+   * How the answer is written; default `send`. Others are the framework's own and named by the subject (`subject.ts`).
+   */
   readonly way?: string;
   /** The event stream of the answer waits here after its first event. */
   readonly eventsGate?: string;
@@ -27,7 +29,7 @@ export interface Plan {
   readonly hints?: boolean;
   /** The handler says that nothing happened. */
   readonly release?: boolean;
-  /** The effect is refused to an attempt whose fence is not the greatest. */
+  /** An attempt whose fence is not the greatest is refused the effect. */
   readonly fenced?: boolean;
   /** The effect is made inside `ctx.step`; `throws: "after"` then throws after the step. */
   readonly step?: string;
@@ -79,7 +81,7 @@ export function isLive(way: string): boolean {
   return way === "flush" || /^events\b/.test(way);
 }
 
-/** Not live streams, and not what is no answer of its own. */
+/** False for live streams, and for ways that are no complete answer by themselves. */
 export function isReplayed(way: string): boolean {
   return !isLive(way) && way !== "hints";
 }
@@ -94,7 +96,7 @@ export function writePlan(plan: Plan): string {
   return encodeURIComponent(JSON.stringify(plan));
 }
 
-/** A linear congruential generator: any bytes, but the same ones in every process. */
+/** A linear congruential generator: all byte values occur, and every process gets the same ones. */
 export function sampleBytes(length: number, seed: number): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = seed >>> 0;

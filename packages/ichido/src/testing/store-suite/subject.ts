@@ -1,4 +1,4 @@
-/** What the suite is given: a test runner and a store to try. */
+/** What the suite gets: a test runner and a store to try. */
 import type { Store } from "../../core/contract/store.ts";
 import type { TransactionRunner } from "../../core/contract/transaction.ts";
 
@@ -14,7 +14,7 @@ export interface SuiteIt {
   skip(name: string, body: () => Promise<void>): unknown;
 }
 
-/** Moves the clock that the store measures leases and retention by, not the clock of the test process. */
+/** Moves the clock by which the store measures leases and retention, not the clock of the test process. */
 export interface StoreClock {
   /** Forwards, or backwards when negative. */
   advanceMs(ms: number): Promise<void> | void;
@@ -42,8 +42,8 @@ export interface StoreSubject {
   /** `open` gives a `runner`. */
   readonly joins?: boolean;
   /**
-   * How many random histories are lived, 8 by default. One or two are enough where a store that lives them all elsewhere is
-   * tried again through another driver or pooler.
+   * How many random histories run, 8 by default. One or two are enough where another subject runs all of them on the
+   * same store, and this one tries another driver or pooler.
    */
   readonly histories?: number;
   /** Case ids that this store cannot pass, each with the reason that its title will state. */
