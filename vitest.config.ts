@@ -15,6 +15,7 @@ const together = [
   "test/docs/**/*.test.ts",
   "test/effects/**/*.test.ts",
   "test/events/**/*.test.ts",
+  "test/repo/**/*.test.ts",
   "test/stores/**/*.test.ts",
 ];
 /** Would be among them, but looks at what is the process's own: warnings that are given once, memory, every timer. */

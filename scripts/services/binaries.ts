@@ -19,6 +19,17 @@ export function findProgram(name: string): string | undefined {
     });
 }
 
+/**
+ * The one in CHROMIUM_PATH, or one that is installed. The shell first: it is the same engine without the windows of a
+ * desktop, which a whole Chromium keeps drawing for nobody with four times the work.
+ */
+export function findBrowser(): string | undefined {
+  const given = process.env["CHROMIUM_PATH"];
+  if (given !== undefined && given !== "") return given;
+  const programs = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  return programs.map(findProgram).find((path) => path !== undefined);
+}
+
 /** The newest of the versioned folders that distributions use, such as /usr/lib/postgresql/15/bin. */
 export function newestFolder(parent: string, prefix: string, inside: string): string | undefined {
   if (!existsSync(parent)) return undefined;

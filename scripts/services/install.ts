@@ -7,7 +7,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { reapAfterDeath } from "../../packages/ichido/src/testing/reaper.ts";
 import { isRoot } from "./account.ts";
-import { findProgram } from "./binaries.ts";
+import { findBrowser, findProgram } from "./binaries.ts";
 import { postgresPrograms } from "./postgres-binaries.ts";
 
 /** Servers, and the tools that some tests use. */
@@ -21,6 +21,7 @@ export const serviceNames = [
   "compiler",
   "curl",
   "spin",
+  "browser",
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
@@ -35,6 +36,7 @@ const packages: Readonly<Record<ServiceName, readonly string[]>> = {
   curl: ["curl"],
   // What it writes is C, and it reads its models through gcc.
   spin: ["spin", "gcc", "libc6-dev"],
+  browser: ["chromium-headless-shell"],
 };
 
 const policy = "/usr/sbin/policy-rc.d";
@@ -61,6 +63,7 @@ const installed: Readonly<Record<ServiceName, () => boolean>> = {
   compiler: () => has("cc"),
   curl: () => has("curl"),
   spin: () => has("spin", "gcc"),
+  browser: () => findBrowser() !== undefined,
 };
 
 export function isInstalled(service: ServiceName): boolean {

@@ -38,6 +38,8 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Instan
       const args = [
         "--no-defaults",
         `--datadir=${join(folder, "data")}`,
+        // A server that starts removes what it takes for its own leftovers, in a shared folder those of a living one.
+        `--tmpdir=${folder}`,
         "--auth-root-authentication-method=normal",
         "--skip-test-db",
       ];
@@ -49,6 +51,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Instan
       args: [
         "--no-defaults",
         `--datadir=${join(folder, "data")}`,
+        `--tmpdir=${folder}`,
         `--port=${port}`,
         `--socket=${join(folder, "server.sock")}`,
         `--pid-file=${join(folder, "server.pid")}`,

@@ -79,11 +79,15 @@ export const startNats = privately("nats", nats.startNats);
 export const startRabbitmq = privately("rabbitmq", rabbitmq.startRabbitmq);
 
 /** Needed as programs: nothing of them is shared. */
-type ProgramName = "pgbouncer" | "spin";
+const programNames = ["pgbouncer", "spin", "browser"] as const;
+type ProgramName = (typeof programNames)[number];
+
+const isProgram = (name: SharedName | ProgramName): name is ProgramName =>
+  programNames.some((program) => program === name);
 
 async function whyMissing(name: SharedName | ProgramName): Promise<{ url: string } | { reason: string }> {
   try {
-    if (name !== "pgbouncer" && name !== "spin") return { url: await sharedUrl(name) };
+    if (!isProgram(name)) return { url: await sharedUrl(name) };
     await ensureInstalled(name);
     return { url: "" };
   } catch (error) {
