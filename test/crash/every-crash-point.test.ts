@@ -7,6 +7,7 @@ import { everyCrashPoint, fakeClock, fakeProvider, spawnChild } from "ichido/tes
 import type { CrashRun, FakeProvider } from "ichido/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { inOneFile } from "../support/in-one-file.ts";
 import { pay } from "./payment.ts";
 
 interface World {
@@ -80,8 +81,11 @@ describe("a payment by a process with its keys in SQLite", { timeout: 180_000 },
     runs = 0;
   });
 
-  const start = (file: string, env: Readonly<Record<string, string>>) =>
-    spawnChild(new URL("./every-crash-point.child.ts", import.meta.url), { args: [file, provider.url], env });
+  const start = async (file: string, env: Readonly<Record<string, string>>) =>
+    spawnChild(await inOneFile(new URL("./every-crash-point.child.ts", import.meta.url)), {
+      args: [file, provider.url],
+      env,
+    });
 
   test("is made once, although the process is killed at the point", async () => {
     await everyCrashPoint<{ readonly killed: boolean } & World>(

@@ -11,6 +11,7 @@ import type { Answer, Caller } from "../effects/callers.ts";
 import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.ts";
 import type { Bench, Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
+import { inOneFile } from "../support/in-one-file.ts";
 import { describeWith } from "../support/services.ts";
 import { points } from "./fault-points.ts";
 import { handlerOf, leaseMs } from "./matrix-shop.ts";
@@ -58,7 +59,7 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
     const key = `${scenario}-${runs}`;
     const amount = 1_000 + runs;
     if (scenario === "doubts") provider.next("charge-and-drop");
-    const child = await spawnChild(new URL("./matrix.child.ts", import.meta.url), {
+    const child = await spawnChild(await inOneFile(new URL("./matrix.child.ts", import.meta.url)), {
       args: [bench.dialect, bench.url, provider.url, scenario, defect, key, String(amount)],
       env: {
         ICHIDO_FAULTS: point === undefined ? undefined : `${point}:kill:1`,

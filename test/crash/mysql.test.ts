@@ -257,7 +257,7 @@ describeWith("mariadb", "a bad network to MariaDB", (url) => {
 
       test("S18 a pool whose connections are all taken is bounded by the deadline and leaks none", async () => {
         const client = open(driver, database.url, { connections: 1 });
-        const side = mysqlStore(client.pool, { callTimeoutMs: 200 });
+        const side = mysqlStore(client.pool, { callTimeoutMs: 1_500 });
         await side.ping();
         const taken = await client.pool.getConnection();
         await expect(side.claim(request("key", "a"))).rejects.toMatchObject({ code: "store-unavailable" });

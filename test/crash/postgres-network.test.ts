@@ -60,6 +60,16 @@ describe.each([true, false])("postgres, answers that are lost, group %s", (group
     expect(times).toEqual({ first: rounds / 2, resent: rounds / 2 });
   }, 120_000);
 
+  it("S2 a refusal to a claim that was sent twice says that the other copy may be granted unheard", async () => {
+    const store = postgresStore(newPool({ max: 3 }), { group });
+    const key = `twice-${group}`;
+    await grant(store, request(key, "a"));
+    expect(await store.claim(request(key, "b"))).not.toHaveProperty("unheard");
+    const cut = proxy.cut({ direction: "to-server", pattern: key, place: "after" });
+    expect(await store.claim(request(key, "c"))).toMatchObject({ outcome: "processing", unheard: true });
+    expect(cut.count).toBe(1);
+  });
+
   it(`S7 ${rounds} of ${rounds} completions whose answer was lost are stored once, and say so`, async () => {
     const store = postgresStore(newPool({ max: 3 }), { group });
     for (let round = 0; round < rounds; round += 1) {

@@ -8,6 +8,7 @@ import { caller } from "../effects/callers.ts";
 import type { Caller } from "../effects/callers.ts";
 import type { Bench, Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
+import { inOneFile } from "../support/in-one-file.ts";
 import { points as byScenario } from "./fault-points.ts";
 import { handlerOf } from "./matrix-shop.ts";
 import type { Defect, Scenario } from "./matrix-shop.ts";
@@ -65,10 +66,10 @@ export async function createKilling(bench: Bench): Promise<Killing> {
   const tally: Tally = { kills: 0, atPoints: 0, operations: 0, underWay: 0, replayed: 0, violations: [] };
   let lives = 0;
 
-  function spawn(seed: number, defect: Defect, faults: Readonly<Record<string, string>>): Promise<Child> {
+  async function spawn(seed: number, defect: Defect, faults: Readonly<Record<string, string>>): Promise<Child> {
     lives += 1;
     const args = [bench.dialect, bench.url, provider.url, `life-${lives}`, seed, defect, lives * 10_000, lanesEach];
-    return spawnChild(new URL("./random-kills.child.ts", import.meta.url), {
+    return spawnChild(await inOneFile(new URL("./random-kills.child.ts", import.meta.url)), {
       args: args.map(String),
       env: { ICHIDO_FAULTS: undefined, ...faults },
     });

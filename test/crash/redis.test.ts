@@ -138,6 +138,21 @@ describeWith("redis", "redis store and a server that fails", () => {
     await eventually(async () => expect((await direct.find(request("key").identity))?.state).toBe("failed"));
   });
 
+  test("S2 a refusal to a claim that was sent twice says that the other copy may be granted unheard", async () => {
+    const server = await start();
+    const proxy = await createFaultProxy({ target: server.url });
+    endings.push(() => proxy.close());
+    // ioredis sends again by itself, and does not tell.
+    const store = redisStore((await open("node-redis", proxy.url)).client);
+    const direct = redisStore((await open("ioredis", server.url)).client);
+    await ask(store, "warm", tally());
+    expect((await direct.claim(request("key"))).outcome).toBe("granted");
+    expect(await store.claim(request("key"))).not.toHaveProperty("unheard");
+    const cut = proxy.cut({ direction: "to-server", pattern: "key", place: "after" });
+    expect(await store.claim(request("key"))).toMatchObject({ outcome: "processing", unheard: true });
+    expect(cut.count).toBe(1);
+  });
+
   test("S2 a takeover whose reply comes after the deadline is given back in doubt, never as released", async () => {
     const server = await start();
     const proxy = await createFaultProxy({ target: server.url });

@@ -6,6 +6,7 @@ import { createFaultProxy, spawnChild } from "ichido/testing";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { addEffect } from "../effects/sides.ts";
 import { eventually } from "../support/eventually.ts";
+import { inOneFile } from "../support/in-one-file.ts";
 import { uniqueName } from "../support/services.ts";
 import { consuming, writes } from "./consumer-bed.ts";
 import { testBroker } from "./inbox-broker.ts";
@@ -357,7 +358,7 @@ forEachDatabase("a consumer", (open) => {
 
   test("W8 a process that dies between the row and the commit leaves nothing: the redelivery is processed", async () => {
     const one = message();
-    const child = await spawnChild(new URL("consumer.child.ts", import.meta.url), {
+    const child = await spawnChild(await inOneFile(new URL("consumer.child.ts", import.meta.url)), {
       args: [open().dialect, open().url, "die-inside", JSON.stringify({ ...one, payload: { order: 7 } })],
     });
     await child.exited;
@@ -375,7 +376,7 @@ forEachDatabase("a consumer", (open) => {
     const text = JSON.stringify({ ...one, payload: { order: 7 } });
     const deaths: (string | null | undefined)[] = [];
     for (let deliveries = 1; deliveries <= 4; deliveries += 1) {
-      const child = await spawnChild(new URL("consumer.child.ts", import.meta.url), {
+      const child = await spawnChild(await inOneFile(new URL("consumer.child.ts", import.meta.url)), {
         args: [open().dialect, open().url, "killer", text, String(deliveries)],
       });
       await child.exited;

@@ -149,6 +149,6 @@ describe("in-process", () => {
     await broker.subscription.start(taker((delivery) => delivery.ack()));
     await expect(broker.subscription.start(taker((delivery) => delivery.ack()))).rejects.toThrow(/started already/);
     expect(() => broker.addSubscription("in-process")).toThrow(/name that no other/);
-    expect(() => inProcess({ callTimeoutMs: 0 })).toThrow(/inProcess.callTimeoutMs: expected an integer from 1/);
+    expect(() => inProcess({ callTimeoutMs: 0 })).toThrow(/^option callTimeoutMs: expected an integer from 1/);
   });
 });

@@ -5,6 +5,7 @@ import { spawnChild, type Child } from "ichido/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { addEffect } from "../effects/sides.ts";
 import { eventually } from "../support/eventually.ts";
+import { inOneFile } from "../support/in-one-file.ts";
 import { uniqueName } from "../support/services.ts";
 import { forEachDatabase, type Database } from "./inbox-databases.ts";
 import { unavailable, wire } from "./outbox-bed.ts";
@@ -23,7 +24,7 @@ forEachDatabase("relays in trouble", (open) => {
     const outbox = createOutbox({ ...outboxOptions, transactions: side.runner, tablePrefix: prefix });
     await outbox.migrate();
     const life = async (told: RelayLife): Promise<Child> => {
-      const child = await spawnChild(new URL("./relay-crash.child.ts", import.meta.url), {
+      const child = await spawnChild(await inOneFile(new URL("./relay-crash.child.ts", import.meta.url)), {
         args: [database.dialect, database.url, prefix, JSON.stringify(told)],
       });
       onTestFinished(async () => void (await child.kill()));

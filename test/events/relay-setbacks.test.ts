@@ -28,6 +28,17 @@ async function add(outbox: Bed, ...messages: readonly { topic: string; key?: str
 }
 
 forEachDatabase("relay setbacks", (open) => {
+  it("a wake channel that cannot listen makes start() reject, and the relay does not call itself running", async () => {
+    const listen = (): never => {
+      throw new TypeError("listen is not a function");
+    };
+    const outbox = await openOutbox(open(), { wake: { notify: () => undefined, listen } });
+    const { relay } = relayOf(outbox);
+    await expect(relay.start()).rejects.toThrow("listen is not a function");
+    expect(relay.health().running).toBe(false);
+    await relay.stop();
+  });
+
   it.each([
     ["in order", "order.paid"],
     ["without order", "mail.x"],

@@ -1,5 +1,6 @@
 /** The storm's processes: started, killed at the worst moment, started again. */
 import { spawnChild, type Child } from "ichido/testing";
+import { inOneFile } from "../support/in-one-file.ts";
 
 export interface Fleet {
   readonly kills: number;
@@ -40,7 +41,7 @@ export function launchFleet(
 
   async function live(berth: Berth): Promise<void> {
     while (!stopping) {
-      const child = await spawnChild(new URL("./storm.child.ts", import.meta.url), {
+      const child = await spawnChild(await inOneFile(new URL("./storm.child.ts", import.meta.url)), {
         args: argsOf(berth.role),
       });
       berth.child = child;
