@@ -7,17 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isAlive, newFolder, startProgram } from "./support/program.ts";
 import { until } from "./support/poll.ts";
-import {
-  bankOf,
-  charges,
-  launchShop,
-  pay,
-  send,
-  setFault,
-  startBank,
-  startShop,
-  whileRunning,
-} from "./support/shop.ts";
+import { bankOf, charges, launchShop, pay, send, setFault, startBank, startShop } from "./support/shop.ts";
 
 const isGone = (url: string) =>
   fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
@@ -231,7 +221,9 @@ describe("ending", () => {
     await first.exited;
     // Asking for all of them one after the other would take longer than ending may.
     const second = await startShop({ ...settings, GATEWAY_TIMEOUT_MS: "10000" });
-    await whileRunning(second);
+    await until("the open outcomes are seen", async () =>
+      (await send(`${second.url}/metrics`)).text.includes('{state="unknown"} 6'),
+    );
     second.kill("SIGTERM");
     expect(await second.exited).toEqual({ code: 0, signal: null });
   });

@@ -1,12 +1,10 @@
 /** `/operations`: what became of a request that was answered 202, for whoever sent it. */
 import { Router, type Request } from "express";
-import type { Ichido, StoredRecord } from "ichido";
+import type { Ichido } from "ichido";
 import { caller } from "./authentication.ts";
 import { allow, ShopError } from "./problems.ts";
 
 export const operationUrl = (operationId: string): string => `/operations/${operationId}`;
-
-type OperationState = "processing" | "completed" | "failed" | "unknown";
 
 export function operationRoutes(ichido: Ichido<Request>): Router {
   const router = Router();
@@ -16,7 +14,8 @@ export function operationRoutes(ichido: Ichido<Request>): Router {
     const record = await ichido.findOperation(operationId, { tenant, principal });
     // Somebody else's is answered as one that does not exist.
     if (record === undefined) throw new ShopError("not-found", "you have no operation with this id");
-    const state = stateOf(record);
+    // A released one is `failed`: nothing happened, and the same key may be sent again.
+    const { state } = record;
     const result = record.response?.headers.find(([name]) => name === "location")?.[1];
     response
       .set("Cache-Control", "no-store")
@@ -24,11 +23,4 @@ export function operationRoutes(ichido: Ichido<Request>): Router {
   });
   router.all("/:operationId", allow("GET", "HEAD"));
   return router;
-}
-
-/** A released record is `failed`: nothing happened, and the same key may be sent again. */
-function stateOf({ state, leaseLeftMs, interim, holdReason }: StoredRecord): OperationState {
-  if (state !== "processing") return state;
-  const inDoubt = (leaseLeftMs ?? 0) <= 0 || interim !== undefined || holdReason !== undefined;
-  return inDoubt ? "unknown" : "processing";
 }

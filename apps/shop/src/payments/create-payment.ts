@@ -4,6 +4,7 @@ import { answered, type Recorded } from "../gateway/recorded-call.ts";
 import type { Attempt } from "./attempts.ts";
 import { isOpen, type Payment, type PaymentRequest } from "./payment.ts";
 import type { PaymentRepository } from "./payment-repository.ts";
+import { settleCharge } from "./settle-charge.ts";
 
 export interface PaymentPorts {
   readonly payments: PaymentRepository;
@@ -31,17 +32,8 @@ export async function createPayment(
   const { reference, signal } = attempt;
   const { amount, currency } = payment;
   const charge = await answered(recorded, () => gateway.charge({ reference, amount, currency }, signal));
-  switch (charge.outcome) {
-    case "captured":
-      return {
-        outcome: "captured",
-        payment: await payments.settle(payment, { status: "captured", chargeId: charge.chargeId }),
-      };
-    case "declined":
-      return { outcome: "declined", payment: await payments.settle(payment, { status: "declined" }) };
-    case "unknown":
-      return { outcome: "unknown", payment: await payments.settle(payment, { status: "unknown" }) };
-    case "unreachable":
-      return { outcome: "unreachable", payment };
-  }
+  const settled = await settleCharge(payments, payment, charge);
+  if (settled !== undefined) return { outcome: charge.outcome, payment: settled };
+  if (charge.outcome === "unreachable") return { outcome: "unreachable", payment };
+  return { outcome: "unknown", payment: await payments.settle(payment, { status: "unknown" }) };
 }

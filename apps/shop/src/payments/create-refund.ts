@@ -4,6 +4,7 @@ import { answered, type Recorded } from "../gateway/recorded-call.ts";
 import type { Attempt } from "./attempts.ts";
 import type { RefundOpening, RefundRepository } from "./refund-repository.ts";
 import type { Refund, RefundRequest } from "./refund.ts";
+import { settleRefund } from "./settle-refund.ts";
 
 export interface RefundPorts {
   readonly refunds: RefundRepository;
@@ -29,19 +30,10 @@ export async function createRefund(
 
   const { reference, chargeId, amount } = refund;
   const said = await answered(recorded, () => gateway.refund({ reference, chargeId, amount }, attempt.signal));
-  switch (said.outcome) {
-    case "refunded":
-      return {
-        outcome: "settled",
-        refund: await refunds.settle(refund, { status: "refunded", gatewayRefundId: said.refundId }),
-      };
-    case "declined":
-      return { outcome: "settled", refund: await refunds.settle(refund, { status: "declined" }) };
-    case "unreachable":
-      // An earlier attempt may have reached the gateway: then the reservation must stay.
-      if (attempt.number === 1) await refunds.settle(refund, { status: "withdrawn" });
-      return { outcome: "unreachable" };
-    case "unknown":
-      return { outcome: "unknown" };
-  }
+  const settled = await settleRefund(refunds, refund, said);
+  if (settled !== undefined) return { outcome: "settled", refund: settled };
+  if (said.outcome !== "unreachable") return { outcome: "unknown" };
+  // An earlier attempt may have reached the gateway: then the reservation must stay.
+  if (attempt.number === 1) await refunds.settle(refund, { status: "withdrawn" });
+  return { outcome: "unreachable" };
 }

@@ -1,6 +1,7 @@
 /** An open outcome, settled without its caller: the bank is asked by reference, and asked to charge if it never was. */
 import type { PaymentPorts } from "./create-payment.ts";
 import { recoverPayment, type RecoverPaymentResult } from "./recover-payment.ts";
+import { settleCharge } from "./settle-charge.ts";
 
 /** For whoever holds the key of this payment: nobody else may charge meanwhile. */
 export async function reconcilePayment(
@@ -18,16 +19,6 @@ export async function reconcilePayment(
   const { payments, gateway } = ports;
   const { amount, currency } = payment;
   const charge = await gateway.charge({ reference, amount, currency }, signal);
-  switch (charge.outcome) {
-    case "captured":
-      return {
-        outcome: "settled",
-        payment: await payments.settle(payment, { status: "captured", chargeId: charge.chargeId }),
-      };
-    case "declined":
-      return { outcome: "settled", payment: await payments.settle(payment, { status: "declined" }) };
-    case "unknown":
-    case "unreachable":
-      return { outcome: "not-visible-yet" };
-  }
+  const settled = await settleCharge(payments, payment, charge);
+  return settled === undefined ? { outcome: "not-visible-yet" } : { outcome: "settled", payment: settled };
 }

@@ -1,6 +1,7 @@
 /** What became of a payment whose attempt vanished: our own row first, then the gateway, by reference. */
 import type { PaymentPorts } from "./create-payment.ts";
 import { isOpen, type Payment } from "./payment.ts";
+import { settleCharge } from "./settle-charge.ts";
 
 export type RecoverPaymentResult =
   | { readonly outcome: "settled"; readonly payment: Payment }
@@ -19,17 +20,7 @@ export async function recoverPayment(
   if (!isOpen(payment)) return { outcome: "settled", payment };
 
   const found = await gateway.find(reference, signal);
-  switch (found.outcome) {
-    case "captured":
-      return {
-        outcome: "settled",
-        payment: await payments.settle(payment, { status: "captured", chargeId: found.chargeId }),
-      };
-    case "declined":
-      return { outcome: "settled", payment: await payments.settle(payment, { status: "declined" }) };
-    case "absent":
-      return { outcome: "absent", payment };
-    case "unreachable":
-      return { outcome: "not-visible-yet" };
-  }
+  const settled = await settleCharge(payments, payment, found);
+  if (settled !== undefined) return { outcome: "settled", payment: settled };
+  return found.outcome === "absent" ? { outcome: "absent", payment } : { outcome: "not-visible-yet" };
 }

@@ -1,6 +1,7 @@
 /** What became of a refund whose attempt vanished: our own row first, then the gateway, by reference. */
 import type { RefundPorts } from "./create-refund.ts";
 import type { Refund } from "./refund.ts";
+import { settleRefund } from "./settle-refund.ts";
 
 export type RecoverRefundResult =
   | { readonly outcome: "settled"; readonly refund: Refund }
@@ -17,17 +18,7 @@ export async function recoverRefund(
   if (refund === undefined || refund.status === "withdrawn") return { outcome: "absent" };
   if (refund.status !== "requested") return { outcome: "settled", refund };
   const found = await gateway.findRefund(reference, signal);
-  switch (found.outcome) {
-    case "refunded":
-      return {
-        outcome: "settled",
-        refund: await refunds.settle(refund, { status: "refunded", gatewayRefundId: found.refundId }),
-      };
-    case "declined":
-      return { outcome: "settled", refund: await refunds.settle(refund, { status: "declined" }) };
-    case "absent":
-      return { outcome: "absent" };
-    case "unreachable":
-      return { outcome: "not-visible-yet" };
-  }
+  const settled = await settleRefund(refunds, refund, found);
+  if (settled !== undefined) return { outcome: "settled", refund: settled };
+  return found.outcome === "absent" ? { outcome: "absent" } : { outcome: "not-visible-yet" };
 }
