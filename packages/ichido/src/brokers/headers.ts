@@ -2,6 +2,7 @@
  * The binary content mode of CloudEvents: attributes travel as `ce-` headers, the payload is the body. Values are
  * percent-encoded where a header could not carry them, so that every broker gives back the same text.
  */
+import { present } from "../core/contract/present.ts";
 import { checkHeaders, checkId, checkKey, checkTopic, type EventMessage } from "./message.ts";
 
 const attributes = {
@@ -41,15 +42,17 @@ export function messageFrom(headers: Readonly<Record<string, string | undefined>
     const value = headers[name];
     return value === undefined ? undefined : decodeURIComponent(value);
   };
-  const key = checkKey(read("ce-subject"));
-  const correlationId = read("ce-correlationid");
-  const causationId = read("ce-causationid");
-  const traceparent = headers["traceparent"];
-  const tracestate = headers["tracestate"];
   const own = Object.entries(headers).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && isOwn(entry[0]),
   );
   return {
+    ...present({
+      key: checkKey(read("ce-subject")),
+      correlationId: read("ce-correlationid"),
+      causationId: read("ce-causationid"),
+      traceparent: headers["traceparent"],
+      tracestate: headers["tracestate"],
+    }),
     id: checkId(read("ce-id")),
     topic: checkTopic(read("ce-type")),
     source: read("ce-source") ?? "",
@@ -57,11 +60,6 @@ export function messageFrom(headers: Readonly<Record<string, string | undefined>
     contentType: headers["content-type"] ?? "application/json",
     payload,
     headers: checkHeaders(Object.fromEntries(own.map(([name, value]) => [name, decodeURIComponent(value)]))),
-    ...(key === undefined ? {} : { key }),
-    ...(correlationId === undefined ? {} : { correlationId }),
-    ...(causationId === undefined ? {} : { causationId }),
-    ...(traceparent === undefined ? {} : { traceparent }),
-    ...(tracestate === undefined ? {} : { tracestate }),
   };
 }
 

@@ -4,9 +4,11 @@
  */
 import { systemEnvironment, type Environment, type Timer } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
-import { optionInvalid, integerOption, knownOptions } from "../core/contract/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
+import { given, integer, readOptions } from "../core/contract/read-options.ts";
 import type { Delivery, Published, Publisher, Subscription, Taker } from "./broker.ts";
 import type { EventMessage } from "./message.ts";
+import { keepMsDefault, keepMsMax } from "./option-checks.ts";
 import { copyIdOf } from "./print.ts";
 
 export interface InProcessOptions {
@@ -24,9 +26,11 @@ export interface InProcessBroker {
   addSubscription(name: string): Subscription;
 }
 
-const timeoutMsDefault = 30_000;
-const timeoutMsMax = 600_000;
-const dayMs = 86_400_000;
+const optionTable = {
+  callTimeoutMs: integer(1, 600_000, 30_000),
+  redeliveryMsMax: integer("callTimeoutMs", keepMsMax, keepMsDefault),
+  environment: given<Pick<Environment, "after">>(systemEnvironment),
+};
 /** How many unacknowledged events a subscription counts deliveries of; beyond it the oldest count is forgotten. */
 const countedMax = 10_000;
 const delayMsUnanswered = 1_000;
@@ -39,20 +43,7 @@ interface Running {
 }
 
 export function inProcess(options: InProcessOptions = {}): InProcessBroker {
-  knownOptions("inProcess", options, { callTimeoutMs: true, redeliveryMsMax: true, environment: true });
-  const callTimeoutMs = integerOption(
-    "inProcess.callTimeoutMs",
-    options.callTimeoutMs ?? timeoutMsDefault,
-    1,
-    timeoutMsMax,
-  );
-  const redeliveryMsMax = integerOption(
-    "inProcess.redeliveryMsMax",
-    options.redeliveryMsMax ?? 7 * dayMs,
-    callTimeoutMs,
-    3_650 * dayMs,
-  );
-  const environment = options.environment ?? systemEnvironment;
+  const { callTimeoutMs, redeliveryMsMax, environment } = readOptions("inProcess", options, optionTable);
   const outlets: Outlet[] = [];
 
   function add(name: string): Subscription {

@@ -1,8 +1,9 @@
 /** JetStream's own protocol: JSON over requests, the same in every server and client since 2.2. */
+import { given } from "../core/contract/read-options.ts";
 import type { NatsConnection } from "./nats-connection.ts";
 import { asError } from "./hand-out.ts";
 
-export const apiPrefixDefault = "$JS.API";
+export const apiPrefix = given("$JS.API");
 const nanosPerMs = 1_000_000;
 const decoder = new TextDecoder();
 
@@ -28,7 +29,7 @@ export class JetStreamFault extends Error {
   }
 }
 
-/** The server says that nobody listens: no stream on the subject, or JetStream is not there (yet). */
+/** The server says that the subject has no listener: no stream on it, or JetStream is not there (yet). */
 export function isNoResponders(error: unknown): boolean {
   const { name, code, cause } = asError(error) as Error & { readonly code?: unknown };
   return name === "NoRespondersError" || code === "503" || (cause instanceof Error && isNoResponders(cause));

@@ -5,7 +5,8 @@
  */
 import { withDeadline } from "../core/contract/deadline.ts";
 import type { Environment } from "../core/contract/environment.ts";
-import { Backoff } from "./backoff.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
+import { Opening } from "./backoff.ts";
 import { asError } from "./hand-out.ts";
 
 export interface NatsHeaders extends Iterable<[string, string[]]> {
@@ -42,6 +43,11 @@ export interface NatsConnection {
 
 export type NatsSource = NatsConnection | (() => Promise<NatsConnection>);
 
+export function natsSource(option: string, value: unknown): NatsSource {
+  if (value === undefined) throw optionInvalid(option, "a NATS connection", undefined);
+  return value as NatsSource;
+}
+
 export interface NatsWatcher {
   /** The server cannot be reached; pull requests and answers under way are gone. */
   lost(error: Error): void;
@@ -55,19 +61,17 @@ const openMsMax = 30_000;
 export class NatsLink {
   readonly #source: NatsSource;
   readonly #environment: Environment;
-  readonly #backoff: Backoff;
+  readonly #opening: Opening<NatsConnection>;
   readonly #watcher: NatsWatcher | undefined;
   #connection: NatsConnection | undefined;
-  #opening: Promise<NatsConnection> | undefined;
   #status: { stop?(): void } | undefined;
   #connected = false;
   #closed = false;
-  #failure: { readonly error: Error; readonly untilMs: number } | undefined;
 
   constructor(source: NatsSource, environment: Environment, watcher?: NatsWatcher) {
     this.#source = source;
     this.#environment = environment;
-    this.#backoff = new Backoff(environment);
+    this.#opening = new Opening(environment, () => this.#make());
     this.#watcher = watcher;
   }
 
@@ -83,17 +87,11 @@ export class NatsLink {
 
   /** Throws at once while the server is known to be away. */
   async open(): Promise<NatsConnection> {
-    if (this.#closed) throw new Error("nats: closed by this program");
-    if (this.#connection !== undefined && !this.#connection.isClosed()) {
+    if (!this.#closed && this.#connection !== undefined && !this.#connection.isClosed()) {
       if (this.#connected) return this.#connection;
       throw new Error("nats: not connected; the client is trying to reconnect");
     }
-    if (this.#failure !== undefined && this.#environment.monotonicMs() < this.#failure.untilMs)
-      throw this.#failure.error;
-    this.#opening ??= this.#make().finally(() => {
-      this.#opening = undefined;
-    });
-    return this.#opening;
+    return this.#opening.open();
   }
 
   /** Opens until it succeeds or is closed. */
@@ -103,13 +101,14 @@ export class NatsLink {
         await this.open();
       } catch (error) {
         failed(asError(error));
-        await new Promise<void>((resolve) => this.#environment.after(this.#backoff.next(), resolve));
+        await this.#opening.pause();
       }
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    void this.#opening.end(new Error("nats: closed by this program"));
     this.#connected = false;
     this.#status?.stop?.();
     const connection = this.#connection;
@@ -119,23 +118,16 @@ export class NatsLink {
 
   async #make(): Promise<NatsConnection> {
     const source = this.#source;
-    try {
-      const connection =
-        typeof source === "function"
-          ? await withDeadline(this.#environment, openMsMax, source, (late) => void late.close().catch(() => undefined))
-          : source;
-      if (connection.isClosed())
-        throw new Error(
-          "nats: the connection is closed for good; set maxReconnectAttempts: -1 on it, or give a function that makes a new one",
-        );
-      this.#failure = undefined;
-      this.#backoff.reset();
-      this.#adopt(connection);
-      return connection;
-    } catch (error) {
-      this.#failure = { error: asError(error), untilMs: this.#environment.monotonicMs() + this.#backoff.next() };
-      throw error;
-    }
+    const connection =
+      typeof source === "function"
+        ? await withDeadline(this.#environment, openMsMax, source, (late) => void late.close().catch(() => undefined))
+        : source;
+    if (connection.isClosed())
+      throw new Error(
+        "nats: the connection is closed for good; set maxReconnectAttempts: -1 on it, or give a function that makes a new one",
+      );
+    this.#adopt(connection);
+    return connection;
   }
 
   #adopt(connection: NatsConnection): void {

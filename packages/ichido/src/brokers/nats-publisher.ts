@@ -6,31 +6,18 @@
  * `unavailable`, also a stream that is missing or has unsafe settings: that is no event's fault, and no event shall become a
  * dead letter by it.
  */
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { withDeadline } from "../core/contract/deadline.ts";
-import {
-  optionInvalid,
-  functionOption,
-  integerOption,
-  knownOptions,
-  type OptionNames,
-} from "../core/contract/option-checks.ts";
+import { aFunction, environment, readOptions } from "../core/contract/read-options.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";
 import { copyIdOf } from "./print.ts";
-import { apiPrefixDefault, isNoResponders, JetStreamFault, readAnswer, streamInfo } from "./nats-api.ts";
-import { NatsLink, type NatsConnection, type NatsHeaders, type NatsSource } from "./nats-connection.ts";
+import { apiPrefix, isNoResponders, JetStreamFault, readAnswer, streamInfo } from "./nats-api.ts";
+import { natsSource, NatsLink, type NatsConnection, type NatsHeaders, type NatsSource } from "./nats-connection.ts";
 import { checkStream, subjectOf } from "./nats-stream.ts";
-import {
-  dottedOption,
-  nameOption,
-  partitionsDefault,
-  partitionsMax,
-  timeoutMsDefault,
-  timeoutMsMax,
-} from "./option-checks.ts";
+import { callTimeoutMs, dottedOption, nameOption, partitions } from "./option-checks.ts";
 
 export interface NatsPublisherOptions {
   /** From `connect` of the NATS client, with `maxReconnectAttempts: -1`; or a function that makes one, which is then closed here. */
@@ -51,28 +38,21 @@ export interface NatsPublisherOptions {
 const headerBytesBase = 12;
 const headerBytesEach = 3;
 
-const optionNames: OptionNames<NatsPublisherOptions> = {
-  connection: true,
-  headers: true,
-  stream: true,
-  subjectPrefix: true,
-  partitions: true,
-  callTimeoutMs: true,
-  apiPrefix: true,
-  environment: true,
+const optionTable = {
+  connection: natsSource,
+  headers: aFunction<() => NatsHeaders>("the function headers of the NATS client"),
+  stream: nameOption,
+  subjectPrefix: dottedOption,
+  partitions,
+  callTimeoutMs,
+  apiPrefix,
+  environment,
 };
 
 export function natsPublisher(options: NatsPublisherOptions): Publisher {
-  knownOptions("natsPublisher", options, optionNames);
-  if (options.connection === undefined) throw optionInvalid("connection", "a NATS connection", undefined);
-  functionOption("headers", options.headers, "the function headers of the NATS client");
-  const stream = nameOption("stream", options.stream);
-  const subjectPrefix = dottedOption("subjectPrefix", options.subjectPrefix);
-  const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
-  const environment = options.environment ?? systemEnvironment;
-  const wish = { stream, subjectPrefix, partitions, apiPrefix: options.apiPrefix ?? apiPrefixDefault };
-  const link = new NatsLink(options.connection, environment);
+  const wish = readOptions("natsPublisher", options, optionTable);
+  const { stream, subjectPrefix, partitions, callTimeoutMs, environment } = wish;
+  const link = new NatsLink(wish.connection, environment);
   let checked: NatsConnection | undefined;
 
   /** Once per connection: a stream with unsafe settings gets nothing. */
@@ -88,7 +68,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
     const fields = headersOf(message);
     const refusal = tooLarge(connection, message, fields);
     if (refusal !== undefined) return { outcome: "rejected", error: refusal };
-    const headers = options.headers();
+    const headers = wish.headers();
     for (const [name, value] of Object.entries(fields)) headers.set(name, value);
     headers.set("Nats-Msg-Id", copyIdOf(message));
     headers.set("Nats-Expected-Stream", stream);

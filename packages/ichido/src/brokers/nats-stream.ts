@@ -5,14 +5,14 @@
  * Subjects are `<prefix>.<partition>.<topic>`: a number for events with a key, `u` for those without. Publisher and
  * subscription must agree on the number of partitions, so the stream itself says it, in its description.
  */
-import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { integerOption } from "../core/contract/option-checks.ts";
+import { given, integer, readOptions } from "../core/contract/read-options.ts";
 import { systemEnvironment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import type { EventMessage } from "./message.ts";
-import type { NatsConnection, NatsSource } from "./nats-connection.ts";
-import { NatsLink } from "./nats-connection.ts";
+import { natsSource, NatsLink, type NatsConnection, type NatsSource } from "./nats-connection.ts";
 import {
-  apiPrefixDefault,
+  apiPrefix,
   ask,
   consumerInfo,
   faults,
@@ -27,15 +27,7 @@ import {
   type NatsSubscriptionOptions,
   type ResolvedSubscription,
 } from "./nats-subscription-options.ts";
-import {
-  dayMs,
-  dottedOption,
-  keepMsDefault,
-  keepMsMax,
-  nameOption,
-  partitionsDefault,
-  partitionsMax,
-} from "./option-checks.ts";
+import { dayMs, dottedOption, keepMsDefault, keepMsMax, nameOption, partitions } from "./option-checks.ts";
 import { partitionOf } from "./partition.ts";
 
 export interface NatsStreamOptions {
@@ -115,33 +107,27 @@ function unsafe(stream: string, what: string): IchidoError {
   return new IchidoError("option-invalid", `NATS stream ${stream} ${what}`);
 }
 
-const optionNames: OptionNames<NatsStreamOptions> = {
-  connection: true,
-  stream: true,
-  subjectPrefix: true,
-  partitions: true,
-  maxAgeMs: true,
-  duplicateWindowMs: true,
-  replicas: true,
-  apiPrefix: true,
+const optionTable = {
+  connection: natsSource,
+  stream: nameOption,
+  subjectPrefix: dottedOption,
+  partitions,
+  maxAgeMs: integer(duplicateWindowMsMin, keepMsMax, keepMsDefault),
+  duplicateWindowMs: given<number | undefined>(),
+  replicas: integer(1, 5, 1),
+  apiPrefix,
 };
 
 /** Creates the stream, or checks the one that is there. */
 export async function ensureNatsStream(options: NatsStreamOptions): Promise<void> {
-  knownOptions("ensureNatsStream", options, optionNames);
-  const stream = nameOption("stream", options.stream);
-  const subjectPrefix = dottedOption("subjectPrefix", options.subjectPrefix);
-  const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-  const maxAgeMs = integerOption("maxAgeMs", options.maxAgeMs ?? keepMsDefault, duplicateWindowMsMin, keepMsMax);
+  const wish = readOptions("ensureNatsStream", options, optionTable);
+  const { stream, subjectPrefix, partitions, maxAgeMs, apiPrefix } = wish;
   const duplicateWindowMs = integerOption(
     "duplicateWindowMs",
-    options.duplicateWindowMs ?? Math.min(duplicateWindowMsDefault, maxAgeMs),
+    wish.duplicateWindowMs ?? Math.min(duplicateWindowMsDefault, maxAgeMs),
     duplicateWindowMsMin,
     Math.min(maxAgeMs, dayMs),
   );
-  const replicas = integerOption("replicas", options.replicas ?? 1, 1, 5);
-  const apiPrefix = options.apiPrefix ?? apiPrefixDefault;
-  const wish = { stream, subjectPrefix, partitions, apiPrefix };
   const config = {
     name: stream,
     description: partitionsNote(partitions),
@@ -155,16 +141,16 @@ export async function ensureNatsStream(options: NatsStreamOptions): Promise<void
     max_msgs_per_subject: -1,
     max_consumers: -1,
     duplicate_window: nanos(duplicateWindowMs),
-    num_replicas: replicas,
+    num_replicas: wish.replicas,
   };
-  await withConnection(options.connection, async (connection) => {
+  await withConnection(wish.connection, async (connection) => {
     let found = await streamInfo(connection, apiPrefix, stream, callMs);
     if (found === undefined) {
       try {
         await ask(connection, `${apiPrefix}.STREAM.CREATE.${stream}`, config, callMs);
         return;
       } catch (error) {
-        // Somebody else creates it at the same time.
+        // Another process creates it at the same time.
         if (!(error instanceof JetStreamFault) || error.fault.err_code !== faults.streamNameInUse) throw error;
       }
       found = await streamInfo(connection, apiPrefix, stream, callMs);

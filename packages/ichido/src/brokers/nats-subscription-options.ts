@@ -1,18 +1,8 @@
-import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
-import { apiPrefixDefault } from "./nats-api.ts";
-import type { NatsSource } from "./nats-connection.ts";
-import {
-  concurrencyDefault,
-  concurrencyMax,
-  dottedOption,
-  keepMsDefault,
-  keepMsMax,
-  nameOption,
-  orderOption,
-  partitionsDefault,
-  partitionsMax,
-} from "./option-checks.ts";
+import type { Environment } from "../core/contract/environment.ts";
+import { environment, given, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
+import { apiPrefix } from "./nats-api.ts";
+import { natsSource, type NatsSource } from "./nats-connection.ts";
+import { concurrency, dottedOption, nameOption, order, partitions, redeliveryMsMax } from "./option-checks.ts";
 import { topicsOption } from "./topic-pattern.ts";
 
 export interface NatsSubscriptionOptions {
@@ -50,73 +40,50 @@ export interface ConsumerWish {
   readonly pendingMax: number;
 }
 
-export interface ResolvedSubscription {
-  readonly stream: string;
-  readonly subjectPrefix: string;
-  readonly partitions: number;
-  readonly ackWaitMs: number;
-  readonly redeliveryMsMax: number;
-  readonly topics: readonly string[];
-  readonly apiPrefix: string;
-  readonly inboxPrefix: string;
-  readonly environment: Environment;
-  readonly consumers: readonly ConsumerWish[];
-}
-
 /** The server's own default; beyond it, processes wait for each other's answers. */
 const unorderedPendingMax = 1_000;
 const ackWaitMsDefault = 30_000;
 const ackWaitMsMin = 1_000;
 const ackWaitMsMax = 3_600_000;
 
-const optionNames: OptionNames<NatsSubscriptionOptions> = {
-  connection: true,
-  stream: true,
-  durable: true,
-  subjectPrefix: true,
-  partitions: true,
-  order: true,
-  ackWaitMs: true,
-  topics: true,
-  concurrency: true,
-  redeliveryMsMax: true,
-  apiPrefix: true,
-  inboxPrefix: true,
-  environment: true,
+const optionTable = {
+  connection: natsSource,
+  stream: nameOption,
+  durable: nameOption,
+  subjectPrefix: dottedOption,
+  partitions,
+  order,
+  ackWaitMs: integer(ackWaitMsMin, ackWaitMsMax, ackWaitMsDefault),
+  topics: topicsOption,
+  concurrency,
+  redeliveryMsMax,
+  apiPrefix,
+  inboxPrefix: given("_INBOX"),
+  environment,
 };
 
+export interface ResolvedSubscription extends ReadBy<typeof optionTable> {
+  readonly consumers: readonly ConsumerWish[];
+}
+
 export function resolveSubscription(options: NatsSubscriptionOptions): ResolvedSubscription {
-  knownOptions("a NATS subscription", options, optionNames);
-  const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-  const durable = nameOption("durable", options.durable);
-  const subjectPrefix = dottedOption("subjectPrefix", options.subjectPrefix);
-  const concurrency = integerOption("concurrency", options.concurrency ?? concurrencyDefault, 1, concurrencyMax);
-  const topics = topicsOption("topics", options.topics);
-  const wanted = filterOf(topics);
+  const settings = readOptions("a NATS subscription", options, optionTable);
+  const { durable, subjectPrefix, partitions, concurrency } = settings;
+  const wanted = filterOf(settings.topics);
   const part = (token: string, limit: number, pendingMax: number): ConsumerWish => ({
     name: token === "*" ? durable : `${durable}-${token}`,
     filter: `${subjectPrefix}.${token}.${wanted}`,
     limit,
     pendingMax,
   });
-  const ordered = orderOption("order", options.order ?? "key") === "key";
-  return {
-    stream: nameOption("stream", options.stream),
-    subjectPrefix,
-    partitions,
-    ackWaitMs: integerOption("ackWaitMs", options.ackWaitMs ?? ackWaitMsDefault, ackWaitMsMin, ackWaitMsMax),
-    redeliveryMsMax: integerOption("redeliveryMsMax", options.redeliveryMsMax ?? keepMsDefault, 1, keepMsMax),
-    topics,
-    apiPrefix: options.apiPrefix ?? apiPrefixDefault,
-    inboxPrefix: options.inboxPrefix ?? "_INBOX",
-    environment: options.environment ?? systemEnvironment,
-    consumers: ordered
+  const consumers =
+    settings.order === "key"
       ? [
           ...Array.from({ length: partitions }, (_, partition) => part(String(partition), 1, 1)),
           part("u", concurrency, unorderedPendingMax),
         ]
-      : [part("*", concurrency, unorderedPendingMax)],
-  };
+      : [part("*", concurrency, unorderedPendingMax)];
+  return { ...settings, consumers };
 }
 
 /** A consumer has one filter on servers before 2.10. */

@@ -1,14 +1,14 @@
 /**
- * Deliveries from durable pull consumers. With order `key` there is one consumer per partition, of which the server lets one
- * delivery at a time be unanswered, over all processes: the next of a key cannot overtake, whoever dies.
+ * Deliveries from durable pull consumers. With order `key` there is one consumer per partition, of which the server
+ * lets one delivery at a time be unanswered, over all processes: the next of a key cannot overtake, whichever process
+ * dies.
  */
 import { randomBytes } from "node:crypto";
 import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
 import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
-import { optionInvalid } from "../core/contract/option-checks.ts";
 import type { Subscription, Taker } from "./broker.ts";
 import { asError } from "./hand-out.ts";
-import { NatsLink, type NatsConnection, type NatsSource } from "./nats-connection.ts";
+import { NatsLink, type NatsConnection } from "./nats-connection.ts";
 import { Puller } from "./nats-puller.ts";
 import { checkConsumer, checkSubscribedStream } from "./nats-stream.ts";
 import {
@@ -18,13 +18,11 @@ import {
 } from "./nats-subscription-options.ts";
 
 const drainMsDefault = 10_000;
-/** The last words to the server on the way out: taking leave of subscriptions, sending answers. */
+/** Bounds the last messages to the server at the end: unsubscribing, sending answers. */
 const unsubscribeMs = 2_000;
 
 export function natsSubscription(options: NatsSubscriptionOptions): Subscription {
-  const resolved = resolveSubscription(options);
-  if (options.connection === undefined) throw optionInvalid("connection", "a NATS connection", undefined);
-  return new PullSubscription(resolved, options.connection);
+  return new PullSubscription(resolveSubscription(options));
 }
 
 class PullSubscription implements Subscription {
@@ -33,13 +31,11 @@ class PullSubscription implements Subscription {
   readonly ackWaitMs: number;
   readonly topics: readonly string[];
   readonly #options: ResolvedSubscription;
-  readonly #source: NatsSource;
   #link: NatsLink | undefined;
   #pullers: readonly Puller[] = [];
 
-  constructor(options: ResolvedSubscription, source: NatsSource) {
+  constructor(options: ResolvedSubscription) {
     this.#options = options;
-    this.#source = source;
     this.redeliveryMsMax = options.redeliveryMsMax;
     this.ackWaitMs = options.ackWaitMs;
     this.topics = options.topics;
@@ -48,17 +44,17 @@ class PullSubscription implements Subscription {
   async start(taker: Taker): Promise<void> {
     if (this.#link !== undefined)
       throw new IchidoError("usage-invalid", "this NATS subscription is started already; stop it first");
-    const { environment } = this.#options;
+    const { connection: source, environment } = this.#options;
     const disturbed = (error: Error): void => taker.disturbed?.(error);
     let running = false;
     const attach = (connection: NatsConnection): void => {
       for (const puller of this.#pullers) puller.attach(connection);
     };
-    const link = new NatsLink(this.#source, environment, {
+    const link = new NatsLink(source, environment, {
       lost: (error) => {
         disturbed(error);
         for (const puller of this.#pullers) puller.detach();
-        if (typeof this.#source === "function") void link.openPatiently(disturbed);
+        if (typeof source === "function") void link.openPatiently(disturbed);
       },
       back: (connection) => {
         if (!running) return;

@@ -93,6 +93,14 @@ export class RabbitmqSession<Channel extends AmqpChannel> {
     }
   }
 
+  static openPlain(connect: AmqpConnect, environment: Environment): Promise<RabbitmqSession<AmqpChannel>> {
+    return RabbitmqSession.open(connect, environment, async (connection) => {
+      const channel = await connection.createChannel();
+      channel.on("error", () => undefined);
+      return channel;
+    });
+  }
+
   private constructor(connection: AmqpConnection, channel: Channel, environment: Environment) {
     this.connection = connection;
     this.channel = channel;

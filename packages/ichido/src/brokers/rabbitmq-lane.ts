@@ -12,32 +12,28 @@ interface Item {
 /** The server closes a channel whose deliveries stay unanswered for longer than its `consumer_timeout`, 30 minutes. */
 const holdMsMax = 60_000;
 
+export interface LaneParts {
+  readonly queue: string;
+  readonly ordered: boolean;
+  readonly limit: number;
+  readonly prefetch: number;
+  readonly environment: Environment;
+  readonly taker: Taker;
+}
+
 export class RabbitmqLane {
   readonly queue: string;
   readonly prefetch: number;
-  readonly #ordered: boolean;
-  readonly #limit: number;
-  readonly #environment: Environment;
-  readonly #taker: Taker;
+  readonly #parts: LaneParts;
   readonly #running = new Set<Promise<void>>();
   readonly #holds = new Map<Timer, () => void>();
   #waiting: Item[] = [];
   #stopped = false;
 
-  constructor(parts: {
-    readonly queue: string;
-    readonly ordered: boolean;
-    readonly limit: number;
-    readonly prefetch: number;
-    readonly environment: Environment;
-    readonly taker: Taker;
-  }) {
+  constructor(parts: LaneParts) {
+    this.#parts = parts;
     this.queue = parts.queue;
     this.prefetch = parts.prefetch;
-    this.#ordered = parts.ordered;
-    this.#limit = parts.limit;
-    this.#environment = parts.environment;
-    this.#taker = parts.taker;
   }
 
   add(session: RabbitmqSession<AmqpChannel>, message: AmqpMessage): void {
@@ -62,7 +58,7 @@ export class RabbitmqLane {
   }
 
   #pump(): void {
-    while (!this.#stopped && this.#running.size < this.#limit) {
+    while (!this.#stopped && this.#running.size < this.#parts.limit) {
       const item = this.#waiting.shift();
       if (item === undefined) return;
       const run = this.#run(item).finally(() => {
@@ -77,7 +73,7 @@ export class RabbitmqLane {
     const headers = headersOfAmqp(item.message);
     for (let deliveries = deliveriesOf(item.message); ; deliveries += 1) {
       let againMs: number | undefined;
-      await handOut(this.#taker, {
+      await handOut(this.#parts.taker, {
         headers,
         payload: item.message.content,
         deliveries,
@@ -88,7 +84,7 @@ export class RabbitmqLane {
         working: () => undefined,
       });
       if (againMs === undefined) return;
-      if (!this.#ordered) {
+      if (!this.#parts.ordered) {
         void this.#hold(againMs).then(() => this.#answer(item, (channel) => channel.nack(item.message, false, true)));
         return;
       }
@@ -104,14 +100,14 @@ export class RabbitmqLane {
       run(item.session.channel);
     } catch (error) {
       // It will come again; the inbox knows what was done.
-      this.#taker.disturbed?.(error as Error);
+      this.#parts.taker.disturbed?.(error as Error);
     }
   }
 
   #hold(delayMs: number): Promise<void> {
     if (this.#stopped || delayMs === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = this.#environment.after(delayMs, () => {
+      const timer = this.#parts.environment.after(delayMs, () => {
         this.#holds.delete(timer);
         resolve();
       });

@@ -5,15 +5,15 @@
  * A negative confirm is `unavailable`: a queue is full, or failed; the same event may pass later. So is a channel that the
  * server closes, because it does not say on account of which event; what would make it do so is checked here beforehand.
  */
-import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
-import { Backoff } from "./backoff.ts";
+import type { Environment } from "../core/contract/environment.ts";
+import { environment, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
+import { Opening } from "./backoff.ts";
 import type { Published, Publisher } from "./broker.ts";
 import { asError } from "./hand-out.ts";
 import { headersOf } from "./headers.ts";
 import type { EventMessage } from "./message.ts";
-import { dottedOption, partitionsDefault, partitionsMax, timeoutMsDefault, timeoutMsMax } from "./option-checks.ts";
+import { amqpConnect, callTimeoutMs, dottedOption, partitions } from "./option-checks.ts";
 import { RabbitmqSession, type AmqpConfirmChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
 import { routingKeyOf } from "./rabbitmq-topology.ts";
 
@@ -42,53 +42,33 @@ interface Line {
   readonly returned: Map<string, number>;
   /** The socket is full. */
   full: PromiseWithResolvers<void> | undefined;
-  /** The server takes nothing from anybody: it is short of memory or disk. */
+  /** The server takes nothing from any publisher: it is short of memory or disk. */
   blocked: string | undefined;
   confirms: number;
 }
 
-const optionNames: OptionNames<RabbitmqPublisherOptions> = {
-  connect: true,
-  exchange: true,
-  partitions: true,
-  callTimeoutMs: true,
-  messageBytesMax: true,
-  environment: true,
+const optionTable = {
+  connect: amqpConnect,
+  exchange: dottedOption,
+  partitions,
+  callTimeoutMs,
+  messageBytesMax: integer(1, messageBytesLimit, messageBytesMaxDefault),
+  environment,
 };
 
 export function rabbitmqPublisher(options: RabbitmqPublisherOptions): Publisher {
-  knownOptions("rabbitmqPublisher", options, optionNames);
-  return new ConfirmedPublisher(options);
+  return new ConfirmedPublisher(readOptions("rabbitmqPublisher", options, optionTable));
 }
 
 class ConfirmedPublisher implements Publisher {
   readonly name = "rabbitmq";
-  readonly #connect: AmqpConnect;
-  readonly #exchange: string;
-  readonly #partitions: number;
-  readonly #callTimeoutMs: number;
-  readonly #messageBytesMax: number;
-  readonly #environment: Environment;
-  readonly #backoff: Backoff;
+  readonly #settings: ReadBy<typeof optionTable>;
+  readonly #opening: Opening<Line>;
   #line: Line | undefined;
-  #opening: Promise<Line> | undefined;
-  #failure: { readonly error: Error; readonly untilMs: number } | undefined;
-  #closed = false;
 
-  constructor(options: RabbitmqPublisherOptions) {
-    functionOption("connect", options.connect, "a function that makes an AMQP connection");
-    this.#connect = options.connect;
-    this.#exchange = dottedOption("exchange", options.exchange);
-    this.#partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-    this.#callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? timeoutMsDefault, 1, timeoutMsMax);
-    this.#messageBytesMax = integerOption(
-      "messageBytesMax",
-      options.messageBytesMax ?? messageBytesMaxDefault,
-      1,
-      messageBytesLimit,
-    );
-    this.#environment = options.environment ?? systemEnvironment;
-    this.#backoff = new Backoff(this.#environment);
+  constructor(settings: ReadBy<typeof optionTable>) {
+    this.#settings = settings;
+    this.#opening = new Opening(settings.environment, () => this.#make());
   }
 
   async publish(message: EventMessage): Promise<Published> {
@@ -99,18 +79,19 @@ class ConfirmedPublisher implements Publisher {
     const line = this.#line;
     const confirms = line?.confirms;
     try {
-      return await withDeadline(this.#environment, this.#callTimeoutMs, () => this.#attempt(message, headers, attempt));
+      const { environment, callTimeoutMs } = this.#settings;
+      return await withDeadline(environment, callTimeoutMs, () => this.#attempt(message, headers, attempt));
     } catch (error) {
       attempt.over = true;
-      // Not a word for that long: the connection may be dead without knowing.
+      // The server did not answer for that long: the connection may be dead without having noticed.
       if (error instanceof DeadlineExceeded && line !== undefined && line.confirms === confirms) this.#leave(line);
       return unavailable(asError(error));
     }
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    const line = this.#line ?? (await this.#opening?.catch(() => undefined));
+    const last = this.#opening.end(new Error("rabbitmq: publisher is closed"));
+    const line = this.#line ?? (await last);
     await line?.session.close();
   }
 
@@ -119,9 +100,9 @@ class ConfirmedPublisher implements Publisher {
     headers: Record<string, string>,
     attempt: { readonly over: boolean },
   ): Promise<Published> {
-    const line = this.#line ?? (await this.#open());
+    const line = this.#line ?? (await this.#opening.open());
     while (line.full !== undefined && line.session.open) await line.full.promise;
-    // Nobody waits for it any more; sent now it would only be one copy more.
+    // Its caller has stopped waiting; sent now, it would only be one more copy.
     if (attempt.over) return unavailable(new Error("rabbitmq: too late"));
     if (!line.session.open) return unavailable(await line.session.lost);
     if (line.blocked !== undefined)
@@ -135,8 +116,8 @@ class ConfirmedPublisher implements Publisher {
       const { buffer, byteOffset, byteLength } = message.payload;
       try {
         const room = line.session.channel.publish(
-          this.#exchange,
-          routingKeyOf(message, this.#partitions),
+          this.#settings.exchange,
+          routingKeyOf(message, this.#settings.partitions),
           Buffer.from(buffer, byteOffset, byteLength),
           { mandatory: true, persistent: true, messageId: message.id, contentType: contentType ?? "", headers: rest },
           (error) => resolve(this.#confirmed(line, message, error)),
@@ -154,7 +135,7 @@ class ConfirmedPublisher implements Publisher {
 
   #confirmed(line: Line, message: EventMessage, error: unknown): Published {
     line.confirms += 1;
-    const key = routingKeyOf(message, this.#partitions);
+    const key = routingKeyOf(message, this.#settings.partitions);
     const place = returnOf(key, message.id);
     const returned = line.returned.get(place) ?? 0;
     if (returned > 0) {
@@ -162,41 +143,27 @@ class ConfirmedPublisher implements Publisher {
       else line.returned.set(place, returned - 1);
       return {
         outcome: "rejected",
-        error: new Error(`rabbitmq: no queue of exchange ${this.#exchange} is bound for ${key}; event came back`),
+        error: new Error(
+          `rabbitmq: no queue of exchange ${this.#settings.exchange} is bound for ${key}; event came back`,
+        ),
       };
     }
     if (error === null || error === undefined) return { outcome: "sent" };
     return unavailable(new Error(`rabbitmq: not confirmed: ${asError(error).message}`, { cause: error }));
   }
 
-  async #open(): Promise<Line> {
-    if (this.#closed) throw new Error("rabbitmq: publisher is closed");
-    if (this.#failure !== undefined && this.#environment.monotonicMs() < this.#failure.untilMs)
-      throw this.#failure.error;
-    this.#opening ??= this.#make().finally(() => {
-      this.#opening = undefined;
-    });
-    return this.#opening;
-  }
-
   async #make(): Promise<Line> {
-    try {
-      const session = await RabbitmqSession.open(this.#connect, this.#environment, async (connection) => {
-        const channel = await connection.createConfirmChannel();
-        channel.on("error", () => undefined);
-        await channel.checkExchange(this.#exchange);
-        return channel;
-      });
-      const line: Line = { session, returned: new Map(), full: undefined, blocked: undefined, confirms: 0 };
-      this.#listen(line);
-      this.#line = line;
-      this.#failure = undefined;
-      this.#backoff.reset();
-      return line;
-    } catch (error) {
-      this.#failure = { error: asError(error), untilMs: this.#environment.monotonicMs() + this.#backoff.next() };
-      throw error;
-    }
+    const { connect, environment, exchange } = this.#settings;
+    const session = await RabbitmqSession.open(connect, environment, async (connection) => {
+      const channel = await connection.createConfirmChannel();
+      channel.on("error", () => undefined);
+      await channel.checkExchange(exchange);
+      return channel;
+    });
+    const line: Line = { session, returned: new Map(), full: undefined, blocked: undefined, confirms: 0 };
+    this.#listen(line);
+    this.#line = line;
+    return line;
   }
 
   #listen(line: Line): void {
@@ -230,8 +197,10 @@ class ConfirmedPublisher implements Publisher {
 
   #refusalOf(message: EventMessage, headers: Readonly<Record<string, string>>): Error | undefined {
     const { length } = message.payload;
-    if (length > this.#messageBytesMax)
-      return new Error(`rabbitmq: event ${message.id} has ${length} bytes; at most ${this.#messageBytesMax} are taken`);
+    if (length > this.#settings.messageBytesMax)
+      return new Error(
+        `rabbitmq: event ${message.id} has ${length} bytes; at most ${this.#settings.messageBytesMax} are taken`,
+      );
     const headerBytes = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
     if (headerBytes > headerBytesMax)
       return new Error(`rabbitmq: event ${message.id} has ${headerBytes} bytes of headers; at most ${headerBytesMax}`);
@@ -246,7 +215,7 @@ interface Returned {
   readonly properties: { readonly messageId?: unknown };
 }
 
-/** What came back is told from another event with the same id by where it was to go. */
+/** An event that came back differs from another one with the same id by where it was to go. */
 function returnOf(routingKey: string, messageId: string): string {
   return `${routingKey} ${messageId}`;
 }

@@ -4,23 +4,14 @@
  *
  * `stop` does not cancel its consumers first: the next one would become active beside deliveries that are still at work here.
  */
-import { functionOption, integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
+import { environment, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
 import { Backoff } from "./backoff.ts";
 import type { Subscription, Taker } from "./broker.ts";
 import { asError } from "./hand-out.ts";
-import {
-  concurrencyDefault,
-  concurrencyMax,
-  dottedOption,
-  keepMsDefault,
-  keepMsMax,
-  orderOption,
-  partitionsDefault,
-  partitionsMax,
-} from "./option-checks.ts";
+import { amqpConnect, concurrency, dottedOption, order, partitions, redeliveryMsMax } from "./option-checks.ts";
 import { RabbitmqSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
 import { RabbitmqLane } from "./rabbitmq-lane.ts";
 import { queuesOf, type QueueWish } from "./rabbitmq-topology.ts";
@@ -41,64 +32,51 @@ export interface RabbitmqSubscriptionOptions {
   readonly environment?: Environment;
 }
 
-const prefetchDefault = 16;
-const prefetchMax = 1_000;
 const drainMsDefault = 10_000;
 const notFound = 404;
 
-const optionNames: OptionNames<RabbitmqSubscriptionOptions> = {
-  connect: true,
-  queue: true,
-  partitions: true,
-  order: true,
-  concurrency: true,
-  prefetch: true,
-  redeliveryMsMax: true,
-  environment: true,
+const optionTable = {
+  connect: amqpConnect,
+  queue: dottedOption,
+  partitions,
+  order,
+  concurrency,
+  prefetch: integer(1, 1_000, 16),
+  redeliveryMsMax,
+  environment,
 };
 
 export function rabbitmqSubscription(options: RabbitmqSubscriptionOptions): Subscription {
-  knownOptions("rabbitmqSubscription", options, optionNames);
-  return new QueueSubscription(options);
+  return new QueueSubscription(readOptions("rabbitmqSubscription", options, optionTable));
 }
 
 class QueueSubscription implements Subscription {
   readonly name = "rabbitmq";
   readonly redeliveryMsMax: number;
-  readonly #connect: AmqpConnect;
+  readonly #settings: ReadBy<typeof optionTable>;
   readonly #queues: readonly QueueWish[];
-  readonly #concurrency: number;
-  readonly #prefetch: number;
-  readonly #environment: Environment;
   #lanes: readonly RabbitmqLane[] | undefined;
   #session: RabbitmqSession<AmqpChannel> | undefined;
 
-  constructor(options: RabbitmqSubscriptionOptions) {
-    functionOption("connect", options.connect, "a function that makes an AMQP connection");
-    this.#connect = options.connect;
-    this.#queues = queuesOf(
-      dottedOption("queue", options.queue),
-      orderOption("order", options.order ?? "key"),
-      integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax),
-    );
-    this.#concurrency = integerOption("concurrency", options.concurrency ?? concurrencyDefault, 1, concurrencyMax);
-    this.#prefetch = integerOption("prefetch", options.prefetch ?? prefetchDefault, 1, prefetchMax);
-    this.redeliveryMsMax = integerOption("redeliveryMsMax", options.redeliveryMsMax ?? keepMsDefault, 1, keepMsMax);
-    this.#environment = options.environment ?? systemEnvironment;
+  constructor(settings: ReadBy<typeof optionTable>) {
+    this.#settings = settings;
+    this.#queues = queuesOf(settings.queue, settings.order, settings.partitions);
+    this.redeliveryMsMax = settings.redeliveryMsMax;
   }
 
   async start(taker: Taker): Promise<void> {
     if (this.#lanes !== undefined)
       throw new IchidoError("usage-invalid", "this RabbitMQ subscription is started already; stop it first");
+    const { concurrency, prefetch, environment } = this.#settings;
     const lanes = this.#queues.map(
       ({ name, ordered }) =>
         new RabbitmqLane({
           queue: name,
           ordered,
-          limit: ordered ? 1 : this.#concurrency,
+          limit: ordered ? 1 : concurrency,
           // Deliveries that wait for another try hold a place: leave room beside them.
-          prefetch: ordered ? this.#prefetch : this.#concurrency * 2,
-          environment: this.#environment,
+          prefetch: ordered ? prefetch : concurrency * 2,
+          environment,
           taker,
         }),
     );
@@ -122,7 +100,7 @@ class QueueSubscription implements Subscription {
     this.#lanes = undefined;
     for (const lane of lanes) lane.stop();
     const idle = (): Promise<unknown> => Promise.all(lanes.map((lane) => lane.idle()));
-    await withDeadline(this.#environment, Math.max(1, options.drainMs ?? drainMsDefault), idle).catch(
+    await withDeadline(this.#settings.environment, Math.max(1, options.drainMs ?? drainMsDefault), idle).catch(
       (error: unknown) => {
         if (!(error instanceof DeadlineExceeded)) throw error;
       },
@@ -132,11 +110,7 @@ class QueueSubscription implements Subscription {
   }
 
   async #open(lanes: readonly RabbitmqLane[]): Promise<void> {
-    const session = await RabbitmqSession.open(this.#connect, this.#environment, async (connection) => {
-      const channel = await connection.createChannel();
-      channel.on("error", () => undefined);
-      return channel;
-    });
+    const session = await RabbitmqSession.openPlain(this.#settings.connect, this.#settings.environment);
     this.#session = session;
     try {
       for (const lane of lanes) await this.#consume(session, lane);
@@ -166,7 +140,7 @@ class QueueSubscription implements Subscription {
   }
 
   async #stayOpen(lanes: readonly RabbitmqLane[], taker: Taker): Promise<void> {
-    const backoff = new Backoff(this.#environment);
+    const backoff = new Backoff(this.#settings.environment);
     while (this.#lanes === lanes) {
       const session = this.#session;
       if (session !== undefined) {
@@ -176,7 +150,7 @@ class QueueSubscription implements Subscription {
         this.#session = undefined;
         taker.disturbed?.(error);
       }
-      await new Promise<void>((resolve) => this.#environment.after(backoff.next(), resolve));
+      await new Promise<void>((resolve) => this.#settings.environment.after(backoff.next(), resolve));
       if (this.#lanes !== lanes) return;
       try {
         await this.#open(lanes);

@@ -1,27 +1,15 @@
 /**
- * Exchange, queues and bindings. Quorum queues throughout: they survive a restart, and count deliveries. With order `key` one
- * per partition, with a single active consumer, so that one process at a time holds what is unanswered. No delivery limit:
- * what becomes a dead letter is decided by the consumer, after it has kept it. What nobody takes in time goes to
- * `<queue>.expired`, with its publisher told first when the queue is full.
+ * Exchange, queues and bindings. Quorum queues throughout: they survive a restart, and count deliveries. With order
+ * `key` one per partition, with a single active consumer, so that one process at a time holds what is unanswered. No
+ * delivery limit: what becomes a dead letter is decided by the consumer, after it has kept it. What no consumer takes
+ * in time goes to `<queue>.expired`; when a queue is full, the server refuses new events to their publishers instead.
  */
 import { systemEnvironment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
-import {
-  optionInvalid,
-  functionOption,
-  integerOption,
-  knownOptions,
-  type OptionNames,
-} from "../core/contract/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
+import { integer, optional, readOptions } from "../core/contract/read-options.ts";
 import type { EventMessage } from "./message.ts";
-import {
-  dottedOption,
-  keepMsDefault,
-  keepMsMax,
-  orderOption,
-  partitionsDefault,
-  partitionsMax,
-} from "./option-checks.ts";
+import { amqpConnect, dottedOption, keepMsDefault, keepMsMax, order, partitions } from "./option-checks.ts";
 import { partitionOf } from "./partition.ts";
 import { RabbitmqSession, replyCodeOf, type AmqpChannel, type AmqpConnect } from "./rabbitmq-connection.ts";
 import { topicsOption } from "./topic-pattern.ts";
@@ -37,7 +25,7 @@ export interface RabbitmqTopologyOptions {
   readonly topics?: readonly string[];
   /** How long an event waits to be taken. Default 7 days; the subscription's `redeliveryMsMax` should be the same. */
   readonly messageTtlMs?: number;
-  /** How many events each queue holds before publishers are told to wait. Default without limit. */
+  /** How many events each queue holds before the server refuses more. Default without limit. */
   readonly lengthMax?: number;
 }
 
@@ -72,36 +60,26 @@ function bindingOf(pattern: string): string {
   return pattern.endsWith("*") ? `${pattern}.#` : pattern;
 }
 
-const optionNames: OptionNames<RabbitmqTopologyOptions> = {
-  connect: true,
-  exchange: true,
-  queue: true,
-  partitions: true,
-  order: true,
-  topics: true,
-  messageTtlMs: true,
-  lengthMax: true,
+const optionTable = {
+  connect: amqpConnect,
+  exchange: dottedOption,
+  partitions,
+  order,
+  topics: topicsOption,
+  messageTtlMs: integer(1_000, keepMsMax, keepMsDefault),
+  queue: optional(dottedOption),
+  lengthMax: optional(integer(1, lengthLimit)),
 };
 
 export async function ensureRabbitmqTopology(options: RabbitmqTopologyOptions): Promise<void> {
-  knownOptions("ensureRabbitmqTopology", options, optionNames);
-  functionOption("connect", options.connect, "a function that makes an AMQP connection");
-  const exchange = dottedOption("exchange", options.exchange);
-  const partitions = integerOption("partitions", options.partitions ?? partitionsDefault, 1, partitionsMax);
-  const order = orderOption("order", options.order ?? "key");
-  const patterns = topicsOption("topics", options.topics);
-  const ttlMs = integerOption("messageTtlMs", options.messageTtlMs ?? keepMsDefault, 1_000, keepMsMax);
-  const queue = options.queue === undefined ? undefined : dottedOption("queue", options.queue);
+  const { connect, exchange, partitions, order, topics, messageTtlMs, queue, lengthMax } = readOptions(
+    "ensureRabbitmqTopology",
+    options,
+    optionTable,
+  );
   if (queue === undefined && (options.topics ?? options.lengthMax ?? options.messageTtlMs) !== undefined)
     throw optionInvalid("queue", "a name, as topics, lengthMax and messageTtlMs are of queues", undefined);
-  const lengthMax =
-    options.lengthMax === undefined ? undefined : integerOption("lengthMax", options.lengthMax, 1, lengthLimit);
-
-  const session = await RabbitmqSession.open(options.connect, systemEnvironment, async (connection) => {
-    const channel = await connection.createChannel();
-    channel.on("error", () => undefined);
-    return channel;
-  });
+  const session = await RabbitmqSession.openPlain(connect, systemEnvironment);
   const { channel } = session;
   try {
     await asIs(`exchange ${exchange}`, () => channel.assertExchange(exchange, "topic", { durable: true }));
@@ -111,13 +89,13 @@ export async function ensureRabbitmqTopology(options: RabbitmqTopologyOptions): 
       await assertQuorum(channel, name, {
         ...(ordered ? { "x-single-active-consumer": true } : {}),
         ...(lengthMax === undefined ? {} : { "x-max-length": lengthMax }),
-        "x-message-ttl": ttlMs,
+        "x-message-ttl": messageTtlMs,
         "x-overflow": "reject-publish",
         "x-dead-letter-exchange": "",
         "x-dead-letter-routing-key": `${queue}.expired`,
         "x-dead-letter-strategy": "at-least-once",
       });
-      for (const pattern of patterns) await channel.bindQueue(name, exchange, `${partition}.${bindingOf(pattern)}`);
+      for (const pattern of topics) await channel.bindQueue(name, exchange, `${partition}.${bindingOf(pattern)}`);
     }
   } finally {
     await session.close();

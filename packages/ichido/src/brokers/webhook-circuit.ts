@@ -1,6 +1,6 @@
 /**
- * One endpoint's places and its circuit. After `openAfter` failures in a row nothing is sent for `probeMs`; then one event
- * tries, and its fate is everybody's. A receiver that names a time itself is believed at once.
+ * One endpoint's places and its circuit. After `openAfter` failures in a row nothing is sent for `probeMs`; then one
+ * event tries, and its outcome decides for all events. A receiver that names a time itself is believed at once.
  */
 import type { Environment } from "../core/contract/environment.ts";
 
@@ -29,7 +29,7 @@ export class WebhookCircuit {
     this.#places = settings.concurrency;
   }
 
-  /** Whether to send now; whoever is let in as the probe must say how it went. */
+  /** Whether to send now; the request that is let in as the probe must report its outcome. */
   enter(): Entrance {
     if (!this.#open) return { open: false, probe: false };
     const leftMs = this.#closedAgainMs - this.#settings.environment.monotonicMs();
@@ -54,7 +54,7 @@ export class WebhookCircuit {
     this.#closedAgainMs = Math.max(this.#closedAgainMs, environment.monotonicMs() + (pauseMs ?? probeMs));
   }
 
-  /** Neither proves anything: the event was never sent. */
+  /** The event was never sent, which proves nothing about the endpoint. */
   abandoned(probe: boolean): void {
     if (probe) this.#probing = false;
   }
@@ -71,16 +71,16 @@ export class WebhookCircuit {
       return Promise.resolve(true);
     }
     return new Promise((resolve) => {
-      const turn = (): void => {
+      const proceed = (): void => {
         timer.cancel();
         resolve(true);
       };
       const give = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(turn), 1);
+        this.#waiting.splice(this.#waiting.indexOf(proceed), 1);
         resolve(false);
       };
       const timer = this.#settings.environment.after(timeoutMs, give, { hold: true });
-      this.#waiting.push(turn);
+      this.#waiting.push(proceed);
     });
   }
 

@@ -1,8 +1,10 @@
 /** Options of the webhook publisher, checked once. Addresses and secrets never appear in a message. */
 import { topicPattern } from "./topic-pattern.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
-import { optionInvalid, integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { optionInvalid, integerOption, knownOptions } from "../core/contract/option-checks.ts";
+import { environment, given, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
+import { concurrency } from "./option-checks.ts";
 import { readSecret } from "./standard-webhooks.ts";
 
 export interface WebhookEndpoint {
@@ -32,9 +34,9 @@ export interface WebhookPublisherOptions {
   /** How much of an answer's body is read, and thrown away, to keep the connection. Default 65 536. */
   readonly responseBytesMax?: number;
   readonly userAgent?: string;
-  /** Default the global one. It must not follow redirections when told `redirect: "manual"`. */
+  /** Default the global one. It must not follow redirections when called with `redirect: "manual"`. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Plain http also beyond the own machine: whoever is in between reads events. Default off. */
+  /** Plain http also beyond the own machine: every machine in between can read events. Default off. */
   readonly allowHttp?: boolean;
   readonly environment?: Environment;
 }
@@ -48,68 +50,62 @@ export interface ResolvedEndpoint {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface ResolvedWebhook {
-  readonly endpoints: readonly ResolvedEndpoint[];
-  readonly name: string;
-  readonly callTimeoutMs: number;
-  readonly concurrency: number;
-  readonly openAfter: number;
-  readonly probeMs: number;
-  readonly retryAfterMsMax: number;
-  readonly responseBytesMax: number;
-  readonly userAgent: string;
-  readonly fetch: typeof globalThis.fetch;
-  readonly environment: Environment;
-}
-
 const hourMs = 3_600_000;
 const endpointsMax = 1_000;
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-const optionNames: OptionNames<WebhookPublisherOptions> = {
-  endpoint: true,
-  endpoints: true,
-  secret: true,
-  name: true,
-  callTimeoutMs: true,
-  concurrency: true,
-  circuit: true,
-  retryAfterMsMax: true,
-  responseBytesMax: true,
-  userAgent: true,
-  fetch: true,
-  allowHttp: true,
-  environment: true,
+const optionTable = {
+  endpoint: given<WebhookPublisherOptions["endpoint"]>(),
+  endpoints: given<WebhookPublisherOptions["endpoints"]>(),
+  secret: given<WebhookPublisherOptions["secret"]>(),
+  name: given("webhook"),
+  callTimeoutMs: integer(10, 300_000, 10_000),
+  concurrency,
+  circuit: circuitOf,
+  retryAfterMsMax: integer(0, 24 * hourMs, hourMs),
+  responseBytesMax: integer(0, 16_777_216, 65_536),
+  userAgent: given("ichido-webhook/1"),
+  fetch: given<WebhookPublisherOptions["fetch"]>(),
+  allowHttp: given(false),
+  environment,
 };
 
+export interface ResolvedWebhook
+  extends
+    Omit<ReadBy<typeof optionTable>, "endpoint" | "endpoints" | "secret" | "circuit" | "fetch">,
+    ReturnType<typeof circuitOf> {
+  readonly endpoints: readonly ResolvedEndpoint[];
+  readonly fetch: typeof globalThis.fetch;
+}
+
 export function resolveWebhook(options: WebhookPublisherOptions): ResolvedWebhook {
-  knownOptions("webhookPublisher", options, optionNames);
-  if (options.circuit !== undefined) knownOptions("circuit", options.circuit, { openAfter: true, probeMs: true });
-  if ((options.endpoint === undefined) === (options.endpoints === undefined))
-    throw optionInvalid("endpoint", "an address here or in endpoints, and not both", options.endpoint);
-  const given = options.endpoints ?? { "*": options.endpoint ?? "" };
-  const patterns = Object.keys(given);
-  if (patterns.length === 0 || patterns.length > endpointsMax)
-    throw optionInvalid("endpoints", `1 to ${endpointsMax} endpoints`, patterns.length);
+  const { endpoint, endpoints, circuit, ...rest } = readOptions("webhookPublisher", options, optionTable);
+  if ((endpoint === undefined) === (endpoints === undefined))
+    throw optionInvalid("endpoint", "an address here or in endpoints, and not both", endpoint);
+  const byPattern = Object.entries(endpoints ?? { "*": endpoint ?? "" });
+  if (byPattern.length === 0 || byPattern.length > endpointsMax)
+    throw optionInvalid("endpoints", `1 to ${endpointsMax} endpoints`, byPattern.length);
   return {
-    endpoints: Object.entries(given).map(([pattern, endpoint]) => endpointOf(pattern, endpoint, options)),
-    name: options.name ?? "webhook",
-    callTimeoutMs: integerOption("callTimeoutMs", options.callTimeoutMs ?? 10_000, 10, 300_000),
-    concurrency: integerOption("concurrency", options.concurrency ?? 16, 1, 1_000),
-    openAfter: integerOption("circuit.openAfter", options.circuit?.openAfter ?? 5, 1, 1_000),
-    probeMs: integerOption("circuit.probeMs", options.circuit?.probeMs ?? 2_000, 10, hourMs),
-    retryAfterMsMax: integerOption("retryAfterMsMax", options.retryAfterMsMax ?? hourMs, 0, 24 * hourMs),
-    responseBytesMax: integerOption("responseBytesMax", options.responseBytesMax ?? 65_536, 0, 16_777_216),
-    userAgent: options.userAgent ?? "ichido-webhook/1",
-    fetch: options.fetch ?? globalThis.fetch,
-    environment: options.environment ?? systemEnvironment,
+    ...rest,
+    ...circuit,
+    endpoints: byPattern.map(([pattern, each]) => endpointOf(pattern, each, rest)),
+    fetch: rest.fetch ?? globalThis.fetch,
+  };
+}
+
+function circuitOf(option: string, value: unknown): { readonly openAfter: number; readonly probeMs: number } {
+  const circuit = (value ?? {}) as NonNullable<WebhookPublisherOptions["circuit"]>;
+  knownOptions(option, circuit, { openAfter: true, probeMs: true });
+  return {
+    openAfter: integerOption("circuit.openAfter", circuit.openAfter ?? 5, 1, 1_000),
+    probeMs: integerOption("circuit.probeMs", circuit.probeMs ?? 2_000, 10, hourMs),
   };
 }
 
 function endpointOf(
   pattern: string,
   given: string | WebhookEndpoint,
-  { secret: shared, allowHttp = false }: WebhookPublisherOptions,
+  { secret: shared, allowHttp }: Pick<ReadBy<typeof optionTable>, "secret" | "allowHttp">,
 ): ResolvedEndpoint {
   topicPattern("endpoints", pattern);
   const endpoint = typeof given === "string" ? { url: given } : given;

@@ -1,5 +1,5 @@
 /**
- * Events as webhooks: one POST an event, signed by Standard Webhooks, with the event's id as `Idempotency-Key` and its
+ * Events as webhooks: one POST per event, signed by Standard Webhooks, with the event's id as `Idempotency-Key` and its
  * attributes as `ce-` headers. Only a 2xx is taken for having arrived; a lost answer is sent again with the same id.
  */
 import { DeadlineExceeded, withDeadline } from "../core/contract/deadline.ts";
@@ -9,8 +9,12 @@ import type { EventMessage } from "./message.ts";
 import { isSignableId, sign } from "./standard-webhooks.ts";
 import { verdictOf, type WebhookVerdict } from "./webhook-answer.ts";
 import { WebhookCircuit } from "./webhook-circuit.ts";
-import { resolveWebhook, type ResolvedEndpoint, type ResolvedWebhook } from "./webhook-options.ts";
-import type { WebhookPublisherOptions } from "./webhook-options.ts";
+import {
+  resolveWebhook,
+  type ResolvedEndpoint,
+  type ResolvedWebhook,
+  type WebhookPublisherOptions,
+} from "./webhook-options.ts";
 
 export type { WebhookEndpoint, WebhookPublisherOptions } from "./webhook-options.ts";
 

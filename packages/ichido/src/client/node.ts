@@ -12,7 +12,7 @@ export interface FileStorageOptions {
   readonly lockTimeoutMs?: number;
 }
 
-/** The new name too must outlive a power cut: the key is about to be sent. */
+/** The new name, too, must survive a power cut: the key is sent right after this. */
 async function flushFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
@@ -22,13 +22,13 @@ async function flushFolder(folder: string): Promise<void> {
       await handle.close();
     }
   } catch {
-    // Windows has no such thing, and needs none.
+    // Windows cannot flush a folder, and need not.
   }
 }
 
 /**
  * One JSON file, readable by its owner alone. It is replaced as a whole (written beside, flushed, renamed), so a crash
- * leaves the old or the new one. Processes that share it take turns through a lock file beside it.
+ * leaves the old or the new one. Processes that share it write one after the other, under a lock file beside it.
  */
 export function fileStorage(path: string, options: FileStorageOptions = {}): AttemptStorage {
   if (typeof path !== "string" || path === "") {
@@ -37,7 +37,7 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
   expectNames("fileStorage", options, "lockTimeoutMs");
   const file = resolve(path);
   const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
   async function readAll(): Promise<Record<string, string>> {
     let text: string;
@@ -47,7 +47,7 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
       throw error;
     }
-    // A file that cannot be read may hold open attempts: forgetting them could do things twice.
+    // A file that cannot be read may hold open attempts: if they were forgotten, effects could happen twice.
     const items: unknown = JSON.parse(text);
     if (typeof items !== "object" || items === null || Array.isArray(items))
       throw new Error(`${file} holds no attempts`);
@@ -79,7 +79,7 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
     setItem: (name, value) => change((items) => void (items[name] = value)),
     removeItem: (name) => change((items) => void delete items[name]),
     lock(_name, work) {
-      const next = turn.then(async () => {
+      const next = last.then(async () => {
         await mkdir(dirname(file), { recursive: true });
         const release = await takeLockFile(`${file}.lock`, lockTimeoutMs);
         try {
@@ -88,7 +88,7 @@ export function fileStorage(path: string, options: FileStorageOptions = {}): Att
           await release();
         }
       });
-      turn = next.catch(() => undefined);
+      last = next.catch(() => undefined);
       return next;
     },
   };

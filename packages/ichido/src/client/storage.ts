@@ -3,7 +3,7 @@ export interface AttemptStorage {
   getItem(name: string): string | null | undefined | Promise<string | null | undefined>;
   setItem(name: string, value: string): unknown;
   removeItem(name: string): unknown;
-  /** Where others share it without Web Locks: nobody else changes the item while `work` runs. */
+  /** For a storage that is shared without Web Locks: no other process changes the item while `work` runs. */
   lock?<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
@@ -23,7 +23,8 @@ function webStorage(name: "sessionStorage" | "localStorage"): AttemptStorage {
     storage.removeItem("ichido:probe");
     return storage;
   } catch {
-    // Absent outside browsers; private windows and full storages refuse. The attempt then lives as long as the page.
+    // There is none outside browsers; private windows and full storages refuse. The attempt then lives as long as the
+    // page.
     return memoryStorage();
   }
 }
@@ -57,17 +58,17 @@ export function withLock<T>(storage: AttemptStorage, name: string, work: () => P
       if (storage.lock !== undefined) return await storage.lock(name, begin);
       if (locks !== undefined) return await locks.request(name, begin);
     } catch (error) {
-      // A sandboxed frame may not use Web Locks; it shares its storage with nobody either.
+      // A sandboxed frame may not use Web Locks; it shares its storage with no other page either.
       if (hasBegun || storage.lock !== undefined) throw error;
     }
     return begin();
   };
-  const turn = (queues.get(name) ?? Promise.resolve()).then(guarded);
-  const settled: Promise<void> = turn
+  const result = (queues.get(name) ?? Promise.resolve()).then(guarded);
+  const settled: Promise<void> = result
     .catch(() => undefined)
     .then(() => {
       if (queues.get(name) === settled) queues.delete(name);
     });
   queues.set(name, settled);
-  return turn;
+  return result;
 }

@@ -1,7 +1,10 @@
 import type { Description } from "./description.ts";
 import type { Session } from "./session.ts";
 
-/** `must`: whoever breaks it runs effects twice, leaks answers or breaks clients. `should`: APIs differ for a reason. */
+/**
+ * `must`: a server that breaks it runs effects twice, leaks answers or breaks clients. `should`: APIs differ for a
+ * reason.
+ */
 export type Level = "must" | "should";
 
 export interface ConformCase {
@@ -15,7 +18,26 @@ export interface ConformCase {
   readonly run: (session: Session) => Promise<void>;
 }
 
-/** Reasons not to run; the first that applies is told. */
+type Terms = Pick<ConformCase, "unless" | "run">;
+
+/** Cases by `id: title`. Each names its level; the value under that name is the source of the rule. */
+export function defineCases(
+  cases: Readonly<Record<string, Terms & ({ readonly must: string } | { readonly should: string })>>,
+): readonly ConformCase[] {
+  return Object.entries(cases).map(([name, { unless, run, ...rule }]) => {
+    const [, id, title] = /^([^:]+): (.+)$/.exec(name) ?? [];
+    if (id === undefined || title === undefined) throw new Error(`not the name of a case: ${name}`);
+    const [level, reference]: [Level, string] = "must" in rule ? ["must", rule.must] : ["should", rule.should];
+    return { id, title, level, reference, run, ...(unless !== undefined && { unless }) };
+  });
+}
+
+/** A case that must have this many effects, with a key that was never used. */
+export function counting(effects: number, run: (s: Session, key: string) => Promise<void>): ConformCase["run"] {
+  return (s) => s.counting(effects, () => run(s, s.freshKey()));
+}
+
+/** Reasons not to run; the first that applies is reported. */
 export function lacking(
   ...parts: readonly (keyof Description | `variants.${string}`)[]
 ): (session: Session) => string | undefined {

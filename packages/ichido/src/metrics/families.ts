@@ -10,7 +10,7 @@ export interface Family {
   readonly attributes: readonly Attribute[];
 }
 
-/** Short as Prometheus's labels are spelled; OpenTelemetry's names are in `attributeNames`. */
+/** The short names that Prometheus's labels have; OpenTelemetry's names are in `attributeNames`. */
 export type Attribute =
   | "operation"
   | "outcome"
@@ -36,98 +36,40 @@ export const attributeNames: Readonly<Record<Attribute, string>> = {
   code: "idempotency.code",
 };
 
+const of =
+  (kind: Family["kind"]) =>
+  (unit: string, attributes: readonly Attribute[], help: string): Family => ({ kind, unit, help, attributes });
+const [counter, histogram, gauge] = [of("counter"), of("histogram"), of("gauge")];
+
 export const families = {
-  "idempotency.request.duration": {
-    kind: "histogram",
-    unit: "s",
-    help: "Requests to protected operations, from the header to the decision or to the recorded answer.",
-    attributes: ["operation", "outcome", "status_class", "observed"],
-  },
-  "idempotency.lease.takeover": {
-    kind: "counter",
-    unit: "{lease}",
-    help: "Keys taken over from an owner that vanished.",
-    attributes: ["operation"],
-  },
-  "idempotency.lease.lost": {
-    kind: "counter",
-    unit: "{lease}",
-    help: "Leases lost while their handler ran.",
-    attributes: ["operation", "reason"],
-  },
-  "idempotency.fence.rejected": {
-    kind: "counter",
-    unit: "{write}",
-    help: "Late writers stopped by the fence.",
-    attributes: ["operation", "verb"],
-  },
-  "idempotency.response.not_stored": {
-    kind: "counter",
-    unit: "{response}",
-    help: "Answers that could not be recorded when they were sent.",
-    attributes: ["operation"],
-  },
-  "idempotency.store.operation.duration": {
-    kind: "histogram",
-    unit: "s",
-    help: "Calls to the store; error_type is empty where the call succeeded.",
-    attributes: ["store", "verb", "error_type"],
-  },
-  "idempotency.purge.deleted": {
-    kind: "counter",
-    unit: "{record}",
-    help: "Expired records removed by this process.",
-    attributes: [],
-  },
-  "idempotency.warning": {
-    kind: "counter",
-    unit: "{warning}",
-    help: "Warnings of the engine.",
-    attributes: ["code"],
-  },
-  "idempotency.store.up": {
-    kind: "gauge",
-    unit: "1",
-    help: "Whether the store answered when it was last asked for its sizes.",
-    attributes: [],
-  },
-  "idempotency.record.active": {
-    kind: "gauge",
-    unit: "{record}",
-    help: "Records whose owner is at work.",
-    attributes: [],
-  },
-  "idempotency.record.unknown": {
-    kind: "gauge",
-    unit: "{record}",
-    help: "Records whose outcome is unknown.",
-    attributes: [],
-  },
-  "idempotency.record.oldest_unknown": {
-    kind: "gauge",
-    unit: "s",
-    help: "Age of the oldest record whose outcome is unknown.",
-    attributes: [],
-  },
-  "idempotency.store.record.count": {
-    kind: "gauge",
-    unit: "{record}",
-    help: "Stored records by state.",
-    attributes: ["state"],
-  },
-  "idempotency.store.record.size": {
-    kind: "gauge",
-    unit: "By",
-    help: "Stored response bodies.",
-    attributes: [],
-  },
-  "idempotency.purge.lag": {
-    kind: "gauge",
-    unit: "s",
-    help: "Age of the oldest record that a sweep would remove.",
-    attributes: [],
-  },
-} as const satisfies Readonly<Record<string, Family>>;
+  "idempotency.request.duration": histogram(
+    "s",
+    ["operation", "outcome", "status_class", "observed"],
+    "Requests to protected operations, from the header to the decision or to the recorded answer.",
+  ),
+  "idempotency.lease.takeover": counter("{lease}", ["operation"], "Keys taken over from an owner that vanished."),
+  "idempotency.lease.lost": counter("{lease}", ["operation", "reason"], "Leases lost while their handler ran."),
+  "idempotency.fence.rejected": counter("{write}", ["operation", "verb"], "Late writers stopped by the fence."),
+  "idempotency.response.not_stored": counter(
+    "{response}",
+    ["operation"],
+    "Answers that could not be recorded when they were sent.",
+  ),
+  "idempotency.store.operation.duration": histogram(
+    "s",
+    ["store", "verb", "error_type"],
+    "Calls to the store; error_type is empty where the call succeeded.",
+  ),
+  "idempotency.purge.deleted": counter("{record}", [], "Expired records removed by this process."),
+  "idempotency.warning": counter("{warning}", ["code"], "Warnings of the engine."),
+  "idempotency.store.up": gauge("1", [], "Whether the store answered when it was last asked for its sizes."),
+  "idempotency.record.active": gauge("{record}", [], "Records whose owner is at work."),
+  "idempotency.record.unknown": gauge("{record}", [], "Records whose outcome is unknown."),
+  "idempotency.record.oldest_unknown": gauge("s", [], "Age of the oldest record whose outcome is unknown."),
+  "idempotency.store.record.count": gauge("{record}", ["state"], "Stored records by state."),
+  "idempotency.store.record.size": gauge("By", [], "Stored response bodies."),
+  "idempotency.purge.lag": gauge("s", [], "Age of the oldest record that a sweep would remove."),
+};
 
 export type FamilyName = keyof typeof families;
 

@@ -1,9 +1,10 @@
-/** ichido/metrics: what the engine did, for Prometheus and OpenTelemetry. Scrape each process, not the load balancer. */
-import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+/**
+ * ichido/metrics: what the engine did, for Prometheus and OpenTelemetry. Scrape each process, not the load balancer.
+ */
+import { environment, positive, readOptions } from "../core/contract/read-options.ts";
 import type { Ichido } from "../core/engine/create-ichido.ts";
 import { withDeadline } from "../core/contract/deadline.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
-
+import type { Environment } from "../core/contract/environment.ts";
 import type { StoreStats } from "../core/contract/store.ts";
 import type { Measurement } from "./families.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type FetchMetricsHandler,
   type NodeMetricsHandler,
 } from "./handlers.ts";
-import { boundTo, gaugesOf, measurementsOf, type Bounds } from "./measure.ts";
+import { boundTo, gaugesOf, measurementOf, type Bounds } from "./measure.ts";
 import { meterSink, type MeterLike, type MeterSink } from "./open-telemetry.ts";
 import { Registry } from "./registry.ts";
 
@@ -30,9 +31,9 @@ const wordsMax = 100;
 export interface MetricsOptions {
   /** Operations with a series of their own; later ones are counted together as `other`. */
   readonly operationsMax?: number;
-  /** Series of one metric; what would be beyond is counted together. */
+  /** Series of one metric; further ones are counted together. */
   readonly seriesMax?: number;
-  /** How long the store's sizes are taken from memory: counting a large table is not free. */
+  /** How long the store's sizes are reused before the store counts again: counting a large table costs time. */
   readonly statsMs?: number;
   /** How long the store may take to count; then `idempotency_store_up` is 0. */
   readonly scanTimeoutMs?: number;
@@ -47,25 +48,21 @@ export interface Metrics {
   readonly handler: NodeMetricsHandler;
   /** `(Request) => Response`: Hono, Next.js, Bun, Deno, Workers. */
   readonly fetch: FetchMetricsHandler;
-  /** Sends the same numbers to a meter of `@opentelemetry/api` from now on. Returns the end of it. */
+  /** Sends the same numbers to a meter of `@opentelemetry/api` from now on. Returns the function that ends this. */
   observeWith(meter: MeterLike): () => void;
   /** Stops listening. What was counted can still be read. */
   close(): void;
 }
 
-function positive(option: string, value: unknown): number {
-  return integerOption(option, value, 1, Number.MAX_SAFE_INTEGER);
-}
-
-const optionNames: OptionNames<MetricsOptions> = {
-  operationsMax: true,
-  seriesMax: true,
-  statsMs: true,
-  scanTimeoutMs: true,
-  environment: true,
+const optionTable = {
+  operationsMax: positive(metricsDefaults.operationsMax),
+  seriesMax: positive(metricsDefaults.seriesMax),
+  statsMs: positive(metricsDefaults.statsMs),
+  scanTimeoutMs: positive(metricsDefaults.scanTimeoutMs),
+  environment,
 };
 
-/** Asks once for many readers, and remembers the answer, also that there was none. */
+/** Asks the store once for many readers, and keeps the result for `statsMs`, also when the store did not answer. */
 function cachedStats(
   ask: () => Promise<StoreStats>,
   { statsMs, scanTimeoutMs, environment }: Pick<Required<MetricsOptions>, "statsMs" | "scanTimeoutMs" | "environment">,
@@ -88,9 +85,7 @@ export function createMetrics<Native>(
   ichido: Pick<Ichido<Native>, "on" | "store">,
   options: MetricsOptions = {},
 ): Metrics {
-  knownOptions("createMetrics", options, optionNames);
-  const settings = { ...metricsDefaults, environment: systemEnvironment, ...options };
-  for (const name of Object.keys(metricsDefaults) as (keyof typeof metricsDefaults)[]) positive(name, settings[name]);
+  const settings = readOptions("createMetrics", options, optionTable);
   const bounds: Bounds = { operation: boundTo(settings.operationsMax), word: boundTo(wordsMax) };
   const registry = new Registry(settings.seriesMax);
   const meters = new Set<MeterSink>();
@@ -99,10 +94,9 @@ export function createMetrics<Native>(
   const text = async (): Promise<string> => registry.text(await gauges());
 
   const stopListening = ichido.on((event) => {
-    for (const measurement of measurementsOf(event, bounds)) {
-      registry.add(measurement);
-      for (const meter of meters) meter.add(measurement);
-    }
+    const measurement = measurementOf(event, bounds);
+    registry.add(measurement);
+    for (const meter of meters) meter.add(measurement);
   });
 
   return {

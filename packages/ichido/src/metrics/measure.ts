@@ -1,8 +1,10 @@
-/** Events and sizes of the store → numbers. Everything that could grow without bound passes through a `Bound`. */
+/**
+ * Turns events and sizes of the store into numbers. Every value that could grow without bound passes through a `Bound`.
+ */
 import { isIchidoError } from "../core/contract/errors.ts";
 import type { IchidoEvent } from "../core/contract/events.ts";
 import type { StoreStats } from "../core/contract/store.ts";
-import type { Measurement } from "./families.ts";
+import type { FamilyName, Measurement } from "./families.ts";
 
 /** Values past a bound are counted together under this word. */
 export const overflowValue = "other";
@@ -29,7 +31,7 @@ function statusClass(status: number | undefined): string {
   return status === undefined || status < 100 || status > 599 ? "none" : `${Math.floor(status / 100)}xx`;
 }
 
-/** A code or a class name: a message may hold anything. */
+/** A code or a class name, never the message: a message may contain anything. */
 function errorType(error: unknown): string {
   if (error === undefined) return "";
   if (isIchidoError(error)) return error.code;
@@ -38,55 +40,49 @@ function errorType(error: unknown): string {
   return typeof word === "string" && /^[\w.-]{1,64}$/.test(word) ? word : "error";
 }
 
-export function measurementsOf(event: IchidoEvent, { operation, word }: Bounds): readonly Measurement[] {
+const measured = (name: FamilyName, value: number, ...values: readonly string[]): Measurement => ({
+  name,
+  value,
+  values,
+});
+
+export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): Measurement {
   switch (event.type) {
-    case "request":
-      return [
-        {
-          name: "idempotency.request.duration",
-          value: event.durationMs / 1000,
-          values: [operation(event.operation), event.outcome, statusClass(event.status), String(event.observed)],
-        },
-      ];
+    case "request": {
+      const values = [operation(event.operation), event.outcome, statusClass(event.status), String(event.observed)];
+      return measured("idempotency.request.duration", event.durationMs / 1000, ...values);
+    }
     case "takeover":
-      return [{ name: "idempotency.lease.takeover", value: 1, values: [operation(event.operation)] }];
+      return measured("idempotency.lease.takeover", 1, operation(event.operation));
     case "lease-lost":
-      return [{ name: "idempotency.lease.lost", value: 1, values: [operation(event.operation), event.reason] }];
+      return measured("idempotency.lease.lost", 1, operation(event.operation), event.reason);
     case "fence-rejected":
-      return [{ name: "idempotency.fence.rejected", value: 1, values: [operation(event.operation), word(event.verb)] }];
+      return measured("idempotency.fence.rejected", 1, operation(event.operation), word(event.verb));
     case "not-stored":
-      return [{ name: "idempotency.response.not_stored", value: 1, values: [operation(event.operation)] }];
-    case "store-call":
-      return [
-        {
-          name: "idempotency.store.operation.duration",
-          value: event.durationMs / 1000,
-          values: [word(event.store), word(event.verb), word(errorType(event.error))],
-        },
-      ];
+      return measured("idempotency.response.not_stored", 1, operation(event.operation));
+    case "store-call": {
+      const values = [word(event.store), word(event.verb), word(errorType(event.error))];
+      return measured("idempotency.store.operation.duration", event.durationMs / 1000, ...values);
+    }
     case "sweep":
-      return [{ name: "idempotency.purge.deleted", value: event.deleted, values: [] }];
+      return measured("idempotency.purge.deleted", event.deleted);
     case "warning":
-      return [{ name: "idempotency.warning", value: 1, values: [word(event.code)] }];
+      return measured("idempotency.warning", 1, word(event.code));
   }
 }
 
-/** `undefined`: the store did not answer, and nothing is claimed about it. */
+/** `undefined`: the store did not answer, so its sizes are not reported. */
 export function gaugesOf(stats: StoreStats | undefined): readonly Measurement[] {
-  if (stats === undefined) return [{ name: "idempotency.store.up", value: 0, values: [] }];
+  if (stats === undefined) return [measured("idempotency.store.up", 0)];
   const { processing, completed, failed, unknown } = stats;
-  const states = Object.entries({ processing, completed, failed });
+  const states = Object.entries({ processing, completed, failed, unknown });
   return [
-    { name: "idempotency.store.up", value: 1, values: [] },
-    { name: "idempotency.record.active", value: processing - unknown, values: [] },
-    { name: "idempotency.record.unknown", value: unknown, values: [] },
-    { name: "idempotency.record.oldest_unknown", value: stats.oldestUnknownMs / 1000, values: [] },
-    ...states.map(([state, value]): Measurement => ({
-      name: "idempotency.store.record.count",
-      value,
-      values: [state],
-    })),
-    { name: "idempotency.store.record.size", value: stats.bodyBytes, values: [] },
-    { name: "idempotency.purge.lag", value: stats.sweepLagMs / 1000, values: [] },
+    measured("idempotency.store.up", 1),
+    measured("idempotency.record.active", processing),
+    measured("idempotency.record.unknown", unknown),
+    measured("idempotency.record.oldest_unknown", stats.oldestUnknownMs / 1000),
+    ...states.map(([state, value]) => measured("idempotency.store.record.count", value, state)),
+    measured("idempotency.store.record.size", stats.bodyBytes),
+    measured("idempotency.purge.lag", stats.sweepLagMs / 1000),
   ];
 }

@@ -26,7 +26,7 @@ import {
 
 const sizes: StoreStats = {
   records: 9,
-  processing: 4,
+  processing: 3,
   completed: 5,
   failed: 0,
   unknown: 1,
@@ -123,6 +123,7 @@ describe("metrics", () => {
       "idempotency_record_unknown 1",
       "idempotency_record_oldest_unknown_seconds 2.5",
       'idempotency_store_record_count{state="completed"} 5',
+      'idempotency_store_record_count{state="unknown"} 1',
       "idempotency_store_record_size_bytes 77",
       "idempotency_purge_lag_seconds 1.5",
     ]) {

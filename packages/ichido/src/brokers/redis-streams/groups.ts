@@ -1,11 +1,11 @@
 /** Groups made, and streams shortened, on the operator's word. */
-import { integerOption, knownOptions, oneOfOption } from "../../core/contract/option-checks.ts";
+import { integer, oneOf, readOptions } from "../../core/contract/read-options.ts";
 import { systemEnvironment } from "../../core/contract/environment.ts";
 import type { RedisClient } from "../../drivers/redis/client.ts";
 import { replyCodeOf } from "../../drivers/redis/failures.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";
 import { agree, streamsOf } from "./layout.ts";
-import { groupOf, layoutNames, resolveLayout, type Layout, type RedisStreamsLayout } from "./options.ts";
+import { groupOf, layoutTable, type Layout, type RedisStreamsLayout } from "./options.ts";
 import { serverOf, type Server } from "./server.ts";
 
 const callTimeoutMs = 10_000;
@@ -19,11 +19,9 @@ export interface RedisStreamsGroupOptions extends RedisStreamsLayout {
 
 /** Makes the group on every stream where it does not exist yet. A subscription does so by itself, from the start. */
 export async function ensureRedisStreamsGroup(client: RedisClient, options: RedisStreamsGroupOptions): Promise<void> {
-  knownOptions("ensureRedisStreamsGroup", options, { ...layoutNames, group: true, from: true });
-  const layout = resolveLayout(options);
-  const from = oneOfOption("from", options.from ?? "start", ["start", "end"]);
-  const server = serverOf(client, systemEnvironment, callTimeoutMs);
-  await prepareGroups(server, layout, groupOf(options.group), from);
+  const table = { ...layoutTable, group: groupOf, from: oneOf(["start", "end"], "start") };
+  const layout = readOptions("ensureRedisStreamsGroup", options, table);
+  await prepareGroups(serverOf(client, systemEnvironment, callTimeoutMs), layout, layout.group, layout.from);
 }
 
 export async function prepareGroups(
@@ -54,9 +52,8 @@ export interface RedisStreamsTrimOptions extends RedisStreamsLayout {
  * as does all of a stream without groups. Call it from time to time; streams are never shortened otherwise.
  */
 export async function trimRedisStreams(client: RedisClient, options: RedisStreamsTrimOptions = {}): Promise<number> {
-  knownOptions("trimRedisStreams", options, { ...layoutNames, entriesMax: true });
-  const layout = resolveLayout(options);
-  const entriesMax = integerOption("entriesMax", options.entriesMax ?? trimmedMaxDefault, 1, 1_000_000);
+  const table = { ...layoutTable, entriesMax: integer(1, 1_000_000, trimmedMaxDefault) };
+  const { entriesMax, ...layout } = readOptions("trimRedisStreams", options, table);
   const server = serverOf(client, systemEnvironment, callTimeoutMs);
   let removed = 0;
   for (const stream of streamsOf(layout)) removed += numberOf(await server.run("trim", stream, [String(entriesMax)]));

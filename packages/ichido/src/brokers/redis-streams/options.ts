@@ -1,14 +1,14 @@
 /** Options of publisher and subscription, checked once. */
-import { systemEnvironment, type Environment } from "../../core/contract/environment.ts";
-import {
-  optionInvalid,
-  integerOption,
-  knownOptions,
-  oneOfOption,
-  type OptionNames,
-} from "../../core/contract/option-checks.ts";
+import type { Environment } from "../../core/contract/environment.ts";
+import { optionInvalid } from "../../core/contract/option-checks.ts";
+import { environment, given, integer, orElse, readOptions, type ReadBy } from "../../core/contract/read-options.ts";
+import { replicasOf, type ReplicaWait } from "../../drivers/redis/replicas.ts";
+import { dayMs, keepMsDefault, keepMsMax, order, partitions } from "../option-checks.ts";
 
-/** Where events lie. Publisher and subscriptions must agree; the first one writes it down, and who differs is refused. */
+/**
+ * Where events lie. Publisher and subscriptions must agree; the first one writes it down, and one that differs is
+ * refused.
+ */
 export interface RedisStreamsLayout {
   /** Begins the name of every key: 1 to 200 letters, digits and `_ - . : / { }`. Default `ichido:events`. */
   readonly stream?: string;
@@ -24,7 +24,7 @@ export interface RedisStreamsPublisherOptions extends RedisStreamsLayout {
   /** Payloads beyond it are rejected; at most the server's `proto-max-bulk-len`. Default 64 MiB. */
   readonly payloadBytesMax?: number;
   /** `sent` only when so many replicas have it within the time. Blocks the client's connection meanwhile; not with a cluster client. */
-  readonly wait?: { readonly replicas: number; readonly timeoutMs: number };
+  readonly wait?: ReplicaWait;
   /** Wakes subscriptions by PUBLISH, at most every 5 ms for each partition. Default on. */
   readonly notify?: boolean;
   readonly environment?: Environment;
@@ -59,108 +59,58 @@ export interface RedisStreamsSubscriptionOptions extends RedisStreamsLayout {
   readonly environment?: Environment;
 }
 
-export interface Layout {
-  readonly stream: string;
-  readonly partitions: number;
-}
-
-export type ResolvedPublisher = Required<Omit<RedisStreamsPublisherOptions, "wait">> &
-  Pick<RedisStreamsPublisherOptions, "wait">;
-export type ResolvedSubscription = Required<RedisStreamsSubscriptionOptions>;
-
 /** How many entries the script looks through to see who holds a partition; no consumer takes more at a time. */
 const batchMax = 1_000;
-const partitionsMax = 256;
-const dayMs = 86_400_000;
 const megabyte = 1_048_576;
 
-export function resolveLayout(options: RedisStreamsLayout): Layout {
-  const stream = options.stream ?? "ichido:events";
-  if (typeof stream !== "string" || !/^[A-Za-z0-9_\-.:/{}]{1,200}$/.test(stream))
-    throw optionInvalid("stream", "1 to 200 letters, digits and _ - . : / { }", stream);
-  return { stream, partitions: integerOption("partitions", options.partitions ?? 8, 1, partitionsMax) };
-}
+export const layoutTable = { stream: orElse("ichido:events", streamOf), partitions };
+export type Layout = ReadBy<typeof layoutTable>;
 
-export const layoutNames: OptionNames<RedisStreamsLayout> = { stream: true, partitions: true };
-
-const publisherNames: OptionNames<RedisStreamsPublisherOptions> = {
-  ...layoutNames,
-  name: true,
-  callTimeoutMs: true,
-  payloadBytesMax: true,
-  wait: true,
-  notify: true,
-  environment: true,
+const publisherTable = {
+  ...layoutTable,
+  name: given("redis-streams"),
+  callTimeoutMs: integer(10, 600_000, 10_000),
+  payloadBytesMax: integer(1, 2_047 * megabyte, 64 * megabyte),
+  wait: given<ReplicaWait | undefined>(),
+  notify: given(true),
+  environment,
 };
 
-const subscriptionNames: OptionNames<RedisStreamsSubscriptionOptions> = {
-  ...layoutNames,
-  group: true,
-  order: true,
-  name: true,
-  ackWaitMs: true,
-  batch: true,
-  concurrency: true,
-  deleteAcked: true,
-  redeliveryMsMax: true,
-  callTimeoutMs: true,
-  pollMsMax: true,
-  notify: true,
-  environment: true,
+const subscriptionTable = {
+  ...layoutTable,
+  group: groupOf,
+  order,
+  name: given<string | undefined>(),
+  ackWaitMs: integer(50, dayMs, 30_000),
+  batch: integer(1, batchMax, 32),
+  concurrency: integer(1, batchMax, 16),
+  deleteAcked: given(false),
+  redeliveryMsMax: integer("ackWaitMs", keepMsMax, keepMsDefault),
+  callTimeoutMs: integer(10, 600_000, 5_000),
+  pollMsMax: integer(5, 60_000, 100),
+  notify: given(true),
+  environment,
 };
+
+export type ResolvedPublisher = ReadBy<typeof publisherTable>;
+export type ResolvedSubscription = ReadBy<typeof subscriptionTable> & { readonly name: string };
 
 export function resolvePublisher(options: RedisStreamsPublisherOptions, cluster: boolean): ResolvedPublisher {
-  knownOptions("redisStreamsPublisher", options, publisherNames);
-  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 10_000, 10, 600_000);
-  const { wait } = options;
-  if (wait !== undefined && cluster)
-    throw optionInvalid(
-      "wait",
-      "nothing with a cluster client: WAIT cannot be sent to the node that took the write",
-      wait,
-    );
-  if (wait !== undefined) knownOptions("wait", wait, { replicas: true, timeoutMs: true });
-  return {
-    ...resolveLayout(options),
-    name: options.name ?? "redis-streams",
-    callTimeoutMs,
-    payloadBytesMax: integerOption("payloadBytesMax", options.payloadBytesMax ?? 64 * megabyte, 1, 2_047 * megabyte),
-    ...(wait === undefined
-      ? {}
-      : {
-          wait: {
-            replicas: integerOption("wait.replicas", wait.replicas, 1, 100),
-            timeoutMs: integerOption("wait.timeoutMs", wait.timeoutMs, 1, callTimeoutMs - 1),
-          },
-        }),
-    notify: options.notify ?? true,
-    environment: options.environment ?? systemEnvironment,
-  };
+  const settings = readOptions("redisStreamsPublisher", options, publisherTable);
+  return { ...settings, wait: replicasOf(settings.wait, settings.callTimeoutMs, cluster) };
 }
 
 export function resolveSubscription(options: RedisStreamsSubscriptionOptions): ResolvedSubscription {
-  knownOptions("redisStreamsSubscription", options, subscriptionNames);
-  const group = groupOf(options.group);
-  const order = oneOfOption("order", options.order ?? "key", ["key", "none"]);
-  const ackWaitMs = integerOption("ackWaitMs", options.ackWaitMs ?? 30_000, 50, dayMs);
-  return {
-    ...resolveLayout(options),
-    group,
-    order,
-    name: options.name ?? `redis-streams:${group}`,
-    ackWaitMs,
-    batch: integerOption("batch", options.batch ?? 32, 1, batchMax),
-    concurrency: integerOption("concurrency", options.concurrency ?? 16, 1, batchMax),
-    deleteAcked: options.deleteAcked ?? false,
-    redeliveryMsMax: integerOption("redeliveryMsMax", options.redeliveryMsMax ?? 7 * dayMs, ackWaitMs, 3_650 * dayMs),
-    callTimeoutMs: integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 10, 600_000),
-    pollMsMax: integerOption("pollMsMax", options.pollMsMax ?? 100, 5, 60_000),
-    notify: options.notify ?? true,
-    environment: options.environment ?? systemEnvironment,
-  };
+  const settings = readOptions("redisStreamsSubscription", options, subscriptionTable);
+  return { ...settings, name: settings.name ?? `redis-streams:${settings.group}` };
 }
 
-export function groupOf(group: unknown): string {
+function streamOf(option: string, value: unknown): string {
+  if (typeof value === "string" && /^[A-Za-z0-9_\-.:/{}]{1,200}$/.test(value)) return value;
+  throw optionInvalid(option, "1 to 200 letters, digits and _ - . : / { }", value);
+}
+
+export function groupOf(option: string, group: unknown): string {
   if (typeof group === "string" && /^[\x21-\x7e]{1,200}$/.test(group)) return group;
-  throw optionInvalid("group", "1 to 200 printable ASCII characters without spaces", group);
+  throw optionInvalid(option, "1 to 200 printable ASCII characters without spaces", group);
 }

@@ -1,8 +1,9 @@
-/** `ichido conform <url>`: the cases of HTTP behaviour, tried from outside. */
+/** `ichido conform <url>`: tries the cases of HTTP behaviour on a server from outside. */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as net from "node:net";
 import { parseArgs } from "node:util";
+import { present } from "../../core/contract/present.ts";
 import { isIchidoError } from "../../core/contract/errors.ts";
 import {
   conform,
@@ -10,6 +11,7 @@ import {
   readDescription,
   reportJunit,
   reportTable,
+  type CaseResult,
   type Description,
 } from "../../conform/index.ts";
 import { checkOnly } from "../../conform/runner.ts";
@@ -96,9 +98,17 @@ function integerOf(option: string, text: string): number {
   throw new UsageError(`${option}: expected a positive integer, got ${JSON.stringify(text)}`);
 }
 
-/** Text as it is, or that of a file. */
+/** The text itself, or the content of the file that it names. */
 const textOf = (option: string, text: string): string =>
   text.startsWith("@") ? fileText(option, text.slice(1)) : text;
+
+function ifGiven<Value>(
+  option: string,
+  text: string | undefined,
+  read: (option: string, text: string) => Value,
+): Value | undefined {
+  return text === undefined ? undefined : read(option, text);
+}
 
 function headerOf(option: string, line: string): Record<string, string> {
   const colon = line.indexOf(":");
@@ -109,27 +119,26 @@ function headerOf(option: string, line: string): Record<string, string> {
 
 const keyForms = ["lenient", "strict", "bare"];
 
-/** Members of the description that are set by options; the operation and the overrides are merged one by one. */
+/**
+ * Members of the description that options set; the members of the operation and of the overrides are merged one by one.
+ */
 function fromOptions(values: Values): Record<string, unknown> {
   const form = values["key-form"];
   if (form !== undefined && !keyForms.includes(form)) {
     throw new UsageError(`--key-form: expected one of ${keyForms.join(", ")}, got ${JSON.stringify(form)}`);
   }
-  return {
-    ...(values.profile === undefined ? {} : { profile: values.profile }),
-    ...(values["key-optional"] === true ? { keyRequired: false } : {}),
-    ...(values["other-body"] === undefined ? {} : { otherBody: jsonOf("--other-body", values["other-body"]) }),
-    ...(values["other-content"] === undefined
-      ? {}
-      : { otherContent: textOf("--other-content", values["other-content"]) }),
-    ...(values.auth === undefined ? {} : { principals: values.auth.map((line) => headerOf("--auth", line)) }),
-    ...(values.effects === undefined
-      ? {}
-      : { effects: { url: values.effects, pointer: values["effects-pointer"] ?? "" } }),
-  };
+  const { profile, auth, effects } = values;
+  return present({
+    profile,
+    keyRequired: values["key-optional"] === true ? false : undefined,
+    otherBody: ifGiven("--other-body", values["other-body"], jsonOf),
+    otherContent: ifGiven("--other-content", values["other-content"], textOf),
+    principals: auth?.map((line) => headerOf("--auth", line)),
+    effects: effects === undefined ? undefined : { url: effects, pointer: values["effects-pointer"] ?? "" },
+  });
 }
 
-/** Members that have an option are told by it, too. */
+/** Members that also have an option: messages name the option, too. */
 const optionOf: Readonly<Record<string, string>> = {
   url: "the address",
   profile: "--profile",
@@ -149,51 +158,37 @@ function describe(url: string | undefined, values: Values): Description {
   const file = values.config === undefined ? {} : jsonOf("--config", `@${values.config}`);
   const base = file as Partial<Record<keyof Description, unknown>>;
   const described = base.operation as { readonly headers?: object } | undefined;
+  const { header, path, method } = values;
+  const headers = header?.map((line) => headerOf("--header", line));
   const operation = {
     ...described,
-    ...(values.content === undefined ? {} : { content: textOf("--content", values.content) }),
-    ...(values.header === undefined
-      ? {}
-      : {
-          headers: Object.assign(
-            {},
-            described?.headers,
-            ...values.header.map((line) => headerOf("--header", line)),
-          ) as object,
-        }),
-    ...(values.path === undefined ? {} : { path: values.path }),
-    ...(values.method === undefined ? {} : { method: values.method }),
-    ...(values.body === undefined ? {} : { body: jsonOf("--body", values.body) }),
-    ...(values.status === undefined ? {} : { status: integerOf("--status", values.status) }),
+    ...present({
+      content: ifGiven("--content", values.content, textOf),
+      headers: headers && (Object.assign({}, described?.headers, ...headers) as object),
+      path,
+      method,
+      body: ifGiven("--body", values.body, jsonOf),
+      status: ifGiven("--status", values.status, integerOf),
+    }),
   };
-  const overrides = {
-    ...(base.overrides as object | undefined),
-    ...(values["key-form"] === undefined ? {} : { keyForm: values["key-form"] }),
-  };
+  const overrides = { ...(base.overrides as object | undefined), ...present({ keyForm: values["key-form"] }) };
   try {
-    return readDescription({
-      ...base,
-      ...(url === undefined ? {} : { url }),
-      ...fromOptions(values),
-      operation,
-      overrides,
-    });
+    return readDescription({ ...base, ...present({ url }), ...fromOptions(values), operation, overrides });
   } catch (error) {
     if (error instanceof DescriptionError) throw new UsageError(inOptions(error.message));
     throw error;
   }
 }
 
-function onlyOf(text: string | undefined): { readonly only?: readonly string[] } {
-  if (text === undefined) return {};
-  const only = text.split(",");
+function onlyOf(text: string | undefined): readonly string[] | undefined {
+  const only = text?.split(",");
   try {
-    checkOnly(only);
+    if (only !== undefined) checkOnly(only);
   } catch (error) {
     if (isIchidoError(error)) throw new UsageError(error.message.replace("option only", "--only"));
     throw error;
   }
-  return { only };
+  return only;
 }
 
 const connectMs = 5_000;
@@ -219,8 +214,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const [url, ...more] = positionals;
   if (more.length > 0) throw new UsageError(`one address is enough, got ${positionals.length}`);
   const description = describe(url, values);
-  const max = values["requests-max"];
-  const limits = max === undefined ? {} : { requestsMax: integerOf("--requests-max", max) };
+  const requestsMax = ifGiven("--requests-max", values["requests-max"], integerOf);
   const only = onlyOf(values.only);
   const line = (type: string, value: object): void => io.out(`${JSON.stringify({ v: 1, type, ...value })}\n`);
   try {
@@ -229,11 +223,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     if (values.json === true) line("error", { message: (error as Error).message });
     throw error;
   }
-  const report = await conform(description, {
-    ...only,
-    ...limits,
-    ...(values.json === true ? { onResult: (result) => line("case", result) } : {}),
-  });
+  const onResult = values.json === true ? (result: CaseResult) => line("case", result) : undefined;
+  const report = await conform(description, present({ only, requestsMax, onResult }));
   if (values.json === true) {
     const { results: _, ...summary } = report;
     line("summary", summary);

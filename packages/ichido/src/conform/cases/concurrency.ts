@@ -1,5 +1,5 @@
-/** C: several at once. Few, so that a server in use is not harmed. */
-import { either, lacking, otherContent, type ConformCase } from "../case.ts";
+/** C: several requests at once. Few, so that a server in use is not harmed. */
+import { counting, defineCases, either, lacking, otherContent } from "../case.ts";
 import type { Reply, Session } from "../session.ts";
 import { onceSettled } from "./failure.ts";
 
@@ -10,7 +10,7 @@ function slowPart(s: Session): object {
   return part;
 }
 
-/** All at once; one runs, the others are told to wait or get its answer. */
+/** Sends all requests at once: one runs, the others get its answer or a refusal that asks them to wait. */
 async function rush(s: Session, origins: readonly string[]): Promise<void> {
   await s.counting(1, async () => {
     const key = s.freshKey();
@@ -36,66 +36,50 @@ async function rush(s: Session, origins: readonly string[]): Promise<void> {
   });
 }
 
-export const concurrencyCases: readonly ConformCase[] = [
-  {
-    id: "C-01",
-    title: `of ${crowd} simultaneous requests one runs`,
-    level: "must",
-    reference: "draft sections 2.6, 2.7; draft issue 42",
+export const concurrencyCases = defineCases({
+  [`C-01: of ${crowd} simultaneous requests one runs`]: {
+    must: "draft sections 2.6, 2.7; draft issue 42",
     run: (s) => rush(s, [s.description.url]),
   },
-  {
-    id: "C-02",
-    title: "a refusal in flight says when to come back, is not stored, and the retry replays",
-    level: "must",
-    reference: "ACP 6.4; Stripe",
+  "C-02: a refusal in flight says when to come back, is not stored, and the retry replays": {
+    must: "ACP 6.4; Stripe",
     unless: lacking("variants.slow"),
-    run: (s) =>
-      s.counting(1, async () => {
-        const key = s.freshKey();
-        const part = slowPart(s);
-        const replies = await Promise.all([s.ask({ ...part, key }), s.ask({ ...part, key })]);
-        const refused = replies.find((reply) => s.isInFlight(reply));
-        const other = replies.find((reply) => reply !== refused) as Reply;
-        if (refused !== undefined) {
-          const after = refused.header("retry-after") ?? "";
-          if (!/^[1-9]\d*$/.test(after)) s.fail("Retry-After in whole seconds, at least 1", refused);
-          if (s.profile.inFlight === "accepted" && refused.header("location") === undefined) {
-            s.fail("Location of a status resource", refused);
-          }
-        } else if (!replies.some((reply) => reply.header(s.profile.marker.name) !== undefined)) {
-          s.fail("409 with Retry-After, 202, or a replay after waiting", other);
+    run: counting(1, async (s, key) => {
+      const part = slowPart(s);
+      const replies = await Promise.all([s.ask({ ...part, key }), s.ask({ ...part, key })]);
+      const refused = replies.find((reply) => s.isInFlight(reply));
+      const other = replies.find((reply) => reply !== refused) as Reply;
+      if (refused !== undefined) {
+        const after = refused.header("retry-after") ?? "";
+        if (!/^[1-9]\d*$/.test(after)) s.fail("Retry-After in whole seconds, at least 1", refused);
+        if (s.profile.inFlight === "accepted" && refused.header("location") === undefined) {
+          s.fail("Location of a status resource", refused);
         }
-        const first = replies.find((r) => r !== refused && r.header(s.profile.marker.name) === undefined) ?? other;
-        s.replayed(await onceSettled(s, () => s.ask({ ...part, key })), s.executed(first));
-      }),
+      } else if (!replies.some((reply) => reply.header(s.profile.marker.name) !== undefined)) {
+        s.fail("409 with Retry-After, 202, or a replay after waiting", other);
+      }
+      const first = replies.find((r) => r !== refused && r.header(s.profile.marker.name) === undefined) ?? other;
+      s.replayed(await onceSettled(s, () => s.ask({ ...part, key })), s.executed(first));
+    }),
   },
-  {
-    id: "C-03",
-    title: "other content is a mismatch also while the first is running",
-    level: "must",
-    reference: "draft section 2.7",
+  "C-03: other content is a mismatch also while the first is running": {
+    must: "draft section 2.7",
     unless: either(lacking("variants.slow"), otherContent),
-    run: (s) =>
-      s.counting(1, async () => {
-        const key = s.freshKey();
-        const part = slowPart(s);
-        // Whichever is first runs; the other one is a mismatch at once.
-        const replies = await Promise.all([s.ask({ ...part, key }), s.ask({ ...part, key, ...s.other })]);
-        const status = s.statusOf(part);
-        const ran = replies.filter((reply) => reply.status === status);
-        const [winner] = ran;
-        if (winner === undefined || ran.length > 1) s.fail("one of the two to run", replies[1] as Reply);
-        const loser = s.mismatch(replies.find((reply) => reply !== winner) as Reply);
-        if (s.isInFlight(loser)) s.fail("a mismatch, which no waiting helps", loser);
-      }),
+    run: counting(1, async (s, key) => {
+      const part = slowPart(s);
+      // The first request to arrive runs; the other one is a mismatch at once.
+      const replies = await Promise.all([s.ask({ ...part, key }), s.ask({ ...part, key, ...s.other })]);
+      const status = s.statusOf(part);
+      const ran = replies.filter((reply) => reply.status === status);
+      const [winner] = ran;
+      if (winner === undefined || ran.length > 1) s.fail("one of the two to run", replies[1] as Reply);
+      const loser = s.mismatch(replies.find((reply) => reply !== winner) as Reply);
+      if (s.isInFlight(loser)) s.fail("a mismatch, which no waiting helps", loser);
+    }),
   },
-  {
-    id: "C-04",
-    title: `of ${crowd} simultaneous requests to several servers one runs`,
-    level: "must",
-    reference: "draft section 2.6",
+  [`C-04: of ${crowd} simultaneous requests to several servers one runs`]: {
+    must: "draft section 2.6",
     unless: lacking("replicas"),
     run: (s) => rush(s, [s.description.url, ...(s.description.replicas ?? [])]),
   },
-];
+});

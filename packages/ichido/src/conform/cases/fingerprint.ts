@@ -1,6 +1,6 @@
 /** F: what counts as the same request. */
 import { gzipSync } from "node:zlib";
-import { accepting, either, otherContent, type ConformCase } from "../case.ts";
+import { accepting, counting, defineCases, either, otherContent } from "../case.ts";
 import type { Ask, Session } from "../session.ts";
 import { reordered, withEscapes, withOtherNumbers } from "./respelled.ts";
 
@@ -29,41 +29,27 @@ const jsonBody = ({ description }: Session): string | undefined =>
 const text = (content: string): Content => ({ content });
 const typed = (type: string, content: string | Uint8Array): Content => ({ content, headers: { "Content-Type": type } });
 
-export const fingerprintCases: readonly ConformCase[] = [
-  {
-    id: "F-01",
-    title: "other content is refused and not run",
-    level: "must",
-    reference: "draft section 2.7; ACP 6.4",
+export const fingerprintCases = defineCases({
+  "F-01: other content is refused and not run": {
+    must: "draft section 2.7; ACP 6.4",
     unless: otherContent,
-    run: (s) =>
-      s.counting(1, async () => {
-        const key = s.freshKey();
-        s.executed(await s.ask({ key }));
-        s.mismatch(await s.ask({ key, ...s.other }));
-      }),
+    run: counting(1, async (s, key) => {
+      s.executed(await s.ask({ key }));
+      s.mismatch(await s.ask({ key, ...s.other }));
+    }),
   },
-  {
-    id: "F-02",
-    title: "a mismatch never alters the record",
-    level: "must",
-    reference: "draft section 2.7",
+  "F-02: a mismatch never alters the record": {
+    must: "draft section 2.7",
     unless: otherContent,
     run: (s) => compare({}, [], [s.other, s.other])(s),
   },
-  {
-    id: "F-03",
-    title: "member order and white space do not matter",
-    level: "should",
-    reference: "ACP 6.2; JCS",
+  "F-03: member order and white space do not matter": {
+    should: "ACP 6.2; JCS",
     unless: either(comparesBytes, jsonBody),
     run: (s) => compare({}, [text(reordered(s.description.operation.body))], [])(s),
   },
-  {
-    id: "F-03 arrays",
-    title: "the order of an array and nested members matter",
-    level: "must",
-    reference: "ACP 6.2; JCS",
+  "F-03 arrays: the order of an array and nested members matter": {
+    must: "ACP 6.2; JCS",
     unless: accepting("any-json"),
     run: compare(
       text('{"a":{"x":1,"y":[1,2]}}'),
@@ -71,73 +57,49 @@ export const fingerprintCases: readonly ConformCase[] = [
       [text('{"a":{"x":1,"y":[2,1]}}'), text('{"a":{"x":2,"y":[1,2]}}')],
     ),
   },
-  {
-    id: "F-04",
-    title: "numbers are compared by value",
-    level: "should",
-    reference: "ACP 6.2; JCS",
+  "F-04: numbers are compared by value": {
+    should: "ACP 6.2; JCS",
     unless: either(comparesBytes, jsonBody),
     run: (s) => compare({}, [text(withOtherNumbers(s.description.operation.body))], [])(s),
   },
-  {
-    id: "F-05",
-    title: "numbers beyond a double stay apart",
-    level: "must",
-    reference: "JCS limits",
+  "F-05: numbers beyond a double stay apart": {
+    must: "JCS limits",
     unless: accepting("any-json"),
     run: async (s) => {
       await compare(text('{"a":9007199254740992}'), [], [text('{"a":9007199254740993}')])(s);
       await compare(text('{"a":0.1}'), [], [text('{"a":0.10000000000000000001}')])(s);
     },
   },
-  {
-    id: "F-06",
-    title: "escapes are the characters they stand for",
-    level: "should",
-    reference: "JCS",
+  "F-06: escapes are the characters they stand for": {
+    should: "JCS",
     unless: either(comparesBytes, jsonBody),
     run: (s) => compare({}, [text(withEscapes(s.description.operation.body))], [])(s),
   },
-  {
-    id: "F-06 normal form",
-    title: "nothing is normalised: a decomposed letter is other content",
-    level: "should",
-    reference: "JCS",
+  "F-06 normal form: nothing is normalised: a decomposed letter is other content": {
+    should: "JCS",
     unless: accepting("any-json"),
     run: compare(text('{"a":"\u00e9"}'), [], [text('{"a":"e\u0301"}')]),
   },
-  {
-    id: "F-08",
-    title: "an empty object is not an absent body",
-    level: "should",
-    reference: "RFC 9110",
+  "F-08: an empty object is not an absent body": {
+    should: "RFC 9110",
     unless: accepting("empty", "any-json"),
     run: compare(text(""), [{ content: "", headers: { "Content-Length": "0" } }], [text("{}")]),
   },
-  {
-    id: "F-09",
-    title: "a charset parameter does not matter",
-    level: "should",
-    reference: "ACP 6.2; OASIS",
+  "F-09: a charset parameter does not matter": {
+    should: "ACP 6.2; OASIS",
     unless: jsonBody,
     run: (s) => {
       const content = JSON.stringify(s.description.operation.body);
       return compare(typed("application/json", content), [typed("application/json; charset=utf-8", content)], [])(s);
     },
   },
-  {
-    id: "F-09 type",
-    title: "another media type is other content",
-    level: "should",
-    reference: "ACP 6.2; OASIS",
+  "F-09 type: another media type is other content": {
+    should: "ACP 6.2; OASIS",
     unless: accepting("any-json", "form"),
     run: compare(typed("application/json", "{}"), [], [typed("application/x-www-form-urlencoded", "{}")]),
   },
-  {
-    id: "F-12",
-    title: "binary content is compared to the last bit",
-    level: "must",
-    reference: "draft section 2.4",
+  "F-12: binary content is compared to the last bit": {
+    must: "draft section 2.4",
     unless: accepting("binary"),
     run: (s) => {
       const bytes = Uint8Array.from({ length: 256 }, (_, value) => value);
@@ -146,11 +108,8 @@ export const fingerprintCases: readonly ConformCase[] = [
       return compare(octets(bytes), [octets(bytes)], [octets(flipped)])(s);
     },
   },
-  {
-    id: "F-13",
-    title: "content codings do not matter",
-    level: "should",
-    reference: "RFC 9110 section 8.4",
+  "F-13: content codings do not matter": {
+    should: "RFC 9110 section 8.4",
     unless: either(accepting("gzip"), jsonBody),
     run: (s) => {
       const content = gzipSync(JSON.stringify(s.description.operation.body));
@@ -158,11 +117,8 @@ export const fingerprintCases: readonly ConformCase[] = [
       return compare({ content, headers }, [{}], [])(s);
     },
   },
-  {
-    id: "F-14",
-    title: "headers of the connection, of tracing and of signatures do not matter, nor do renewed credentials",
-    level: "must",
-    reference: "ACP 6.2; OASIS section 5",
+  "F-14: headers of the connection, of tracing and of signatures do not matter, nor do renewed credentials": {
+    must: "ACP 6.2; OASIS section 5",
     run: (s) => {
       const headers = (digit: string): Record<string, string> => ({
         "User-Agent": `agent/${digit}`,
@@ -177,4 +133,4 @@ export const fingerprintCases: readonly ConformCase[] = [
       )(s);
     },
   },
-];
+});

@@ -1,5 +1,5 @@
 /** T, M, P, X: retention, publication, methods, the form of errors, conditional requests. */
-import { either, lacking, otherContent, type ConformCase } from "../case.ts";
+import { counting, defineCases, either, lacking, otherContent } from "../case.ts";
 import type { RequestPart } from "../description.ts";
 import type { Ask, Reply, Session } from "../session.ts";
 
@@ -11,7 +11,9 @@ function retentionTooLong({ description }: Session): string | undefined {
   return ms > expiryMsMax ? `a retention above ${expiryMsMax} ms is not waited for` : undefined;
 }
 
-/** Asks with `content` all the time until that runs as new; it must take the whole retention, and not much longer. */
+/**
+ * Asks with `content` again and again until it runs as new; that must take the whole retention, and not much longer.
+ */
 async function expires(s: Session, content: () => Pick<Ask, "body" | "content">): Promise<void> {
   const ms = s.description.variants?.expiring?.ms ?? 0;
   const part = (): RequestPart => {
@@ -48,7 +50,7 @@ function problemType(s: Session, reply: Reply): string {
   return type;
 }
 
-/** Both times the same class of error; gives its type. */
+/** Asks twice: both answers must have the same type of problem, which is returned. */
 async function repeated(s: Session, ask: () => Promise<Reply>): Promise<string> {
   const [first, second] = [await ask(), await ask()];
   const types = [problemType(s, first), problemType(s, second)];
@@ -56,59 +58,47 @@ async function repeated(s: Session, ask: () => Promise<Reply>): Promise<string> 
   return types[0] as string;
 }
 
-export const otherCases: readonly ConformCase[] = [
-  {
-    id: "T-01",
-    title: "a key is replayed until its retention ends and then runs as new, with any content",
-    level: "must",
-    reference: "draft section 2.3; ACP 6.6; Stripe; OASIS",
+export const otherCases = defineCases({
+  "T-01: a key is replayed until its retention ends and then runs as new, with any content": {
+    must: "draft section 2.3; ACP 6.6; Stripe; OASIS",
     unless: retentionTooLong,
     run: (s) => expires(s, () => (otherContent(s) === undefined ? s.other : {})),
   },
-  {
-    id: "T-02",
-    title: "replays do not extend the retention",
-    level: "should",
-    reference: "Stripe; DynamoDB",
+  "T-02: replays do not extend the retention": {
+    should: "Stripe; DynamoDB",
     unless: either(retentionTooLong, ({ hasUnique }) =>
       hasUnique ? "the content has unique members: it cannot run a second time" : undefined,
     ),
     run: (s) => expires(s, () => ({})),
   },
-  {
-    id: "T-05",
-    title:
-      "a machine-readable description states header, operations, key, scope, retention, statuses, marker and errors",
-    level: "should",
-    reference: "draft sections 2.3, 2.5; draft issues 35, 49",
-    unless: lacking("policy"),
-    run: async (s) => {
-      const address = new URL(s.description.policy ?? "", s.description.url);
-      const path = `${address.pathname}${address.search}`;
-      const reply = await s.ask({ key: null, method: "GET", path, content: "", origin: address.origin });
-      const policy = reply.json() as Record<string, unknown> | undefined;
-      if (reply.status !== 200 || policy === undefined) return s.fail("200 with a JSON document", reply);
-      for (const member of [
-        "header",
-        "operations",
-        "key",
-        "scope",
-        "retention",
-        "storedStatuses",
-        "marker",
-        "errors",
-      ]) {
-        if (policy[member] === undefined) s.fail(`the member ${member}`, reply);
-      }
-      const { duration } = policy["retention"] as { readonly duration?: unknown };
-      if (typeof duration !== "string" || !duration.startsWith("P")) s.fail("retention.duration in ISO 8601", reply);
+  "T-05: a machine-readable description states header, operations, key, scope, retention, statuses, marker and errors":
+    {
+      should: "draft sections 2.3, 2.5; draft issues 35, 49",
+      unless: lacking("policy"),
+      run: async (s) => {
+        const address = new URL(s.description.policy ?? "", s.description.url);
+        const path = `${address.pathname}${address.search}`;
+        const reply = await s.ask({ key: null, method: "GET", path, content: "", origin: address.origin });
+        const policy = reply.json() as Record<string, unknown> | undefined;
+        if (reply.status !== 200 || policy === undefined) return s.fail("200 with a JSON document", reply);
+        for (const member of [
+          "header",
+          "operations",
+          "key",
+          "scope",
+          "retention",
+          "storedStatuses",
+          "marker",
+          "errors",
+        ]) {
+          if (policy[member] === undefined) s.fail(`the member ${member}`, reply);
+        }
+        const { duration } = policy["retention"] as { readonly duration?: unknown };
+        if (typeof duration !== "string" || !duration.startsWith("P")) s.fail("retention.duration in ISO 8601", reply);
+      },
     },
-  },
-  {
-    id: "M-01",
-    title: "safe methods ignore the key, even a malformed one",
-    level: "must",
-    reference: "Stripe; OASIS: ignored for safe methods",
+  "M-01: safe methods ignore the key, even a malformed one": {
+    must: "Stripe; OASIS: ignored for safe methods",
     unless: lacking("read"),
     run: async (s) => {
       const read = { method: "GET", content: "", ...s.description.read };
@@ -122,11 +112,8 @@ export const otherCases: readonly ConformCase[] = [
       }
     },
   },
-  {
-    id: "P-01",
-    title: "every error of the layer is a problem of its own type and stays the same when repeated",
-    level: "should",
-    reference: "RFC 9457; draft section 2.7",
+  "P-01: every error of the layer is a problem of its own type and stays the same when repeated": {
+    should: "RFC 9457; draft section 2.7",
     run: async (s) => {
       const types: string[] = [];
       if (s.description.keyRequired !== false) types.push(await repeated(s, () => s.ask({ key: null })));
@@ -141,22 +128,17 @@ export const otherCases: readonly ConformCase[] = [
       }
     },
   },
-  {
-    id: "X-01",
-    title: "a conditional change that succeeded is replayed, not refused by its own effect",
-    level: "must",
-    reference: "RFC 9110 section 13.1.1; OASIS section 5",
+  "X-01: a conditional change that succeeded is replayed, not refused by its own effect": {
+    must: "RFC 9110 section 13.1.1; OASIS section 5",
     unless: lacking("variants.conditional"),
-    run: (s) =>
-      s.counting(1, async () => {
-        const { ifMatch, stale, ...part } = s.description.variants?.conditional ?? { ifMatch: "", stale: "" };
-        const key = s.freshKey();
-        // X-03: a failed precondition leaves the key free for the corrected request.
-        const refused = await s.ask({ ...part, key, headers: { ...part.headers, "If-Match": stale } });
-        if (refused.status !== 412) s.fail("412 for a stale If-Match", refused);
-        const headers = { ...part.headers, "If-Match": ifMatch };
-        const first = s.executed(await s.ask({ ...part, key, headers }));
-        s.replayed(await s.ask({ ...part, key, headers }), first);
-      }),
+    run: counting(1, async (s, key) => {
+      const { ifMatch, stale, ...part } = s.description.variants?.conditional ?? { ifMatch: "", stale: "" };
+      // X-03: a failed precondition leaves the key free for the corrected request.
+      const refused = await s.ask({ ...part, key, headers: { ...part.headers, "If-Match": stale } });
+      if (refused.status !== 412) s.fail("412 for a stale If-Match", refused);
+      const headers = { ...part.headers, "If-Match": ifMatch };
+      const first = s.executed(await s.ask({ ...part, key, headers }));
+      s.replayed(await s.ask({ ...part, key, headers }), first);
+    }),
   },
-];
+});

@@ -1,46 +1,33 @@
 /** S: whose key it is. */
-import { either, lacking, otherContent, type ConformCase } from "../case.ts";
+import { counting, defineCases, either, lacking, otherContent } from "../case.ts";
 import type { Session } from "../session.ts";
 
 function secondPrincipal({ description }: Session): string | undefined {
   return (description.principals?.length ?? 0) < 2 ? "not described: principals (two of them)" : undefined;
 }
 
-export const scopeCases: readonly ConformCase[] = [
-  {
-    id: "S-01",
-    title: "another caller's use of a key is not visible in any way",
-    level: "must",
-    reference: "draft section 5; Brandur unique(user, key)",
+export const scopeCases = defineCases({
+  "S-01: another caller's use of a key is not visible in any way": {
+    must: "draft section 5; Brandur unique(user, key)",
     unless: secondPrincipal,
-    run: (s) =>
-      s.counting(2, async () => {
-        const key = s.freshKey();
-        const [one, two] = s.description.principals ?? [];
-        const first = s.executed(await s.ask({ key, as: one }));
-        const second = s.executed(await s.renewed(() => s.ask({ key, as: two })));
-        if (first.body.length > 0 && first.body.equals(second.body)) s.fail("an answer of its own", second);
-      }),
+    run: counting(2, async (s, key) => {
+      const [one, two] = s.description.principals ?? [];
+      const first = s.executed(await s.ask({ key, as: one }));
+      const second = s.executed(await s.renewed(() => s.ask({ key, as: two })));
+      if (first.body.length > 0 && first.body.equals(second.body)) s.fail("an answer of its own", second);
+    }),
   },
-  {
-    id: "S-01 other",
-    title: "another caller's other content is no mismatch",
-    level: "must",
-    reference: "draft section 5",
+  "S-01 other: another caller's other content is no mismatch": {
+    must: "draft section 5",
     unless: either(secondPrincipal, otherContent),
-    run: (s) =>
-      s.counting(2, async () => {
-        const key = s.freshKey();
-        const [one, two] = s.description.principals ?? [];
-        s.executed(await s.ask({ key, as: one }));
-        s.executed(await s.renewed(() => s.ask({ key, as: two, ...s.other })));
-      }),
+    run: counting(2, async (s, key) => {
+      const [one, two] = s.description.principals ?? [];
+      s.executed(await s.ask({ key, as: one }));
+      s.executed(await s.renewed(() => s.ask({ key, as: two, ...s.other })));
+    }),
   },
-  {
-    id: "S-02",
-    title: "the same key on another operation never gets the first one's answer",
-    level: "must",
-    reference: "ACP 6.1; Stripe",
+  "S-02: the same key on another operation never gets the first one's answer": {
+    must: "ACP 6.1; Stripe",
     unless: lacking("secondOperation"),
     run: (s) =>
       s.counting(s.profile.operationInIdentity ? 2 : 1, async () => {
@@ -52,11 +39,8 @@ export const scopeCases: readonly ConformCase[] = [
         s.replayed(await s.ask({ key }), first);
       }),
   },
-  {
-    id: "S-03",
-    title: "parts of the identity cannot be shifted into each other",
-    level: "must",
-    reference: "draft section 5",
+  "S-03: parts of the identity cannot be shifted into each other": {
+    must: "draft section 5",
     unless: lacking("shifted"),
     run: async (s) => {
       const shifted = s.description.shifted ?? [];
@@ -67,20 +51,15 @@ export const scopeCases: readonly ConformCase[] = [
       });
     },
   },
-  {
-    id: "S-04",
-    title: "credentials that are refused get no replay",
-    level: "must",
-    reference: "Stripe layer order; Adyen note",
+  "S-04: credentials that are refused get no replay": {
+    must: "Stripe layer order; Adyen note",
     unless: lacking("refused"),
-    run: (s) =>
-      s.counting(1, async () => {
-        const key = s.freshKey();
-        const first = s.executed(await s.ask({ key }));
-        const reply = await s.ask({ key, as: s.description.refused });
-        if (reply.status !== 401 && reply.status !== 403) s.fail("401 or 403 from the layer before", reply);
-        if (reply.header(s.profile.marker.name) !== undefined) s.fail("no replay", reply);
-        s.replayed(await s.ask({ key }), first);
-      }),
+    run: counting(1, async (s, key) => {
+      const first = s.executed(await s.ask({ key }));
+      const reply = await s.ask({ key, as: s.description.refused });
+      if (reply.status !== 401 && reply.status !== 403) s.fail("401 or 403 from the layer before", reply);
+      if (reply.header(s.profile.marker.name) !== undefined) s.fail("no replay", reply);
+      s.replayed(await s.ask({ key }), first);
+    }),
   },
-];
+});

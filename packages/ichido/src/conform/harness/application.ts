@@ -1,8 +1,9 @@
-/** What a framework's file makes: the harness's routes behind the framework's own parser and our adapter. */
-import type { RequestListener, ServerResponse } from "node:http";
-import type { Harness, HarnessAnswer, HarnessOptions } from "../../testing/adapter-suite/index.ts";
+/** What the file of each framework builds: the harness's routes behind the framework's own parser and our adapter. */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Context } from "../../core/contract/context.ts";
+import type { Harness, HarnessAnswer, HarnessCall, HarnessOptions } from "../../testing/adapter-suite/index.ts";
 
-/** Loads a package that is the user's, not ours. */
+/** Loads a package that the user has installed, not ours. */
 export type Load = (name: string) => Promise<unknown>;
 
 export interface Application {
@@ -12,6 +13,17 @@ export interface Application {
 }
 
 export type BuildApplication = (options: HarnessOptions, load: Load) => Promise<Application>;
+
+/** The call from Node's request, with the body as the framework parsed it. */
+export function nodeCall(
+  request: IncomingMessage & { readonly originalUrl?: string },
+  idempotency: Context | undefined,
+  body?: unknown,
+): HarnessCall {
+  const { method = "GET", url = "/", originalUrl = url, headers } = request;
+  const header = (name: string): string | undefined => headers[name] as string | undefined;
+  return { method, target: originalUrl, header, body, idempotency };
+}
 
 export function pieces(body: Uint8Array): readonly Uint8Array[] {
   const size = Math.max(1, Math.ceil(body.length / 7));
@@ -42,7 +54,7 @@ export async function writeAnswer(response: ServerResponse, answer: HarnessAnswe
   }
 }
 
-/** As a JSON parser would: bodies of other types are left alone, broken JSON throws. */
+/** As a JSON parser would: it leaves bodies of other types alone, and throws for broken JSON. */
 export function parseJson(type: string | undefined, bytes: Uint8Array): unknown {
   if (bytes.length === 0 || !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type ?? "")) return undefined;
   return JSON.parse(Buffer.from(bytes).toString("utf8")) as unknown;

@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { captureBody, idempotency, type ExpressNext, type ExpressRequest } from "../../adapters/express.ts";
 import { createHarness, routePrefix, type Harness } from "../../testing/adapter-suite/index.ts";
-import { writeAnswer, type BuildApplication } from "./application.ts";
+import { nodeCall, writeAnswer, type BuildApplication } from "./application.ts";
 
 type Use = (...handlers: readonly unknown[]) => unknown;
 type Framework = (() => RequestListener & {
@@ -16,14 +16,7 @@ async function answer(
   request: ExpressRequest,
   response: ServerResponse,
 ): Promise<void> {
-  const made = await harness.handle({
-    method: request.method ?? "GET",
-    target: request.originalUrl ?? "/",
-    header: (name) => request.headers[name] as string | undefined,
-    body: request.body,
-    idempotency: request.idempotency,
-  });
-  await writeAnswer(response, made);
+  await writeAnswer(response, await harness.handle(nodeCall(request, request.idempotency, request.body)));
 }
 
 export const buildExpress: BuildApplication = async (options, load) => {
@@ -32,7 +25,7 @@ export const buildExpress: BuildApplication = async (options, load) => {
   const app = express();
   app.use(captureBody(), express.json({ limit: harness.jsonBytesMax }));
   for (const { paths, options: route } of harness.routes) {
-    // Express 4 does not look at the promise of a handler.
+    // Express 4 ignores the promise of a handler.
     const handler = async (request: ExpressRequest, response: ServerResponse, next: ExpressNext): Promise<void> => {
       try {
         await answer(harness, request, response);
@@ -42,7 +35,7 @@ export const buildExpress: BuildApplication = async (options, load) => {
     };
     for (const path of paths) app.all(routePrefix + path, idempotency(harness.ichido, route), handler);
   }
-  // Planned failures need no stack on the console. Express knows an error handler by its four parameters.
+  // Planned failures need no stack on the console. Express recognises an error handler by its four parameters.
   app.use((error: { readonly status?: number }, _request: unknown, response: ServerResponse, _next: unknown) => {
     if (!response.headersSent) response.writeHead(error.status ?? 500).end();
   });

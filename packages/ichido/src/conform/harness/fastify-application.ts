@@ -8,11 +8,11 @@ import {
   type FastifyRequestLike,
 } from "../../adapters/fastify.ts";
 import { createHarness, routePrefix, type Harness } from "../../testing/adapter-suite/index.ts";
-import { linesByName, pieces, type BuildApplication } from "./application.ts";
+import { linesByName, nodeCall, pieces, type BuildApplication } from "./application.ts";
 
 type Payload = IncomingMessage & { receivedEncodedLength?: number };
 
-/** What the harness needs of Fastify besides what the adapter needs. */
+/** What the harness needs from Fastify besides what the adapter needs. */
 export interface FastifyLike {
   addHook(
     name: "preParsing",
@@ -34,7 +34,9 @@ export interface FastifyLike {
 
 export const fastifySettings = (bodyLimit: number): object => ({ bodyLimit, onProtoPoisoning: "ignore" });
 
-/** Fastify's own parser reads JSON alone: coded bodies are decoded, those of other types left for the handler. */
+/**
+ * Fastify's own parser reads only JSON. So this decodes coded bodies, and leaves bodies of other types for the handler.
+ */
 export function prepareBodies(app: Pick<FastifyLike, "addHook" | "addContentTypeParser">): void {
   app.addHook("preParsing", async ({ raw }, _reply, payload) => {
     if (raw.headers["content-encoding"] !== "gzip") return payload;
@@ -56,13 +58,7 @@ export const buildFastify: BuildApplication = async (options, load) => {
   await app.register(idempotency, { ichido: harness.ichido });
   for (const { paths, options: route } of harness.routes) {
     const handler = async (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {
-      const made = await harness.handle({
-        method: request.raw.method ?? "GET",
-        target: request.raw.url ?? "/",
-        header: (header) => request.raw.headers[header] as string | undefined,
-        body: request.body,
-        idempotency: request.idempotency ?? undefined,
-      });
+      const made = await harness.handle(nodeCall(request.raw, request.idempotency ?? undefined, request.body));
       reply.code(made.status);
       for (const [name, value] of linesByName(made)) reply.header(name, value);
       reply.send(made.way === "stream" ? Readable.from(pieces(made.body)) : Buffer.from(made.body));

@@ -1,8 +1,20 @@
+import type { Context } from "../../core/contract/context.ts";
 import { idempotent } from "../../adapters/fetch.ts";
-import { createHarness, type Harness, type HarnessAnswer } from "../../testing/adapter-suite/index.ts";
+import {
+  createHarness,
+  type Harness,
+  type HarnessAnswer,
+  type HarnessCall,
+} from "../../testing/adapter-suite/index.ts";
 import { parseJson, pieces, type BuildApplication } from "./application.ts";
 import { routeNameOf } from "./node-application.ts";
 import { webListener } from "./web-listener.ts";
+
+export function callOf({ url, method, headers }: Request, idempotency: Context | undefined): HarnessCall {
+  const { pathname, search } = new URL(url);
+  const header = (name: string): string | undefined => headers.get(name) ?? undefined;
+  return { method, target: pathname + search, header, body: undefined, idempotency };
+}
 
 export function responseOf({ status, headers: lines, body, way }: HarnessAnswer): Response {
   const headers = new Headers();
@@ -21,7 +33,7 @@ export function responseOf({ status, headers: lines, body, way }: HarnessAnswer)
   return new Response(body.length === 0 ? null : new Uint8Array(body), { status, headers });
 }
 
-/** The parser in front of the routes: undefined, or how it refuses the body. */
+/** The parser in front of the routes: undefined, or the answer by which it refuses the body. */
 export async function refuseBody(request: Request, jsonBytesMax: number): Promise<Response | undefined> {
   const type = request.headers.get("content-type") ?? undefined;
   if (!/json/i.test(type ?? "") || request.body === null || request.headers.has("content-encoding")) return undefined;
@@ -39,17 +51,9 @@ export const buildFetch: BuildApplication = async (options) => {
   const routes = new Map(
     harness.routes.map(({ name, options: route }) => [
       name,
-      idempotent(harness.ichido, route, async (request, idempotency) => {
-        const url = new URL(request.url);
-        const made = await harness.handle({
-          method: request.method,
-          target: url.pathname + url.search,
-          header: (header) => request.headers.get(header) ?? undefined,
-          body: undefined,
-          idempotency,
-        });
-        return responseOf(made);
-      }),
+      idempotent(harness.ichido, route, async (request, idempotency) =>
+        responseOf(await harness.handle(callOf(request, idempotency))),
+      ),
     ]),
   );
   const listener = webListener(async (request) => {

@@ -2,7 +2,7 @@ import type { Context } from "../../core/contract/context.ts";
 import { idempotency, type HonoContext } from "../../adapters/hono.ts";
 import { createHarness, routePrefix, type Harness } from "../../testing/adapter-suite/index.ts";
 import type { BuildApplication } from "./application.ts";
-import { refuseBody, responseOf } from "./fetch-application.ts";
+import { callOf, refuseBody, responseOf } from "./fetch-application.ts";
 import { webListener } from "./web-listener.ts";
 
 type Ctx = HonoContext & { readonly var: { readonly idempotency?: Context } };
@@ -21,17 +21,7 @@ export const buildHono: BuildApplication = async (options, load) => {
   const app = new Hono();
   app.use(async (c, next) => (await refuseBody(c.req.raw, harness.jsonBytesMax)) ?? next());
   for (const { paths, options: route } of harness.routes) {
-    const handler: Handler = async ({ req: { raw }, var: { idempotency: context } }) => {
-      const url = new URL(raw.url);
-      const made = await harness.handle({
-        method: raw.method,
-        target: url.pathname + url.search,
-        header: (header) => raw.headers.get(header) ?? undefined,
-        body: undefined,
-        idempotency: context,
-      });
-      return responseOf(made);
-    };
+    const handler: Handler = async (c) => responseOf(await harness.handle(callOf(c.req.raw, c.var.idempotency)));
     for (const path of paths) app.all(routePrefix + path, idempotency<Ctx>(harness.ichido, route), handler);
   }
   app.onError(() => new Response(null, { status: 500 }));

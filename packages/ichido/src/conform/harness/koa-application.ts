@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { captureBody, idempotency, type IdempotencyState, type KoaContext } from "../../adapters/koa.ts";
 import { createHarness, type Harness } from "../../testing/adapter-suite/index.ts";
-import { linesByName, parseJson, pieces, type BuildApplication } from "./application.ts";
+import { linesByName, nodeCall, parseJson, pieces, type BuildApplication } from "./application.ts";
 import { routeNameOf } from "./node-application.ts";
 
 type Ctx = KoaContext & {
@@ -59,13 +59,8 @@ export const buildKoa: BuildApplication = async (options, load) => {
   );
 
   async function answer(ctx: Ctx): Promise<void> {
-    const made = await harness.handle({
-      method: ctx.req.method ?? "GET",
-      target: ctx.originalUrl,
-      header: (header) => ctx.req.headers[header] as string | undefined,
-      body: ctx.request.body,
-      idempotency: (ctx.state as IdempotencyState).idempotency,
-    });
+    const { idempotency: context } = ctx.state as IdempotencyState;
+    const made = await harness.handle(nodeCall(ctx.req, context, ctx.request.body));
     ctx.status = made.status;
     if (made.way === "stream") ctx.body = Readable.from(pieces(made.body));
     else ctx.body = made.body.length === 0 ? null : Buffer.from(made.body);

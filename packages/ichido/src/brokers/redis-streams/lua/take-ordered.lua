@@ -33,7 +33,7 @@ for _, held in ipairs(pending) do
     if #entries == 0 then deliveries = count end
     entries[#entries + 1] = claimed[1]
   else
-    -- Somebody deleted the entry itself: nothing is left to hand out.
+    -- The entry itself was deleted: nothing is left to hand out.
     redis.call('XACK', stream, group, held[1])
   end
 end
