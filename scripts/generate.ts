@@ -29,7 +29,9 @@ const rooms = [
   const folder = join(source, room);
   if (!existsSync(folder)) return [];
   const dialects = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const nested = dialects.filter((entry) => existsSync(join(folder, entry.name, "sql")));
+  const nested = dialects.filter(({ name }) =>
+    ["sql", "migrations"].some((each) => existsSync(join(folder, name, each))),
+  );
   return [folder, ...nested.map((entry) => join(folder, entry.name))];
 });
 

@@ -97,11 +97,10 @@ async function natsBed(url: string): Promise<Bed> {
   for (const stream of streams) await ensureNatsStream({ connection, stream, subjectPrefix: stream });
   await manager.consumers.add(hand, { durable_name: "bench", ack_policy: "explicit" });
   const ours = async (stream: string, order: "key" | "none"): Promise<Pipe> => {
-    const options = { connection, stream, subjectPrefix: stream, durable: "bench", order, concurrency: window };
+    const place = { connection, stream, subjectPrefix: stream };
+    const options = { ...place, durable: "bench", order, concurrency: window };
     await ensureNatsConsumers(options);
-    return oursThrough(`ichido, order ${order}`, natsPublisher({ ...options, headers }), () =>
-      natsSubscription(options),
-    );
+    return oursThrough(`ichido, order ${order}`, natsPublisher({ ...place, headers }), () => natsSubscription(options));
   };
   return {
     broker: "NATS JetStream",

@@ -58,7 +58,7 @@ const rabbitmq: Open = async (url, name) => {
   await ensureRabbitmqTopology(topology);
   const connection = await connect();
   const channel = await connection.createConfirmChannel();
-  const publisher = rabbitmqPublisher(topology);
+  const publisher = rabbitmqPublisher({ connect, exchange: name });
   return {
     publisher,
     send: (row) =>

@@ -3,14 +3,14 @@
  * outcome that is committed. What no handler wants is kept as a dead letter, so that nothing behind it waits.
  */
 import { tell } from "../core/contract/listener.ts";
-import { integerOption, knownOptions, oneOfOption, type OptionNames } from "../core/contract/option-checks.ts";
+import { given, oneOf, positive, readOptions } from "../core/contract/read-options.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
 import type { EventMessage } from "../brokers/message.ts";
 import { withDeadline } from "../core/contract/deadline.ts";
 import type { Timer } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { warnUser } from "../core/contract/runtime.ts";
-import { settleMessage, type Attempts, type AttemptSettings } from "./attempts.ts";
+import { settleMessage, type Attempts } from "./attempts.ts";
 import type { InboxDeadReason } from "./dead-letters.ts";
 import {
   checkHandlers,
@@ -58,7 +58,7 @@ export interface ConsumerOptions<Tx> {
   readonly backoffMs?: number;
   /** Default 30 000. */
   readonly backoffMsMax?: number;
-  /** How many processes a message may take down before it is a dead letter that nobody runs. Default 3. */
+  /** How many processes a message may take down before it is a dead letter that no consumer runs. Default 3. */
   readonly crashesMax?: number;
   /**
    * How long a failing message may hold up the other keys of its partition; then its key is parked: it and what comes after
@@ -120,62 +120,38 @@ const handBackMs = 1_000;
 /** A consumer that has the handler would have looked many times by then. */
 const replayWaitsMs = 60_000;
 
-function resolve<Tx>(options: ConsumerOptions<Tx>): AttemptSettings & { unhandledMs: number; replayMs: number } {
-  const settings = {
-    ...consumerDefaults,
-    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
-  };
-  const names = [
-    "attemptsMax",
-    "backoffMs",
-    "backoffMsMax",
-    "crashesMax",
-    "parkAfterMs",
-    "inPlaceMs",
-    "unhandledMs",
-    "replayMs",
-  ] as const;
-  for (const name of names) {
-    integerOption(name, settings[name], 1, Number.MAX_SAFE_INTEGER);
-  }
-  const { unhandled } = options;
-  if (unhandled !== undefined) oneOfOption("unhandled", unhandled, ["keep", "retry", "ignore"]);
-  return settings;
-}
-
-const optionNames: OptionNames<ConsumerOptions<never>> = {
-  subscription: true,
-  inbox: true,
-  handlers: true,
-  attemptsMax: true,
-  backoffMs: true,
-  backoffMsMax: true,
-  crashesMax: true,
-  parkAfterMs: true,
-  inPlaceMs: true,
-  unhandled: true,
-  unhandledMs: true,
-  replayMs: true,
-  onEvent: true,
+const optionTable = {
+  subscription: given<Subscription>(),
+  inbox: given<unknown>(),
+  handlers: given<unknown>(),
+  attemptsMax: positive(consumerDefaults.attemptsMax),
+  backoffMs: positive(consumerDefaults.backoffMs),
+  backoffMsMax: positive(consumerDefaults.backoffMsMax),
+  crashesMax: positive(consumerDefaults.crashesMax),
+  parkAfterMs: positive(consumerDefaults.parkAfterMs),
+  inPlaceMs: positive(consumerDefaults.inPlaceMs),
+  unhandled: oneOf(["keep", "retry", "ignore"], "keep"),
+  unhandledMs: positive(consumerDefaults.unhandledMs),
+  replayMs: positive(consumerDefaults.replayMs),
+  onEvent: given<unknown>(),
 };
 
 export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
-  knownOptions("createConsumer", options, optionNames);
+  const settings = readOptions("createConsumer", options, optionTable);
   const { subscription, inbox, handlers } = options;
   const parts = partsOf(inbox as Inbox<never>);
   const { environment } = parts;
   checkHandlers(handlers, parts.leased);
-  const settings = resolve(options);
   const stopping = new AbortController();
   const unhandled = new Set<string>();
-  /** Handlers whose replays nobody runs, and that were told of. */
+  /** Handlers whose replays no consumer runs, and that were reported. */
   const waited = new Set<string>();
   let state: ConsumerHealth["state"] = "new";
   let inFlight = 0;
   let unavailable = false;
   let timer: Timer | undefined;
   let looking: Promise<number> | undefined;
-  /** Decisions to replay that were heard of, and how many of them the last look began after. */
+  /** How many decisions to replay this process knows of, and how many of them came before the last look began. */
   let decisions = 0;
   let lookedFor = 0;
   let forget = (): void => {};
@@ -220,7 +196,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     await tell().catch((error: unknown) => emit({ type: "disturbed", error }));
   }
 
-  /** While handlers run or wait, the broker hears of it often enough that two misses do not matter. */
+  /** While handlers run or wait, the consumer says so to the broker, so often that two lost messages do not matter. */
   function keepWorking(delivery: Delivery): () => void {
     if (subscription.ackWaitMs === undefined) return () => {};
     const everyMs = Math.max(1, subscription.ackWaitMs / 3);
@@ -255,7 +231,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
 
   async function takeUnhandled(delivery: Delivery): Promise<void> {
     const { topic, id } = delivery.message;
-    const action = options.unhandled ?? "keep";
+    const action = settings.unhandled;
     if (unhandled.size < unhandledNotedMax && !unhandled.has(topic)) {
       unhandled.add(topic);
       if (options.onEvent === undefined) warnUser(unhandledWarning(topic, action), "topic-unhandled");
@@ -282,7 +258,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     await answer(() => delivery.ack());
   }
 
-  /** One attempt each: who asked for the replay sees at once what became of it. */
+  /** One attempt each: the person that asked for the replay sees at once what became of it. */
   async function look(): Promise<number> {
     let done = 0;
     const once: Attempts = { ...attempts, settings: { ...settings, attemptsMax: 1, inPlaceMs: 1 } };
@@ -361,7 +337,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   return {
     async start() {
       if (state !== "new") throw new IchidoError("usage-invalid", `the consumer is ${state}; create another one`);
-      if (options.unhandled !== "ignore") requireHandlers(handlers, subscription.topics);
+      if (settings.unhandled !== "ignore") requireHandlers(handlers, subscription.topics);
       await inbox.check(subscription);
       state = "running";
       forget = parts.letters.onReplay(() => {

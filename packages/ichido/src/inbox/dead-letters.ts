@@ -1,13 +1,13 @@
 /** Messages that a handler could not process: kept whole, looked at by people, run again or let go. */
 import type { EventMessage } from "../brokers/message.ts";
 import { printOf } from "../brokers/print.ts";
-import { IchidoError } from "../core/contract/errors.ts";
 import { knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
 import { sha256, sha256Hex } from "../core/request/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { failureOf } from "../sql/failures.ts";
 import { checkHandlerName, columnOfId } from "./identity.ts";
 import { bytesOf, numberOf, optionalNumber, textOf } from "../sql/columns.ts";
+import { checkDecision, checkLetters, lettersDefault, lettersMax, type Decision } from "../sql/decision.ts";
 import { findOutcome, keyOf, type InboxKey } from "./run-once.ts";
 import type { Start } from "./starts.ts";
 import type { Statements } from "./statement.ts";
@@ -19,9 +19,12 @@ export type InboxDeadReason =
   | "conflict"
   /** An earlier attempt of `inbox.run` vanished, and its outcome stayed unknown: settle it, then replay or discard. */
   | "unknown"
-  /** It was started again and again without an end: whoever runs it dies. */
+  /** It was started again and again without an end: every process that runs it dies. */
   | "crashed"
-  /** It is older than the retention, so that nobody can tell whether it was processed before: look, then replay or discard. */
+  /**
+   * It is older than the retention, so that it is not known whether it was processed before: look, then replay or
+   * discard.
+   */
   | "too-old"
   /** No handler of the consumer wanted its topic: deploy one, then replay it to that handler, or discard. */
   | "unhandled"
@@ -58,13 +61,10 @@ export interface InboxDeadLetterQuery {
   readonly cursor?: number;
 }
 
-export interface InboxDecision {
+export interface InboxDecision extends Decision {
   readonly handler: string;
   /** The message's id. */
   readonly id: string;
-  /** Who decides, for the audit. */
-  readonly actor: string;
-  readonly reason: string;
 }
 
 export interface InboxReplay extends InboxDecision {
@@ -101,7 +101,7 @@ export interface DeadLetterTable {
   putUnreadable(raw: Uint8Array, headers: Readonly<Record<string, string>>, error: unknown): Promise<void>;
   has(key: InboxKey): Promise<boolean>;
   replaying(handler: string, limit: number): Promise<readonly InboxDeadLetter[]>;
-  /** Whose letters are to be replayed, and how long the first of each waits. */
+  /** Handlers whose letters are to be replayed, and how long the first letter of each waits. */
   waiting(): Promise<readonly { readonly handler: string; readonly waitingMs: number }[]>;
   remove(message: EventMessage, handler: string): Promise<void>;
   /** Its letter no longer says more than that it is too old. */
@@ -116,8 +116,6 @@ export const unhandledHandler = "(unhandled)";
 const putTooLate =
   "it was put aside long after it failed, and its time is further back than the inbox remembers: whether it was processed " +
   "meanwhile cannot be told";
-const limitDefault = 100;
-const limitMax = 1_000;
 const textMax = 1_000;
 const errorLengthMax = 8_000;
 const auditMax = 1_000;
@@ -149,18 +147,11 @@ const replayNames: OptionNames<InboxReplay> = { ...decisionNames, to: true };
 
 function checkReplay(decision: InboxReplay): void {
   knownOptions("inbox.dead.replay", decision, replayNames);
-  checkDecision(decision);
+  checkDecision(decision, textMax);
   const { handler, to } = decision;
   if (to === undefined ? handler === unhandledHandler : !Array.isArray(to) || to.length === 0)
     throw optionInvalid("to", "the names of the handlers that are to run it", to);
   for (const name of to ?? []) checkHandlerName(name);
-}
-
-function checkDecision({ actor, reason }: InboxDecision): void {
-  for (const [name, text] of Object.entries({ actor, reason })) {
-    if (typeof text !== "string" || text === "" || text.length > textMax || text.includes("\0"))
-      throw new IchidoError("option-invalid", `${name}: expected a text of 1 to ${textMax} characters, for the audit`);
-  }
 }
 
 export function createDeadLetters(
@@ -173,7 +164,7 @@ export function createDeadLetters(
 
   async function rowsOf(
     handle: TransactionHandle,
-    wanted: { readonly handler?: string; readonly id?: string; readonly topic?: string },
+    wanted: { readonly [Name in "handler" | "id" | "topic"]?: string | undefined },
     limit: number,
     after = 0,
   ): Promise<readonly Row[]> {
@@ -283,7 +274,7 @@ export function createDeadLetters(
     await statements(handle, "addAudit", { action, handler, id: columnOfId(decision.id), topic, actor, reason });
   }
 
-  /** Its own handler is done with it; those who are to run it have it as a letter of theirs. */
+  /** Its own handler is done with it; the handlers that are to run it have it as letters of their own. */
   async function handOver(handle: TransactionHandle, row: Row, to: readonly string[]): Promise<boolean> {
     const { handler, message, reason, error, attempts } = letterOf(row);
     const own = { handler, id: textOf(row, "id"), print: bytesOf(row, "print") };
@@ -305,11 +296,9 @@ export function createDeadLetters(
   const dead: InboxDeadLetters = {
     async list(query = {}) {
       knownOptions("inbox.dead.list", query, queryNames);
-      const { handler, topic, limit = limitDefault, cursor = 0 } = query;
-      if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
-        throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
-      const wanted = { ...(handler === undefined ? {} : { handler }), ...(topic === undefined ? {} : { topic }) };
-      const rows = await inside((handle) => rowsOf(handle, wanted, limit, cursor));
+      const { handler, topic, limit = lettersDefault, cursor = 0 } = query;
+      checkLetters(limit);
+      const rows = await inside((handle) => rowsOf(handle, { handler, topic }, limit, cursor));
       const last = rows.at(-1);
       return {
         letters: rows.map(letterOf),
@@ -325,7 +314,7 @@ export function createDeadLetters(
       const { handler, to } = decision;
       const id = columnOfId(decision.id);
       const answer = await inside(async (handle) => {
-        const rows = await rowsOf(handle, { handler, id }, limitMax);
+        const rows = await rowsOf(handle, { handler, id }, lettersMax);
         const [first] = rows;
         if (first === undefined) return "absent" as const;
         if (handler === unreadableHandler) return "unreadable" as const;
@@ -347,11 +336,11 @@ export function createDeadLetters(
     },
     async discard(decision) {
       knownOptions("inbox.dead.discard", decision, decisionNames);
-      checkDecision(decision);
+      checkDecision(decision, textMax);
       const { handler } = decision;
       const id = columnOfId(decision.id);
       return inside(async (handle) => {
-        const rows = await rowsOf(handle, { handler, id }, limitMax);
+        const rows = await rowsOf(handle, { handler, id }, lettersMax);
         let removed = 0;
         for (const row of rows) {
           const print = bytesOf(row, "print");

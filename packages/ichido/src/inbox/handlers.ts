@@ -1,6 +1,7 @@
 /** The handlers of a consumer, by the topics they want. */
 import { isWanted, topicPattern } from "../brokers/topic-pattern.ts";
 import { knownOptions } from "../core/contract/option-checks.ts";
+import { present } from "../core/contract/present.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { checkHandlerName } from "./identity.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
@@ -55,15 +56,15 @@ export function checkHandlers<Tx>(handlers: readonly ConsumerHandler<Tx>[], leas
 }
 
 /** What of a handler its lease is asked for with. */
-export function leasedOptions<Tx>({ onUnknown, leaseMs }: ConsumerHandler<Tx> & LeasedOptions): LeasedOptions {
-  return { ...(onUnknown === undefined ? {} : { onUnknown }), ...(leaseMs === undefined ? {} : { leaseMs }) };
+export function leasedOptions({ onUnknown, leaseMs }: LeasedOptions): LeasedOptions {
+  return present({ onUnknown, leaseMs });
 }
 
 export function isFor(handler: NamedHandler, topic: string): boolean {
   return isWanted(topic, handler.topics);
 }
 
-/** For whoever does not listen to the consumer's events. */
+/** For programs that do not listen to the consumer's events. */
 export function unhandledWarning(topic: string, action: Unhandled): string {
   const does = {
     keep: "its messages are kept as dead letters of (unhandled)",
@@ -73,7 +74,10 @@ export function unhandledWarning(topic: string, action: Unhandled): string {
   return `no handler of this consumer wants the topic ${topic}: ${does}; add a handler, or narrow the subscription's topics`;
 }
 
-/** What a subscription asks for by name somebody must want. Of a pattern, nobody knows what will come by it. */
+/**
+ * Some handler must want each topic that a subscription asks for by name. Which topics will come by a pattern is not
+ * known.
+ */
 export function requireHandlers<Tx>(
   handlers: readonly ConsumerHandler<Tx>[],
   topics: readonly string[] | undefined,

@@ -1,7 +1,6 @@
 /** Forgetting and counting. */
 import type { Environment } from "../core/contract/environment.ts";
-import { IchidoError } from "../core/contract/errors.ts";
-import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
+import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { numberOf, optionalNumber } from "../sql/columns.ts";
 import type { Statements } from "./statement.ts";
@@ -18,8 +17,8 @@ export interface InboxSweepResult {
   /** Whether there may be more. */
   readonly more: boolean;
   /**
-   * Nothing was forgotten, and will not be for so long: the database's clock jumped, or nobody swept for longer than a quarter
-   * of the retention, which cannot be told apart.
+   * Nothing was forgotten, and will not be for so long: the database's clock jumped, or no process swept for longer
+   * than a quarter of the retention; the two look alike.
    */
   readonly waitsMs?: number;
 }
@@ -36,7 +35,7 @@ export interface InboxStats {
   /** Messages that failed and wait for their next attempt, and those behind them. */
   readonly parked: number;
   readonly oldestParkedMs: number | undefined;
-  /** Well above the retention: nobody sweeps. */
+  /** Well above the retention: no process sweeps. */
   readonly oldestRowMs: number | undefined;
 }
 
@@ -72,8 +71,7 @@ export async function sweepInbox(
 ): Promise<InboxSweepResult> {
   knownOptions("inbox.sweep", bounds, boundNames);
   const { limit = limitDefault, budgetMs = budgetMsDefault } = bounds;
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
-    throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${String(limit)}`);
+  integerOption("limit", limit, 1, limitMax);
   const waitsMs = await transactions.run((_tx, handle) => clockWaitsMs(handle, statements, ageMs));
   if (waitsMs > 0) return { deleted: 0, more: false, waitsMs };
   const untilMs = environment.monotonicMs() + budgetMs;

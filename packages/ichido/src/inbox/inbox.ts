@@ -7,16 +7,18 @@
  * `duplicate`, to keep `retentionMs` above the longest time after which the broker may deliver again, and to keep the
  * clocks of producers, consumers and the database within five minutes of each other.
  */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import { knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import { environment, given, integer, optional, positive, readOptions } from "../core/contract/read-options.ts";
 import type { EventMessage } from "../brokers/message.ts";
 import type { Ichido } from "../core/engine/create-ichido.ts";
 import { limits } from "../core/contract/defaults.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import type { TransactionRunner } from "../core/contract/transaction.ts";
 import type { Migrator } from "../sql/migrator.ts";
+import { aRunner } from "../sql/runner-option.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
-import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
+import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
 import { createDeadLetters, type DeadLetterTable, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
@@ -97,7 +99,7 @@ export interface InboxParts {
   lookUp(message: EventMessage, handler: string): ReturnType<typeof lookUp>;
   /** Notes in the inbox's own table that it was processed. */
   noteProcessed(message: EventMessage, handler: string): Promise<unknown>;
-  /** Makes it a dead letter of the handler, unless it is processed, or somebody runs it. */
+  /** Makes it a dead letter of the handler, unless it is processed, or an attempt runs it. */
   putAside(
     message: EventMessage,
     handler: ConsumerHandler<never>,
@@ -124,18 +126,14 @@ function checkRetention(retentionMs: number, redeliveryMsMax: number, whose: str
   );
 }
 
-function checkMs(name: string, value: unknown, max: number): number {
-  return integerOption(name, value, 1, max);
-}
-
-const optionNames: OptionNames<InboxOptions<never>> = {
-  transactions: true,
-  ichido: true,
-  retentionMs: true,
-  redeliveryMsMax: true,
-  lockTimeoutMs: true,
-  ...tableNames,
-  environment: true,
+const optionTable = {
+  transactions: aRunner,
+  ichido: given<InboxOptions<never>["ichido"]>(),
+  retentionMs: integer(1, limits.retentionMsMax),
+  redeliveryMsMax: optional(positive()),
+  lockTimeoutMs: integer(1, waitMsMax, waitMsDefault),
+  ...tableOptions,
+  environment,
 };
 
 const onceNames: OptionNames<OnceOptions> = { attempt: true, redelivered: true, evenIfOld: true };
@@ -147,21 +145,11 @@ const runNames: OptionNames<RunOptions & LeasedOptions> = {
 };
 
 export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
-  knownOptions("createInbox", options, optionNames);
-  const { transactions, ichido, environment = systemEnvironment } = options;
-  if (typeof transactions?.run !== "function" || !["postgres", "mysql", "sqlite"].includes(transactions.dialect)) {
-    throw optionInvalid("transactions", "a runner such as pgTransactions(pool) of ichido/transactions", transactions);
-  }
-  const retentionMs = checkMs("retentionMs", options.retentionMs, limits.retentionMsMax);
-  const waitMs = checkMs("lockTimeoutMs", options.lockTimeoutMs ?? waitMsDefault, waitMsMax);
-  if (options.redeliveryMsMax !== undefined) {
-    checkRetention(
-      retentionMs,
-      checkMs("redeliveryMsMax", options.redeliveryMsMax, Number.MAX_SAFE_INTEGER),
-      "redeliveryMsMax",
-    );
-  }
-  const prefix = checkPrefix(transactions.dialect, options.tablePrefix, options.schema);
+  const settings = readOptions("createInbox", options, optionTable);
+  const { ichido, retentionMs, redeliveryMsMax, lockTimeoutMs: waitMs, environment } = settings;
+  const { transactions } = options;
+  if (redeliveryMsMax !== undefined) checkRetention(retentionMs, redeliveryMsMax, "redeliveryMsMax");
+  const prefix = checkPrefix(transactions.dialect, settings.tablePrefix, settings.schema);
   const statements = createStatements(transactions.dialect, prefix, waitMs);
   const once = { transactions, statements, waitMs, environment };
   const migrations = { mysql, postgres, sqlite };
@@ -196,7 +184,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const options = { ...leased, retentionMs: keepMs };
       const refusal = !evenIfOld && isTooOld(message) ? tooOld : undefined;
       const look = () => lookUp(once, key);
-      // Where there is a letter, its record may be forgotten before somebody looks at the letter again.
+      // Where there is a letter, its record may be forgotten before a person looks at the letter again.
       const note = async () => {
         if (evenIfOld || (await letters.has(key))) await noteProcessed(once, key);
       };

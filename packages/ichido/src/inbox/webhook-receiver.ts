@@ -5,12 +5,15 @@
  * Signed are id, timestamp and body. CloudEvents headers, the topic among them, are protected by TLS alone.
  */
 import { tell } from "../core/contract/listener.ts";
-import { integerOption, knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
+import { given, optional, positive, readOptions } from "../core/contract/read-options.ts";
+import { present } from "../core/contract/present.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageFrom } from "../brokers/headers.ts";
 import { checkTopic, type EventMessage } from "../brokers/message.ts";
 import { readSecret, toleranceMsDefault, verify, type WebhookVerdict } from "../brokers/standard-webhooks.ts";
 import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
+import { leasedOptions } from "./handlers.ts";
 import { checkHandlerName } from "./identity.ts";
 import { partsOf, type Inbox } from "./inbox.ts";
 import type { LeasedHandler, LeasedOptions } from "./run-leased.ts";
@@ -20,7 +23,7 @@ type Refusal = Extract<WebhookVerdict, { readonly valid: false }>["reason"];
 
 export type WebhookEvent =
   | { readonly type: InboxOutcome; readonly id: string; readonly topic: string }
-  /** Somebody without the secret, a clock that is off, or a secret that was changed on one side. */
+  /** A sender without the secret, a clock that is off, or a secret that was changed on one side. */
   | { readonly type: "refused"; readonly reason: Refusal | "too-large" | "message-invalid" }
   /** Answered with 500 or 503; the sender comes again. */
   | { readonly type: "failed"; readonly id: string; readonly error: unknown };
@@ -37,7 +40,7 @@ export type WebhookReceiverOptions<Tx> = {
   readonly toleranceMs?: number;
   /** Default 1 MiB. */
   readonly bodyBytesMax?: number;
-  /** What a sender is told to wait when the message is busy or the database away. Default 5 s. */
+  /** How long a sender is asked to wait when the message is busy or the database away. Default 5 s. */
   readonly retryAfterSeconds?: number;
   readonly onEvent?: (event: WebhookEvent) => void;
 } & (
@@ -65,13 +68,12 @@ interface Incoming {
   readonly body: () => Promise<Uint8Array | undefined>;
 }
 
+/** Its names, of whichever kind its handler is. */
+type AnyReceiverOptions = Readonly<Record<keyof typeof optionTable, unknown>>;
+
 const bodyBytesMaxDefault = 1_048_576;
 const retryAfterSecondsDefault = 5;
 const topicDefault = "webhook";
-
-function positive(name: string, value: number): number {
-  return integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
-}
 
 async function collect(chunks: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
@@ -91,38 +93,33 @@ function consumed(): IchidoError {
   );
 }
 
-const optionNames = {
-  inbox: true,
-  secrets: true,
-  name: true,
-  topic: true,
-  toleranceMs: true,
-  bodyBytesMax: true,
-  retryAfterSeconds: true,
-  onEvent: true,
-  once: true,
-  run: true,
-  onUnknown: true,
-  leaseMs: true,
-} as const;
+const optionTable = {
+  inbox: given<unknown>(),
+  name: (_option: string, value: unknown) => checkHandlerName(value),
+  secrets: secretsOf,
+  topic: optional((_option, value) => checkTopic(value)),
+  toleranceMs: positive(toleranceMsDefault),
+  bodyBytesMax: positive(bodyBytesMaxDefault),
+  retryAfterSeconds: positive(retryAfterSecondsDefault),
+  onEvent: given<unknown>(),
+  once: given<unknown>(),
+  run: given<unknown>(),
+  onUnknown: given<unknown>(),
+  leaseMs: given<unknown>(),
+};
+
+function secretsOf(option: string, value: unknown): readonly Uint8Array[] {
+  const secrets: unknown = typeof value === "string" ? [value] : value;
+  if (!Array.isArray(secrets) || secrets.length === 0) throw optionInvalid(option, "at least one", value);
+  return secrets.map((secret: unknown, index) => readSecret(secret, `${option}[${index}]`));
+}
 
 export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): WebhookReceiver {
-  knownOptions("createWebhookReceiver", options, optionNames);
+  const settings = readOptions("createWebhookReceiver", options as AnyReceiverOptions, optionTable);
+  const { name, secrets, topic, toleranceMs, bodyBytesMax, retryAfterSeconds } = settings;
   const { inbox } = options;
   const { environment } = partsOf(inbox as Inbox<never>);
-  const name = checkHandlerName(options.name);
-  const given = typeof options.secrets === "string" ? [options.secrets] : options.secrets;
-  if (!Array.isArray(given) || given.length === 0) throw optionInvalid("secrets", "at least one", options.secrets);
-  const secrets = given.map((secret: unknown, index) => readSecret(secret, `secrets[${index}]`));
-  const topic = options.topic === undefined ? undefined : checkTopic(options.topic);
-  const toleranceMs = positive("toleranceMs", options.toleranceMs ?? toleranceMsDefault);
-  const bodyBytesMax = positive("bodyBytesMax", options.bodyBytesMax ?? bodyBytesMaxDefault);
-  const later = {
-    status: 503,
-    headers: {
-      "retry-after": String(positive("retryAfterSeconds", options.retryAfterSeconds ?? retryAfterSecondsDefault)),
-    },
-  };
+  const later = { status: 503, headers: { "retry-after": String(retryAfterSeconds) } };
   if ([options.once, options.run].filter((fn) => typeof fn === "function").length !== 1)
     throw optionInvalid("once", "a function here or as run, and not both", options.once);
 
@@ -138,21 +135,13 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
   function messageOf(incoming: Incoming, id: string, body: Uint8Array): EventMessage {
     const type = topic ?? (incoming.header("ce-type") === undefined ? topicDefault : undefined);
     // The id that was signed; whatever else the headers say.
-    const named = {
-      ...incoming.headers(),
-      "ce-id": "webhook",
-      ...(type === undefined ? {} : { "ce-type": type }),
-    };
+    const named = { ...incoming.headers(), "ce-id": "webhook", ...present({ "ce-type": type }) };
     return { ...messageFrom(ownHeaders(named), body), id };
   }
 
   function handled(message: EventMessage): Promise<InboxResult> {
     if (options.once !== undefined) return inbox.runOnce(message, name, options.once);
-    const { onUnknown, leaseMs } = options;
-    return inbox.run(message, name, options.run, {
-      ...(onUnknown === undefined ? {} : { onUnknown }),
-      ...(leaseMs === undefined ? {} : { leaseMs }),
-    });
+    return inbox.run(message, name, options.run, leasedOptions(options));
   }
 
   async function receive(incoming: Incoming): Promise<Answer> {
@@ -179,7 +168,7 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
       const { outcome } = await handled(message);
       emit({ type: outcome, id, topic: message.topic });
       if (outcome === "busy") return later;
-      // Refused for good. A sender that is told 409 may take it for "still at work" and try for ever.
+      // Refused for good. A sender that gets 409 may take it for "still at work" and try for ever.
       if (outcome === "conflict") return { status: 422 };
       return { status: 204 };
     } catch (error) {
@@ -197,7 +186,7 @@ export function createWebhookReceiver<Tx>(options: WebhookReceiverOptions<Tx>): 
         headers: () => Object.fromEntries(request.headers),
         body: async () => (request.body === null ? new Uint8Array(0) : collect(request.body, bodyBytesMax)),
       });
-      return new Response(null, { status, ...(headers === undefined ? {} : { headers }) });
+      return new Response(null, { status, ...present({ headers }) });
     },
     async node(request, response) {
       if (request.readableDidRead && request.headers["content-length"] !== "0") throw consumed();

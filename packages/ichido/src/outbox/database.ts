@@ -1,4 +1,4 @@
-/** The outbox's statements over a transaction handle: one function a verb, rows in our own words. */
+/** The outbox's statements over a transaction handle: one function per verb, rows with names of our own. */
 import type { EventMessage } from "../brokers/message.ts";
 import { IchidoError, isIchidoError } from "../core/contract/errors.ts";
 import type { TransactionHandle, TransactionResult } from "../core/contract/transaction.ts";
@@ -8,7 +8,6 @@ import { decodeMessage } from "./envelope.ts";
 import { statements as mysql } from "./mysql/statements.generated.ts";
 import { statements as postgres } from "./postgres/statements.generated.ts";
 import { bytesOf, numberOf, optionalBytes, optionalNumber, optionalText, textOf } from "../sql/columns.ts";
-import { statements as sqlite } from "./sqlite/statements.generated.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
   bind,
@@ -51,7 +50,7 @@ export interface OutboxDeadLetter {
   readonly deadAtMs: number;
 }
 
-const own: Readonly<Record<Dialect, Partial<Record<Verb, string>>>> = { mysql, postgres, sqlite };
+const own: Readonly<Record<Dialect, Partial<Record<Verb, string>>>> = { mysql, postgres, sqlite: {} };
 
 const tokens: Readonly<Record<Dialect, Tokens>> = {
   postgres: { "skip-locked": "for update skip locked", "skip-locked-lanes": "for update of l skip locked" },
@@ -132,7 +131,10 @@ function messageOf(row: Row): EventMessage {
   });
 }
 
-/** A row that somebody else wrote or changed may hold anything: then as much of it as can be shown to a person. */
+/**
+ * A row that another program wrote or changed may hold anything: then this gives as much of it as can be shown to a
+ * person.
+ */
 function readRow(row: Row): Pick<OutboxEvent, "message" | "unreadable"> {
   try {
     return { message: messageOf(row) };

@@ -3,12 +3,10 @@ import { IchidoError } from "../core/contract/errors.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { deadLetterOf, type OutboxDeadLetter, type Statements } from "./database.ts";
 import { numberOf, optionalBytes, textOf } from "../sql/columns.ts";
+import { checkDecision, checkLetters, lettersDefault, type Decision } from "../sql/decision.ts";
 
-export interface OutboxDecision {
+export interface OutboxDecision extends Decision {
   readonly seq: number;
-  /** Who decides, for the audit. */
-  readonly actor: string;
-  readonly reason: string;
 }
 
 export interface OutboxAuditEntry {
@@ -35,18 +33,8 @@ export interface OutboxDeadLetters {
   audit(seq: number): Promise<readonly OutboxAuditEntry[]>;
 }
 
-const limitDefault = 100;
-const limitMax = 1000;
 const textMax = 200;
 const triesMax = 4;
-
-function checkDecision({ seq, actor, reason }: OutboxDecision): void {
-  if (!Number.isSafeInteger(seq)) throw new IchidoError("option-invalid", `seq: expected a whole number, got ${seq}`);
-  for (const [name, text] of Object.entries({ actor, reason })) {
-    if (typeof text !== "string" || text === "" || text.length > textMax)
-      throw new IchidoError("option-invalid", `${name}: expected a text of 1 to ${textMax} characters, for the audit`);
-  }
-}
 
 export function createDeadLetters(
   transactions: TransactionRunner<unknown>,
@@ -72,8 +60,9 @@ export function createDeadLetters(
   }
 
   async function decide(action: "replay" | "discard", decision: OutboxDecision): Promise<"ok" | "absent"> {
-    checkDecision(decision);
     const { seq } = decision;
+    if (!Number.isSafeInteger(seq)) throw new IchidoError("option-invalid", `seq: expected a whole number, got ${seq}`);
+    checkDecision(decision, textMax);
     for (let tries = 1; ; tries += 1) {
       try {
         const done = await decideOnce(action, decision);
@@ -89,9 +78,8 @@ export function createDeadLetters(
   }
 
   return {
-    async list({ topic, limit = limitDefault, cursor = 0 } = {}) {
-      if (!Number.isSafeInteger(limit) || limit < 1 || limit > limitMax)
-        throw new IchidoError("option-invalid", `limit: expected 1 to ${limitMax}, got ${limit}`);
+    async list({ topic, limit = lettersDefault, cursor = 0 } = {}) {
+      checkLetters(limit);
       const values = { after: cursor, topic: topic ?? "", any_topic: topic === undefined ? 1 : 0, limit };
       const { rows } = await inside((handle) => run(handle, "deadList", values));
       const letters = rows.map(deadLetterOf);

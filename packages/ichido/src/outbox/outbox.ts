@@ -2,17 +2,19 @@
  * Events that commit with the business write, or not at all. `add` writes one row inside the caller's own transaction; a
  * relay sends it afterwards, until a broker has taken it over.
  */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import { integerOption, knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
+import { environment, given, integer, readOptions, type OptionReader } from "../core/contract/read-options.ts";
 import { checkId, checkKey, checkTopic } from "../brokers/message.ts";
 import { partitionOf } from "../brokers/partition.ts";
-import { systemEnvironment, type Environment } from "../core/contract/environment.ts";
+import type { Environment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { sha256 } from "../core/request/sha256.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { uuidV7 } from "../core/contract/uuid.ts";
 import type { Migrator } from "../sql/migrator.ts";
+import { aRunner, speaks } from "../sql/runner-option.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
-import { checkPrefix, tableNames, type TableOptions } from "../sql/table-prefix.ts";
+import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
 import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
 import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
 import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
@@ -104,13 +106,7 @@ export function partsOf(outbox: Outbox): OutboxParts {
   throw optionInvalid("outbox", "what createOutbox returned", outbox);
 }
 
-const payloadBytesMaxDefault = 262_144;
-const keepDeadMsDefault = 90 * 86_400_000;
 const parkedMax = 1000;
-
-function wholeOption(name: string, value: number | undefined, fallback: number): number {
-  return integerOption(name, value ?? fallback, 0, Number.MAX_SAFE_INTEGER);
-}
 
 /** Enough to tell keys apart; it is in an index. */
 const keyHashBytes = 16;
@@ -120,31 +116,29 @@ function keyHashOf(orderedWith: string, key: string): Uint8Array {
   return sha256(`${orderedWith}\0${key}`).subarray(0, keyHashBytes);
 }
 
-const optionNames: OptionNames<OutboxOptions<never>> = {
-  transactions: true,
-  topics: true,
-  source: true,
-  ...tableNames,
-  payloadBytesMax: true,
-  strict: true,
-  keepSentMs: true,
-  keepDeadMs: true,
-  wake: true,
-  trace: true,
-  environment: true,
+const whole = (fallback: number): OptionReader<number> => integer(0, Number.MAX_SAFE_INTEGER, fallback);
+
+const optionTable = {
+  transactions: aRunner,
+  topics: given<OutboxOptions<never>["topics"]>(),
+  source: sourceOf,
+  ...tableOptions,
+  payloadBytesMax: whole(262_144),
+  strict: given(false),
+  keepSentMs: whole(0),
+  keepDeadMs: whole(90 * 86_400_000),
+  wake: given<WakeChannel | undefined>(),
+  trace: given<OutboxOptions<never>["trace"]>(),
+  environment,
 };
 
-/** For what types cannot catch: the pool in place of what `pgTransactions(pool)` gives, a client in place of a handle. */
-const hasFunction = (value: unknown, name: string): boolean => typeof Reflect.get(Object(value), name) === "function";
-const dialects: readonly unknown[] = ["postgres", "mysql", "sqlite"];
-
-function checkRunner(runner: unknown): void {
-  if (hasFunction(runner, "run") && dialects.includes(Reflect.get(Object(runner), "dialect"))) return;
-  throw optionInvalid("transactions", "what pgTransactions(pool) or its like in ichido/transactions gives", runner);
+function sourceOf(option: string, value: unknown): string {
+  if (typeof value === "string" && value !== "" && !/\s/.test(value)) return value;
+  throw optionInvalid(option, 'a URI reference such as "/shop"', value);
 }
 
 function checkAdd(handle: TransactionHandle, message: OutboxMessage, dialect: TransactionHandle["dialect"]): void {
-  if (!hasFunction(handle, "execute") || !dialects.includes(handle.dialect)) {
+  if (!speaks(handle, "execute")) {
     throw new IchidoError(
       "usage-invalid",
       "outbox.add takes a handle first: the one that outbox.transaction or ctx.transaction gives beside tx, or fromPg(client) and its " +
@@ -162,16 +156,11 @@ function checkAdd(handle: TransactionHandle, message: OutboxMessage, dialect: Tr
 }
 
 export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
-  knownOptions("createOutbox", options, optionNames);
-  checkRunner(options.transactions);
-  const { transactions, source, strict = false, trace, environment = systemEnvironment } = options;
-  if (typeof source !== "string" || source === "" || /\s/.test(source))
-    throw optionInvalid("source", 'a URI reference such as "/shop"', source);
+  const settings = readOptions("createOutbox", options, optionTable);
+  const { source, strict, trace, payloadBytesMax, keepSentMs, keepDeadMs, environment } = settings;
+  const { transactions } = options;
   const { dialect } = transactions;
-  const prefix = checkPrefix(dialect, options.tablePrefix, options.schema);
-  const payloadBytesMax = wholeOption("payloadBytesMax", options.payloadBytesMax, payloadBytesMaxDefault);
-  const keepSentMs = wholeOption("keepSentMs", options.keepSentMs, 0);
-  const keepDeadMs = wholeOption("keepDeadMs", options.keepDeadMs, keepDeadMsDefault);
+  const prefix = checkPrefix(dialect, settings.tablePrefix, settings.schema);
   const topics = createTopics(options.topics);
   const run = createStatements(dialect, prefix);
   const wake = createWake(environment, options.wake);
@@ -240,8 +229,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
     wake: () => wake.now(),
     dead: createDeadLetters(transactions, run, () => wake.now()),
     async parked(limit = 100) {
-      if (!Number.isSafeInteger(limit) || limit < 1 || limit > parkedMax)
-        throw new IchidoError("option-invalid", `limit: expected 1 to ${parkedMax}, got ${limit}`);
+      integerOption("limit", limit, 1, parkedMax);
       const { rows } = await transactions.run((_tx, handle) => run(handle, "parked", { limit }));
       return rows.map(parkedOf);
     },

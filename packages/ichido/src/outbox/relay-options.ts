@@ -1,37 +1,26 @@
 /** The relay's options, checked once. */
 import { tell } from "../core/contract/listener.ts";
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
+import { given, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
 import type { Publisher } from "../brokers/broker.ts";
 import type { Environment } from "../core/contract/environment.ts";
+import type { OutboxDeadLetter } from "./database.ts";
+
+interface About {
+  readonly id: string;
+  readonly topic: string;
+}
 
 export type RelayEvent =
-  | { readonly type: "sent"; readonly id: string; readonly topic: string; readonly tookMs: number }
-  | {
-      readonly type: "rejected";
-      readonly id: string;
-      readonly topic: string;
-      readonly attempt: number;
-      readonly error: Error;
-    }
-  | {
-      readonly type: "dead";
-      readonly id: string;
-      readonly topic: string;
-      readonly reason: "rejected" | "crashed" | "unreadable";
-      readonly error: string;
-    }
+  | (About & { readonly type: "sent"; readonly tookMs: number })
+  | (About & { readonly type: "rejected"; readonly attempt: number; readonly error: Error })
+  | (About & { readonly type: "dead"; readonly reason: OutboxDeadLetter["reason"]; readonly error: string })
   | { readonly type: "paused"; readonly route: string; readonly topic: string; readonly error: Error }
-  /** It finds no way although others pass, and waits by itself: somebody should look. It costs no attempt. */
-  | {
-      readonly type: "set-aside";
-      readonly id: string;
-      readonly topic: string;
-      readonly error: Error;
-      readonly delayMs: number;
-    }
+  /** The event finds no way although others pass, and waits by itself: a person should look. It costs no attempt. */
+  | (About & { readonly type: "set-aside"; readonly error: Error; readonly delayMs: number })
   | { readonly type: "resumed"; readonly route: string; readonly topic: string }
-  /** No rule, or no route: the event stays, and somebody should look. */
-  | { readonly type: "unrouted"; readonly id: string; readonly topic: string }
+  /** No rule, or no route: the event stays, and a person should look. */
+  | (About & { readonly type: "unrouted" })
   /** Another relay took this one's lanes: the process was paused for longer than the lease, or cut off. */
   | { readonly type: "session-lost" }
   | { readonly type: "session-ended"; readonly session: string }
@@ -68,57 +57,46 @@ export interface RelayOptions {
   readonly environment?: Environment;
 }
 
-export type ResolvedRelayOptions = Required<RelayOptions>;
-
 /** A day in milliseconds; far below where timers overflow. */
 const most = 86_400_000;
 
-function whole(name: string, value: unknown, least: number): number {
-  return integerOption(name, value, least, most);
-}
-
-const optionNames: OptionNames<RelayOptions> = {
-  routes: true,
-  name: true,
-  batch: true,
-  concurrency: true,
-  leaseMs: true,
-  idleMs: true,
-  idleMsMax: true,
-  backoffMs: true,
-  backoffMsMax: true,
-  pauseMs: true,
-  pauseMsMax: true,
-  crashesMax: true,
-  onEvent: true,
-  environment: true,
+const optionTable = {
+  routes: routesOf,
+  name: given(`pid ${process.pid}`),
+  batch: integer(1, most, 250),
+  concurrency: integer(1, most, 256),
+  leaseMs: integer(100, most, 10_000),
+  idleMs: integer(1, most, 20),
+  idleMsMax: integer("idleMs", most, 1_000),
+  backoffMs: integer(1, most, 500),
+  backoffMsMax: integer("backoffMs", most, 300_000),
+  pauseMs: integer(1, most, 100),
+  pauseMsMax: integer("pauseMs", most, 5_000),
+  crashesMax: integer(2, most, 8),
+  onEvent: given<RelayOptions["onEvent"]>(),
+  environment: given<Environment | undefined>(),
 };
 
+export interface ResolvedRelayOptions extends Omit<ReadBy<typeof optionTable>, "onEvent" | "environment"> {
+  readonly onEvent: (event: RelayEvent) => void;
+  readonly environment: Environment;
+}
+
 export function resolveRelayOptions(options: RelayOptions, environment: Environment): ResolvedRelayOptions {
-  knownOptions("createRelay", options, optionNames);
-  const { routes } = options;
-  for (const [name, publisher] of Object.entries(routes ?? {})) {
-    if (typeof publisher?.publish !== "function")
-      throw optionInvalid(`routes.${name}`, "a publisher, such as natsPublisher({ … })", publisher);
-  }
-  if (routes === undefined) throw optionInvalid("routes", "an object of publishers by name", routes);
-  const idleMs = whole("idleMs", options.idleMs ?? 20, 1);
-  const backoffMs = whole("backoffMs", options.backoffMs ?? 500, 1);
-  const pauseMs = whole("pauseMs", options.pauseMs ?? 100, 1);
+  const settings = readOptions("createRelay", options, optionTable);
   return {
-    routes,
-    name: options.name ?? `pid ${process.pid}`,
-    batch: whole("batch", options.batch ?? 250, 1),
-    concurrency: whole("concurrency", options.concurrency ?? 256, 1),
-    leaseMs: whole("leaseMs", options.leaseMs ?? 10_000, 100),
-    idleMs,
-    idleMsMax: whole("idleMsMax", options.idleMsMax ?? 1_000, idleMs),
-    backoffMs,
-    backoffMsMax: whole("backoffMsMax", options.backoffMsMax ?? 300_000, backoffMs),
-    pauseMs,
-    pauseMsMax: whole("pauseMsMax", options.pauseMsMax ?? 5_000, pauseMs),
-    crashesMax: whole("crashesMax", options.crashesMax ?? 8, 2),
-    onEvent: (event) => tell(options.onEvent, event),
-    environment: options.environment ?? environment,
+    ...settings,
+    onEvent: (event) => tell(settings.onEvent, event),
+    environment: settings.environment ?? environment,
   };
+}
+
+function routesOf(option: string, value: unknown): RelayOptions["routes"] {
+  const routes = value as RelayOptions["routes"] | undefined;
+  if (routes === undefined) throw optionInvalid(option, "an object of publishers by name", routes);
+  for (const [name, publisher] of Object.entries(routes)) {
+    if (typeof publisher?.publish !== "function")
+      throw optionInvalid(`${option}.${name}`, "a publisher, such as natsPublisher({ … })", publisher);
+  }
+  return routes;
 }

@@ -4,18 +4,11 @@
  */
 import { IchidoError } from "../core/contract/errors.ts";
 import { knownOptions } from "../core/contract/option-checks.ts";
-import { createFlights } from "./flights.ts";
-import { laneCount } from "./lanes.ts";
-import { Lease } from "./lease.ts";
-import { createOutcomes } from "./outcomes.ts";
-import { partsOf, type Outbox } from "./outbox.ts";
-import { Readings } from "./readings.ts";
-import { resolveRelayOptions, type RelayOptions } from "./relay-options.ts";
-import { numberOf } from "../sql/columns.ts";
-import { createRoutes, type RouteHealth } from "./routes.ts";
-import { createSender } from "./sender.ts";
-import { createSignal } from "./signal.ts";
-import { SessionLost, takeTurn } from "./turn.ts";
+import { partsOf, type Outbox, type OutboxParts } from "./outbox.ts";
+import { RelayWork } from "./relay-work.ts";
+import { resolveRelayOptions, type RelayOptions, type ResolvedRelayOptions } from "./relay-options.ts";
+import type { RouteHealth } from "./routes.ts";
+import { SessionLost } from "./turn.ts";
 
 export interface RelayHealth {
   readonly running: boolean;
@@ -52,289 +45,128 @@ export interface Relay {
 const drainMsDefault = 15_000;
 const failuresMsMax = 5_000;
 
-export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
-  const parts = partsOf(outbox);
-  const { transactions, run, topics, wake, keepSentMs, requireSchema } = parts;
-  const options = resolveRelayOptions(relayOptions, parts.environment);
-  const { environment, leaseMs, batch, onEvent } = options;
-  const routes = createRoutes(topics, options.routes, options, environment);
-  const flights = createFlights();
-  const signal = createSignal(environment);
-  const nowMs = (): number => environment.monotonicMs();
-  const outcomes = createOutcomes(nowMs, batch / 2);
-  const readings = new Readings(nowMs, options);
-  const heldMax = 2 * batch;
-  /** Of one key at most so many in hand: they leave one after the other, and others must not wait behind them. */
-  const chainMax = Math.max(1, Math.floor(batch / 4));
+class RelayLife {
+  readonly #work: RelayWork;
+  readonly #onEvent: ResolvedRelayOptions["onEvent"];
+  readonly #listen: OutboxParts["wake"]["listen"];
+  #running: Promise<void> | undefined;
+  #lastError: unknown;
+  #last: Promise<unknown> = Promise.resolve();
 
-  let failures = 0;
-  let lastError: unknown;
-  let running: Promise<void> | undefined;
-  let stopping = false;
-  let prepared = false;
-  let ticking: Promise<RelayTickResult> | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  const lease = new Lease(parts, options, () => {
-    sender.sessionLost();
-    onEvent({ type: "session-lost" });
-  });
-  const sender = createSender({
-    options,
-    topics,
-    routes,
-    flights,
-    outcomes,
-    covered: () => lease.isCovered,
-    changed() {
-      outcomes.wait();
-      if (!stopping) sender.sendFree();
-      if (flights.hasRoomAgain()) lookEverywhere();
-      else if (outcomes.size >= batch / 2 || flights.inFlight === 0) signal.raise();
-    },
-  });
-
-  const woken = (): void => {
-    readings.wake();
-    signal.raise();
-  };
-
-  const lookEverywhere = (): void => {
-    readings.rescan();
-    woken();
-  };
-
-  async function prepare(): Promise<void> {
-    if (prepared) return;
-    await requireSchema();
-    await transactions.run(async (_tx, handle) => {
-      const [row] = (await run(handle, "countLanes")).rows;
-      if (row !== undefined && numberOf(row, "lanes") === laneCount) return;
-      for (let lane = 0; lane < laneCount; lane += 1) await run(handle, "addLanes", { lane });
-    });
-    prepared = true;
-  }
-
-  async function renewSession(): Promise<void> {
-    // What became of these is not written yet: whoever had their lanes would send them again.
-    const unwritten = outcomes.all().map(({ event }) => event);
-    const { changed, surplus } = await lease.renew({
-      seqs: [...flights.seqs(), ...unwritten.map(({ seq }) => seq)],
-      lanes: new Set([...flights.lanes(), ...unwritten.map(({ lane }) => lane)]),
-    });
-    if (changed) lookEverywhere();
-    for (const lane of surplus) flights.dropLane(lane);
-  }
-
-  async function turn(claims: number, suspectBatch: readonly number[] = [], ofOneKey = chainMax): Promise<number> {
-    const held = lease.session;
-    if (held === undefined) return 0;
-    // Both at one moment: an event that arrives while the turn is under way belongs to the next one, and is still held.
-    const known = outcomes.all();
-    const inHand = suspectBatch.length > 0 ? suspectBatch : flights.seqs();
-    const reading = readings.next(sender.beyond);
-    const paused = routes.pausedPatterns();
-    flights.beginReading();
-    const found = await lease.fenced(() =>
-      takeTurn(run, transactions, {
-        session: held,
-        leaseMs,
-        outcomes: known,
-        held: inHand,
-        alone: suspectBatch.length > 0,
-        keepsSent: keepSentMs > 0,
-        ...(claims === 0
-          ? {}
-          : {
-              claim: {
-                floor: reading.floor,
-                lanes: lease.ownLanes,
-                pausedTopics: routes.pausedTopics(),
-                fullKeys: flights.fullKeys(ofOneKey),
-                batch: claims,
-              },
-            }),
-      }),
-    );
-    outcomes.written(known);
-    if (claims > 0) {
-      const last = found.at(-1)?.seq ?? 0;
-      const isFull = found.length >= claims;
-      readings.read(reading, last, isFull);
-      // A claim leaves out the topics of a pause that it knows; of those that it does not know an earlier event of the
-      // same key may be missing, and the pause may be over by now.
-      const taken = sender.markSent(found).filter(({ message }) => !routes.goesBy(message.topic, paused));
-      flights.accept(sender.sift(taken, { last, isFull }), ofOneKey);
-    }
-    return found.length;
-  }
-
-  /**
-   * Small companies, one after the other, each known to the database before it leaves; the same turn writes what became of
-   * the one before.
-   */
-  async function sendSuspects(): Promise<void> {
-    let suspectBatch = sender.suspectBatch();
-    if (suspectBatch.length === 0) return;
-    for (; suspectBatch.length > 0; suspectBatch = sender.suspectBatch()) {
-      const seqs = suspectBatch.map(({ seq }) => seq);
-      await turn(0, seqs);
-      for (const event of suspectBatch) sender.send(event);
-      // A broker slower than the lease must not look like a process that ended.
-      while (!stopping && !(await signal.until(() => flights.inFlight === 0, leaseMs / 3))) await turn(0, seqs);
-    }
-    await turn(0);
-  }
-
-  async function pass(): Promise<void> {
-    if (nowMs() >= lease.renewAtMs) await renewSession();
-    const room = Math.min(batch, heldMax - flights.size);
-    const looks = nowMs() >= readings.lookAtMs && room >= batch / 2;
-    if (looks || outcomes.isDue(flights.inFlight > 0)) {
-      const found = await turn(looks ? room : 0);
-      if (looks) readings.rest(found, found >= room);
-    }
-    await sendSuspects();
-    sender.sendFree();
-  }
-
-  /** Milliseconds until there is something to do without anybody's word. */
-  function restMs(): number {
-    const from = nowMs();
-    const waits = [lease.renewAtMs - from];
-    if (heldMax - flights.size >= batch / 2) waits.push(readings.lookAtMs - from);
-    for (const restMs of [outcomes.restMs(), routes.nextOpenMs()]) if (restMs !== undefined) waits.push(restMs);
-    return Math.max(0, Math.min(...waits));
-  }
-
-  async function loop(): Promise<void> {
-    while (!stopping) {
-      try {
-        await pass();
-        failures = 0;
-        const opens = routes.nextOpenMs();
-        const rest = restMs();
-        if (rest > 0) await signal.rest(rest);
-        if (opens !== undefined && routes.nextOpenMs() === undefined) lookEverywhere();
-      } catch (error) {
-        if (error instanceof SessionLost) continue;
-        failures += 1;
-        lastError = error;
-        onEvent({ type: "failed", error });
-        await signal.rest(Math.min(failuresMsMax, 50 * 2 ** Math.min(failures, 10)));
-      }
-    }
-  }
-
-  async function release(): Promise<void> {
-    const held = lease.session;
-    if (held === undefined) return;
-    try {
-      await turn(0);
-      await lease.giveBack(held);
-    } catch (error) {
-      // The lease ends it instead.
-      onEvent({ type: "failed", error });
-    }
-    lease.forget();
-    // What arrives from now on belongs to no session: another relay may have its lane.
-    sender.sessionLost();
-  }
-
-  /** The lease goes on meanwhile, and what arrived is written: a slow broker must not look like a process that ended. */
-  async function drain(drainMs: number): Promise<void> {
-    const endMs = nowMs() + drainMs;
-    for (let leftMs = drainMs; leftMs > 0; leftMs = endMs - nowMs()) {
-      if (await signal.until(() => flights.inFlight === 0, Math.min(leftMs, leaseMs / 3))) return;
-      try {
-        await turn(0);
-      } catch (error) {
-        onEvent({ type: "failed", error });
-      }
-    }
-  }
-
-  async function begin(): Promise<void> {
-    if (running !== undefined) return;
-    stopping = false;
-    await prepare();
-    await renewSession();
-    const unlisten = wake.listen(woken);
-    running = (async () => {
-      try {
-        await loop();
-      } finally {
-        await unlisten();
-      }
-    })();
-  }
-
-  async function end(drainMs: number): Promise<void> {
-    stopping = true;
-    signal.raise();
-    await running;
-    running = undefined;
-    flights.dropWaiting();
-    await drain(drainMs);
-    await release();
-  }
-
-  async function tickOnce(): Promise<RelayTickResult> {
-    if (running !== undefined) throw new IchidoError("usage-invalid", "tick() is for a relay that was not started");
-    stopping = false;
-    await prepare();
-    const { sent, rejected, dead } = outcomes.counts;
-    await renewSession();
-    readings.rescan();
-    let found = await turn(batch, [], batch);
-    while (!stopping && flights.heads.size === 0 && sender.beyond !== undefined) found = await turn(batch, [], batch);
-    await sendSuspects();
-    while (!stopping && (flights.heads.size > 0 || flights.inFlight > 0)) {
-      sender.sendFree();
-      if (flights.inFlight === 0 && flights.heads.size > 0) break;
-      await signal.until(() => flights.inFlight === 0 || stopping);
-    }
-    flights.dropWaiting();
-    await turn(0);
-    return {
-      sent: outcomes.counts.sent - sent,
-      rejected: outcomes.counts.rejected - rejected,
-      dead: outcomes.counts.dead - dead,
-      more: found === batch,
-    };
+  constructor(parts: OutboxParts, options: ResolvedRelayOptions) {
+    this.#work = new RelayWork(parts, options);
+    this.#onEvent = options.onEvent;
+    this.#listen = (woken) => parts.wake.listen(woken);
   }
 
   /** One after the other: two at once would write and forget each other's outcomes. */
-  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const next = last.then(work);
-    last = next.catch(() => undefined);
+  inTurn<Value>(task: () => Promise<Value>): Promise<Value> {
+    const next = this.#last.then(task);
+    this.#last = next.catch(() => undefined);
     return next;
   }
 
-  return {
-    start: () => inTurn(begin),
-    stop(stopOptions = {}) {
-      knownOptions("relay.stop", stopOptions, { drainMs: true });
-      const { drainMs = drainMsDefault } = stopOptions;
-      stopping = true;
-      signal.raise();
-      return inTurn(() => end(drainMs));
-    },
-    tick() {
-      // A timer that is faster than the broker joins the pass under way.
-      ticking ??= inTurn(tickOnce).finally(() => {
-        ticking = undefined;
-      });
-      return ticking;
-    },
-    health: () => ({
-      running: running !== undefined,
+  async #loop(unlisten: () => Promise<void>): Promise<void> {
+    try {
+      for (let failures = 0; !this.#work.isStopping;) failures = await this.#passAndRest(failures);
+    } finally {
+      await unlisten();
+    }
+  }
+
+  /** How often it has failed in a row. */
+  async #passAndRest(failures: number): Promise<number> {
+    const { routes, signal } = this.#work;
+    try {
+      await this.#work.pass();
+      const opens = routes.nextOpenMs();
+      const rest = this.#work.restMs();
+      if (rest > 0) await signal.rest(rest);
+      if (opens !== undefined && routes.nextOpenMs() === undefined) this.#work.lookEverywhere();
+      return 0;
+    } catch (error) {
+      if (error instanceof SessionLost) return failures;
+      this.#lastError = error;
+      this.#onEvent({ type: "failed", error });
+      await signal.rest(Math.min(failuresMsMax, 50 * 2 ** Math.min(failures + 1, 10)));
+      return failures + 1;
+    }
+  }
+
+  async begin(): Promise<void> {
+    if (this.#running !== undefined) return;
+    const work = this.#work;
+    work.isStopping = false;
+    await work.prepare();
+    await work.renewSession();
+    // Before the loop, which is not awaited here: a channel that cannot listen is an error of `start`.
+    this.#running = this.#loop(this.#listen(work.woken));
+  }
+
+  /** At once: what is under way ends early. */
+  hurry(): void {
+    this.#work.isStopping = true;
+    this.#work.signal.raise();
+  }
+
+  async end(drainMs: number): Promise<void> {
+    this.hurry();
+    await this.#running;
+    this.#running = undefined;
+    this.#work.flights.dropWaiting();
+    await this.#work.drain(drainMs);
+    await this.#work.release();
+  }
+
+  async tickOnce(): Promise<RelayTickResult> {
+    if (this.#running !== undefined) {
+      throw new IchidoError("usage-invalid", "tick() is for a relay that was not started");
+    }
+    const work = this.#work;
+    work.isStopping = false;
+    await work.prepare();
+    const { sent, rejected, dead } = work.outcomes.counts;
+    const more = await work.once();
+    const now = work.outcomes.counts;
+    return { sent: now.sent - sent, rejected: now.rejected - rejected, dead: now.dead - dead, more };
+  }
+
+  health(): RelayHealth {
+    const { lease, flights, sender, routes } = this.#work;
+    return {
+      running: this.#running !== undefined,
       lanes: lease.lanes.length,
       held: flights.size,
       inFlight: flights.inFlight,
       unmarked: sender.unmarked.size,
       setAside: sender.setAside,
       routes: routes.health(),
-      lastError,
-    }),
+      lastError: this.#lastError,
+    };
+  }
+}
+
+export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
+  const parts = partsOf(outbox);
+  const life = new RelayLife(parts, resolveRelayOptions(relayOptions, parts.environment));
+  let ticking: Promise<RelayTickResult> | undefined;
+  return {
+    start: () => life.inTurn(() => life.begin()),
+    stop(stopOptions = {}) {
+      knownOptions("relay.stop", stopOptions, { drainMs: true });
+      const { drainMs = drainMsDefault } = stopOptions;
+      life.hurry();
+      return life.inTurn(() => life.end(drainMs));
+    },
+    tick() {
+      // A timer that is faster than the broker joins the pass under way.
+      ticking ??= life
+        .inTurn(() => life.tickOnce())
+        .finally(() => {
+          ticking = undefined;
+        });
+      return ticking;
+    },
+    health: () => life.health(),
   };
 }

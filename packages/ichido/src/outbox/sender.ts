@@ -1,6 +1,7 @@
 /**
- * From the relay's hands to the brokers: decides which events may leave, and turns what publishers say into outcomes for
- * the next turn. Suspects of a crash leave in small batches only, after the database knows who is in it.
+ * From the relay's hands to the brokers: decides which events may leave, and makes outcomes for the next turn from what
+ * publishers answer. Suspects of a crash leave in small batches only, each after the database knows which events are in
+ * it.
  */
 import { doubledMs, upTo } from "../core/contract/jitter.ts";
 import type { Publisher, Published } from "../brokers/broker.ts";
@@ -12,7 +13,7 @@ import type { Passes, Routes } from "./routes.ts";
 import { suspectBatchSize } from "./session.ts";
 import { createSetbacks } from "./setbacks.ts";
 import type { ResolvedRule, Topics } from "./topics.ts";
-import { errorText } from "./turn.ts";
+import { errorText, type Outcome } from "./turn.ts";
 
 /** How soon an event without a route is looked at again. */
 const unroutedMs = 30_000;
@@ -36,8 +37,8 @@ export interface Sender {
   /** Whether an event of a later session was sent by an earlier one; it is marked then. */
   markSent(events: readonly OutboxEvent[]): readonly OutboxEvent[];
   /**
-   * What of a reading is to be held: where there is more to read, not what was tried in vain by ways that are still shut, with
-   * what stands behind it. Somebody behind all that may pass.
+   * Which events of a reading to hold. Where there is more to read, those are left out that were tried in vain by ways
+   * that are still shut, with what stands behind them: an event behind all that may pass.
    */
   sift(
     events: readonly OutboxEvent[],
@@ -90,9 +91,16 @@ export function createSender(parts: {
     return upTo(environment, doubledMs(options.backoffMs, attempts, options.backoffMsMax));
   }
 
-  /** A publisher's word goes into a statement: one that is no time must not stop all others. */
+  /** The delay that a publisher names goes into a statement: one that is no time must not stop all other events. */
   function wait(delayMs: number): number {
     return Number.isFinite(delayMs) ? Math.min(Math.max(0, Math.ceil(delayMs)), delayMsMax) : options.backoffMs;
+  }
+
+  /** The event is done with for now, and what stands behind it is read again. */
+  function end(event: OutboxEvent, outcome?: Outcome): void {
+    if (outcome !== undefined) outcomes.add(outcome);
+    flights.arrive(event);
+    flights.dropChain(event);
   }
 
   /** Whether it may leave; if not, it is dealt with. */
@@ -103,17 +111,13 @@ export function createSender(parts: {
     if (event.unreadable !== undefined) {
       const dead = { reason: "unreadable", error: errorText(event.unreadable) } as const;
       flights.depart(event);
-      outcomes.add({ kind: "dead", event, ...dead, parks: rule?.onDead !== "skip" });
-      flights.arrive(event);
-      flights.dropChain(event);
+      end(event, { kind: "dead", event, ...dead, parks: rule?.onDead !== "skip" });
       onEvent({ type: "dead", id, topic, ...dead });
       return undefined;
     }
     if (rule === undefined || publisher === undefined) {
       flights.depart(event);
-      outcomes.add({ kind: "postponed", event, error: `no route for topic ${topic}`, delayMs: unroutedMs });
-      flights.arrive(event);
-      flights.dropChain(event);
+      end(event, { kind: "postponed", event, error: `no route for topic ${topic}`, delayMs: unroutedMs });
       onEvent({ type: "unrouted", id, topic });
       return undefined;
     }
@@ -136,7 +140,7 @@ export function createSender(parts: {
     }
   }
 
-  /** It found no way: all that go by it wait for that, or, where others passed meanwhile, this one by itself. */
+  /** The event found no way: all events of that way wait, or, where others passed meanwhile, this one by itself. */
   function turnBack(event: OutboxEvent, { rule, sentIn, left }: Flight, fault: Unavailable): void {
     const { id, topic } = event.message;
     const { error, scope, retryAfterMs = 0 } = fault;
@@ -158,22 +162,15 @@ export function createSender(parts: {
     routes.arrived(rule);
     if (published.outcome === "unavailable") {
       turnBack(event, flight, published);
-      flights.arrive(event);
-      flights.dropChain(event);
+      end(event);
       return;
     }
     setbacks.forget(event.seq);
     if (routes.passed(rule)) onEvent({ type: "resumed", route: rule.to, topic });
     if (published.outcome === "later") {
-      if (sentIn === generation)
-        outcomes.add({
-          kind: "postponed",
-          event,
-          error: errorText(published.error),
-          delayMs: wait(published.delayMs),
-        });
-      flights.arrive(event);
-      flights.dropChain(event);
+      const delayMs = wait(published.delayMs);
+      const postponed = { kind: "postponed", event, error: errorText(published.error), delayMs } as const;
+      end(event, sentIn === generation ? postponed : undefined);
       return;
     }
     if (published.outcome === "sent") {
@@ -184,9 +181,8 @@ export function createSender(parts: {
       return;
     }
     if (sentIn === generation) reject(event, rule, published.error);
-    flights.arrive(event);
-    // Also when nobody may count the refusal: it will be read again, and what stands behind it must not pass.
-    flights.dropChain(event);
+    // Also when a lost session may not count it: the event will be read again, and what stands behind it must not pass.
+    end(event);
   }
 
   function launch(event: OutboxEvent, way: { readonly rule: ResolvedRule; readonly publisher: Publisher }): void {

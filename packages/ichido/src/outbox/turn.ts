@@ -4,21 +4,21 @@
  * taken over has no row, and the whole turn is undone.
  */
 import type { TransactionHandle, TransactionResult, TransactionRunner } from "../core/contract/transaction.ts";
-import { outboxEventOf, type Statements, type OutboxEvent } from "./database.ts";
+import { outboxEventOf, type OutboxDeadLetter, type OutboxEvent, type Statements } from "./database.ts";
 import { optionalNumber } from "../sql/columns.ts";
 import type { Values } from "../sql/statement.ts";
 
-export type Outcome =
-  | { readonly kind: "sent"; readonly event: OutboxEvent }
-  | { readonly kind: "rejected"; readonly event: OutboxEvent; readonly error: string; readonly delayMs: number }
-  | { readonly kind: "postponed"; readonly event: OutboxEvent; readonly error: string; readonly delayMs: number }
-  | {
-      readonly kind: "dead";
-      readonly event: OutboxEvent;
-      readonly reason: "rejected" | "crashed" | "unreadable";
-      readonly error: string;
-      readonly parks: boolean;
-    };
+interface Verdict {
+  readonly reason: OutboxDeadLetter["reason"];
+  readonly error: string;
+  readonly parks: boolean;
+}
+
+export type Outcome = { readonly event: OutboxEvent } & (
+  | { readonly kind: "sent" }
+  | { readonly kind: "rejected" | "postponed"; readonly error: string; readonly delayMs: number }
+  | ({ readonly kind: "dead" } & Verdict)
+);
 
 export interface Turn {
   readonly session: string;
@@ -79,13 +79,13 @@ export async function deadLetter(
   run: Statements,
   handle: TransactionHandle,
   event: OutboxEvent,
-  verdict: { readonly reason: "rejected" | "crashed" | "unreadable"; readonly error: string; readonly parks: boolean },
+  verdict: Verdict,
 ): Promise<void> {
   const { attempts, crashes, seq } = event;
   await run(handle, "deadLetter", { seq, reason: verdict.reason, error: verdict.error, attempts, crashes });
   const { affected } = await run(handle, "ack", { seqs: [seq] });
   // Gone: an earlier turn whose commit went unanswered buried it, or another relay sent it. Parking its key now would
-  // leave a key that nobody can free, for there is no dead letter to decide about.
+  // leave a key that no person can free, for there is no dead letter to decide about.
   if (affected === 0) return;
   if (event.keyHash === undefined) return;
   if (verdict.parks) await park(run, handle, event, "dead", verdict.error, null);
@@ -119,7 +119,9 @@ async function write(run: Statements, handle: TransactionHandle, { outcomes, kee
   }
 }
 
-/** MySQL has no bound for an idle transaction, and on SQLite whoever froze inside one stops all writers anyway. */
+/**
+ * MySQL has no bound for an idle transaction, and on SQLite a process that froze inside one stops all writers anyway.
+ */
 export async function setUp(run: Statements, handle: TransactionHandle, leaseMs: number): Promise<void> {
   if (handle.dialect === "postgres") await run(handle, "settings", { lease_ms: leaseMs });
 }

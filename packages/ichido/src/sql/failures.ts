@@ -1,17 +1,16 @@
 /** What a database's error means for a message, looked up by its code, through whatever a library wrapped around it. */
 import { IchidoError } from "../core/contract/errors.ts";
+import { errorsIn } from "../drivers/wrapped-errors.ts";
 
 export type SqlFailure =
-  /** Somebody else holds the row, or the file, for longer than was waited. */
+  /** Another transaction holds the row, or the file, for longer than this one waits. */
   | "locked"
   /** The database asks to try the same transaction again. */
   | "again"
   | "duplicate"
   | "no-table"
-  /** The server's word about a statement: the connection lives. */
+  /** The server refuses a statement: the connection lives. */
   | "refused";
-
-const wrapsMax = 4;
 
 const byState: Readonly<Record<string, SqlFailure>> = {
   "55P03": "locked",
@@ -31,27 +30,28 @@ const byNumber: Readonly<Record<number, SqlFailure>> = {
 
 const connectionKilled = 1927;
 
-/** Connection exceptions and shutdowns come with a state, too, but are no word about the statement. */
+/** Connection exceptions and shutdowns come with a state, too, but say nothing about the statement. */
 const lost = /^(?:08|57P0)/;
 
-/** Undefined: the connection was lost, or never had. */
-export function failureOf(error: unknown, depth = 0): SqlFailure | undefined {
-  if (typeof error !== "object" || error === null || depth > wrapsMax) return undefined;
-  const { code, errno, errcode, sqlState, fatal, message, cause, original, driverError } = error as Readonly<
-    Record<string, unknown>
-  >;
+/** Undefined: the connection was lost, or there never was one. */
+export function failureOf(error: unknown): SqlFailure | undefined {
+  for (const each of errorsIn(error)) {
+    if (each["errno"] === connectionKilled) return undefined;
+    const failure = ownFailure(each);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function ownFailure(error: Readonly<Record<string, unknown>>): SqlFailure | undefined {
+  const { code, errno, errcode, sqlState, fatal, message } = error;
   if (typeof errcode === "number") return ofSqlite(errcode & 0xff, message);
   if (typeof code === "string" && code.startsWith("SQLITE_"))
     return ofSqlite(/^SQLITE_(?:BUSY|LOCKED)/.test(code) ? 5 : 1, message);
-  if (errno === connectionKilled) return undefined;
   if (typeof errno === "number" && byNumber[errno] !== undefined) return byNumber[errno];
   if (typeof sqlState === "string" && fatal !== true && !lost.test(sqlState)) return "refused";
   if (typeof code === "string" && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) && !lost.test(code))
     return byState[code] ?? "refused";
-  for (const inner of [cause, original, driverError]) {
-    const failure = failureOf(inner, depth + 1);
-    if (failure !== undefined) return failure;
-  }
   return undefined;
 }
 

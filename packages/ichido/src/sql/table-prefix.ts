@@ -1,5 +1,6 @@
 /** What every table's name begins with, and how it stands in statements. */
-import { optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
+import { optionInvalid } from "../core/contract/option-checks.ts";
+import { optional, orElse } from "../core/contract/read-options.ts";
 import type { TransactionHandle } from "../core/contract/transaction.ts";
 
 export interface TableOptions {
@@ -9,35 +10,32 @@ export interface TableOptions {
   readonly schema?: string;
 }
 
-export const tableNames: OptionNames<TableOptions> = { tablePrefix: true, schema: true };
-
 export const prefixDefault = "ichido_";
 /** 63 bytes for a name of PostgreSQL, less the longest that follows. */
 const prefixLengthMax = 30;
 const identifierLengthMax = 63;
 
 /** Lower case only: what needs no quotes cannot be mistaken with and without them. */
-function identifier(name: string, value: unknown, lengthMax: number): string {
-  if (typeof value === "string" && value.length <= lengthMax && /^[a-z_][a-z0-9_]*$/.test(value)) return value;
-  const expected = `lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters`;
-  throw optionInvalid(name, expected, value);
-}
+const identifier =
+  (lengthMax: number) =>
+  (option: string, value: unknown): string => {
+    if (typeof value === "string" && value.length <= lengthMax && /^[a-z_][a-z0-9_]*$/.test(value)) return value;
+    const expected = `lower-case letters, digits and _, not beginning with a digit, at most ${lengthMax} characters`;
+    throw optionInvalid(option, expected, value);
+  };
 
-export function tablePrefixOption(value: unknown = prefixDefault): string {
-  return identifier("tablePrefix", value, prefixLengthMax);
-}
-
-export function schemaOption(value: unknown): string | undefined {
-  return value === undefined ? undefined : identifier("schema", value, identifierLengthMax);
-}
+export const tableOptions = {
+  tablePrefix: orElse(prefixDefault, identifier(prefixLengthMax)),
+  schema: optional(identifier(identifierLengthMax)),
+};
 
 /** `ichido_`, or with a schema `"schema".ichido_`. */
 export function checkPrefix(dialect: TransactionHandle["dialect"], tablePrefix?: unknown, schema?: unknown): string {
-  const prefix = tablePrefixOption(tablePrefix);
+  const prefix = tableOptions.tablePrefix("tablePrefix", tablePrefix, {});
   if (schema === undefined) return prefix;
   if (dialect !== "postgres")
     throw optionInvalid("schema", `none: only PostgreSQL has schemas, and this is ${dialect}`, schema);
-  return `"${schemaOption(schema)}".${prefix}`;
+  return `"${tableOptions.schema("schema", schema, {})}".${prefix}`;
 }
 
 export function schemaOf(prefix: string): string | undefined {

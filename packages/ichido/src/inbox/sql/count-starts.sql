@@ -1,5 +1,5 @@
--- How many starts of a message before this one have not ended. Later ones do not count: of several that begin at once, the
--- first sees nobody.
+-- How many starts of a message before this one have not ended. Later ones do not count: of several that begin at once,
+-- the first sees no other.
 -- Parameters: :handler, :id, :token.
 -- Rows: one.
 -- Guarantee: committed state, or that of the transaction.

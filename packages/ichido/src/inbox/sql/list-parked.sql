@@ -1,4 +1,4 @@
--- Firsts of their lines whose time has come.
+-- Messages that are first in their lines and whose time has come.
 -- Parameters: :handler, :limit.
 -- Rows: one for each.
 -- Guarantee: what stands behind another of its key is not among them.

@@ -1,4 +1,4 @@
--- How soon the time of a line's first comes.
+-- How soon the next message that is first in its line is due.
 -- Parameters: :handler.
 -- Rows: one; null where nothing waits.
 -- Guarantee: none.

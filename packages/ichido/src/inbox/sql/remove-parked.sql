@@ -1,4 +1,4 @@
--- A message has its outcome: the next of its key may go.
+-- Removes a parked message that has its outcome: the next of its key may go.
 -- Parameters: :place.
 -- Result: nothing to decide by.
 -- Guarantee: none.

@@ -1,4 +1,4 @@
--- An attempt has ended, whatever its outcome.
+-- Removes the start of an attempt that has ended, whatever its outcome.
 -- Parameters: :handler, :id, :token.
 -- Result: nothing to decide by.
 -- Guarantee: other attempts' starts stay.

@@ -1,4 +1,4 @@
--- A message has become a dead letter: whoever replays it begins to count anew.
+-- Removes the starts of a message that has become a dead letter: a consumer that replays it begins to count anew.
 -- Parameters: :handler, :id.
 -- Result: nothing to decide by.
 -- Guarantee: in the transaction of `put-dead`.

@@ -1,4 +1,4 @@
--- Figures for a dashboard. Counts every row: for minutes, not for seconds.
+-- Figures for a dashboard. Counts every row: ask every few minutes, not every second.
 -- Parameters: none.
 -- Rows: one; ages are null where there is nothing.
 -- Guarantee: none.

@@ -1,4 +1,4 @@
--- Events that the broker has taken over. By explicit numbers: an event that commits late is never swept along.
+-- Removes events that the broker has taken over, by explicit numbers: an event that commits late is never swept along.
 -- Parameters: seqs.
 -- Result: how many there were.
 -- Guarantee: those numbers alone. One that is gone already is no error.

@@ -1,6 +1,7 @@
--- Sessions whose lease ran out. Whoever locks the row ends the session; its former owner finds no row and stops.
+-- Sessions whose lease ran out. The relay that locks the row ends the session; the relay of that session finds no row
+-- and stops.
 -- Parameters: none.
 -- Rows: one for each, at most 16.
--- Guarantee: a session is ended by one relay; what others are at is passed over.
+-- Guarantee: one relay ends a session; rows that other relays have locked are passed over.
 select session, claimed, alone from {prefix}outbox_relays where until_ms < {now}
 limit 16 {skip-locked}

@@ -1,4 +1,4 @@
--- An event as far as one must know it to park it or make it a dead letter.
+-- What a relay must know of an event to park it or to make it a dead letter.
 -- Parameters: seq.
 -- Rows: one, or none where it is gone.
 -- Guarantee: committed state, or that of the transaction.

@@ -1,4 +1,4 @@
--- An event that nobody can take yet: due again later, at no cost in attempts.
+-- Makes an event that cannot be delivered yet due again later, at no cost in attempts.
 -- Parameters: seq, error, delay_ms (null for an ordered event).
 -- Result: nothing to decide by.
 -- Guarantee: in a turn, which its session fences.

@@ -1,5 +1,5 @@
 -- Ends a session: what it held and its lanes are free.
 -- Parameters: session.
 -- Result: nothing to decide by.
--- Guarantee: its former owner finds no row in `hold`, and its turn is rolled back.
+-- Guarantee: its relay finds no row in `hold`, and rolls its turn back.
 delete from {prefix}outbox_relays where session = :session

@@ -1,4 +1,4 @@
--- Back into its old place: the same number, so that it comes before what waited behind it.
+-- Puts a dead letter back into its old place: the same number, so that it comes before what waited behind it.
 -- Parameters: seq.
 -- Result: one row, or none where the letter is gone.
 -- Guarantee: in the transaction of `remove-dead`.

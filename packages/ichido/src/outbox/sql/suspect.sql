@@ -1,5 +1,5 @@
--- A relay died with these in its hands: from now on they leave in small batches (`suspectBatchSize`). A second death in any
--- other batch adds nothing.
+-- Marks events that a relay had in its hands when it died: from now on they leave in small batches
+-- (`suspectBatchSize`). A second death in any other batch adds nothing.
 -- Parameters: seqs.
 -- Result: nothing to decide by.
 -- Guarantee: in the transaction that ends the dead session.

@@ -1,4 +1,4 @@
--- What a key waited for is long over.
+-- Removes parked keys whose wait is long over.
 -- Parameters: none.
 -- Result: nothing to decide by.
 -- Guarantee: a key that waits for a person (null) stays.

@@ -1,4 +1,4 @@
--- The key goes on. Only for the event that parked it: a later decision stays.
+-- Lets a key go on, only for the event that parked it: a later decision stays.
 -- Parameters: key_hash, seq.
 -- Result: nothing to decide by.
 -- Guarantee: a key that waits for another event goes on waiting.

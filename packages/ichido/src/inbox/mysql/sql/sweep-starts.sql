@@ -1,4 +1,4 @@
--- Forgets starts that nobody asked about for the retention.
+-- Forgets starts that are older than the retention.
 -- Parameters: :age_ms, :limit.
 -- Result: how many are gone.
 -- Guarantee: a start of a dead letter stays as long as the letter: it may be all that is left of a replay. Bounded.

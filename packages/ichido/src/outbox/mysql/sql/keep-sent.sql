@@ -1,6 +1,5 @@
--- Remembers what is about to be removed as sent.
--- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
--- of transactions that are still open.
+-- Remembers what is about to be removed as sent. Row by row through the primary key: the server would read all rows of
+-- a short table, whatever hint it gets, and wait for those of transactions that are still open.
 -- Parameters: seqs.
 -- Result: nothing to decide by.
 -- Guarantee: in the transaction of `ack`, before it.

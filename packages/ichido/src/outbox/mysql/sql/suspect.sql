@@ -1,7 +1,6 @@
--- A relay died with these in its hands: from now on they leave in small batches (`suspectBatchSize`). A second death in any
--- other batch adds nothing.
--- Row by row through the primary key: of a short table the server would read all rows, whatever it is told, and wait for those
--- of transactions that are still open.
+-- Marks events that a relay had in its hands when it died: from now on they leave in small batches
+-- (`suspectBatchSize`). A second death in any other batch adds nothing. Row by row through the primary key: the server
+-- would read all rows of a short table, whatever hint it gets, and wait for those of transactions that are still open.
 -- Parameters: seqs.
 -- Result: nothing to decide by.
 -- Guarantee: in the transaction that ends the dead session.

@@ -1,4 +1,4 @@
--- The key waits, until then or (null) until a person decides. Only later events of this key are held back.
+-- Parks a key for a while or (null) until a person decides. Only later events of this key are held back.
 -- Parameters: key_hash, topic, message_key, seq, delay_ms (null: without end), reason, error.
 -- Result: nothing to decide by.
 -- Guarantee: one row for each key: the latest event that parks it.
