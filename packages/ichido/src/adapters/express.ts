@@ -5,8 +5,8 @@ import type { Context } from "../core/contract/context.ts";
 import type { AnswerLike, Decider, RouteOptions } from "../core/contract/options.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
-import type { NodeRequest } from "../http/node-request.ts";
-import { captureBytes } from "../http/request-bytes.ts";
+import { captureBytes, type NodeRequest } from "../http/node-request.ts";
+import { sendAnswer } from "../http/send.ts";
 
 declare global {
   namespace Express {
@@ -17,7 +17,7 @@ declare global {
   }
 }
 
-/** What the middleware needs of a request; Express's own `Request` has it. */
+/** What the middleware needs from a request; Express's own `Request` has it. */
 export type ExpressRequest = NodeRequest & { idempotency?: Context };
 export type ExpressNext = (error?: unknown) => void;
 /** Asks for no more of the request than it needs, so that Express infers route parameters from the path as ever. */
@@ -43,7 +43,7 @@ function presentJson(response: JsonResponse, { status, headers = {}, body }: Ans
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const send = response.send?.bind(response);
   if (send !== undefined && Object.keys(headers).some((name) => name.toLowerCase() === "content-type")) {
-    // Of text, Express would add a charset to the type that the handler named.
+    // For text, Express would add a charset to the type that the handler named.
     response.send = (text) => {
       response.send = send;
       return send(typeof text === "string" ? Buffer.from(text) : text);
@@ -63,24 +63,24 @@ export function idempotency<Request extends ExpressRequest>(
   const { guard } = createNodeGuard(ichido, options, wire);
 
   async function serve(request: ExpressRequest, response: ServerResponse, next: ExpressNext): Promise<void> {
-    let runs: boolean;
     try {
-      const verdict = await guard({
-        request,
-        response,
-        native: request as Request,
-        prepare: (execution) => {
-          request.idempotency = execution.context;
-          execution.present = (answer) => presentJson(response as JsonResponse, answer);
-        },
-      });
-      runs = verdict === "run";
+      const verdict = await guard(request, response, request as Request);
+      if (verdict.kind === "answer") {
+        if (verdict.response !== undefined) sendAnswer(response, verdict.response);
+        return;
+      }
+      if (verdict.kind === "run") {
+        const { execution, capture } = verdict;
+        request.idempotency = execution.context;
+        execution.present = (answer) => presentJson(response as JsonResponse, answer);
+        capture();
+      }
     } catch (error) {
       next(error);
       return;
     }
-    // Outside the try: what the handler throws is Express's own business.
-    if (runs) next();
+    // Outside the try: Express handles what the handler throws.
+    next();
   }
 
   return function idempotency(request, response, next) {

@@ -7,10 +7,10 @@ import type { AnswerLike } from "../core/contract/options.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
 import { headerOf, layerHeaders } from "../core/engine/recorder.ts";
 import { contentOf, isPlain, payloadOf } from "../http/handed-answer.ts";
-import type { Exchange } from "../http/node-guard.ts";
+import type { Run } from "../http/node-guard.ts";
 import type { Capture } from "../http/node-response.ts";
 
-/** What is needed of a reply. */
+/** What this file needs from a reply. */
 export interface ReplyLike {
   readonly raw: ServerResponse;
   readonly sent: boolean;
@@ -29,7 +29,9 @@ export interface HookedInstance {
   after(done: () => void): unknown;
 }
 
-/** What the next payload of a reply is: the handler's, to be recorded, or an answer that is recorded or never will be. */
+/**
+ * What the next payload of a reply is: the handler's, which is recorded now, or one that is recorded already or never.
+ */
 type Awaited =
   | { readonly kind: "handler"; readonly capture: Capture }
   | ({ readonly kind: "answer" } & NeutralResponse);
@@ -43,7 +45,7 @@ function setHead(reply: ReplyLike, { status, headers }: NeutralResponse): void {
   reply.code(status);
 }
 
-/** Those that hooks had set before the handler ran are on Node's response, too, and stay. */
+/** Lines that hooks set before the handler ran are on Node's response, too, and stay. */
 function clearHead(reply: ReplyLike): void {
   for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
 }
@@ -56,7 +58,7 @@ export function answerOnReply(reply: ReplyLike, answer: NeutralResponse): void {
   reply.send(length === 0 ? undefined : Buffer.from(buffer, byteOffset, length));
 }
 
-/** As if the handler had sent it, so that schemas and hooks make of it what they make of any value. */
+/** As if the handler had sent it, so that schemas and hooks treat it like any value. */
 export function presentOnReply(reply: ReplyLike, answer: AnswerLike): boolean {
   if (reply.sent) return false;
   setHead(reply, { status: answer.status, headers: linesOfAnswer(answer), body: Buffer.alloc(0) });
@@ -66,36 +68,32 @@ export function presentOnReply(reply: ReplyLike, answer: AnswerLike): boolean {
   return true;
 }
 
-/** How the guard runs a handler that answers on this reply. */
-export function replyExchange(reply: ReplyLike): Required<Pick<Exchange<never>, "answer" | "captured" | "provide">> {
-  let captured: Capture | undefined;
-  return {
-    answer: (answer) => answerOnReply(reply, answer),
-    captured(capture) {
-      captured = capture;
-      awaited.set(reply.raw, { kind: "handler", capture });
-    },
-    provide(answer) {
-      // Hijacked: what is sent goes past the reply.
-      if (reply.sent) return "not-taken";
-      captured?.open();
-      clearHead(reply);
-      answerOnReply(reply, answer);
-      // Whatever the handler still answers: there is an answer.
-      (reply as { send: unknown }).send = () => reply;
-      return "taken";
-    },
-  };
-}
-
-/** What hooks have set before the handler ran must count as theirs, so that a replay carries their present values. */
-export function noteHooksLines(reply: ReplyLike): void {
+/**
+ * Lines that hooks set before the handler ran count as theirs: a replay carries what they set for the present request.
+ */
+function noteHooksLines(reply: ReplyLike): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
 }
 
-/** As Fastify does when it sends one, which is after all hooks. */
+/** The handler answers on this reply. */
+export function captureReply(reply: ReplyLike, { capture }: Run): void {
+  noteHooksLines(reply);
+  const captured = capture((answer) => {
+    // Hijacked: what is sent goes past the reply.
+    if (reply.sent) return "not-taken";
+    captured.open();
+    clearHead(reply);
+    answerOnReply(reply, answer);
+    // The answer is given: what the handler still sends is ignored.
+    (reply as { send: unknown }).send = () => reply;
+    return "taken";
+  });
+  awaited.set(reply.raw, { kind: "handler", capture: captured });
+}
+
+/** As Fastify itself does it when it sends a payload, which is after all hooks. */
 function unfold(reply: ReplyLike, payload: unknown): unknown {
   if (!(payload instanceof Response)) return payload;
   reply.code(payload.status);
@@ -103,7 +101,7 @@ function unfold(reply: ReplyLike, payload: unknown): unknown {
   return payload.body;
 }
 
-/** Fastify takes the type from an answer that can have no content, after all hooks. */
+/** After all hooks, Fastify removes the content type from an answer that can have no content. */
 function linesOf(reply: ReplyLike, capture: Capture): readonly HeaderLine[] {
   const all = reply.getHeaders();
   const lines = capture.linesOf({ getHeaderNames: () => Object.keys(all), getHeader: (name) => all[name] });
@@ -120,7 +118,7 @@ async function recordAnswer(reply: ReplyLike, capture: Capture, given: unknown):
   if (taken.kind === "replace") {
     clearHead(reply);
     setHead(reply, taken.response);
-    // Not undefined, by which a hook says that it changes nothing.
+    // Not undefined: by that a hook says that it changes nothing.
     return taken.response.body.length === 0 ? null : payloadOf(taken.response);
   }
   for (const name of layerHeaders) reply.removeHeader(name);
@@ -134,7 +132,7 @@ const passAnswer: SendHook = async (_request, reply, payload) => {
   awaited.delete(reply.raw);
   if (next === undefined) return payload;
   if (next.kind === "handler") return recordAnswer(reply, next.capture, payload);
-  // Fastify gives a type to bytes that have none.
+  // Fastify adds a content type to bytes that have none.
   if (headerOf(next.headers, "content-type") === undefined) reply.removeHeader("content-type");
   return next.body.length === 0 ? payload : payloadOf(next);
 };
@@ -161,9 +159,9 @@ function moveFirst(app: object): void {
 }
 
 /**
- * The first of all `onSend` hooks, whichever plugin was registered first: what hooks make of an answer is then never
- * stored, and each of them sees the first answer and every replay once. Fastify has no word for "first"; where its
- * internals should be others, the order of registration decides.
+ * Adds the hook that runs before all other `onSend` hooks, whichever plugin was registered first. So changes by other
+ * hooks are never stored, and each hook sees the first answer and every replay once. Fastify has no option for "first",
+ * so this uses its internals; should these change, the order of registration decides.
  */
 export function addSendHook(app: HookedInstance): void {
   app.addHook("onSend", passAnswer);

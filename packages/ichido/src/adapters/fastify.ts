@@ -1,6 +1,6 @@
 /**
- * Fastify 5, as a plugin: `await app.register(idempotency, { ichido })`, then `config: { idempotency: { operation } }` on
- * a route. It protects the routes of the scope it is registered in, and of scopes below it.
+ * Fastify 5, as a plugin: `await app.register(idempotency, { ichido })`, then `config: { idempotency: { operation } }`
+ * on a route. It protects the routes of the scope it is registered in, and of scopes below it.
  */
 import { nearestOf } from "../core/contract/nearest-name.ts";
 import { engineOption, knownOptions } from "../core/contract/option-checks.ts";
@@ -9,18 +9,17 @@ import { IchidoError } from "../core/contract/errors.ts";
 import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import { bodyLimitsOf } from "../http/body-limits.ts";
 import { createNodeGuard, wireNames, type NodeGuard, type WireOptions } from "../http/node-guard.ts";
-import type { NodeRequest } from "../http/node-request.ts";
-import { captureBytes } from "../http/request-bytes.ts";
+import { captureBytes, type NodeRequest } from "../http/node-request.ts";
 import {
   addSendHook,
-  noteHooksLines,
+  answerOnReply,
+  captureReply,
   presentOnReply,
-  replyExchange,
   type ReplyLike,
   type SendHook,
 } from "./fastify-reply.ts";
 
-/** What the plugin needs of Fastify. */
+/** What the plugin needs from Fastify. */
 export interface FastifyRequestLike {
   readonly raw: NodeRequest;
   readonly body?: unknown;
@@ -70,7 +69,7 @@ async function plugin<Request extends FastifyRequestLike>(
   app: FastifyInstanceLike,
   options: FastifyIdempotencyOptions<Request>,
 ): Promise<void> {
-  // `register` puts its own beside the plugin's.
+  // `register` adds its own options to the plugin's.
   const names = { ...wireNames, ichido: true, prefix: true, logLevel: true, logSerializers: true } as const;
   knownOptions("the plugin", options, names);
   engineOption(options.ichido);
@@ -99,21 +98,20 @@ async function plugin<Request extends FastifyRequestLike>(
     const guard = guardOf(request.routeOptions.config);
     if (guard === undefined || reply.sent) return undefined;
     if (request.body !== undefined) request.raw.body ??= request.body;
-    const verdict = await guard.guard({
-      request: request.raw,
-      response: reply.raw,
-      native: request as Request,
-      ...replyExchange(reply),
-      prepare: (execution) => {
-        request.idempotency = execution.context;
-        execution.present = (answer) => presentOnReply(reply, answer);
-        noteHooksLines(reply);
-      },
-    });
-    if (verdict === "run") return undefined;
-    // A dead connection: nobody is answered, and the handler must not run.
-    if (!reply.sent) reply.hijack();
-    return reply;
+    const verdict = await guard.guard(request.raw, reply.raw, request as Request);
+    if (verdict.kind === "answer") {
+      if (verdict.response !== undefined) answerOnReply(reply, verdict.response);
+      // A dead connection: no answer is sent, and the handler must not run.
+      if (!reply.sent) reply.hijack();
+      return reply;
+    }
+    if (verdict.kind === "run") {
+      const { execution } = verdict;
+      request.idempotency = execution.context;
+      execution.present = (answer) => presentOnReply(reply, answer);
+      captureReply(reply, verdict);
+    }
+    return undefined;
   });
 }
 
@@ -127,8 +125,8 @@ export const idempotency: typeof plugin = Object.assign(plugin, {
 type IdempotencyOptions<Request> = RouteOptions<Request>;
 
 /**
- * What a program that uses Fastify sees on its own types. Fastify is not imported; where it is not installed, there is
- * nothing to add to.
+ * What a program that uses Fastify sees on Fastify's types. Fastify is not imported; where it is not installed, this
+ * has no effect.
  */
 /** @ts-ignore */
 declare module "fastify" {

@@ -8,14 +8,12 @@ import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import { headerOf } from "../core/engine/recorder.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { contentOf, payloadOf, type Content } from "../http/handed-answer.ts";
-import { replaceHeaders, setLayerLines } from "../http/header-lines.ts";
 import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
-import type { NodeRequest } from "../http/node-request.ts";
+import { captureBytes, type NodeRequest } from "../http/node-request.ts";
 import type { Capture } from "../http/node-response.ts";
-import { captureBytes } from "../http/request-bytes.ts";
-import { sendableOf } from "../http/send.ts";
+import { replaceHeaders, sendableOf, setLayerLines } from "../http/send.ts";
 
-/** What the middleware needs of Koa's context. */
+/** What the middleware needs from Koa's context. */
 export interface KoaContext {
   readonly req: NodeRequest;
   readonly res: ServerResponse;
@@ -28,7 +26,7 @@ export interface KoaContext {
   remove(name: string): unknown;
 }
 
-/** A Koa answer that is there, as the value that Koa would make bytes of; undefined where Koa has to find one. */
+/** The answer on the context, as the value that Koa would serialise; undefined where Koa makes the answer itself. */
 function contentOfBody({ status, body, response }: KoaContext & { readonly response?: object }): Content | undefined {
   if (status === 204 || status === 205 || status === 304) return contentOf(undefined);
   if (body === undefined) return undefined;
@@ -46,7 +44,7 @@ function valueOf(answer: NeutralResponse): unknown {
   const isJson = /json\b/i.test(headerOf(answer.headers, "content-type") ?? "");
   if (!isJson || typeof payload !== "string") return payload;
   try {
-    // Layers in front get the value, as they got it the first time, where it comes to the same bytes.
+    // Layers in front get the value, as they got it the first time, where it serialises to the same bytes.
     const value = JSON.parse(payload) as unknown;
     return typeof value === "object" && value !== null && JSON.stringify(value) === payload ? value : payload;
   } catch {
@@ -56,7 +54,7 @@ function valueOf(answer: NeutralResponse): unknown {
 
 /** As if the handler had answered it, so that layers in front see it like any answer. */
 function answerOn(ctx: KoaContext, answer: NeutralResponse): void {
-  // Somebody has answered already, such as a timeout of an outer layer.
+  // Another layer has answered already, such as a timeout.
   if (ctx.res.headersSent || ctx.res.writableEnded) return;
   const { status, headers } = sendableOf(answer);
   replaceHeaders(ctx.res, headers);
@@ -107,35 +105,25 @@ export function idempotency<Ctx extends KoaContext>(
   return async function idempotency(ctx, next) {
     const { body } = ctx.request as { readonly body?: unknown };
     if (body !== undefined) ctx.req.body ??= body;
+    const verdict = await guard(ctx.req, ctx.res, ctx);
+    if (verdict.kind === "answer") {
+      if (verdict.response === undefined) ctx.respond = false;
+      else answerOn(ctx, verdict.response);
+      return;
+    }
     let captured: Capture | undefined;
-    let isAnswered = false;
     let provided: NeutralResponse | undefined;
-    const verdict = await guard({
-      request: ctx.req,
-      response: ctx.res,
-      native: ctx,
-      answer(answer) {
-        isAnswered = true;
-        answerOn(ctx, answer);
-      },
-      prepare: ({ context }) => {
-        (ctx.state as IdempotencyState).idempotency = context;
-      },
-      captured: (capture) => {
-        captured = capture;
-      },
-      provide: (answer) => {
+    if (verdict.kind === "run") {
+      (ctx.state as IdempotencyState).idempotency = verdict.execution.context;
+      captured = verdict.capture((answer) => {
         provided = answer;
         return "taken";
-      },
-    });
-    // A dead connection, or somebody else's answer: there is nothing for Koa to say.
-    if (verdict === "answered" && !isAnswered) ctx.respond = false;
-    if (verdict === "answered") return;
+      });
+    }
     try {
       await next();
     } catch (error) {
-      // An answer that the context made outlives the error that follows.
+      // An answer that the context made stays the answer, whatever is thrown afterwards.
       if (provided === undefined) throw error;
     }
     if (captured === undefined) return;

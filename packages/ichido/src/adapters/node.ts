@@ -20,8 +20,8 @@ const serverError = { status: 500, headers: [], body: new Uint8Array(0) } as con
 
 /**
  * The handler gets the context as its third argument where the request is protected. It reads the body from the request
- * as usual. What it throws becomes a 500 for the caller and is thrown on, as `node:http` itself would. Requests of
- * `node:http2` are served alike: `idempotent<Http2ServerRequest, Http2ServerResponse>(…)`.
+ * as usual. When the handler throws, the caller gets a 500 and the error is thrown on, as `node:http` itself would.
+ * Requests of `node:http2` are served alike: `idempotent<Http2ServerRequest, Http2ServerResponse>(…)`.
  */
 export function idempotent<
   Request extends IncomingMessage | Http2ServerRequest = IncomingMessage,
@@ -36,32 +36,31 @@ export function idempotent<
   knownOptions("idempotent", wire, wireNames);
   const { guard } = createNodeGuard(ichido, options, wire);
   return async (given, answered) => {
-    // Node's compatibility layer gives both the members that are used here.
+    // Node's compatibility layer has all members of both that are used here.
     const request = given as unknown as IncomingMessage;
     const response = answered as unknown as ServerResponse;
     let context: Context<Tx> | undefined;
-    let verdict: Awaited<ReturnType<typeof guard>>;
     try {
-      verdict = await guard({
-        request,
-        response,
-        native: given,
-        prepare: (execution) => {
-          context = execution.context;
-        },
-      });
+      const verdict = await guard(request, response, given);
+      if (verdict.kind === "answer") {
+        if (verdict.response !== undefined) sendAnswer(response, verdict.response);
+        return;
+      }
+      if (verdict.kind === "run") {
+        verdict.capture();
+        ({ context } = verdict.execution);
+      }
     } catch (error) {
-      // A request without credentials, say, for which `scope` names nobody: it must not end the process.
+      // For example a request without credentials, for which `scope` returns no caller: it must not end the process.
       process.emitWarning(`ichido could not protect a request: ${String(error)}`, { type: "IchidoWarning" });
       if (!response.headersSent) sendAnswer(response, serverError);
       return;
     }
-    if (verdict !== "run") return;
     try {
       await handler(given, answered, context);
     } catch (error) {
       if (!response.headersSent) sendAnswer(response, serverError);
-      // Half an answer, which nobody will end: its caller and its key must not wait for the rest.
+      // Half an answer, which the handler will not finish: caller and key must not wait for the rest.
       else if (!response.writableEnded) response.destroy(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }

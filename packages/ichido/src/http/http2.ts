@@ -1,20 +1,7 @@
-/** Where requests and responses of `node:http2`, through Node's compatibility layer, differ from those of `node:http`. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-
-export function isHttp2(message: Pick<IncomingMessage, "httpVersionMajor">): boolean {
-  return message.httpVersionMajor >= 2;
-}
-
-/** HTTP/2 frames bodies by itself: neither `Content-Length` nor `Transfer-Encoding` need tell of one. */
-export function endsWithHead(request: IncomingMessage): boolean {
-  return (request as unknown as Http2ServerRequest).stream.endAfterHeaders;
-}
-
-/** A body that was cut off ends like a complete one, and `complete` is true for both: only this tells. */
-export function isAborted(request: IncomingMessage): boolean {
-  return isHttp2(request) && (request as unknown as Http2ServerRequest).aborted;
-}
+/** Where responses of `node:http2`, through Node's compatibility layer, differ from those of `node:http`. */
+import type { ServerResponse } from "node:http";
+import type { Http2ServerResponse } from "node:http2";
+import { isHttp2 } from "./node-request.ts";
 
 /** `closed` is HTTP/1.1's alone. */
 export function isClosed(response: ServerResponse): boolean {
@@ -27,7 +14,7 @@ const connectionLines = ["keep-alive", "proxy-connection", "transfer-encoding", 
 
 /**
  * RFC 9113 section 8.2.2: these have no place in HTTP/2, and Node throws over them when the head is sent. That would be
- * after the effect, and they say nothing of the answer.
+ * after the effect. The lines say nothing about the answer, so they are dropped.
  */
 export function dropConnectionLines(response: ServerResponse): void {
   for (const name of connectionLines) response.removeHeader(name);
@@ -38,8 +25,8 @@ function refuse(): never {
 }
 
 /**
- * Makes the head look sent: on HTTP/2 that is told by the stream and cannot be set. Returns what undoes it, with the
- * methods that outer layers may have put there.
+ * Makes the head look sent. On HTTP/2 the stream decides that, and it cannot be set. Returns the function that undoes
+ * it and restores the methods that outer layers may have put there.
  */
 export function closeHttp2Head(response: ServerResponse): () => void {
   const told = { configurable: true, get: () => true };

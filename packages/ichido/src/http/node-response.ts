@@ -1,43 +1,44 @@
 /**
- * Captures what a handler writes on a Node response, whatever it writes with, and holds it until the outcome is
- * recorded. The wrappers stay on the response and turn into plain calls once the answer goes out, so that layers
- * wrapped around them, before or after, keep working.
+ * Captures what a handler writes on a Node response, by any of its methods, and holds it until the outcome is recorded.
+ * The wrappers stay on the response and become plain calls once the answer goes out, so that layers wrapped around
+ * them, before or after, keep working.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { Execution, HandlerOutcome, Settled } from "../core/contract/decision.ts";
 import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
-import { AnswerBuffer } from "./answer-buffer.ts";
 import { isEventStream, takeAnswer, type Content, type HandedAnswer, type Taken } from "./handed-answer.ts";
-import { writeHeadLines, type HeaderSource } from "./header-lines.ts";
-import { dropConnectionLines, isHttp2 } from "./http2.ts";
-import { ResponseHold } from "./response-hold.ts";
-import { hasContent } from "./send.ts";
+import { dropConnectionLines } from "./http2.ts";
+import { isHttp2 } from "./node-request.ts";
+import { AnswerBuffer, ResponseHold } from "./response-hold.ts";
 import {
   callbackOf,
   checkReason,
   checkStatus,
   chunkBytes,
+  hasContent,
   headersSent,
   writeAfterEnd,
+  writeHeadLines,
   type Callback,
-} from "./write-arguments.ts";
+  type HeaderSource,
+} from "./send.ts";
 
 export interface CaptureSettings {
   /** How long a half-written answer to a client that went away may stay silent before it counts as broken off. */
   readonly quietMs: number;
-  /** Takes an answer that the context made, where nothing was written yet. Unless it does, that goes on the response. */
+  /** Gets an answer that the context made, where nothing was written yet. After `not-taken` it goes on the response. */
   readonly provide?: ((answer: NeutralResponse) => "taken" | "not-taken") | undefined;
 }
 
-/** The capture as an adapter sees it whose framework hands answers over before it writes them. */
+/** The capture, for an adapter whose framework hands answers over before it writes them. */
 export interface Capture {
-  /** Undefined where something was written on the response itself: that is captured, as ever. */
+  /** Undefined where the handler wrote on the response itself: then that is captured as usual. */
   hand(answer: HandedAnswer): Promise<Taken | undefined>;
-  /** The handler's lines, of wherever the framework keeps them. */
+  /** The handler's own header lines, from the place where the framework keeps them. */
   linesOf(headers: HeaderSource): readonly HeaderLine[];
-  /** After `provide`: nothing of what the handler set is left, and what is written from now on goes out. */
+  /** After `provide`: removes what the handler set; what is written from now on goes out. */
   open(): void;
 }
 
@@ -90,7 +91,7 @@ class ResponseCapture implements Capture {
       else this.#goOut();
       return taken;
     } catch (error) {
-      // The content itself broke: what the framework makes of that is the answer.
+      // The content itself failed: the framework's own error answer becomes the answer.
       this.#handed = undefined;
       if (this.#phase === "holding") {
         this.#head = undefined;
@@ -100,7 +101,7 @@ class ResponseCapture implements Capture {
     }
   }
 
-  /** From the moment on when the handed answer is whole, nothing else can become the answer. */
+  /** Once the handed answer is complete, nothing else can become the answer. */
   #settling(): Execution {
     const execution = this.#execution;
     const closing = <Value>(value: Value): Value => {
@@ -141,7 +142,7 @@ class ResponseCapture implements Capture {
     const isReasoned = !isHttp2(this.#request);
     if (isReasoned && typeof reason === "string") response.statusMessage = reason;
     const lines = writeHeadLines(typeof reason === "string" ? headers : (headers ?? reason));
-    // What is named here replaces what was set before, but may itself be named several times.
+    // A name in `lines` replaces what was set before; `lines` itself may have the name several times.
     for (const [name] of lines) if (response.hasHeader(name)) response.removeHeader(name);
     for (const [name, value] of lines) response.appendHeader(name, value as string);
     if (isReasoned) checkReason(response.statusMessage);
@@ -238,7 +239,7 @@ class ResponseCapture implements Capture {
     return response;
   }
 
-  /** Node gives up a pipelined answer whose connection closed before its turn came. */
+  /** Node gives up a pipelined answer whose connection closed while earlier answers were still being sent. */
   #isGivenUp(error: Error | undefined): boolean {
     const socket = this.#request.socket as { _httpMessage?: ServerResponse | null } | undefined;
     const isWaiting = socket?._httpMessage !== undefined && socket._httpMessage !== this.#response;
@@ -249,7 +250,7 @@ class ResponseCapture implements Capture {
     const error = writeAfterEnd();
     process.nextTick(() => {
       callback?.(error);
-      // Node would emit it even where nobody listens, and so end the process over an answer that is complete.
+      // Without a listener this event would end the process, although the answer is complete.
       if (this.#response.listenerCount("error") > 0) this.#response.emit("error", error);
     });
     return false;
@@ -286,7 +287,7 @@ class ResponseCapture implements Capture {
     });
   }
 
-  /** The context made the answer. If the handler's own is being settled meanwhile, that comes to the same. */
+  /** The context made the answer. If the handler's own answer is being settled meanwhile, the result is the same. */
   #sendProvided(answer: NeutralResponse): void {
     if (this.#phase !== "holding" || this.#handed !== undefined) return;
     clearTimeout(this.#quiet);

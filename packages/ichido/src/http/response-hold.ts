@@ -1,22 +1,27 @@
 /**
- * A response whose answer is held back: to its handler it looks as if the answer were on its way, to the outer layers as
- * if nothing had been written. And the ways in which the answer leaves in the end.
+ * A response whose answer is held back: the handler sees it as if the answer were on its way, the outer layers as if
+ * nothing had been written. Also here: the ways in which the answer leaves in the end.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
-import type { AnswerBuffer } from "./answer-buffer.ts";
 import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
+import { closeHttp2Head } from "./http2.ts";
+import { isHttp2 } from "./node-request.ts";
 import {
+  hasContent,
   headerLinesBeyond,
+  outletOf,
   restoreHeaders,
+  sendAnswer,
   setLayerLines,
   snapshotHeaders,
+  tellLength,
+  type Callback,
   type HeaderSnapshot,
   type HeaderSource,
-} from "./header-lines.ts";
-import { closeHttp2Head, isHttp2 } from "./http2.ts";
-import { hasContent, outletOf, sendAnswer, tellLength, type Outlet } from "./send.ts";
+  type Outlet,
+} from "./send.ts";
 
 /** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
 type Internals = ServerResponse & { _header: string | null; _trailer?: string };
@@ -38,7 +43,7 @@ export class ResponseHold {
     this.outer = outletOf(response);
   }
 
-  /** The client has gone; the handler does not know. */
+  /** The client is gone; the handler has not noticed. */
   get isAbandoned(): boolean {
     return this.#shield.closed;
   }
@@ -67,9 +72,9 @@ export class ResponseHold {
     Object.defineProperty(this.#response, "writableEnded", { configurable: true, get: () => true });
   }
 
-  /** Somebody may ask for the end of the connection; it waits until the answer has left or cannot leave any more. */
+  /** A request to end the connection waits until the answer has left or cannot leave any more. */
   keepConnection(): void {
-    // On HTTP/2 a request ends its own stream and nobody else's connection.
+    // On HTTP/2 a request ends its own stream only, not the connection that other requests share.
     if (isHttp2(this.#request)) return;
     const release = deferDestroy(this.#request);
     let isKept = true;
@@ -85,12 +90,12 @@ export class ResponseHold {
     return headerLinesBeyond(headers, this.#baseline);
   }
 
-  /** Nothing of what the handler set is left. */
+  /** Removes what the handler set. */
   restore(): void {
     restoreHeaders(this.#response, this.#baseline);
   }
 
-  /** The answer was settled before any of it was written: whoever writes it now writes to the connection. */
+  /** The answer was settled before any of it was written: what is written from now on goes to the connection. */
   open(): void {
     this.#lift();
     if (this.#shield.closed) process.nextTick(() => this.#shield.tellClosed());
@@ -113,19 +118,20 @@ export class ResponseHold {
     this.#finish(() => {
       const response = this.#response;
       setLayerLines(response, addHeaders);
-      // Trailers need chunked framing; so does whoever chose it.
+      // Trailers need chunked framing; and a handler that chose it keeps it.
       const hasTrailer = response.hasHeader("trailer") || (response._trailer ?? "") !== "";
       const isFramed = response.hasHeader("transfer-encoding") || hasTrailer;
       const content = hasContent(response, head.status);
       if (content && !isFramed) tellLength(response, body.length);
       response.statusCode = head.status;
-      // Otherwise head and length are left to Node: an outer layer may set headers in its own `end`, or change the bytes.
+      // Otherwise head and length are left to Node: an outer layer may set headers in its own `end`, or change the
+      // bytes.
       if (isFramed) this.outer.writeHead(head.status);
       this.outer.end(content && body.length > 0 ? body : undefined);
     });
   }
 
-  /** Nothing of what the handler set goes with it. */
+  /** Sends `answer` without anything that the handler set. */
   sendInstead(answer: NeutralResponse): void {
     this.#finish(() => {
       this.restore();
@@ -133,7 +139,7 @@ export class ResponseHold {
     });
   }
 
-  /** Sends, then tells the handler what the connection has become meanwhile. A dead connection is no error here. */
+  /** Sends, then shows the handler what happened to the connection meanwhile. A dead connection is no error here. */
   #finish(send: () => void): void {
     const response = this.#response;
     const { socket } = this.#request;
@@ -151,26 +157,26 @@ export class ResponseHold {
     }
     if (!isDead) return;
     process.nextTick(() => {
-      // Node never finishes an answer to a dead connection: whoever awaits `finish` would wait for ever.
+      // Node never finishes an answer to a dead connection: a handler that awaits `finish` would wait for ever.
       if (!finished && response.socket !== null) response.emit("finish");
       this.#shield.tellClosed();
     });
   }
 
   /**
-   * Node's `end` writes the head by the response's own `writeHead`, and on HTTP/2 the bytes by its `write`. Those are the
-   * capture's by now, or of layers within it, which had the answer already or have no part in it.
+   * Node's `end` writes the head by the response's own `writeHead`, and on HTTP/2 the bytes by its `write`. By now
+   * those methods belong to the capture or to layers inside it, which have had the answer or have no part in it.
    */
   #pastInnerLayers(send: () => void): void {
     const methods = this.#response as unknown as Record<"write" | "writeHead", unknown>;
     const { write, writeHead } = methods;
     Object.assign(methods, { write: this.outer.write, writeHead: this.outer.writeHead });
     send();
-    // An outer layer that puts its `end` off still needs them.
+    // An outer layer that delays its `end` still needs the methods.
     if (this.#response.headersSent) Object.assign(methods, { write, writeHead });
   }
 
-  /** What is there goes out, and from now on the handler writes to the connection itself. */
+  /** Sends the held bytes; from now on the handler writes to the connection itself. */
   goLive(head: AnswerHead, addHeaders: readonly HeaderLine[], buffer: AnswerBuffer, isEnded: boolean): void {
     const response = this.#response;
     this.#lift();
@@ -193,5 +199,60 @@ export class ResponseHold {
     this.#lift();
     this.outer.destroy(error);
     this.#shield.tellClosed();
+  }
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly callback: Callback | undefined;
+}
+
+/** The bytes of an answer that is being held, and those that wait for a stream to open. */
+export class AnswerBuffer {
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  /** A `write` returned false: its caller waits for `drain`. */
+  owesDrain = false;
+
+  get bytes(): number {
+    return this.#heldBytes + this.#waitingBytes;
+  }
+
+  hold(bytes: Uint8Array): void {
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+  }
+
+  /** Below the high water mark, as Node does for an answer that has no connection yet. */
+  wait(bytes: Uint8Array, callback: Callback | undefined, highWaterMark: number): boolean {
+    this.#waiting.push({ bytes, callback });
+    this.#waitingBytes += bytes.length;
+    const wantsMore = this.#waitingBytes < highWaterMark;
+    if (!wantsMore) this.owesDrain = true;
+    return wantsMore;
+  }
+
+  /** The whole of a held answer; the buffer is empty afterwards. */
+  take(): Uint8Array {
+    const [first, ...rest] = this.#held;
+    this.#held = [];
+    if (first === undefined) return new Uint8Array(0);
+    return rest.length === 0 ? first : Buffer.concat([first, ...rest]);
+  }
+
+  /** Writes everything out in order; false when the outlet asks to wait for its `drain`. */
+  pour(outlet: Outlet): boolean {
+    let wantsMore = true;
+    // Callbacks of held bytes were called when they were taken.
+    for (const bytes of this.#held.splice(0)) wantsMore = outlet.write(bytes);
+    for (const { bytes, callback } of this.#waiting.splice(0)) wantsMore = outlet.write(bytes, callback);
+    return wantsMore;
+  }
+
+  drop(): void {
+    this.#held = [];
+    this.#waiting = [];
   }
 }

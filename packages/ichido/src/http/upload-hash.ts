@@ -1,7 +1,7 @@
-/** A multipart body as it passes by: hashed whole and by parts, and not kept. */
+/** Hashes a multipart body as it arrives, as a whole and by parts, and does not keep it. */
 import { createHash } from "node:crypto";
 import { RequestBodyError } from "../core/contract/errors.ts";
-import { parseMediaType } from "../core/request/media-type.ts";
+import type { MediaType } from "../core/request/media-type.ts";
 import type { RequestBody } from "../core/contract/message.ts";
 import { createMultipartHash } from "../core/request/multipart.ts";
 import { codingsOf } from "./content-coding.ts";
@@ -14,11 +14,10 @@ export interface UploadHash {
 
 /** Undefined where the body must be read as a whole: not multipart, or content-coded. */
 export function uploadHashFor(
-  contentType: string | undefined,
+  mediaType: MediaType,
   codings: readonly string[],
   keepField?: string,
 ): UploadHash | undefined {
-  const mediaType = parseMediaType(contentType);
   if (mediaType.boundary === undefined || codingsOf(codings).length > 0) return undefined;
   const whole = createHash("sha256");
   const parts = createMultipartHash(mediaType, keepField);

@@ -1,16 +1,20 @@
-/** What every adapter on web `Request` and `Response` does: ask, answer, or let the handler run and settle its answer. */
+/**
+ * What every adapter on web `Request` and `Response` does: ask, answer, or let the handler run and settle its answer.
+ */
 import type { Context } from "../core/contract/context.ts";
 import type { NeutralRequest } from "../core/contract/message.ts";
 import { engineOption } from "../core/contract/option-checks.ts";
 import type { Decider, ResolvedRoute, RouteOptions } from "../core/contract/options.ts";
-import { checkMountedOnce, forgetClaim, noteClaim } from "./mounts.ts";
+import { checkMountedOnce, forgetClaim, noteClaim } from "../core/engine/mounts.ts";
 import { settleWebResponse, webResponseOf } from "./web-response.ts";
 import { letGoUpload } from "./web-upload.ts";
 
 export interface WebExchange<Native, Tx = unknown> {
   readonly request: Request;
   readonly neutral: () => NeutralRequest<Native> | Promise<NeutralRequest<Native>>;
-  /** The handler. Without a context the request is not protected. It may give nothing where its context has answered. */
+  /**
+   * The handler. Without a context the request is not protected. It may return nothing where its context has answered.
+   */
   readonly run: (context: Context<Tx> | undefined) => Promise<Response | undefined>;
 }
 
@@ -37,7 +41,7 @@ export function createWebGuard<Native, Tx>(
       }
       if (decision.kind === "pass") return run(undefined);
       const { execution } = decision;
-      /** An answer that the context made outlives what the handler does afterwards. */
+      /** An answer that the context made stays the answer, whatever the handler does afterwards. */
       const provided = async (error: unknown): Promise<Response | undefined> => {
         const settled = await execution.settle({ kind: "threw", error });
         return settled.kind === "replace" ? webResponseOf(settled.response) : undefined;

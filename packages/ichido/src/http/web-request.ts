@@ -1,6 +1,7 @@
 /** A web `Request` as the core sees it. */
 import { RequestBodyError } from "../core/contract/errors.ts";
 import type { NeutralRequest, RequestBody } from "../core/contract/message.ts";
+import { parseMediaType } from "../core/request/media-type.ts";
 import { notInFull, tooLarge, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
 import { uploadHashFor } from "./upload-hash.ts";
@@ -48,7 +49,7 @@ async function readCopy(request: Request, bytesMax: number): Promise<Uint8Array>
 async function bodyOf({ request, limits, bytes, keyField }: WebRequestParts<unknown>): Promise<RequestBody> {
   if (request.body === null && bytes === undefined) return { kind: "none" };
   const coding = request.headers.get("content-encoding") ?? "";
-  const hash = uploadHashFor(request.headers.get("content-type") ?? undefined, [coding], keyField);
+  const hash = uploadHashFor(parseMediaType(request.headers.get("content-type") ?? undefined), [coding], keyField);
   const bytesMax = hash === undefined ? limits.requestBytesMax : limits.uploadBytesMax;
   if (hash !== undefined && bytes === undefined && needsSpool(request)) {
     checkUnread(request, bytesMax);
@@ -66,8 +67,8 @@ async function bodyOf({ request, limits, bytes, keyField }: WebRequestParts<unkn
 }
 
 /**
- * `Headers` joins repeated lines by a comma and a space, which also a quoted key may hold: two lines cannot be told from
- * one then, so both are taken for two. A media type is one line.
+ * `Headers` joins repeated lines by a comma and a space, and a quoted key may contain these, too. One such line cannot
+ * be distinguished from two, so both count as two. A media type is one line.
  */
 function linesOf(value: string | null, name: string): readonly string[] {
   if (value === null) return [];

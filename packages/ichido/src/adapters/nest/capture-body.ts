@@ -1,6 +1,5 @@
 import { captureLimitsOf, type BodyOptions } from "../../http/body-limits.ts";
-import type { NodeRequest } from "../../http/node-request.ts";
-import { captureBytes } from "../../http/request-bytes.ts";
+import { captureBytes, type NodeRequest } from "../../http/node-request.ts";
 import type { NestApplicationLike } from "./shapes.ts";
 
 interface FastifyInstance {

@@ -1,20 +1,24 @@
 /** One request on either platform, as the guard needs it. */
 import type { ServerResponse } from "node:http";
-import type { Exchange } from "../../http/node-guard.ts";
-import type { NodeRequest } from "../../http/node-request.ts";
-import { noteBytes } from "../../http/request-bytes.ts";
+import type { NeutralResponse } from "../../core/contract/message.ts";
+import type { Run } from "../../http/node-guard.ts";
+import { noteBytes, type NodeRequest } from "../../http/node-request.ts";
 import { sendAnswer } from "../../http/send.ts";
-import { noteHooksLines, replyExchange, type ReplyLike } from "../fastify-reply.ts";
+import { answerOnReply, captureReply, type ReplyLike } from "../fastify-reply.ts";
 import type { FastifyRequestShape, RequestExtras } from "./shapes.ts";
 
 export interface NestExchange {
-  readonly exchange: Exchange<never>;
-  /** From now on Nest may answer as it likes; nothing of it arrives. */
+  readonly request: NodeRequest;
+  readonly response: ServerResponse;
+  answer(this: void, answer: NeutralResponse): void;
+  /** Lets the handler run, with its context. */
+  run(this: void, run: Run): void;
+  /** From now on nothing that Nest answers reaches the client. */
   silence(this: void): void;
   setLine(this: void, name: string, value: string | readonly string[]): void;
 }
 
-/** Nest answers with whatever an interceptor gives; there is no way to tell it that the answer has been sent. */
+/** Nest answers with whatever an interceptor gives; an adapter cannot say that the answer has been sent. */
 function silenceResponse(response: ServerResponse): void {
   const quiet = response as unknown as Record<string, unknown>;
   for (const name of ["setHeader", "setHeaders", "appendHeader", "removeHeader", "writeHead", "end"]) {
@@ -24,7 +28,7 @@ function silenceResponse(response: ServerResponse): void {
   quiet["write"] = () => true;
 }
 
-/** What Nest's `rawBody` option keeps is decoded already, so that it stands for the bytes only where nothing was coded. */
+/** Nest's `rawBody` option keeps decoded bytes. They equal the bytes sent only where there was no content coding. */
 function noteRawBody(request: NodeRequest, { rawBody }: RequestExtras): void {
   if (rawBody instanceof Uint8Array && request.headers["content-encoding"] === undefined) noteBytes(request, rawBody);
 }
@@ -32,14 +36,12 @@ function noteRawBody(request: NodeRequest, { rawBody }: RequestExtras): void {
 function onExpress(request: NodeRequest & RequestExtras, response: ServerResponse): NestExchange {
   noteRawBody(request, request);
   return {
-    exchange: {
-      request,
-      response,
-      native: request as never,
-      answer: (answer) => sendAnswer(response, answer),
-      prepare: ({ context }) => {
-        request.idempotency = context;
-      },
+    request,
+    response,
+    answer: (answer) => sendAnswer(response, answer),
+    run({ execution, capture }) {
+      request.idempotency = execution.context;
+      capture();
     },
     silence: () => silenceResponse(response),
     setLine: (name, value) => void response.setHeader(name, value),
@@ -51,16 +53,13 @@ function onFastify(request: FastifyRequestShape & RequestExtras, reply: ReplyLik
   noteRawBody(raw, request);
   if (request.body !== undefined) raw.body ??= request.body;
   return {
-    exchange: {
-      request: raw,
-      response: reply.raw,
-      native: request as never,
-      ...replyExchange(reply),
-      prepare: ({ context }) => {
-        request.idempotency = context;
-        // Also those of `@Header()`.
-        noteHooksLines(reply);
-      },
+    request: raw,
+    response: reply.raw,
+    answer: (answer) => answerOnReply(reply, answer),
+    run(run) {
+      request.idempotency = run.execution.context;
+      // Lines of `@Header()` count as lines of hooks.
+      captureReply(reply, run);
     },
     setLine: (name, value) => void reply.header(name, typeof value === "string" ? value : [...value]),
     silence: () => {

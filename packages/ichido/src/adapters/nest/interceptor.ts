@@ -1,8 +1,7 @@
 /**
- * Runs after all guards (whose user the scope needs) and before pipes and handler. What is captured is what goes over
- * the wire, after every interceptor, serializer and filter; what is replayed passes none of them again.
+ * Runs after all guards (whose user the scope needs) and before pipes and handler. The capture takes what goes over the
+ * wire, after every interceptor, serializer and filter; a replay passes none of them again.
  */
-import type { Execution } from "../../core/contract/decision.ts";
 import { engineOption, knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
 import type { Decider } from "../../core/contract/options.ts";
 import type { NeutralResponse } from "../../core/contract/message.ts";
@@ -17,21 +16,21 @@ import type { CallHandlerLike, ExecutionContextLike, ObservableLike, SubscriberL
 export interface NestIdempotencyOptions<Request = unknown> extends WireOptions {
   readonly ichido: Decider<Request>;
   /**
-   * Publishes the policy of all protected routes at `/.well-known/idempotency`, open to everybody and without the global
-   * prefix. Default false.
+   * Publishes the policy of all protected routes at `/.well-known/idempotency`, without authentication and without the
+   * global prefix. Default false.
    */
   readonly policy?: boolean | PolicyOptions;
 }
 
 type Subscribe = (subscriber: SubscriberLike) => (() => void) | undefined;
 
-/** An observable of the application's own rxjs: Nest hands one out, and it is not started. */
+/** An observable of the application's own rxjs, by the class of the one that Nest gives, which is not subscribed to. */
 function observable(next: CallHandlerLike, subscribe: Subscribe): ObservableLike {
   const Observable = next.handle().constructor as new (subscribe: Subscribe) => ObservableLike;
   return new Observable(subscribe);
 }
 
-/** For interceptors around this one: they see the value that was sent, though what they make of it is not. */
+/** For interceptors around this one: they see the value that was sent, but their changes to it are not sent. */
 function valueOf(answer: NeutralResponse | undefined): unknown {
   if (answer === undefined || answer.body.length === 0) return undefined;
   try {
@@ -60,7 +59,7 @@ export class IdempotencyInterceptor {
   #guardOf(context: ExecutionContextLike): NodeGuard<never> | undefined {
     const options = context.getType() === "http" ? routeOptionsOf(context) : undefined;
     if (options === undefined) return undefined;
-    // Not seen by the decorator where `@Sse()` stands above it.
+    // The decorator does not see `@Sse()` where that stands above it.
     refuseEventSource(context.getHandler());
     const guard = this.#guards.get(options) ?? createNodeGuard(this.#ichido, options, this.#wire);
     this.#guards.set(options, guard);
@@ -71,25 +70,12 @@ export class IdempotencyInterceptor {
     const guard = this.#guardOf(context);
     if (guard === undefined) return next.handle();
     const http = context.switchToHttp();
-    const { exchange, silence, setLine } = nestExchange(http.getRequest(), http.getResponse());
-    let answered: NeutralResponse | undefined;
-    let isProvided = false;
-    let executed: Execution | undefined;
-    const verdict = await guard.guard({
-      ...exchange,
-      answer(response) {
-        answered = response;
-        exchange.answer?.(response);
-      },
-      prepare(execution) {
-        exchange.prepare?.(execution);
-        executed = execution;
-        void execution.provided.then(() => {
-          isProvided = true;
-        });
-      },
-    });
-    if (verdict === "answered") {
+    const native: unknown = http.getRequest();
+    const { request, response, answer, run, silence, setLine } = nestExchange(native, http.getResponse());
+    const verdict = await guard.guard(request, response, native as never);
+    if (verdict.kind === "answer") {
+      const answered = verdict.response;
+      if (answered !== undefined) answer(answered);
       silence();
       return observable(next, (subscriber) => {
         subscriber.next(valueOf(answered));
@@ -97,14 +83,21 @@ export class IdempotencyInterceptor {
         return undefined;
       });
     }
-    const unshield = shieldHandler(exchange.request);
-    // A handler that answered through its context has nothing more to say.
+    let isProvided = false;
+    if (verdict.kind === "run") {
+      void verdict.execution.provided.then(() => {
+        isProvided = true;
+      });
+      run(verdict);
+    }
+    const unshield = shieldHandler(request);
+    // The handler has answered through its context: anything more is ignored.
     const quieten = (): void => {
       if (isProvided) silence();
     };
     const present = (early: EarlyAnswer): void => {
-      if (executed === undefined || answersItself(context.getClass(), context.getHandler())) return;
-      executed.present = (answer) => {
+      if (verdict.kind === "pass" || answersItself(context.getClass(), context.getHandler())) return;
+      verdict.execution.present = (answer) => {
         for (const [name, value] of Object.entries(answer.headers ?? {})) setLine(name, value);
         return early.give(answer);
       };

@@ -1,8 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, nestingMax } from "./canonical-json.ts";
-import { fieldTreeOf } from "./fields.ts";
+import { canonicalJson, fieldTreeOf, nestingMax } from "./canonical-json.ts";
 
 /** The same value spelt anew: members shuffled, white space anywhere, characters escaped at random. */
 function respell(value: unknown, random: () => number): string {
@@ -290,5 +289,21 @@ describe("canonicalJson with fields", () => {
   it("A13 counts repeated members all, and refuses malformed text even where it does not count", () => {
     expect(only('{"a":1,"b":0,"a":2}', "a")).toBe('{"a":1,"a":2}');
     expect(only('{"a":1,"b":01}', "a")).toBeUndefined();
+  });
+});
+
+describe("fieldTreeOf", () => {
+  it("makes a tree of dotted paths, once per list", () => {
+    const fields = ["a", "b.c", "b.d.e"];
+    const tree = fieldTreeOf(fields);
+    expect(tree.get("a")).toBe(true);
+    expect(tree.get("b")).toEqual(
+      new Map<string, unknown>([
+        ["c", true],
+        ["d", new Map([["e", true]])],
+      ]),
+    );
+    expect(tree.get("x")).toBeUndefined();
+    expect(fieldTreeOf(fields)).toBe(tree);
   });
 });

@@ -11,17 +11,15 @@
  * Text that is not JSON by RFC 8259, byte order mark included, has no canonical spelling; nor has text nested deeper
  * than `nestingMax`. Work and memory grow with the length of the text, whatever its shape.
  */
-import { Members } from "./canonical-members.ts";
-import { canonicalNumber, isCanonicalNumber } from "./canonical-number.ts";
-import type { FieldTree } from "./fields.ts";
+import { canonicalNumber, plainDigitsMax } from "./canonical-number.ts";
 import { hasLoneSurrogate } from "./sha256.ts";
 
 /** Deeper than any sensible document, and far from the end of the stack. */
 export const nestingMax = 500;
 
 /**
- * Undefined when the text has no canonical spelling. With `fields`, only those members count of an object; of anything
- * else all counts.
+ * Undefined when the text has no canonical spelling. With `fields`, only those members of an object count; any other
+ * value counts as a whole.
  */
 export function canonicalJson(text: string, fields?: FieldTree): string | undefined {
   if (hasLoneSurrogate(text)) return undefined;
@@ -30,6 +28,40 @@ export function canonicalJson(text: string, fields?: FieldTree): string | undefi
   } catch (error) {
     if (error instanceof NotCanonical) return undefined;
     throw error;
+  }
+}
+
+/**
+ * Which members count, where a route names them: `["amount", "customer.id"]`. A name leads to the members that count
+ * inside, or to `true` where everything does.
+ */
+export type FieldTree = ReadonlyMap<string, FieldTree | true>;
+type GrowingTree = Map<string, GrowingTree | true>;
+
+const trees = new WeakMap<readonly string[], FieldTree>();
+
+/** Made once per list: a route's list never changes. */
+export function fieldTreeOf(fields: readonly string[]): FieldTree {
+  const known = trees.get(fields);
+  if (known !== undefined) return known;
+  const tree: GrowingTree = new Map();
+  for (const field of fields) {
+    grow(tree, field.split("."));
+    // A member may have the dots in its own name; leaving it out would let two different bodies pass as one.
+    tree.set(field, true);
+  }
+  trees.set(fields, tree);
+  return tree;
+}
+
+function grow(tree: GrowingTree, path: readonly string[]): void {
+  let node = tree;
+  for (const [index, name] of path.entries()) {
+    const inside = node.get(name);
+    if (inside === true) return;
+    if (index === path.length - 1) node.set(name, true);
+    else if (inside === undefined) node.set(name, (node = new Map<string, GrowingTree | true>()));
+    else node = inside;
   }
 }
 
@@ -49,16 +81,16 @@ const openObject = 0x7b;
 const closeObject = 0x7d;
 
 /**
- * A spelling of `undefined` means that the text just read is canonical as it stands. Most of a document is (names,
- * strings, integers, and what consists of them in order and without white space), so it is cut from the text in large
- * pieces and not built up from small ones.
+ * `undefined` means that the text just read is already canonical. Most of a document is: names, strings, integers, and
+ * values made of them in order and without white space. So the spelling is copied from the text in large pieces, not
+ * built up from small ones.
  */
 type Spelling = string | undefined;
 
 class Reader {
   readonly #text: string;
   #position = 0;
-  /** White space skipped so far: what was read while it grew is not canonical as it stands. */
+  /** White space skipped so far: a value during whose reading this count grew is not canonical as it is. */
   #spaces = 0;
   /** The last string with escapes, decoded. */
   #decoded = "";
@@ -76,7 +108,7 @@ class Reader {
     return spelling ?? this.#text.slice(start, end);
   }
 
-  /** The next code that is no white space; NaN at the end. */
+  /** The next character code that is not white space; NaN at the end. */
   #peek(): number {
     let code = this.#text.charCodeAt(this.#position);
     while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
@@ -236,4 +268,93 @@ class Reader {
 
 function isExponentSign(code: number): boolean {
   return code === 0x65 || code === 0x45 || code === 0x2b;
+}
+
+/**
+ * Whether the text from `start` to `end` is a canonical spelling; decides without copying it. Recognises only the
+ * common ones, integers and decimals of moderate length; false says nothing.
+ */
+export function isCanonicalNumber(text: string, start: number, end: number): boolean {
+  const first = text.charCodeAt(start) === minus ? start + 1 : start;
+  if (end - first > plainDigitsMax) return false;
+  if (text.charCodeAt(first) === zero) {
+    if (end - first === 1) return first === start;
+    if (text.charCodeAt(first + 1) !== point || text.charCodeAt(first + 2) === zero) return false;
+  }
+  let points = 0;
+  for (let index = first; index < end; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === point && index > first) points += 1;
+    else if (code < zero || code > nine) return false;
+  }
+  const last = text.charCodeAt(end - 1);
+  return end > first && (points === 0 || (points === 1 && last !== point && last !== zero));
+}
+
+/** Up to this many members are sorted by insertion, which is faster for few. */
+const insertionMax = 24;
+
+/**
+ * Collects the members of one object for its spelling: sorted by name, members of one name in the order sent. Names and
+ * spellings are stored separately, since names are compared often and spellings only joined.
+ */
+class Members {
+  readonly #fields: FieldTree | undefined;
+  readonly #names: string[] = [];
+  readonly #spellings: string[] = [];
+  #isSorted = true;
+  /** Whether all members are here, canonical as they stand and in order. */
+  isPlain: boolean;
+
+  constructor(fields: FieldTree | undefined) {
+    this.#fields = fields;
+    this.isPlain = fields === undefined;
+  }
+
+  /** What counts inside the member: all of it (`true`), some of it, or nothing (`undefined`). */
+  inside(name: string): FieldTree | true | undefined {
+    return this.#fields === undefined ? true : this.#fields.get(name);
+  }
+
+  add(name: string, spelling: string): void {
+    const names = this.#names;
+    const spellings = this.#spellings;
+    let at = names.length;
+    if (at > 0 && name < (names[at - 1] as string)) {
+      this.isPlain = false;
+      if (at > insertionMax) {
+        this.#isSorted = false;
+      } else {
+        // Past greater names only, never past an equal one: repeated members stay in the order in which they were sent.
+        do {
+          names[at] = names[at - 1] as string;
+          spellings[at] = spellings[at - 1] as string;
+          at -= 1;
+        } while (at > 0 && name < (names[at - 1] as string));
+      }
+    }
+    names[at] = name;
+    spellings[at] = spelling;
+  }
+
+  /** Concatenation and not `join`: V8 links the pieces, and copies them once at the end instead of once per level. */
+  spell(): string {
+    const spellings = this.#isSorted ? this.#spellings : sortByName(this.#names, this.#spellings);
+    let text = "{";
+    for (let index = 0; index < spellings.length; index += 1) {
+      text += index === 0 ? (spellings[index] as string) : `,${spellings[index] as string}`;
+    }
+    return `${text}}`;
+  }
+}
+
+/** The engine's own order of strings is that of UTF-16 code units, and needs no comparing function. */
+function sortByName(names: readonly string[], spellings: readonly string[]): string[] {
+  const byName = new Map<string, string>();
+  for (const [index, name] of names.entries()) {
+    const before = byName.get(name);
+    const spelling = spellings[index] as string;
+    byName.set(name, before === undefined ? spelling : `${before},${spelling}`);
+  }
+  return [...byName.keys()].sort().map((name) => byName.get(name) as string);
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalNumber, isCanonicalNumber } from "./canonical-number.ts";
+import { isCanonicalNumber } from "./canonical-json.ts";
+import { canonicalNumber } from "./canonical-number.ts";
 
 describe("canonicalNumber", () => {
   it.each([

@@ -1,19 +1,16 @@
 /**
  * One spelling for each number, exactly: `1`, `1.0`, `1e0` and `10e-1` are one, 9007199254740992 and …993 are two. The
- * spelling is ECMAScript's (and so RFC 8785's) carried on past the precision of a double, so that `String(n)` of a finite
- * double is canonical as it stands. Nothing is ever expanded by its exponent: 1e999999999 stays ten characters.
+ * spelling is ECMAScript's (and so RFC 8785's) carried on past the precision of a double, so that `String(n)` of a
+ * finite double is canonical as it stands. Nothing is ever expanded by its exponent: 1e999999999 stays ten characters.
  */
 
 /** ECMAScript writes integers in full up to this many digits, and fractions up to this many leading zeros. */
-const plainDigitsMax = 21;
+export const plainDigitsMax = 21;
 const leadingZerosMax = 5;
 /** Keeps every sum of an exponent and a number of digits an exact integer. */
 const exponentDigitsMax = 15;
 
-const minus = 0x2d;
-const point = 0x2e;
 const zero = 0x30;
-const nine = 0x39;
 
 const grammar = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
 
@@ -30,27 +27,6 @@ export function canonicalNumber(text: string): string | undefined {
   const exponent = exponentSign === "-" ? -Number(exponentDigits) : Number(exponentDigits);
   const end = lastNonZero(digits) + 1;
   return sign + spell(digits.slice(first, end), integer.length - first + exponent);
-}
-
-/**
- * Whether the text from `start` to `end` is a canonical spelling, told without cutting it out. Recognises the common ones
- * alone, integers and decimals of moderate length; false says nothing.
- */
-export function isCanonicalNumber(text: string, start: number, end: number): boolean {
-  const first = text.charCodeAt(start) === minus ? start + 1 : start;
-  if (end - first > plainDigitsMax) return false;
-  if (text.charCodeAt(first) === zero) {
-    if (end - first === 1) return first === start;
-    if (text.charCodeAt(first + 1) !== point || text.charCodeAt(first + 2) === zero) return false;
-  }
-  let points = 0;
-  for (let index = first; index < end; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === point && index > first) points += 1;
-    else if (code < zero || code > nine) return false;
-  }
-  const last = text.charCodeAt(end - 1);
-  return end > first && (points === 0 || (points === 1 && last !== point && last !== zero));
 }
 
 /** The number 0.DIGITS × 10^pointAt, where DIGITS neither begins nor ends with a zero. */

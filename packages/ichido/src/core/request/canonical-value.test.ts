@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, nestingMax } from "./canonical-json.ts";
+import { canonicalJson, fieldTreeOf, nestingMax } from "./canonical-json.ts";
 import { canonicalValue, NestingError } from "./canonical-value.ts";
-import { fieldTreeOf } from "./fields.ts";
 
 function refusal(value: unknown): string {
   try {

@@ -1,14 +1,13 @@
 /**
  * A JavaScript value → the canonical spelling that its JSON text would have, for bodies that only exist parsed and for
- * the input of `ichido.run`. What `JSON.stringify` would drop or turn into something else is refused, since two different
- * inputs would become one: functions, symbols, NaN, infinities, maps, sets, streams. Spelt as JSON has no spelling:
- * bytes (by their hash), and `undefined` in an array, which is not `null`. A `bigint` is a number, exactly; a member that
- * is `undefined` is absent; `toJSON` is honoured.
+ * the input of `ichido.run`. Values that `JSON.stringify` would drop or change are refused, since two different inputs
+ * would become one: functions, symbols, NaN, infinities, maps, sets, streams. Two kinds of value get a spelling that
+ * JSON does not have: bytes (by their hash), and `undefined` in an array, which is not `null`. A `bigint` is a number,
+ * exactly; a member that is `undefined` is absent; `toJSON` is honoured.
  */
-import { nestingMax } from "./canonical-json.ts";
+import { nestingMax, type FieldTree } from "./canonical-json.ts";
 import { canonicalNumber } from "./canonical-number.ts";
 import { IchidoError } from "../contract/errors.ts";
-import type { FieldTree } from "./fields.ts";
 import { sha256Hex } from "./sha256.ts";
 
 /** Deeper than `nestingMax`, or a cycle. */
@@ -16,7 +15,7 @@ export class NestingError extends IchidoError {
   override readonly name: string = "NestingError";
 }
 
-/** With `fields`, only those members count of an object; of anything else all counts. */
+/** With `fields`, only those members of an object count; any other value counts as a whole. */
 export function canonicalValue(value: unknown, fields?: FieldTree): string {
   return new Writer().write(value, fields);
 }

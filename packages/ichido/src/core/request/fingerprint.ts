@@ -1,25 +1,24 @@
 /**
- * What was asked, as two hashes. The raw one covers the bytes as they came, the canonical one their meaning; method,
- * path, sorted query and media type are in both. A retry by the same client has the same bytes and needs the raw hash
- * alone; one that was spelt anew (other member order, other boundary) is recognised by the canonical one.
+ * What was asked, as two hashes. The raw hash covers the bytes as they were sent, the canonical hash their meaning;
+ * both contain method, path, sorted query and media type. A retry by the same client has the same bytes and needs only
+ * the raw hash. A retry that was serialised again (other member order, other boundary) is recognised by the canonical
+ * hash.
  *
- * Where only a parsed body is to be had, its canonical hash stands for both: the same as that of the equivalent JSON text.
+ * Where the adapter has only a parsed body, its canonical hash is used for both: it equals that of the equivalent JSON
+ * text.
  *
- * The body is read once per hash and never copied. What cannot be read by meaning (malformed JSON, nested too deep) is
- * compared byte by byte: a fingerprint never decides that a request is wrong.
+ * The body is read once per hash and never copied. A body whose meaning cannot be read (malformed JSON, nested too
+ * deep) is compared byte by byte: a fingerprint never decides that a request is wrong.
  */
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson, fieldTreeOf } from "./canonical-json.ts";
 import { canonicalValue, NestingError } from "./canonical-value.ts";
 import { RequestBodyError } from "../contract/errors.ts";
-import { fieldTreeOf } from "./fields.ts";
 import { canonicalForm, canonicalParsedForm } from "./form.ts";
-import { lengthPrefixed } from "./length-prefix.ts";
 import { type MediaType, parseMediaType } from "./media-type.ts";
 import type { RequestBody, MultipartReading } from "../contract/message.ts";
 import { readMultipart } from "./multipart.ts";
 import type { Fingerprint } from "../contract/record.ts";
-import { sha256, sha256Hex } from "./sha256.ts";
-import { comparableTarget } from "./target.ts";
+import { lengthPrefixed, sha256, sha256Hex } from "./sha256.ts";
 
 /** Grows with every change of what a canonical hash covers or how it is spelt. */
 export const fingerprintVersion = 1;
@@ -76,7 +75,7 @@ function contentOf({ body, mediaType: header }: FingerprintInput): Content {
   return { kind: "bytes", mediaType, bytes, digest: sha256Hex(bytes) };
 }
 
-/** Parsers of raw and text bodies hand the content over as it came; `undefined` stands for a real value. */
+/** Parsers of raw and text bodies pass the content on unchanged. `undefined`: a parser has made a value from it. */
 function bytesOfParsed(value: unknown, mediaType: MediaType): Uint8Array | undefined {
   if (value === undefined) return new Uint8Array();
   if (value instanceof Uint8Array) return value;
@@ -142,7 +141,7 @@ function readValue(
   }
 }
 
-// A byte order mark stays in the text, where it is no JSON, as for JSON.parse.
+// A byte order mark stays in the text and makes it no JSON, as for JSON.parse.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decodeUtf8(bytes: Uint8Array): string | undefined {
@@ -151,4 +150,50 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A request target as it is compared. Equal are targets that RFC 3986 calls equivalent whatever the scheme (section
+ * 6.2.2.1 and 6.2.2.2: the case of %-escapes, and escapes of letters, digits, - . _ ~, which proxies and clients
+ * rewrite at will), and those that differ in the order of differently named query parameters only. Everything else is
+ * as sent: `+` is not `%20`, `a` is not `a=`, and parameters of the same name stay in order, since handlers can tell
+ * these apart.
+ */
+export interface ComparableTarget {
+  readonly path: string;
+  readonly query: string;
+}
+
+export function comparableTarget(target: string): ComparableTarget {
+  const origin = target.startsWith("/") ? target : withoutOrigin(target);
+  const text = origin.includes("%") ? origin.replace(/%[0-9a-f]{2}/gi, normaliseEscape) : origin;
+  const mark = text.indexOf("?");
+  if (mark < 0) return { path: text, query: "" };
+  return { path: text.slice(0, mark), query: sortQuery(text.slice(mark + 1)) };
+}
+
+/** RFC 9112 section 3.2.2: a server treats the absolute form, which clients send to proxies, as the same target. */
+function withoutOrigin(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, "");
+  return path.startsWith("/") || path === target ? path : `/${path}`;
+}
+
+function normaliseEscape(escape: string): string {
+  const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+}
+
+function sortQuery(query: string): string {
+  const pairs = query.split("&").filter((pair) => pair !== "");
+  if (pairs.length < 2) return pairs.join("");
+  return pairs
+    .map((pair) => ({ pair, name: nameOf(pair) }))
+    .sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1))
+    .map(({ pair }) => pair)
+    .join("&");
+}
+
+function nameOf(pair: string): string {
+  const equals = pair.indexOf("=");
+  return equals < 0 ? pair : pair.slice(0, equals);
 }

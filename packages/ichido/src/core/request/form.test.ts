@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalForm, canonicalParsedForm, formPairsMax } from "./form.ts";
+import { canonicalForm, canonicalParsedForm, formPairsMax, isFieldNamed } from "./form.ts";
 
 const form = (text: string | Uint8Array, fields?: readonly string[]): string | undefined =>
   canonicalForm(Buffer.from(text), fields);
@@ -86,5 +86,30 @@ describe("canonicalParsedForm", () => {
     [new Map([["a", "1"]])],
   ])("leaves %j to others", (value) => {
     expect(canonicalParsedForm(value)).toBeUndefined();
+  });
+});
+
+describe("isFieldNamed", () => {
+  it.each([
+    ["amount", true],
+    ["customer[id]", true],
+    ["customer[id][x]", true],
+    ["customer.id", true],
+    ["items[]", true],
+    ["items[0][sku]", true],
+    ["customer[name]", false],
+    ["customer", false],
+    ["amounts", false],
+    ["", false],
+    ["items[", false],
+    ["items]", false],
+    ["customer[id", false],
+    ["customer[id]x", false],
+    ["customer[[id]", false],
+    ["[customer][id]", false],
+    ["items[[0]][sku]", true],
+    ["items[0][", true],
+  ])("reads the form field %j as parsers of forms do", (name, counts) => {
+    expect(isFieldNamed(name, ["amount", "customer.id", "items"])).toBe(counts);
   });
 });

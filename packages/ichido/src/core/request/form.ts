@@ -1,10 +1,9 @@
 /**
  * `application/x-www-form-urlencoded` by meaning: the decoded pairs, sorted by name, those of the same name in order.
- * Names and values are kept as the bytes they stand for, one character per byte: decoding them to text would make all
- * bytes that are no UTF-8 equal.
+ * Names and values are kept as the bytes that they encode, one character per byte: decoding them to text would make all
+ * bytes equal that are not UTF-8.
  */
-import { isFieldNamed } from "./fields.ts";
-import { lengthPrefixed } from "./length-prefix.ts";
+import { lengthPrefixed } from "./sha256.ts";
 
 /** Parsers of forms stop at a thousand; with more than this, a form is compared byte by byte. */
 export const formPairsMax = 10_000;
@@ -25,7 +24,9 @@ export function canonicalForm(bytes: Uint8Array, fields?: readonly string[]): st
   return spellPairs(pairs, fields);
 }
 
-/** A parsed form; undefined when it has become something that pairs cannot tell (nested, or not text). */
+/**
+ * The spelling of a parsed form; undefined when the parser made of it what pairs cannot express (nested, or not text).
+ */
 export function canonicalParsedForm(value: unknown, fields?: readonly string[]): string | undefined {
   const entries = entriesOf(value);
   if (entries === undefined) return undefined;
@@ -39,7 +40,7 @@ export function canonicalParsedForm(value: unknown, fields?: readonly string[]):
 
 function entriesOf(value: unknown): Iterable<readonly [string, unknown]> | undefined {
   if (value instanceof URLSearchParams || value instanceof FormData) return value;
-  // Anything but a plain object may hide what it holds, and would pass for an empty form.
+  // Any value but a plain object may hide its members, and would look like an empty form.
   if (Object.prototype.toString.call(value) !== "[object Object]") return undefined;
   return Object.entries(value as object).flatMap(([name, member]: [string, unknown]) =>
     Array.isArray(member) ? member.map((text: unknown) => [name, text] as const) : [[name, member] as const],
@@ -66,4 +67,25 @@ function decode(text: string): string {
 
 function toBytes(text: string): string {
   return /[^\0-\x7f]/.test(text) ? Buffer.from(text).toString("latin1") : text;
+}
+
+/**
+ * Whether a form field counts. Forms have no nesting of their own; `customer[id]` and `items[]` are read as parsers of
+ * forms read them, as `customer.id` and as a part of `items`.
+ */
+export function isFieldNamed(name: string, fields: readonly string[]): boolean {
+  const dotted = withDots(name);
+  return fields.some((field) => name === field || dotted === field || dotted.startsWith(`${field}.`));
+}
+
+/** Searches forward only: a regular expression would search for the end of each bracket again. */
+function withDots(name: string): string {
+  let text = "";
+  for (let at = 0; ;) {
+    const open = name.indexOf("[", at);
+    const close = open < 0 ? -1 : name.indexOf("]", open);
+    if (close < 0) return text + name.slice(at);
+    text += `${name.slice(at, open)}.${name.slice(open + 1, close)}`;
+    at = close + 1;
+  }
 }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { entropyBits, entropyBitsMin, judgeKey } from "./key-policy.ts";
+import { entropyBits, entropyBitsMin, judgeKey } from "./key.ts";
 import type { Key } from "../contract/record.ts";
 
 const refuseAll = { personalData: "refuse", lowEntropy: "refuse" } as const;

@@ -1,11 +1,10 @@
 /** The same parts however the body is cut into chunks, compared with a reading of the whole text by other means. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lengthPrefixed } from "./length-prefix.ts";
 import { delimiterPaddingMax } from "./multipart-delimiter.ts";
 import { createMultipartHash, partHeaderBytesMax, readMultipart } from "./multipart.ts";
 import type { MultipartReading } from "../contract/message.ts";
-import { sha256Hex } from "./sha256.ts";
+import { lengthPrefixed, sha256Hex } from "./sha256.ts";
 
 const type = { essence: "multipart/mixed", boundary: "B" };
 

@@ -1,16 +1,16 @@
 /**
  * Multipart by its parts (RFC 2046 section 5.1, RFC 7578): clients make a new boundary for every attempt, so the bytes
- * differ where the content does not. Of a part count its disposition, name, file name, media type, transfer coding and
- * content; preamble, epilogue and all other headers do not, but a boundary in what is passed over makes the body malformed:
- * parsers differ in whether it is a delimiter. Fields of a form are ordered by name, those of the same name as they were sent,
- * like the pairs of any other form; parts of other multipart types count in the order sent.
+ * differ where the content does not. Disposition, name, file name, media type, transfer coding and content of a part
+ * count. Preamble, epilogue and all other headers do not count; but a boundary inside them makes the body malformed,
+ * since parsers differ in whether it is a delimiter. Fields of a form are ordered by name, fields of the same name as
+ * they were sent, like the pairs of any other form. Parts of other multipart types count in the order sent.
  *
- * The body passes through in chunks of any size and is not kept: of every part, its headers and a hash of its content are.
+ * The body arrives in chunks of any size and is not kept; only the headers of every part and a hash of its content are.
  */
 import type { MultipartHash, MultipartReading } from "../contract/message.ts";
 import { createHash } from "node:crypto";
-import { isFieldNamed } from "./fields.ts";
-import { lengthPrefixed } from "./length-prefix.ts";
+import { isFieldNamed } from "./form.ts";
+import { lengthPrefixed } from "./sha256.ts";
 import { type MediaType, parametersOf, parseMediaType } from "./media-type.ts";
 import { createDelimiterScan } from "./multipart-delimiter.ts";
 
@@ -19,13 +19,13 @@ export const multipartPartsMax = 1000;
 export const partHeaderBytesMax = 16 * 1024;
 /** RFC 2046 allows 70; some clients send more. */
 const boundaryLengthMax = 200;
-/** Of a field that is kept; more of it is left out. */
+/** The most bytes of a field that is kept; the rest of it is dropped. */
 const keptBytesMax = 1024;
 /** How much of a whole body is looked at in one go. */
 const pieceBytes = 64 * 1024;
 /**
- * Smaller chunks are gathered to this much before they are looked at. What is left over from the last look (headers that
- * have not ended yet) is never much more, so that a byte is looked at twice or so, not once for every chunk behind it.
+ * Smaller chunks are gathered to this size before they are scanned. The rest of the last scan (headers that have not
+ * ended yet) is never much larger. So a byte is scanned about twice, not once for every later chunk.
  */
 const gatheredBytes = partHeaderBytesMax;
 
@@ -63,7 +63,7 @@ export function createMultipartHash(
   const keepName = keepField === undefined ? undefined : Buffer.from(keepField).toString("latin1");
   const kept: Buffer[] = [];
   let phase: Phase = isBoundary ? { in: "preamble" } : malformed;
-  // A delimiter at the very beginning has no line break in front of it; this one stands in.
+  // A delimiter at the very beginning has no line break before it; this one replaces it.
   let rest: Buffer = Buffer.from(lineBreak);
   let isEnded = false;
   /** Made for the first chunk that is small. */
@@ -97,7 +97,7 @@ export function createMultipartHash(
       if (found.kind === "endless") phase = malformed;
       return false;
     }
-    // The line break behind the last one may stand before a boundary of the epilogue.
+    // The line break after the last delimiter may also be the one before a boundary in the epilogue.
     rest = rest.subarray(found.isLast ? found.end - lineBreak.length : found.end);
     finishPart();
     if (found.isLast) phase = epilogue;
@@ -119,7 +119,7 @@ export function createMultipartHash(
       phase = malformed;
       return false;
     }
-    // The line break that ends the headers may turn out to begin a delimiter, and then there is no content.
+    // The line break that ends the headers may also begin a delimiter, and then there is no content.
     if (found.kind !== "none" && found.start <= end) {
       if (found.kind !== "undecided") phase = malformed;
       return false;
@@ -225,7 +225,7 @@ function readHeaders(text: string): Part | undefined {
   const parameters = parametersOf(disposition);
   if (headers === undefined || parameters === undefined) return undefined;
   const name = parameters.get("name");
-  // Some parsers decode it, so that the same bytes are other content. Most parts have none, and are spelt as ever.
+  // Some parsers decode it, so that the same bytes are other content. Parts without one keep their spelling.
   const coding = headers.get("content-transfer-encoding");
   return {
     name,
@@ -246,8 +246,8 @@ function readHeaders(text: string): Part | undefined {
 const tokenForm = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
 /**
- * Undefined when a line is no header (one that is folded neither), or a header is repeated: parsers differ in what they
- * make of these.
+ * Undefined when a line is not a header (a folded line is none either), or when a header is repeated: parsers read
+ * these differently.
  */
 function headersOf(text: string): ReadonlyMap<string, string> | undefined {
   const headers = new Map<string, string>();

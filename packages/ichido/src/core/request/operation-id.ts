@@ -1,14 +1,15 @@
 /**
- * The name under which a caller asks for the outcome of its operation. It stands in addresses, and so in access logs and
- * `Referer` lines: the key, which may be personal data, must not be read off it.
+ * The name under which a caller asks for the outcome of its operation. It is part of addresses, and so of access logs
+ * and `Referer` lines: the key, which may be personal data, must not be readable from it.
  *
- * Scope hash and key are sealed, so that no store needs a second index to find a record by the name. The same operation
- * always has the same name: the initialisation vector is a MAC of the content (as in RFC 5297), which also proves, when it
- * is opened, that the name was made for this caller. The cipher's key comes from the caller's tenant and principal and from
- * `operationIdSecret`; without a secret, whoever knows the two and has the name can open it.
+ * Scope hash and key are encrypted in the name, so that no store needs a second index to find a record by it. The same
+ * operation always has the same name: the initialisation vector is a MAC of the content (as in RFC 5297), which also
+ * proves, on decryption, that the name was made for this caller. The cipher's key comes from the caller's tenant and
+ * principal and from `operationIdSecret`; without a secret, a person who knows tenant and principal and has the name
+ * can decrypt it.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "node:crypto";
-import { lengthPrefixed } from "./length-prefix.ts";
+import { lengthPrefixed } from "./sha256.ts";
 import type { Identity, Key } from "../contract/record.ts";
 
 const operationIdLengthMax = 4096;
@@ -23,7 +24,7 @@ interface Whose {
 
 export interface OperationIds {
   of(identity: Pick<Identity, "key" | "scopeHash" | "tenant" | "principal">): string;
-  /** Undefined for what was not made for this caller, since ids come back from the outside. */
+  /** Undefined for an id that was not made for this caller: ids come back from outside and may be forged. */
   open(id: string, whose: Whose): Pick<Identity, "key" | "scopeHash"> | undefined;
 }
 
@@ -49,7 +50,7 @@ export function createOperationIds(secret = ""): OperationIds {
     open(id, whose) {
       if (typeof id !== "string" || id.length > operationIdLengthMax) return undefined;
       const bytes = Buffer.from(id, "base64url");
-      // Decoding passes over characters that are no base64url; spelling it again does not.
+      // Decoding ignores characters that are not base64url; encoding the bytes again shows them.
       if (bytes.length <= markBytes + scopeHashBytes || bytes.toString("base64url") !== id) return undefined;
       const { forMark, forCipher } = keysOf(whose);
       const mark = bytes.subarray(0, markBytes);

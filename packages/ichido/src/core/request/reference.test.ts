@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fingerprintOfInput } from "./fingerprint.ts";
 import { profiles } from "../contract/profiles.ts";
 import type { Key } from "../contract/record.ts";
-import { referenceOf } from "./reference.ts";
-import { identityOf } from "./scope.ts";
+import { identityOf, referenceOf } from "./scope.ts";
 
 const identity = (tenant: string, key = "k", operation = "op"): ReturnType<typeof identityOf> =>
   identityOf({ tenant }, operation, key as Key, profiles.ietf);

@@ -1,9 +1,8 @@
-/** Whose key it is: scope and identity, and the short form of an identity for logs. */
+/** Whose key it is: scope and identity, and the names derived from an identity, for logs and for other services. */
 import { IchidoError } from "../contract/errors.ts";
-import { lengthPrefixed } from "./length-prefix.ts";
 import type { Profile } from "../contract/profiles.ts";
 import type { Identity, Key, Scope, ScopeLike } from "../contract/record.ts";
-import { hasLoneSurrogate, sha256, sha256Hex } from "./sha256.ts";
+import { hasLoneSurrogate, lengthPrefixed, sha256, sha256Hex } from "./sha256.ts";
 
 /** Characters in a tenant or principal, so that it fits a column of every store. */
 export const scopePartLengthMax = 255;
@@ -13,7 +12,7 @@ export const sharedScope: Scope = Object.freeze({});
 
 /**
  * What the user's `scope` function returned, checked. A part that is named but has no value is nearly always a slip in
- * the authentication code, and would let one caller see another's answers: it is refused, never taken as "left out".
+ * the authentication code, and would let one caller see another's answers: it is refused, never treated as "left out".
  */
 export function checkScope(value: unknown): Scope {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -30,7 +29,7 @@ export function checkScope(value: unknown): Scope {
   return { ...(tenant !== undefined && { tenant }), ...(principal !== undefined && { principal }) };
 }
 
-/** A scope that cannot be told is never a store's failure, nor the handler's. */
+/** A missing scope has its own error: it must count neither as a failure of the store nor of the handler. */
 export function scopeFor<Native>(scope: (request: Native) => ScopeLike, request: Native): Scope {
   let given: ScopeLike;
   try {
@@ -77,7 +76,7 @@ function describe(value: unknown): string {
 
 /**
  * Tenant, principal, operation and key as one identity. Where a profile has one key space per principal, the operation
- * stays out of the hash (the fingerprint tells operations apart there) but is kept in the record for people to read.
+ * stays out of the hash (there the fingerprint distinguishes operations), but the record keeps it for people to read.
  */
 export function identityOf(
   scope: Scope,
@@ -101,7 +100,7 @@ export function identityOf(
 const scopeHashes = new Map<string, Uint8Array>();
 const scopeHashesMax = 1_000;
 
-/** The same few callers come again and again. */
+/** Cached: the same few callers send most requests. */
 function scopeHashOf(text: string): Uint8Array {
   let hash = scopeHashes.get(text);
   if (hash === undefined) {
@@ -114,7 +113,7 @@ function scopeHashOf(text: string): Uint8Array {
 
 const scopeWords = new WeakMap<Uint8Array, string>();
 
-/** The identity as one word for the maps of this process: cheaper than the one for the outside. */
+/** The identity as one string for the maps of this process: cheaper than the hashes for logs and other services. */
 export function localIdOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
   let word = scopeWords.get(scopeHash);
   if (word === undefined) {
@@ -126,7 +125,7 @@ export function localIdOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash"
 
 const scratch = Buffer.alloc(4_096);
 
-/** Scope hash and key in one piece, until the next call. */
+/** Scope hash and key in one buffer, which the next call reuses. */
 function bytesOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): Buffer {
   if (scopeHash.length + key.length * 3 > scratch.length) return Buffer.concat([scopeHash, Buffer.from(key)]);
   scratch.set(scopeHash);
@@ -136,4 +135,29 @@ function bytesOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): Buffe
 /** Eight hexadecimal digits that stand for the key in logs, where the key itself must not appear. */
 export function keyHashOf(identity: Pick<Identity, "key" | "scopeHash">): string {
   return sha256Hex(bytesOf(identity)).slice(0, 8);
+}
+
+export const referenceNameLengthMax = 200;
+/** 240 bits: 40 characters of base64url without padding, which every provider's key field takes. */
+const referenceBytes = 30;
+
+/**
+ * The key to send to an external service, so that it too takes effect once. It is derived only from the identity, the
+ * canonical hash stored at first sight and the name: every attempt sends the same one, also after the store has
+ * forgotten the record, and no attempt with other content ever sends it.
+ */
+export function referenceOf(identity: Identity, canonical: Uint8Array, name: string): string {
+  if (name === "" || name.length > referenceNameLengthMax || hasLoneSurrogate(name)) {
+    throw new IchidoError(
+      "usage-invalid",
+      `The name of a reference must be well-formed text of 1 to ${referenceNameLengthMax} characters; ` +
+        `this one has ${name.length}. Use the name of the step, such as "bank.charge".`,
+    );
+  }
+  const parts = ["ichido-reference-1", hex(identity.scopeHash), identity.key, hex(canonical), name];
+  return Buffer.from(sha256(lengthPrefixed(parts)).subarray(0, referenceBytes)).toString("base64url");
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }

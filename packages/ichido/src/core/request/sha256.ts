@@ -1,9 +1,10 @@
+/** Hashes texts, and checks what a text needs so that different texts get different hashes. */
 import { hash } from "node:crypto";
 
 const hashBytes = 32;
 const slabBytes = hashBytes * 64;
 
-/** Hashes live side by side: a piece of memory of its own for each would cost more than the hash. */
+/** Hashes share one block of memory: an allocation per hash would cost more than the hash itself. */
 let slab = Buffer.allocUnsafeSlow(slabBytes);
 let used = 0;
 
@@ -28,4 +29,14 @@ type WellFormed = string & { isWellFormed(): boolean };
 /** Half of a surrogate pair: a text with one has no UTF-8 form of its own. */
 export function hasLoneSurrogate(text: string): boolean {
   return !(text as WellFormed).isWellFormed();
+}
+
+/**
+ * Several texts as one, such that different lists never give the same result: `["a:b", "c"]` and `["a", "b:c"]` stay
+ * apart, and so do an absent part and an empty one. Joining with a delimiter cannot promise that.
+ */
+export function lengthPrefixed(parts: readonly (string | undefined)[]): string {
+  let text = "";
+  for (const part of parts) text += part === undefined ? "-" : `${part.length}:${part}`;
+  return text;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { parseItem } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { parseStructuredString } from "./structured-string.ts";
+import { parseStructuredString } from "./key.ts";
 
 /** What an independent parser of RFC 9651 makes of the text: the string, or undefined for anything else. */
 function oracle(text: string): string | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { comparableTarget } from "./target.ts";
+import { comparableTarget } from "./fingerprint.ts";
 
 const isSame = (a: string, b: string): boolean =>
   JSON.stringify(comparableTarget(a)) === JSON.stringify(comparableTarget(b));
