@@ -2,7 +2,7 @@
 import type { Provider } from "./provider.ts";
 import { createService, type Service } from "./service.ts";
 import type { StoreServer } from "./store-server.ts";
-import type { World } from "./world.ts";
+import { isOpen, type World } from "./world.ts";
 
 export interface Fleet {
   /** Some server that takes requests. */
@@ -42,7 +42,7 @@ export function createFleet(world: World, far: StoreServer, provider: Provider):
     if (!machine.isAlive) return;
     world.note(`${machine.name} has closed and exits`);
     for (const { record, id, begun } of world.seen.values()) {
-      if (record?.state !== "processing" || record.holdReason !== undefined || record.interim !== undefined) continue;
+      if (!isOpen(record) || record.holdReason !== undefined || record.interim !== undefined) continue;
       const isOurs = world.seen.get(id)?.owners.get(record.owner) === machine;
       // Of a handler past its time nothing is kept in hand any more.
       const isKnown = !begun.has(record.fence) || world.plan.executionMs > world.plan.spanMs;

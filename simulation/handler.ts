@@ -8,7 +8,7 @@ import type { Machine } from "./machine.ts";
 import type { Action, Ending, RoutePlan } from "./plan.ts";
 import { CallLost, type CallRequest, type Provider } from "./provider.ts";
 import type { SimulatedTransaction } from "./store-link.ts";
-import type { Run, Seen, World } from "./world.ts";
+import { isOpen, type Run, type Seen, type World } from "./world.ts";
 
 export interface Asked {
   readonly route: RoutePlan;
@@ -44,7 +44,7 @@ export function bodyOf(id: string, intent: string, made: unknown): string {
 /** Who has given its key away, or is past its time, calls nobody any more. */
 function judgeCall(world: World, { id, record, heldByPerson }: Seen, run: Run, name: string): void {
   const { executionMs, leaseMs } = world.plan;
-  const isEnded = record?.state === "processing" && record.fence === run.fence && record.leaseLeftMs === 0;
+  const isEnded = isOpen(record) && record.fence === run.fence && record.leaseLeftMs === 0;
   if (isEnded && !heldByPerson) world.violate("step-after-end", `${id}: ${name} on a lease that was ended`);
   const isOver = world.nowMs - run.startedMs > executionMs + leaseMs / 2;
   if (isOver && run.machine.isUntroubled) world.violate("step-past-limit", `${id}: ${name} is called too late`);
@@ -72,7 +72,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
   world.counts.handlers += 1;
   seen.begun.add(run.fence);
   world.note(`${machine.name} runs ${seen.id} for ${intent}, attempt ${attempt}`);
-  const isOwner = (): boolean => seen.record?.state === "processing" && seen.record.fence === run.fence;
+  const isOwner = (): boolean => isOpen(seen.record) && seen.record.fence === run.fence;
 
   if (context !== undefined && !isOwner() && !world.plan.leaps) {
     world.violate("handler-on-lost-lease", `${seen.id}: ${machine.name} begins under a lost fence`);

@@ -14,7 +14,7 @@ import type { WebRequest, WebResponse } from "./service.ts";
 import { linkStore } from "./store-link.ts";
 import { createStoreServer, type StoreServer } from "./store-server.ts";
 import { send } from "./web.ts";
-import { isSealed, nothingOmitted, World, type Omissions, type Seen, type Violation } from "./world.ts";
+import { isOpen, isSealed, nothingOmitted, World, type Omissions, type Seen, type Violation } from "./world.ts";
 
 export interface History {
   readonly seed: number;
@@ -131,7 +131,7 @@ function judgeKept({ world }: Stage): void {
     const isOverdue = world.nowMs - startedMs >= world.plan.executionMs;
     const isOnItsWay = world.nowMs - endedMs < world.plan.leaseMs;
     if (kept === undefined || !machine.isAlive || fence === -1 || isOverdue || isOnItsWay) continue;
-    if (record?.state === "processing" && record.fence === fence) {
+    if (isOpen(record) && record.fence === fence) {
       world.violate(
         "answer-dropped",
         `${id}: ${machine.name} made an answer that nobody overtook, and it was not stored`,
@@ -146,7 +146,7 @@ const giveBackMs = 25_000;
 /** Nothing ran under the key, and whoever was told so gives it back: it does not end as a doubt. */
 function leftBehind({ world }: Stage): Seen | undefined {
   return [...world.seen.values()].find(({ record, granted, begun }) => {
-    if (record?.state !== "processing" || record.leaseLeftMs === 0 || begun.has(record.fence)) return false;
+    if (!isOpen(record) || record.leaseLeftMs === 0 || begun.has(record.fence)) return false;
     const grant = granted.get(record.fence);
     if (grant === undefined || world.unprotected.has(grant.ask)) return false;
     return grant.machine.isAlive && grant.atMs > world.plan.spanMs - giveBackMs;
@@ -190,7 +190,7 @@ function isRest(heard: WebResponse): boolean {
 
 function needsPerson({ route }: WebRequest, { record }: Seen): boolean {
   if (isSealed(record)) return true;
-  return route.onUnknown === "hold" && record?.state === "processing" && (record.leaseLeftMs ?? 0) <= 0;
+  return route.onUnknown === "hold" && isOpen(record) && (record.leaseLeftMs ?? 0) <= 0;
 }
 
 async function rest(stage: Stage, request: WebRequest): Promise<void> {

@@ -12,7 +12,7 @@ import type {
 } from "../packages/ichido/src/core/contract/store.ts";
 import { judgeLasting } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
-import { idOf, isSealed, type Seen, type World } from "./world.ts";
+import { idOf, isOpen, isSealed, type Seen, type World } from "./world.ts";
 
 export const person = "a person";
 
@@ -61,9 +61,9 @@ export function judgeExpiry(
   if (record.expiresAtMs > world.storeNowMs()) world.violate("expired-early", `${id}: ${shown(record)}`);
   else if (!isSteady) world.violate("expired-unsteady", `${id}: ${shown(record)} by a clock that has not run evenly`);
   else if (record.state === "completed") return;
-  else if (record.state === "processing" && isLive(world, seen)) {
+  else if (isOpen(record) && isLive(world, seen)) {
     world.violate("expired-under-owner", `${id}: ${shown(record)}`);
-  } else if (unfinished || (record.state === "processing" && (isSealed(record) || route.onUnknown !== "rerun"))) {
+  } else if (unfinished || (isOpen(record) && (isSealed(record) || route.onUnknown !== "rerun"))) {
     world.violate("doubt-expired", `${id}: ${shown(record)} under ${route.onUnknown} ended by retention`);
   }
 }
@@ -88,11 +88,17 @@ export function judge(world: World, change: Change): void {
   if (after !== undefined) seen.fenceMax = Math.max(seen.fenceMax, after.fence);
 }
 
+/** A claim whose answer never came is looked for that long after it was sent, and longer where it failed later. */
+const lookedForMs = 50_000;
+
 /** Whether or not its answer is ever heard: nobody but its claimant can give such a record back. */
-function noteGrant(world: World, { seen, from }: Change, { labels }: ClaimRequest, result: ClaimResult): void {
+function noteGrant(world: World, { seen, from }: Change, request: ClaimRequest, result: ClaimResult): void {
+  const { labels } = request;
+  const sentMs = world.sentMs.get(request) ?? world.nowMs;
   if (result.outcome !== "granted" || labels?.["ask"] === undefined) return;
   // Given again under the same fence, it was noted when it was given first.
   if (result.resent === true || (result.origin !== "new" && result.origin !== "failed")) return;
+  if (world.nowMs - sentMs > lookedForMs) return;
   seen.granted.set(result.fence, { machine: from, atMs: world.nowMs, ask: labels["ask"] });
 }
 
@@ -138,7 +144,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   if (!isTaken || before === undefined) return;
   world.counts.takeovers += 1;
   if (!sameContent(before, request)) world.violate("mismatch-granted", seen.id);
-  if (before.state === "processing" && isLive(world, seen) && before.owner !== request.owner) {
+  if (isOpen(before) && isLive(world, seen) && before.owner !== request.owner) {
     world.violate("taken-under-owner", `${seen.id}: ${shown(before)}`);
   }
   if (before.state === "completed") world.violate("completed-taken", seen.id);
@@ -149,7 +155,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   if (before.holdReason !== undefined) {
     world.violate("hold-overridden", `${seen.id}: taken from ${shown(before)} by ${change.from.name}`);
   }
-  if (before.interim !== undefined && before.state === "processing" && request.takeover === "lapsed") {
+  if (before.interim !== undefined && isOpen(before) && request.takeover === "lapsed") {
     world.violate("interim-overridden", `${seen.id}: taken from ${shown(before)} by ${change.from.name}`);
   }
   if (before.interim !== undefined && after.interim === undefined) {
@@ -193,8 +199,7 @@ function judgeSettle(world: World, { seen, before, after, result, from }: Change
   const isPerson = request.actor === person;
   if (before.state === "completed") world.violate("completed-changed", `${seen.id} by settle`);
   if (before.fence !== request.fence) world.violate("stale-accepted", `${seen.id}: settle on another fence`);
-  if (before.state === "processing" && isLive(world, seen))
-    world.violate("settled-under-owner", `${seen.id}: ${shown(before)}`);
+  if (isOpen(before) && isLive(world, seen)) world.violate("settled-under-owner", `${seen.id}: ${shown(before)}`);
   if (!isPerson && before.holdReason !== undefined && request.decision.kind !== "hold") {
     world.violate("hold-overridden", `${seen.id}: ${request.decision.kind} by ${request.actor} (${from.name})`);
   }
@@ -213,8 +218,8 @@ function judgeSettle(world: World, { seen, before, after, result, from }: Change
   if (request.decision.kind !== "hold" && after.fence <= before.fence) {
     world.violate("settle-void", `${seen.id}: after ${request.decision.kind} its owner could still write`);
   }
-  const wanted = { adopt: "completed", release: "failed", hold: "processing" }[request.decision.kind];
-  if (after.state !== wanted || (wanted === "processing" && after.holdReason === undefined)) {
+  const wanted = { adopt: "completed", release: "failed", hold: "unknown" }[request.decision.kind];
+  if (after.state !== wanted || (wanted === "unknown" && after.holdReason === undefined)) {
     world.violate("settle-void", `${seen.id}: ${request.decision.kind} left ${shown(after)}`);
   }
 }
@@ -237,7 +242,7 @@ function judgeOwned(world: World, change: Change, proof: Claim): void {
   }
   const isRepeated =
     verb === "complete" ? before.state === "completed" : verb === "release" && before.state === "failed";
-  if (before.state !== "processing" && !isRepeated) {
+  if (!isOpen(before) && !isRepeated) {
     world.violate("stale-accepted", `${seen.id}: ${verb} of what its owner has ended; ${shown(before)}`);
   }
   const { onUnknown } = world.route(proof.identity.operation);
@@ -260,7 +265,7 @@ function judgeOwned(world: World, change: Change, proof: Claim): void {
     }
   }
   const isUntouched = !seen.begun.has(proof.fence) && (seen.origin === "new" || seen.origin === "failed");
-  if (verb === "suspend" && before.state === "processing" && isUntouched) {
+  if (verb === "suspend" && isOpen(before) && isUntouched) {
     world.violate("untouched-left-open", `${seen.id}: nothing ran under ${shown(before)}, and it ends as a doubt`);
   }
   if (verb === "startStep") seen.releasedByPerson = false;
@@ -316,7 +321,7 @@ function judgeAnswer(world: World, { seen, verb, before, after, request }: Chang
       before.response !== undefined &&
       after.response !== undefined &&
       bodyText(after.response.body) === bodyText(before.response.body);
-    const isNewLife = verb === "claim" && after?.state === "processing" && after.createdAtMs !== before.createdAtMs;
+    const isNewLife = verb === "claim" && isOpen(after) && after.createdAtMs !== before.createdAtMs;
     if (!same && !isNewLife) world.violate("completed-changed", `${seen.id} by ${verb}`);
     return;
   }

@@ -20,7 +20,7 @@ import type { RoutePlan } from "./plan.ts";
 import type { Provider } from "./provider.ts";
 import { linkStore } from "./store-link.ts";
 import type { StoreServer } from "./store-server.ts";
-import type { World } from "./world.ts";
+import { isOpen, type World } from "./world.ts";
 
 export interface WebRequest extends Asked {
   readonly number: number;
@@ -61,7 +61,7 @@ const decoder = new TextDecoder();
 function noteOwnOutcome(world: World, machine: Machine, identity: Identity, owner: string): void {
   const seen = world.seenOf(identity);
   const run = world.runs.find(({ id, fence }) => id === seen.id && fence === seen.record?.fence);
-  if (run?.kept === undefined || run.machine !== machine || seen.record?.state !== "processing") return;
+  if (run?.kept === undefined || run.machine !== machine || !isOpen(seen.record)) return;
   if (world.nowMs - run.startedMs < world.plan.executionMs) seen.hasty.set(owner, run.fence);
 }
 

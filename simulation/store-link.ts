@@ -2,7 +2,8 @@
  * The store as a process sees it: a driver that speaks to the far end over a network which delays, loses and repeats. Calls
  * that may be made twice are sent again after a lost or missing answer, as the drivers of real stores do.
  */
-import type { CompleteRequest, Store } from "../packages/ichido/src/core/contract/store.ts";
+import type { ClaimRequest, ClaimResult, CompleteRequest, Store } from "../packages/ichido/src/core/contract/store.ts";
+import { sentAgain } from "../packages/ichido/src/core/record-machine/claim.ts";
 import {
   CommitFailed,
   type TransactionHandle,
@@ -165,7 +166,12 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
       const leftMs = Math.max(1, giveUpMs - passedMs);
       const tryMs = again ? Math.min(leftMs, giveUpMs * tryPart) : leftMs;
       try {
-        return await attempt(verb, () => server.handle(machine, verb, args), verb === "watch" ? undefined : tryMs);
+        const value = await attempt(
+          verb,
+          () => server.handle(machine, verb, args),
+          verb === "watch" ? undefined : tryMs,
+        );
+        return verb === "claim" && tries > 1 ? sentAgain(value as ClaimResult) : value;
       } catch (error) {
         const nowPassedMs = machine.monotonicMs() - startedMs;
         const isOver = tries >= triesMax || nowPassedMs + lostPauseMs >= giveUpMs;
@@ -238,6 +244,7 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
     if (typeof value !== "function" || (verb === "watch" && !plan.watches)) continue;
     linked[verb] = (...args: readonly unknown[]) => {
       const [request, handle] = args as [unknown, LinkedHandle | undefined];
+      if (verb === "claim") world.sentMs.set(request as ClaimRequest, world.nowMs);
       if (verb !== "complete" || handle === undefined) return call(verb, args);
       return handle.send({ verb, request: request as CompleteRequest });
     };

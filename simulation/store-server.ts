@@ -18,7 +18,7 @@ import { judge, judgeExpiry, judgeSteps } from "./judgement.ts";
 import { judgeAudit, judgeLanded } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
 import { createTicks } from "./ticks.ts";
-import { idOf, type Seen, type World } from "./world.ts";
+import { idOf, isOpen, type Seen, type World } from "./world.ts";
 
 export interface StoreServer {
   readonly store: Store;
@@ -147,7 +147,7 @@ export function createStoreServer(world: World): StoreServer {
           const { identity, owner, fence } = statement.request;
           if (!(await locks.wait(identity, lockMs))) throw new Error("the row is locked");
           const record = await store.find(identity);
-          const holds = record?.state === "processing" && record.owner === owner && record.fence === fence;
+          const holds = isOpen(record) && record.owner === owner && record.fence === fence;
           world.note(
             `transaction ${transaction.number} of ${transaction.from.name} completes ${idOf(identity)}: ${holds ? "ok" : "stale"}`,
           );

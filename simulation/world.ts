@@ -110,6 +110,8 @@ export class World {
   readonly runs: Run[] = [];
   /** Requests whose handler ran although their claim had failed: what they were granted unheard is truly in doubt. */
   readonly unprotected = new Set<string>();
+  /** When a process sent a claim, whenever it arrives. */
+  readonly sentMs = new WeakMap<ClaimRequest, number>();
   readonly machines: Machine[] = [];
   readonly fates: string[] = [];
   readonly counts = { storeCalls: 0, faults: 0, takeovers: 0, replays: 0, lost: 0, answers: 0, handlers: 0 };
@@ -274,6 +276,11 @@ export function idOf({ key, principal, operation }: Pick<Identity, "key" | "prin
   return `${operation}/${principal ?? ""}/${key}`;
 }
 
+/** Somebody has it in work, or had it and left it in doubt. */
+export function isOpen(record: StoredRecord | undefined): record is StoredRecord {
+  return record?.state === "processing" || record?.state === "unknown";
+}
+
 export function isSealed(record: StoredRecord | undefined): boolean {
-  return record?.state === "processing" && (record.interim !== undefined || record.holdReason !== undefined);
+  return isOpen(record) && (record.interim !== undefined || record.holdReason !== undefined);
 }

@@ -18,7 +18,7 @@ const connections = 10;
 const headers = '[["content-type","application/json"]]';
 
 const claimSql =
-  "select * from ichido_claim($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11::bigint[],$12::bigint[],$13,$14,$15::integer)";
+  "select * from ichido_claim($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11::bigint[],$12::bigint[],$13,$14::boolean[],$15,$16::integer)";
 const completeSql =
   "select * from ichido_complete($1,$2,$3,$4::bigint[],$5,$6::integer[],$7,$8::integer[],$9::integer[],$10,$11,$12::integer)";
 
@@ -35,6 +35,7 @@ function sameStatements(pool: pg.Pool): Subject {
       [30_000],
       [86_400_000],
       ["lapsed"],
+      [false],
       [null],
       1_000,
     ];

@@ -52,7 +52,7 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "not visible yet counts as absent",
-    "core/engine/recovery.ts",
+    "core/engine/doubt.ts",
     'if (answer.verdict === "absent") return { kind: "run" };',
     'if (answer.verdict !== "found") return { kind: "run" };',
   ),
@@ -172,13 +172,13 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "verify is not asked",
-    "core/engine/recovery.ts",
+    "core/engine/doubt.ts",
     'if (!isInDoubt(grant)) return { kind: "run" };',
     'if (!isInDoubt(grant) || grant.attempt > 0) return { kind: "run" };',
   ),
   one(
     "verify is asked of vanished owners only once the claim was not sent again",
-    "core/engine/recovery.ts",
+    "core/engine/doubt.ts",
     'if (!isInDoubt(grant)) return { kind: "run" };',
     'if (!isInDoubt(grant) || grant.resent === true) return { kind: "run" };',
   ),
@@ -212,12 +212,17 @@ export const engine: readonly Mutant[] = [
     "return isFinal ? refusals.unknown",
     "return isFinal || !isUndone ? refusals.unknown",
   ),
-  one(
-    "closing does not wait for claims under way",
-    "core/engine/running.ts",
-    "while (attempts.size > 0 || claims.size > 0) {",
-    "while (attempts.size > 0) {",
-  ),
+  {
+    name: "closing does not wait for claims under way",
+    edits: [
+      {
+        file: "core/engine/running.ts",
+        find: "while (attempts.size > 0 || rulings.size > 0) {",
+        replace: "while (attempts.size > 0) {",
+      },
+      { file: "core/engine/running.ts", find: "claims.add(claim);", replace: "" },
+    ],
+  },
   one(
     "a retention may be shorter than a doubt",
     "core/engine/ruling.ts",

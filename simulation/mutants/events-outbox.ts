@@ -24,14 +24,14 @@ export const outboxMutants: readonly Mutant[] = [
   one(
     "what stands behind a refused event goes on",
     "outbox/sender.ts",
-    "what stands behind it must not pass.\n    flights.dropChain(event);",
-    "what stands behind it must not pass.",
+    "what stands behind it must not pass.\n    end(event);",
+    "what stands behind it must not pass.\n    flights.arrive(event);",
   ),
   one(
     "what stands behind an event for later goes on",
     "outbox/sender.ts",
-    '        });\n      flights.arrive(event);\n      flights.dropChain(event);\n      return;\n    }\n    if (published.outcome === "sent")',
-    '        });\n      flights.arrive(event);\n      return;\n    }\n    if (published.outcome === "sent")',
+    "end(event, sentIn === generation ? postponed : undefined);",
+    "if (sentIn === generation) outcomes.add(postponed);\n      flights.arrive(event);",
   ),
   one(
     "events of one key leave together",

@@ -106,7 +106,7 @@ const outcomes: readonly Mutant[] = [
   ),
   one(
     "references are shared by callers",
-    "core/request/reference.ts",
+    "core/request/scope.ts",
     "hex(identity.scopeHash), identity.key,",
     "identity.key,",
   ),

@@ -9,15 +9,18 @@ import type {
   TransactionRunner,
 } from "../../packages/ichido/src/core/contract/transaction.ts";
 import { claimWithin } from "../../packages/ichido/src/stores/sqlite/claim.ts";
-import { completeWithin } from "../../packages/ichido/src/stores/sqlite/ownership.ts";
+import { completeWithin } from "../../packages/ichido/src/stores/sqlite/owned.ts";
 import type { Session } from "../../packages/ichido/src/stores/sqlite/session.ts";
-import { statements } from "../../packages/ichido/src/stores/sqlite/statements.generated.ts";
+import { statementsFor } from "../../packages/ichido/src/stores/sqlite/statements.ts";
+import { prefixDefault } from "../../packages/ichido/src/sql/table-prefix.ts";
 import { aborted, handleOf } from "../../packages/ichido/src/transactions/handle.ts";
 import { pooledTransactions } from "../../packages/ichido/src/transactions/pooled.ts";
 import type { Machine } from "../machine.ts";
 import { bodyOf } from "./database.ts";
 import type { Answer, Connection, DatabaseServer, Message, Statement } from "./server.ts";
 import type { TransactionsWorld } from "./world.ts";
+
+const statements = statementsFor(prefixDefault);
 
 /** A connection as a driver has it: it runs what it is given, in whichever transaction it stands. */
 export interface Client {
@@ -208,7 +211,7 @@ export function linkDatabase(world: TransactionsWorld, server: DatabaseServer, m
 
   const nowUs = (): number => world.databaseNowUs();
   /** For what runs on a transaction of the caller's: nothing but the clock. */
-  const near = { nowUs, testUs: nowUs } as unknown as Session;
+  const near = { statements, nowUs, testUs: nowUs } as unknown as Session;
   const plain = (verb: string) => (request: unknown) => call(verb, [request]) as never;
   const store = {
     name: "simulated",

@@ -3,13 +3,16 @@
  * verbs by themselves. A connection that is gone takes its transaction with it, as soon as the database sees that it is.
  */
 import type { TransactionResult } from "../../packages/ichido/src/core/contract/transaction.ts";
-import { statements } from "../../packages/ichido/src/stores/sqlite/statements.generated.ts";
+import { statementsFor } from "../../packages/ichido/src/stores/sqlite/statements.ts";
+import { prefixDefault } from "../../packages/ichido/src/sql/table-prefix.ts";
 import type { Machine } from "../machine.ts";
 import { bodyOf, commit, emptyDatabase, rollBack, runWithin, write, type Log } from "./database.ts";
 import type { Judge } from "./judge.ts";
 import { createLocks, fileLock, locked, lockOf } from "./locks.ts";
 import { createVerbs } from "./store-verbs.ts";
 import type { TransactionsWorld } from "./world.ts";
+
+const statements = statementsFor(prefixDefault);
 
 export interface Statement {
   readonly verb: "execute";

@@ -10,15 +10,19 @@ import {
   renew,
   startStep,
   suspend,
-} from "../../packages/ichido/src/stores/sqlite/ownership.ts";
+} from "../../packages/ichido/src/stores/sqlite/owned.ts";
 import type { Session } from "../../packages/ichido/src/stores/sqlite/session.ts";
 import { settle } from "../../packages/ichido/src/stores/sqlite/settle.ts";
 import { tick } from "../../packages/ichido/src/stores/sqlite/sweep.ts";
+import { statementsFor } from "../../packages/ichido/src/stores/sqlite/statements.ts";
+import { prefixDefault } from "../../packages/ichido/src/sql/table-prefix.ts";
 import type { WriteQueue } from "../../packages/ichido/src/stores/sqlite/write-queue.ts";
 import { connection, read, write } from "./database.ts";
 import type { Judge } from "./judge.ts";
 import { locked, lockOf, type Locks } from "./locks.ts";
 import type { TransactionsWorld } from "./world.ts";
+
+const statements = statementsFor(prefixDefault);
 
 const verbs: Readonly<Record<string, (session: Session, request: never) => Promise<unknown>>> = {
   claim,
@@ -100,7 +104,7 @@ export function createVerbs(
   return async (verb, args) => {
     const keys = keysOf(verb, args);
     const nowUs = (): number => world.databaseNowUs();
-    const session: Session = { connection, queue: turnsFor(verb, keys), nowUs, testUs: nowUs };
+    const session: Session = { connection, statements, queue: turnsFor(verb, keys), nowUs, testUs: nowUs };
     const serve = verbs[verb];
     if (serve === undefined) throw new Error(`no verb ${verb} here`);
     return serve(session, args[0] as never);

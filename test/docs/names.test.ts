@@ -23,7 +23,7 @@ test.each(subpaths)("every export of %s is named in the documentation", async (p
 
 test.each([
   ["MemoryStoreOptions", "stores/memory/options.ts"],
-  ["SqliteStoreOptions", "stores/sqlite/store.ts"],
+  ["SqliteStoreOptions", "stores/sqlite/options.ts"],
   ["OpenSqliteStoreOptions", "stores/sqlite/open.ts"],
   ["PostgresStoreOptions", "stores/postgres/options.ts"],
   ["MysqlStoreOptions", "stores/mysql/options.ts"],

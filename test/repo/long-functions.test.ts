@@ -26,29 +26,18 @@ const closures: readonly string[] = [
   "packages/ichido/src/core/request/multipart.ts: createMultipartHash",
   "packages/ichido/src/inbox/consumer.ts: createConsumer",
   "packages/ichido/src/inbox/dead-letters.ts: createDeadLetters",
-  "packages/ichido/src/inbox/inbox.ts: createInbox",
   "packages/ichido/src/inbox/webhook-receiver.ts: createWebhookReceiver",
   "packages/ichido/src/outbox/flights.ts: createFlights",
   "packages/ichido/src/outbox/outbox.ts: createOutbox",
-  "packages/ichido/src/outbox/relay.ts: createRelay",
   "packages/ichido/src/outbox/routes.ts: createRoutes",
   "packages/ichido/src/outbox/sender.ts: createSender",
   "packages/ichido/src/react/use-attempt.ts: createUseAttempt",
-  "packages/ichido/src/stores/memory/index.ts: memoryStore",
   "packages/ichido/src/stores/memory/shelf.ts: createShelf",
-  "packages/ichido/src/stores/mysql/store.ts: mysqlStore",
-  "packages/ichido/src/stores/postgres/store.ts: postgresStore",
   "packages/ichido/src/stores/redis/health.ts: createHealth",
   "packages/ichido/src/stores/redis/scripts.ts: createScripts",
-  "packages/ichido/src/stores/redis/store.ts: redisStore",
-  "packages/ichido/src/stores/redis/watch.ts: createWatcher",
-  "packages/ichido/src/stores/sqlite/store.ts: sqliteStore",
   "packages/ichido/src/stores/sqlite/write-queue.ts: createWriteQueue",
-  "packages/ichido/src/testing/adapter-suite/harness.ts: createHarness",
   "packages/ichido/src/testing/fake-provider.ts: fakeProvider",
-  "packages/ichido/src/testing/fault-link.ts: createLink",
   "packages/ichido/src/testing/proxied-connection.ts: proxyConnection",
-  "packages/ichido/src/testing/store-suite/rig.ts: createRig",
 ];
 
 /** The steps of one protocol in their order, which would be harder to follow apart. */
@@ -56,7 +45,6 @@ const sequences: readonly string[] = [
   "packages/ichido/src/client/delivery.ts: deliver",
   "packages/ichido/src/inbox/attempts.ts: settleMessage",
   "packages/ichido/src/react/use-attempt.ts: useAttempt",
-  "packages/ichido/src/testing/child.ts: spawnChild",
 ];
 
 function longFunctions(): string[] {

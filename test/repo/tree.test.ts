@@ -108,6 +108,22 @@ const allowedInCore: Readonly<Record<string, readonly string[]>> = {
   engine: ["contract", "request", "record-machine"],
 };
 
+describe("stores", () => {
+  /** Whoever knows one folder finds the same noun in the next. */
+  const nouns = ["claim", "index", "listing", "options", "row", "store"];
+  const nounsOfServers = [...nouns, "owned", "settle", "sweep", "watch"];
+
+  test.each(["memory", "sqlite", "mysql", "postgres", "redis"])(
+    "%s has its nouns in files of the same names",
+    (name) => {
+      const folder = `packages/ichido/src/stores/${name}/`;
+      const has = new Set(sources().filter((path) => path.startsWith(folder)));
+      const wanted = name === "memory" ? nouns : nounsOfServers;
+      expect(wanted.filter((noun) => !has.has(`${folder}${noun}.ts`))).toEqual([]);
+    },
+  );
+});
+
 describe("comments and pages", () => {
   test("name only files that are there", () => {
     const files = trackedFiles();
@@ -116,14 +132,14 @@ describe("comments and pages", () => {
     );
     // Guides speak of the files of whoever reads them.
     const pages = files.filter((path) => /^(ARCHITECTURE|CONTRIBUTING)\.md$|^docs\/(decisions|reference)\//.test(path));
+    const name = /(?:packages\/ichido\/src\/)?((?:[\w-]+\/)*[\w-]+(?:\.(?:test|child))?\.(?:ts|sql|lua))/.source;
+    const quoted = new RegExp(`\`${name}\``, "g");
+    // Its drawings name files without quotes.
+    const anywhere = new RegExp(`(?<![\\w./-])${name}(?![\\w.])`, "g");
     const missing = [...sources(), ...pages]
       .filter((path) => !path.includes(".generated."))
       .flatMap((path) =>
-        [
-          ...read(path).matchAll(
-            /`(?:packages\/ichido\/src\/)?((?:[\w-]+\/)*[\w-]+(?:\.(?:test|child))?\.(?:ts|sql|lua))`/g,
-          ),
-        ]
+        [...read(path).matchAll(path === "ARCHITECTURE.md" ? anywhere : quoted)]
           .map((match) => match[1] ?? "")
           .filter((name) => !names.has(name))
           .map((name) => `${path}: ${name}`),
@@ -131,6 +147,9 @@ describe("comments and pages", () => {
     expect(missing).toEqual([]);
   });
 });
+
+/** With names, for its effects, or at a later time. */
+const relativeImport = /(?:from |import |import\()"(\.[^"]+)"/g;
 
 describe("imports", () => {
   test("point one way: a room uses only the rooms before it", () => {
@@ -142,7 +161,7 @@ describe("imports", () => {
         if (file === undefined) return [];
         const may = allowed[room];
         if (may === undefined) return [`${path}: there is no room ${room}`];
-        return [...read(path).matchAll(/from "(\.[^"]+)"/g)]
+        return [...read(path).matchAll(relativeImport)]
           .map((match) => posix.join(posix.dirname(path), match[1] ?? "").split("/")[3] ?? "")
           .filter((other) => other !== room && !may.includes(other))
           .map((other) => `${path} imports ${other}`);
@@ -157,7 +176,7 @@ describe("imports", () => {
         const [, , , , room = ""] = path.split("/");
         const may = allowedInCore[room];
         if (may === undefined) return [`${path}: there is no room core/${room}`];
-        return [...read(path).matchAll(/from "(\.[^"]+)"/g)]
+        return [...read(path).matchAll(relativeImport)]
           .map((match) => posix.join(posix.dirname(path), match[1] ?? "").split("/")[4] ?? "")
           .filter((other) => other !== room && !may.includes(other))
           .map((other) => `${path} imports core/${other}`);
@@ -167,7 +186,10 @@ describe("imports", () => {
 
   test("the core knows no framework and no driver", () => {
     const core = sources().filter((path) => path.startsWith("packages/ichido/src/core/") && !path.endsWith(".test.ts"));
-    const outside = linesMatching(core, /from "(?!\.|node:(crypto|buffer|util|async_hooks|stringdecoder)")/);
+    const outside = linesMatching(
+      core,
+      /(?:from |import |import\()"(?!\.|node:(crypto|buffer|util|async_hooks|stringdecoder)")/,
+    );
     expect(outside).toEqual([]);
   });
 
@@ -177,7 +199,7 @@ describe("imports", () => {
       [
         ...read(path)
           .replace(/\/\*[^]*?\*\//g, "")
-          .matchAll(/(?:from |import\()"([^"\s]+)"/g),
+          .matchAll(/(?:from |import |import\()"([^"\s]+)"/g),
       ]
         .map((match) => match[1] ?? "")
         .filter((specifier) => !/^(\.|node:|ichido(\/|$))/.test(specifier))

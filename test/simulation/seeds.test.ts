@@ -45,6 +45,10 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [40_020_653, "a copy of a claim that arrives when nobody looks for it any more"],
   [20_087_397, "a store whose word is longer under way than its record lives"],
   [60_074_249, "a sweep while a transaction holds a record past its retention"],
+  [80_046_480, "a duplicate that waits while its process closes"],
+  [80_101_818, "a claim that arrives after the time in which it is looked for"],
+  [100_019_747, "two contents of one key that wait for an answer which is not written yet"],
+  [100_091_996, "a copy of a claim that is granted after the other one was refused"],
   [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
 

@@ -11,7 +11,8 @@ import { request } from "./postgres-life.ts";
 const [url, name = "", keys = "", duplicates = "", group = ""] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString: url, max: 8 });
 pool.on("error", () => {});
-const store = postgresStore(pool, { group: group === "true" });
+// Eight connections for 64 callers in each process: on a busy machine they wait for longer than a call may by default.
+const store = postgresStore(pool, { group: group === "true", callTimeoutMs: 60_000 });
 await store.ping();
 console.log("ready");
 await once(process.stdin, "data");

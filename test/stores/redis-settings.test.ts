@@ -179,7 +179,7 @@ describeWith("redis", "redis store and the server it is given", () => {
     // A takeover that does not count is given back in doubt: released, nobody would ask what its former owner did.
     await eventually(async () => {
       const record = await store.find(left.identity);
-      expect([record?.state, record?.attempts, record?.leaseLeftMs]).toEqual(["processing", 2, 0]);
+      expect([record?.state, record?.attempts, record?.leaseLeftMs]).toEqual(["unknown", 2, 0]);
     });
     await start({ replicaof: `127.0.0.1 ${master.port}` });
     await eventually(

@@ -4,8 +4,12 @@ import { DatabaseSync } from "node:sqlite";
 import { openSqliteStore, sqliteStore } from "ichido/sqlite";
 import { sampleFingerprint, sampleIdentity, sampleOwner } from "ichido/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { statements } from "../../packages/ichido/src/stores/sqlite/statements.generated.ts";
+import { statementsFor } from "../../packages/ichido/src/stores/sqlite/statements.ts";
 import { temporaryFile, type TemporaryFile } from "./sqlite-files.ts";
+
+/** Parts of statements (`rule-*`) are none by themselves. */
+const statements = statementsFor("ichido_");
+const wholes = Object.entries(statements).filter(([name]) => !name.startsWith("rule"));
 
 let file: TemporaryFile;
 let database: DatabaseSync;
@@ -20,10 +24,10 @@ afterEach(() => {
   file.remove();
 });
 
-const tables = () =>
+const tables = (like = "ichido%") =>
   database
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ichido%'")
-    .all()
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name LIKE ?")
+    .all(like)
     .map((row) => row["name"]);
 
 function schema(): string {
@@ -122,6 +126,30 @@ describe("sqlite: schema", () => {
     database = new DatabaseSync(file.path);
   });
 
+  it("two prefixes live side by side in one file, and each store sees its own records alone", async () => {
+    const [one, two] = ["one_", "two_"].map((tablePrefix) => sqliteStore(database, { tablePrefix }));
+    await one?.migrate();
+    expect(tables("one_%")).toHaveLength(tables("%").length);
+    await expect(two?.claim(request)).rejects.toMatchObject({ code: "schema-missing" });
+    await two?.migrate();
+    expect(await two?.migrate()).toEqual([]);
+    const granted = await one?.claim({ ...request, labels: { order: "1" } });
+    if (granted?.outcome !== "granted") throw new Error("the first claim was not granted");
+    expect(await two?.find(request.identity)).toBeUndefined();
+    expect(await two?.claim(request)).toMatchObject({ outcome: "granted", origin: "new" });
+    const held = { ...request, fence: granted.fence };
+    expect(await one?.startStep?.({ ...held, name: "charge" })).toBe("ok");
+    expect(await one?.release(held)).toBe("ok");
+    expect(await one?.list({ limit: 10, label: { name: "order", value: "1" } })).toMatchObject({
+      records: [{ state: "failed", stepsStarted: 1 }],
+    });
+    expect(await two?.stats()).toMatchObject({ records: 1, processing: 1, failed: 0 });
+  });
+
+  it("a prefix that would need quotes is refused by name", () => {
+    expect(() => sqliteStore(database, { tablePrefix: "My-" })).toThrow(/^option tablePrefix: expected lower-case/);
+  });
+
   it("a state that does not exist, and a completed record without an answer, cannot be written", async () => {
     const store = sqliteStore(database);
     await store.migrate();
@@ -135,7 +163,7 @@ describe("sqlite: plans", () => {
   /** What may be read from end to end: a constant, the label object of one record, the schema, rows of one slice. */
   const scansAllowed = /^SCAN (CONSTANT ROW|label VIRTUAL TABLE .*|sqlite_schema|\(subquery-\d+\))$/;
 
-  for (const [name, sql] of Object.entries(statements)) {
+  for (const [name, sql] of wholes) {
     it(`${name} finds its rows without reading a whole table`, async () => {
       await sqliteStore(database).migrate();
       const plan = database
@@ -160,7 +188,7 @@ describe("sqlite: plans", () => {
 
   it("every statement says its purpose, parameters, rows and guarantee", () => {
     const folder = new URL("../../packages/ichido/src/stores/sqlite/sql/", import.meta.url);
-    for (const name of Object.keys(statements)) {
+    for (const [name] of wholes) {
       const path = new URL(`${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.sql`, folder);
       const text = readFileSync(path, "utf8");
       for (const word of [/^-- \w/, /^-- Parameters: /m, /^-- Rows: /m, /^-- Guarantee: /m]) expect(text).toMatch(word);

@@ -264,27 +264,7 @@ begin
   perform set_config('lock_timeout', former_timeout, true);
 end
 
--- function: ichido_complete_last(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_kind text, of_status integer, of_headers text, of_body bytea, channel text) with enable_seqscan=off
-
-declare
-  watched_now boolean;
-begin
-  update ichido_records r set
-    state = 'completed', lease_until = null, hold_reason = null,
-    response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
-    updated_at = clock_timestamp()
-  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
-    and r.state = 'processing'
-  returning r.watched into watched_now;
-  if not found then
-    raise exception using errcode = 'IC001', message = 'another attempt owns this key';
-  end if;
-  if watched_now then
-    perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
-  end if;
-end
-
--- function: ichido_complete_one(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_kind text, of_status integer, of_headers text, of_body bytea, channel text) with enable_seqscan=off
+-- function: ichido_complete_one(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_kind text, of_status integer, of_headers text, of_body bytea, channel text, is_last boolean) with enable_seqscan=off
 
 declare
   watched_now boolean;
@@ -301,6 +281,9 @@ begin
       perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
     end if;
     return true;
+  end if;
+  if is_last then
+    raise exception using errcode = 'IC001', message = 'another attempt owns this key';
   end if;
   perform from ichido_records r
   where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence and r.state = 'completed';

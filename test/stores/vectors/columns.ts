@@ -1,7 +1,8 @@
 /** What the beds of SQLite and MySQL share: both keep microseconds in columns of much the same names. */
-import type { OwnerToken, RecordState, StoredResponse } from "ichido";
+import type { OwnerToken, StoredResponse } from "ichido";
+import type { WrittenState } from "../../../packages/ichido/src/core/contract/record.ts";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
-import { decodeHeaders } from "../../../packages/ichido/src/stores/encoding/header-lines.ts";
+import { decodeHeaders } from "../../../packages/ichido/src/stores/encoding.ts";
 import type { Lying } from "./check.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
@@ -22,7 +23,7 @@ export function answerOf(row: Columns, prefix: "response" | "interim"): StoredRe
 }
 
 export function lyingOf(row: Columns): Omit<Lying, "hasSteps" | "interim" | "response"> {
-  const state = textOf(row["state"]) as RecordState;
+  const state = textOf(row["state"]) as WrittenState;
   const former = row["fingerprint_former"];
   return {
     state,

@@ -4,7 +4,7 @@ import { mysqlStore } from "ichido/mysql";
 import { mysql2Transactions } from "ichido/transactions";
 import { leaseAbsurdUs, lockWaitUs } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
 import { dueUs, isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
-import { encodeHeaders } from "../../../packages/ichido/src/stores/encoding/header-lines.ts";
+import { encodeHeaders } from "../../../packages/ichido/src/stores/encoding.ts";
 import { describeWith, freshDatabase, type FreshDatabase } from "../../support/services.ts";
 import { nowUs } from "./cases.ts";
 import type { Bed, Lying, Placed } from "./check.ts";

@@ -2,9 +2,10 @@
 import pg from "pg";
 import { postgresStore } from "ichido/postgres";
 import { pgTransactions, type TransactionRunner } from "ichido/transactions";
-import type { OwnerToken, RecordState } from "ichido";
+import type { OwnerToken } from "ichido";
+import type { WrittenState } from "../../../packages/ichido/src/core/contract/record.ts";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
-import { decodeHeaders, encodeHeaders } from "../../../packages/ichido/src/stores/encoding/header-lines.ts";
+import { decodeHeaders, encodeHeaders } from "../../../packages/ichido/src/stores/encoding.ts";
 import { migrations } from "../../../packages/ichido/src/stores/postgres/statements.generated.ts";
 import { freshDatabase } from "../../support/services.ts";
 import { nowUs } from "./cases.ts";
@@ -170,7 +171,7 @@ function lyingOf(row: readonly unknown[]): Lying {
           body: body as Uint8Array,
         };
   return {
-    state: state as RecordState,
+    state: state as WrittenState,
     owner: owner as OwnerToken,
     origin: originOf(String(origin)),
     fence: Number(fence),

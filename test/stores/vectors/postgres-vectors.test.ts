@@ -95,7 +95,7 @@ const lastMutants: readonly Mutant[] = [
   },
   {
     title: "an answer with COMMIT is committed although stale",
-    from: "  if not found then\n    raise exception",
+    from: "  if is_last then\n    raise exception",
     to: "  if false then\n    raise exception",
     by: "owners",
   },

@@ -6,7 +6,7 @@ import {
   createTally,
   isExpired,
   isForsaken,
-  isUnknown,
+  stateSeen,
 } from "../../../packages/ichido/src/core/record-machine/view.ts";
 import { arrangements, claimVectors, nowUs, ownerVectors, type Vector } from "./cases.ts";
 import { differences, type Bed } from "./check.ts";
@@ -171,9 +171,7 @@ export async function viewDifferences(bed: Bed): Promise<readonly string[]> {
   const store = await bed.arrange(placed, undefined);
   for (const state of ["processing", "completed", "failed", "unknown"] as const) {
     const page = await store.list({ state, limit: 1_000 });
-    const wanted = placed.filter(({ record }) =>
-      state === "unknown" ? isUnknown(record, nowUs) : record.state === state,
-    );
+    const wanted = placed.filter(({ record }) => stateSeen(record, nowUs) === state);
     same(
       state,
       page.records.map(({ identity }) => identity.key),

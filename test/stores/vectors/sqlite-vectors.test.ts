@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, describe, test } from "vitest";
 import { sqliteStore } from "ichido/sqlite";
 import { nodeSqliteTransactions } from "ichido/transactions";
-import { encodeHeaders } from "../../../packages/ichido/src/stores/encoding/header-lines.ts";
+import { encodeHeaders } from "../../../packages/ichido/src/stores/encoding.ts";
 import { nowUs } from "./cases.ts";
 import type { Bed, Placed } from "./check.ts";
 import { answerOf, lyingOf, type Columns } from "./columns.ts";

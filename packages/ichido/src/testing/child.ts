@@ -1,9 +1,8 @@
-/** A program of the test's own in a process of its own, to be killed at the worst moment. */
+/** Runs a program of the test in a process of its own, which the test can kill at the worst moment. */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { ChildOutput } from "./child-output.ts";
 import { reapAfterDeath } from "./reaper.ts";
 
 export interface SpawnChildOptions {
@@ -11,7 +10,7 @@ export interface SpawnChildOptions {
   /** Added to the environment of this process; `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Options of Node itself. The `--conditions` of this process are passed on without being asked for. */
+  /** Options of Node itself. The child always gets the `--conditions` of this process. */
   readonly execArgv?: readonly string[];
   /** The child counts as started when it prints a matching line. Default: when it is spawned. */
   readonly readyPattern?: RegExp;
@@ -35,7 +34,7 @@ export interface Child {
   write(line: string): void;
   /** Sends the signal and waits for the end. Default SIGKILL: no handler runs, no buffer is flushed. */
   kill(signal?: NodeJS.Signals): Promise<ChildExit>;
-  /** Stops it in its tracks (SIGSTOP), as a long garbage collection or a frozen machine does. */
+  /** Pauses the process (SIGSTOP), as a long garbage collection or a frozen machine does. */
   pause(): void;
   resume(): void;
   /** SIGTERM, and SIGKILL when it does not end by itself within `graceMs` (default 5 s). */
@@ -43,7 +42,6 @@ export interface Child {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const linesMax = 10_000;
 const defaultMs = 15_000;
 const stopMs = 5_000;
 
@@ -62,71 +60,32 @@ export async function spawnChild(entry: string | URL, options: SpawnChildOptions
     stdio: ["pipe", "pipe", "pipe"],
   });
   const { pid } = process_;
-  const lines: string[] = [];
-  const watchers = new Set<() => void>();
+  const output = new ChildOutput();
   let exit: ChildExit | undefined;
-  const changed = (): void => {
-    for (const watcher of watchers) watcher();
-  };
-  const listen = (stream: Readable): void => {
-    createInterface({ input: stream }).on("line", (line) => {
-      lines.push(line);
-      if (lines.length > linesMax) lines.shift();
-      changed();
-    });
-  };
-  listen(process_.stdout);
-  listen(process_.stderr);
+  output.read(process_.stdout);
+  output.read(process_.stderr);
   process_.stdin.on("error", () => {});
   const exited = new Promise<ChildExit>((resolve) => {
-    process_.on("error", (error) => lines.push(String(error)));
+    process_.on("error", (error) => output.lines.push(String(error)));
     // `close`, not `exit`: the last lines are still on their way when the process has ended.
     process_.on("close", (code, signal) => {
       exit = { code, signal };
       will.forget();
-      changed();
+      output.end(signal ?? `code ${code}`);
       resolve(exit);
     });
   });
   const will = reapAfterDeath(pid === undefined ? {} : { pid, signal: "SIGKILL" });
-  if (pid === undefined) throw new Error(`${file} could not be started: ${lines.join("\n")}`);
+  if (pid === undefined) throw new Error(`${file} could not be started: ${output.lines.join("\n")}`);
 
   const child: Child = {
     pid,
-    lines,
+    lines: output.lines,
     get exit() {
       return exit;
     },
     exited,
-    waitFor(pattern, timeoutMs = defaultMs) {
-      const flat = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
-      let seen = 0;
-      return new Promise((resolve, reject) => {
-        const done = (settle: () => void): void => {
-          watchers.delete(look);
-          clearTimeout(timer);
-          settle();
-        };
-        const tail = (): string => lines.slice(-20).join("\n");
-        const look = (): void => {
-          for (; seen < lines.length; seen += 1) {
-            const match = flat.exec(lines[seen] ?? "");
-            if (match !== null) return done(() => resolve(match));
-          }
-          // The buffer dropped old lines: what is new is at its end.
-          seen = Math.min(seen, linesMax - 1);
-          if (exit === undefined) return;
-          const how = exit.signal ?? `code ${exit.code}`;
-          done(() => reject(new Error(`the child ended (${how}) before it printed ${String(pattern)}:\n${tail()}`)));
-        };
-        const timer = setTimeout(
-          () => done(() => reject(new Error(`no line matched ${String(pattern)} within ${timeoutMs} ms:\n${tail()}`))),
-          timeoutMs,
-        );
-        watchers.add(look);
-        look();
-      });
-    },
+    waitFor: (pattern, timeoutMs = defaultMs) => output.waitFor(pattern, timeoutMs),
     write(line) {
       process_.stdin.write(`${line}\n`);
     },

@@ -1,4 +1,4 @@
-/** One direction of a proxied connection: bytes in, bytes out, and what a bad network does in between. */
+/** One direction of a proxied connection: passes bytes on, and does to them what a bad network does. */
 import type { Socket } from "node:net";
 
 /** What is wrong with one direction. Everything absent: a good line. */
@@ -18,46 +18,92 @@ export interface Inspection {
   readonly afterwards?: () => void;
 }
 
-export interface Link {
-  readonly bytes: number;
-  /** Bytes were lost: what follows would make no sense to the receiver. */
-  readonly spoilt: boolean;
-  /** The faults changed: whoever waits looks again. */
-  changed(): void;
-  stop(): void;
-}
-
-/** Beyond this the sender is no longer read from, so that it feels the slow line as TCP back pressure. */
+/** Beyond this the link stops reading from the sender, so that the sender gets TCP back pressure from the slow line. */
 const queueBytesMax = 1_048_576;
 const sliceMs = 20;
 
-export function createLink(parts: {
+interface Queued extends Inspection {
+  readonly dueMs: number;
+}
+
+export interface LinkParts {
   readonly from: Socket;
   readonly to: Socket;
   readonly faults: () => LinkFaults;
   readonly inspect: (chunk: Buffer) => Inspection;
-}): Link {
-  const { from, to, faults, inspect } = parts;
-  const queue: { readonly chunk: Buffer; readonly dueMs: number; readonly afterwards?: () => void }[] = [];
-  let queuedBytes = 0;
-  let passedBytes = 0;
-  let spoilt = false;
-  let ended = false;
-  let stopped = false;
-  let wake: (() => void) | undefined;
+}
 
-  const nap = (ms?: number): Promise<void> =>
-    new Promise((resolve) => {
+export class Link {
+  readonly #parts: LinkParts;
+  readonly #queue: Queued[] = [];
+  #queuedBytes = 0;
+  #passedBytes = 0;
+  #spoilt = false;
+  #ended = false;
+  #stopped = false;
+  #wake: (() => void) | undefined;
+
+  constructor(parts: LinkParts) {
+    this.#parts = parts;
+    parts.from.on("data", (chunk: Buffer) => this.#take(chunk));
+    parts.from.on("end", () => {
+      this.#ended = true;
+      this.changed();
+    });
+    void this.#pump();
+  }
+
+  get bytes(): number {
+    return this.#passedBytes;
+  }
+
+  /** Bytes were lost: what follows would make no sense to the receiver. */
+  get spoilt(): boolean {
+    return this.#spoilt;
+  }
+
+  /** The faults changed: a waiting pump checks them again. */
+  changed(): void {
+    this.#wake?.();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#queue.length = 0;
+    this.changed();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#stopped) return;
+    const { from, faults, inspect } = this.#parts;
+    const inspected = inspect(chunk);
+    this.#queue.push({ ...inspected, dueMs: performance.now() + (faults().delayMs ?? 0) });
+    this.#queuedBytes += inspected.forward.length;
+    if (this.#queuedBytes > queueBytesMax) from.pause();
+    this.changed();
+  }
+
+  #drop({ forward }: Queued): void {
+    const { from } = this.#parts;
+    this.#queue.shift();
+    this.#queuedBytes -= forward.length;
+    if (this.#queuedBytes <= queueBytesMax && from.isPaused()) from.resume();
+  }
+
+  #nap(ms?: number): Promise<void> {
+    return new Promise((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
-      wake = () => {
+      this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
+  }
 
-  async function write(chunk: Buffer): Promise<void> {
+  async #write(chunk: Buffer): Promise<void> {
+    const { to } = this.#parts;
     if (to.destroyed || chunk.length === 0) return;
-    passedBytes += chunk.length;
+    this.#passedBytes += chunk.length;
     if (to.write(chunk)) return;
     await new Promise<void>((resolve) => {
       to.once("drain", resolve);
@@ -65,74 +111,37 @@ export function createLink(parts: {
     });
   }
 
-  async function writeAtRate(chunk: Buffer): Promise<void> {
-    for (let sent = 0; sent < chunk.length && !stopped;) {
-      const { bytesPerSecond } = faults();
-      if (bytesPerSecond === undefined) return write(chunk.subarray(sent));
+  async #writeAtRate(chunk: Buffer): Promise<void> {
+    for (let sent = 0; sent < chunk.length && !this.#stopped;) {
+      const { bytesPerSecond } = this.#parts.faults();
+      if (bytesPerSecond === undefined) return this.#write(chunk.subarray(sent));
       const slice = Math.max(1, Math.floor((bytesPerSecond * sliceMs) / 1000));
-      await write(chunk.subarray(sent, sent + slice));
+      await this.#write(chunk.subarray(sent, sent + slice));
       sent += slice;
-      await nap((Math.min(slice, chunk.length) * 1000) / bytesPerSecond);
+      await this.#nap((Math.min(slice, chunk.length) * 1000) / bytesPerSecond);
     }
   }
 
-  async function pump(): Promise<void> {
-    while (!stopped) {
-      const next = queue[0];
-      const { stall, blackhole } = faults();
-      if (blackhole === true) spoilt = true;
+  async #pump(): Promise<void> {
+    while (!this.#stopped) {
+      const [next] = this.#queue;
+      const { stall, blackhole } = this.#parts.faults();
+      if (blackhole === true) this.#spoilt = true;
       if (next === undefined) {
-        if (ended && !spoilt) to.end();
-        if (ended) return;
-        await nap();
-      } else if (spoilt) {
-        queue.shift();
-        release(next.chunk.length);
+        if (this.#ended && !this.#spoilt) this.#parts.to.end();
+        if (this.#ended) return;
+        await this.#nap();
+      } else if (this.#spoilt) {
+        this.#drop(next);
       } else if (stall === true) {
-        await nap();
+        await this.#nap();
       } else if (next.dueMs > performance.now()) {
-        await nap(next.dueMs - performance.now());
+        await this.#nap(next.dueMs - performance.now());
       } else {
-        await writeAtRate(next.chunk);
-        queue.shift();
-        release(next.chunk.length);
+        await this.#writeAtRate(next.forward);
+        this.#drop(next);
         next.afterwards?.();
       }
     }
   }
-
-  function release(bytes: number): void {
-    queuedBytes -= bytes;
-    if (queuedBytes <= queueBytesMax && from.isPaused()) from.resume();
-  }
-
-  from.on("data", (chunk: Buffer) => {
-    if (stopped) return;
-    const { forward, afterwards } = inspect(chunk);
-    const dueMs = performance.now() + (faults().delayMs ?? 0);
-    queue.push({ chunk: forward, dueMs, ...(afterwards === undefined ? {} : { afterwards }) });
-    queuedBytes += forward.length;
-    if (queuedBytes > queueBytesMax) from.pause();
-    wake?.();
-  });
-  from.on("end", () => {
-    ended = true;
-    wake?.();
-  });
-  void pump();
-
-  return {
-    get bytes() {
-      return passedBytes;
-    },
-    get spoilt() {
-      return spoilt;
-    },
-    changed: () => wake?.(),
-    stop() {
-      stopped = true;
-      queue.length = 0;
-      wake?.();
-    },
-  };
 }

@@ -2,8 +2,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import type { CutMatch, CutRule, CutRules, Direction } from "./cut-rules.ts";
-import { createLink } from "./fault-link.ts";
-import type { Inspection, LinkFaults } from "./fault-link.ts";
+import { Link, type Inspection, type LinkFaults } from "./fault-link.ts";
 
 export interface ProxyFaults {
   readonly toServer?: LinkFaults;
@@ -26,7 +25,7 @@ export interface Connection extends ProxiedConnection {
   readonly spoilt: boolean;
 }
 
-/** A server that was sent the pattern and says nothing is taken at its word after this long. */
+/** How long to wait for the answer of a server that got the pattern; after that it counts as having read it. */
 const replyMs = 2_000;
 
 export function proxyConnection(parts: {
@@ -89,13 +88,13 @@ export function proxyConnection(parts: {
     return { forward: chunk };
   }
 
-  const toServer = createLink({
+  const toServer = new Link({
     from: client,
     to: server,
     faults: () => faultsOf("toServer"),
     inspect: (chunk) => inspect("to-server", chunk),
   });
-  const toClient = createLink({
+  const toClient = new Link({
     from: server,
     to: client,
     faults: () => faultsOf("toClient"),
@@ -107,7 +106,7 @@ export function proxyConnection(parts: {
     toClient.changed();
   }
 
-  // Either side gone takes the other with it, unless the line is dead: then nobody may notice.
+  // When one side closes, the other is closed, too, unless the line is dead: then neither side may notice.
   let closed = 0;
   for (const [socket, other] of [
     [client, server],

@@ -1,13 +1,15 @@
 /**
- * Transactions on one SQLite connection, one after the other. Most of what a short one costs is the wait for the disk at
- * its commit, so those that may share commits: while another one waits in line, it runs behind a savepoint of the same
- * transaction, and each is told of its end only after the commit that holds them all. One that fails is undone alone, and
- * told after that commit as well, since it may have failed for what the others wrote. Whoever finds nobody waiting commits
- * at once. After a slow one, and after a commit that failed, everybody commits alone for a while.
+ * Transactions on one SQLite connection, one after the other. A short one mostly waits for the disk at its commit, so
+ * those that may share a commit do: one that waits in line runs behind a savepoint of the same transaction. Each caller
+ * learns the end of its transaction only after the commit that holds them all. A transaction that fails is undone
+ * alone; its caller, too, learns it after that commit, since it may have failed because of what the others wrote. A
+ * transaction that finds no other one waiting commits at once. After a slow one, and after a commit that failed, each
+ * commits alone for a while.
  */
 import { notifyIdle } from "../core/contract/connection-idle.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { CommitFailed } from "../core/contract/transaction.ts";
+import { isBusy } from "../drivers/sqlite-errors.ts";
 
 export interface QueuedConnection {
   exec(word: string): void;
@@ -45,13 +47,6 @@ interface Shared {
   readonly shares: boolean;
   readonly openedMs: number;
   readonly commit: PromiseWithResolvers<void>;
-}
-
-/** Primary result codes 5 and 6; better-sqlite3 gives (extended) names instead of numbers. */
-function isBusy(error: unknown): boolean {
-  const { errcode, code } = Object(error) as { readonly errcode?: unknown; readonly code?: unknown };
-  if (typeof errcode === "number") return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
-  return typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code);
 }
 
 export class CommitQueue {
@@ -94,7 +89,10 @@ export class CommitQueue {
     throw end.error;
   }
 
-  /** One that runs too long keeps the line closed: nothing can be taken away from it, but nobody need wait for it. */
+  /**
+   * A transaction that runs too long keeps the connection, which cannot be taken away from it; but its followers stop
+   * waiting.
+   */
   #wait(waitMs: number, shares: boolean): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const place = {
@@ -139,7 +137,7 @@ export class CommitQueue {
     }
     const openedMs = this.#connection.nowMs();
     const shared: Shared = { size: 0, shares, openedMs, commit: Promise.withResolvers() };
-    // Nobody may be left to hear of it.
+    // Perhaps no caller waits for it.
     shared.commit.promise.catch(() => undefined);
     this.#open = shared;
     return shared;
@@ -152,7 +150,7 @@ export class CommitQueue {
       this.#connection.exec("SAVEPOINT ichido_member");
       return shared;
     } catch {
-      // A statement of somebody before is still under way.
+      // A statement of an earlier transaction is still under way.
       this.#commit(shared);
       return undefined;
     }

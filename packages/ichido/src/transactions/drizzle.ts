@@ -3,11 +3,11 @@
  * them: there, give the connection itself to `fromBetterSqlite3`.
  */
 import { IchidoError } from "../core/contract/errors.ts";
-import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryTransactions } from "./library.ts";
 import { withLink, type Begin } from "./lost-link.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
-import { sparing } from "./spare.ts";
 import { mysqlFragments } from "./values.ts";
 
 export interface DrizzleTransaction {
@@ -55,18 +55,11 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
   dialect: "postgres" | "mysql",
 ): TransactionRunner<Tx> {
   const begin: Begin<Tx> = (body) => db.transaction(body);
-  return sparing(
-    {
-      dialect,
-      run: (fn, options) =>
-        aroundLibrary(
-          // Drizzle does not tell whether its driver is postgres.js.
-          dialect === "postgres" ? withLink(begin, (tx) => tx) : begin,
-          (tx) => fromDrizzle(tx, sql, dialect),
-          fn,
-          options,
-        ),
-    },
-    db,
-  );
+  return libraryTransactions<Tx>({
+    dialect,
+    // Drizzle does not show whether its driver is postgres.js.
+    begin: dialect === "postgres" ? withLink(begin, (tx) => tx) : begin,
+    handle: (tx) => fromDrizzle(tx, sql, dialect),
+    pool: db,
+  });
 }

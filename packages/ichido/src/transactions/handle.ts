@@ -4,6 +4,7 @@ import { limits } from "../core/contract/defaults.ts";
 import { systemEnvironment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { columnOf } from "../drivers/row.ts";
+import { errorsIn } from "../drivers/wrapped-errors.ts";
 import { end, requireWhole, watch } from "./whole.ts";
 import { idleTimeout } from "./idle-timeout.ts";
 import { noConnection } from "./spare.ts";
@@ -26,8 +27,8 @@ export interface HandleParts {
   ) => TransactionResult | Promise<TransactionResult>;
   readonly writesAlone?: boolean | undefined;
   /**
-   * Whether the connection stands inside a transaction. Absent or undefined: asked of the server, before every statement
-   * where it may end a transaction without being told to, once where not.
+   * Whether the connection stands inside a transaction. Absent or undefined: the server is asked, before every
+   * statement where it may end a transaction by itself, once where not.
    */
   readonly inside?: () => boolean | undefined;
 }
@@ -78,7 +79,6 @@ export function aborted(cause?: unknown): TransactionAborted {
 }
 
 const constraintPrimary = 19;
-const wrapsMax = 4;
 /** Of PostgreSQL: the connection is lost, or the server ends it. */
 const ended = /^(?:08|57P0)/;
 
@@ -87,23 +87,21 @@ const ended = /^(?:08|57P0)/;
  * until it is rolled back to a savepoint; a violated constraint on MySQL and SQLite, which undo that statement alone. Looks
  * through what ORMs wrap around the driver's error.
  */
-function isAnswer(error: unknown, depth = 0): boolean {
-  if (typeof error !== "object" || error === null || depth > wrapsMax) return false;
-  const { sqlState, errcode, code, severity, cause, original, driverError } = error as Readonly<
-    Record<string, unknown>
-  >;
-  if (typeof severity === "string" && typeof code === "string") return !ended.test(code);
-  if (typeof sqlState === "string") return sqlState.startsWith("23");
-  if (typeof errcode === "number") return (errcode & 0xff) === constraintPrimary;
-  if (typeof code === "string" && code.startsWith("SQLITE_CONSTRAINT")) return true;
-  return [cause, original, driverError].some((inner) => isAnswer(inner, depth + 1));
+function isAnswer(error: unknown): boolean {
+  for (const { sqlState, errcode, code, severity } of errorsIn(error)) {
+    if (typeof severity === "string" && typeof code === "string") return !ended.test(code);
+    if (typeof sqlState === "string") return sqlState.startsWith("23");
+    if (typeof errcode === "number") return (errcode & 0xff) === constraintPrimary;
+    if (typeof code === "string" && code.startsWith("SQLITE_CONSTRAINT")) return true;
+  }
+  return false;
 }
 
 /** A handle that can also be asked whether it still stands inside a sound transaction. */
 export interface CheckedHandle extends TransactionHandle {
   /** Throws or rejects where it does not. */
   check(): Promise<void> | undefined;
-  /** From now on the server is not asked: whoever opened the transaction watches over it. */
+  /** From now on the server is not asked: the runner that opened the transaction watches over it. */
   trust(): void;
   /** As it is: neither checked before nor remembered when it fails. */
   say(sql: string): Promise<unknown>;
@@ -147,7 +145,7 @@ export function handleOf(parts: HandleParts): CheckedHandle {
     return (asked ??= checkOnce());
   }
 
-  /** At once where the client itself can tell, and then every time: the transaction may have ended since. */
+  /** At once where the client itself knows, and then every time: the transaction may have ended since. */
   function requireInside(): Promise<void> | undefined {
     if (poison !== undefined) throw poison;
     const inside = parts.inside?.();
@@ -177,7 +175,10 @@ export function handleOf(parts: HandleParts): CheckedHandle {
   };
 }
 
-/** A handle that ends with its function: later statements would run outside, or inside somebody else's transaction. */
+/**
+ * A handle that ends with its function: later statements would run outside, or inside the transaction of another
+ * caller.
+ */
 export async function whileOpen<Value>(
   handle: TransactionHandle,
   fn: (handle: TransactionHandle) => Promise<Value>,
@@ -253,8 +254,9 @@ async function within<Tx, Value>(
 }
 
 /**
- * For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. The library
- * keeps the connection: one that does not answer in time is waited for no longer, but nobody can take it away from it.
+ * For libraries with a `transaction(fn)` of their own: whatever fails after `fn` resolved is a failed commit. The
+ * library keeps the connection: one that does not answer in time is waited for no longer, but cannot be taken away from
+ * the library.
  */
 export async function aroundLibrary<Tx, Value>(
   open: (body: (tx: Tx) => Promise<void>) => Promise<unknown>,

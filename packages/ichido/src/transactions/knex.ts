@@ -1,10 +1,10 @@
 /** Knex. */
 import { IchidoError } from "../core/contract/errors.ts";
-import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryTransactions } from "./library.ts";
 import { libraryDialect } from "./library-dialect.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
-import { sparing } from "./spare.ts";
 import { mysqlFragments } from "./values.ts";
 
 export interface KnexTransaction {
@@ -42,17 +42,10 @@ export function fromKnex(trx: KnexTransaction): TransactionHandle {
 }
 
 export function knexTransactions<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): TransactionRunner<Tx> {
-  return sparing(
-    {
-      dialect: dialectOf(knex.client),
-      run: (fn, options) =>
-        aroundLibrary(
-          (body) => knex.transaction(body),
-          (trx) => fromKnex(trx),
-          fn,
-          options,
-        ),
-    },
-    knex,
-  );
+  return libraryTransactions<Tx>({
+    dialect: dialectOf(knex.client),
+    begin: (body) => knex.transaction(body),
+    handle: fromKnex,
+    pool: knex,
+  });
 }

@@ -1,5 +1,6 @@
 /** Kysely. */
-import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryTransactions } from "./library.ts";
 import { boundBy } from "./values.ts";
 
 interface KyselyQuery {
@@ -19,7 +20,7 @@ export interface KyselyDatabase<Tx extends KyselyTransaction> {
   transaction(): { execute(fn: (trx: Tx) => Promise<unknown>): Promise<unknown> };
 }
 
-/** The `trx` of `db.transaction().execute(async (trx) => …)`. Kysely does not tell its dialect, so you do. */
+/** The `trx` of `db.transaction().execute(async (trx) => …)`. Kysely does not show its dialect, so you name it. */
 export function fromKysely(trx: KyselyTransaction, dialect: TransactionHandle["dialect"]): TransactionHandle {
   // A plugin may rename columns; these statements are not its business.
   const plain = trx.withoutPlugins() as KyselyTransaction;
@@ -44,14 +45,9 @@ export function kyselyTransactions<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
   dialect: TransactionHandle["dialect"],
 ): TransactionRunner<Tx> {
-  return {
+  return libraryTransactions<Tx>({
     dialect,
-    run: (fn, options) =>
-      aroundLibrary(
-        (body) => db.transaction().execute(body),
-        (trx) => fromKysely(trx, dialect),
-        fn,
-        options,
-      ),
-  };
+    begin: (body) => db.transaction().execute(body),
+    handle: (trx) => fromKysely(trx, dialect),
+  });
 }

@@ -1,7 +1,7 @@
 /** postgres.js (`postgres`). */
-import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryTransactions } from "./library.ts";
 import { withLink, type Link } from "./lost-link.ts";
-import { sparing } from "./spare.ts";
 
 export interface PostgresTransaction {
   unsafe(query: string, values?: never[]): Promise<readonly unknown[] & { readonly count?: number | null }>;
@@ -44,17 +44,10 @@ function guarded<Tx extends object>(tx: Tx, link: Link): Tx {
 }
 
 export function postgresTransactions<Tx extends PostgresTransaction>(sql: PostgresSql<Tx>): TransactionRunner<Tx> {
-  return sparing(
-    {
-      dialect: "postgres",
-      run: (fn, options) =>
-        aroundLibrary(
-          withLink((body) => sql.begin(body), guarded),
-          (tx) => fromPostgres(tx),
-          fn,
-          options,
-        ),
-    },
-    sql,
-  );
+  return libraryTransactions<Tx>({
+    dialect: "postgres",
+    begin: withLink((body) => sql.begin(body), guarded),
+    handle: fromPostgres,
+    pool: sql,
+  });
 }

@@ -1,8 +1,8 @@
 /** Sequelize 6. */
-import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryTransactions } from "./library.ts";
 import { libraryDialect } from "./library-dialect.ts";
 import { fragmentsOf } from "./placeholders.ts";
-import { sparing } from "./spare.ts";
 import { mysqlValue } from "./values.ts";
 
 export interface SequelizeTransaction {
@@ -63,18 +63,12 @@ export function fromSequelize(sequelize: SequelizeDatabase, transaction: Sequeli
 export function sequelizeTransactions<Tx extends SequelizeTransaction>(
   sequelize: SequelizeDatabase,
 ): TransactionRunner<Tx> {
-  return sparing(
-    {
-      dialect: dialectOf(sequelize.getDialect()),
-      run: (fn, options) =>
-        aroundLibrary(
-          (body: (transaction: Tx) => Promise<void>) => sequelize.transaction(body as never),
-          (transaction) => fromSequelize(sequelize, transaction),
-          fn,
-          // At a deadlock, at once.
-          { ...options, givesBack: true },
-        ),
-    },
-    sequelize,
-  );
+  return libraryTransactions<Tx>({
+    dialect: dialectOf(sequelize.getDialect()),
+    begin: (body) => sequelize.transaction(body as never),
+    handle: (transaction) => fromSequelize(sequelize, transaction),
+    pool: sequelize,
+    // At a deadlock, at once.
+    givesBack: true,
+  });
 }

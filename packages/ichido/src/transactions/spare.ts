@@ -1,7 +1,7 @@
 /**
  * A function inside a transaction may ask the same pool for another connection. If as many of them as the pool has
- * connections did so at once, each would wait for the others for ever, and the rest of the program with them. So they
- * never take the last one: whoever asks for a second gets it in turn.
+ * connections did so at once, each would wait for the others for ever, and the rest of the program with them. So
+ * transactions never take the last one: functions that ask for a second connection get that one, one after the other.
  */
 import { DeadlineExceeded } from "../core/contract/deadline.ts";
 import { DeadlinesByLength } from "../core/contract/deadlines.ts";
@@ -11,7 +11,7 @@ import { secondConnection, type TransactionRunner } from "../core/contract/trans
 
 const deadlines = new DeadlinesByLength(systemEnvironment);
 
-/** One line a pool, whatever runners are over it. */
+/** One line per pool, however many runners are over it. */
 class Line {
   #inside = 0;
   readonly #waiting: PromiseWithResolvers<void>[] = [];
@@ -21,14 +21,14 @@ class Line {
       this.#inside += 1;
       return undefined;
     }
-    const turn = Promise.withResolvers<void>();
-    this.#waiting.push(turn);
-    return turn.promise;
+    const free = Promise.withResolvers<void>();
+    this.#waiting.push(free);
+    return free.promise;
   }
 
   leave(): void {
     const next = this.#waiting.shift();
-    // Its place goes from hand to hand.
+    // The one that leaves passes its place on to the next.
     if (next === undefined) this.#inside -= 1;
     else next.resolve();
   }
@@ -66,7 +66,7 @@ interface Sized {
   readonly max: number;
 }
 
-/** Undefined where a library does not tell: Kysely hides its pool, that of mariadb its size. */
+/** Undefined where a library does not show it: Kysely hides its pool, that of mariadb its size. */
 export function sizedPoolOf(library: unknown): Sized | undefined {
   for (const path of paths) {
     const pool = member(library, ...path);
@@ -98,10 +98,10 @@ export function sparing<Tx>(runner: TransactionRunner<Tx>, library: unknown): Tr
       if (sized === undefined || sized.max < 2) return runner.run(fn, options);
       const { callMs = limits.controlMsDefault } = options;
       const line = lineOf(sized.pool);
-      const turn = line.enter(sized.max - 1);
-      if (turn !== undefined) {
+      const free = line.enter(sized.max - 1);
+      if (free !== undefined) {
         try {
-          await deadlines.bound(callMs, turn, () => line.leave());
+          await deadlines.bound(callMs, free, () => line.leave());
         } catch (error) {
           throw noConnection(callMs, error);
         }

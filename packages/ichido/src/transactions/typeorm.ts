@@ -1,8 +1,8 @@
 /** TypeORM. */
 import { IchidoError } from "../core/contract/errors.ts";
-import { aroundLibrary, handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
+import { libraryTransactions } from "./library.ts";
 import { libraryDialect } from "./library-dialect.ts";
-import { sparing } from "./spare.ts";
 import { boundBy } from "./values.ts";
 
 interface TypeormRunner {
@@ -49,17 +49,10 @@ export function fromTypeorm(manager: TypeormManager): TransactionHandle {
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionRunner<Manager> {
-  return sparing(
-    {
-      dialect: dialectOf(dataSource.options.type),
-      run: (fn, options) =>
-        aroundLibrary(
-          (body) => dataSource.transaction(body),
-          (manager) => fromTypeorm(manager),
-          fn,
-          options,
-        ),
-    },
-    dataSource,
-  );
+  return libraryTransactions<Manager>({
+    dialect: dialectOf(dataSource.options.type),
+    begin: (body) => dataSource.transaction(body),
+    handle: fromTypeorm,
+    pool: dataSource,
+  });
 }

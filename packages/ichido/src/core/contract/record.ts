@@ -8,8 +8,11 @@ export type Key = Brand<string, "Key">;
 /** Names one attempt and no other (`owner.ts`), as 32 hexadecimal digits. */
 export type OwnerToken = Brand<string, "OwnerToken">;
 
-/** Lease states as stored. "Unknown" is not stored: it is `processing` whose lease lapsed or was ended. */
-export type RecordState = "processing" | "completed" | "failed";
+/** States as they are stored. */
+export type WrittenState = "processing" | "completed" | "failed";
+
+/** States as read: `unknown` is `processing` whose lease lapsed or was ended, or with an interim answer or a hold. */
+export type RecordState = WrittenState | "unknown";
 
 /** Whose key it is. Leave a part out by not naming it; a named part must be a non-empty string. */
 export interface Scope {
@@ -49,8 +52,8 @@ export interface Fingerprint {
 export type HeaderLine = readonly [name: string, value: string];
 
 /**
- * What is kept of an answer. A `tombstone` remembers that the operation ran and how it answered, but not the bytes
- * (past the cap, streamed): it is never replayed and never run again.
+ * What the store keeps of an answer. A `tombstone` remembers that the operation ran and how it answered, but not the
+ * bytes (past the cap, streamed): it is never replayed, and the operation never runs again.
  */
 export interface StoredResponse {
   readonly kind: "full" | "tombstone";

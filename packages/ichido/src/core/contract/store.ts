@@ -7,54 +7,58 @@
  *
  *  S1  One winner.       Among any number of concurrent claims of a free identity, in any number of processes, exactly
  *                        one is granted.
- *  S2  Lost reply.       A claim sent again with the same owner value is granted again with the same fence and the origin
- *                        by which its owner first came by the record, as `resent`; or, when its completion went through,
- *                        answers `completed`. So a takeover whose reply was lost stays a takeover.
+ *  S2  Lost reply.       A claim sent again with the same owner value is granted again with the same fence and the
+ *                        origin by which its owner first came by the record, as `resent`; or, when its completion went
+ *                        through, answers `completed`. So a takeover whose reply was lost stays a takeover.
  *  S3  Mismatch first.   A claim with another fingerprint answers `mismatch`, whatever the state (in flight, failed,
  *                        lapsed, completed), and alters nothing.
  *  S4  Takeover.         A lapsed or failed record is granted to exactly one claimant, with a greater fence and the
- *                        next attempt number. `takeover: "none"` never takes a lapsed record; a record that was suspended
- *                        with an interim answer is taken only by `takeover: "open"`, and keeps that answer until
- *                        completion, release or settlement, even if the new owner vanishes too. A record on hold is
- *                        taken by nobody: a hold ends by a person's settlement, or by the answer of an owner that was
+ *                        next attempt number. `takeover: "none"` never takes a lapsed record; a record that was
+ *                        suspended with an interim answer is taken only by `takeover: "open"`, and keeps that answer
+ *                        until completion, release or settlement, even if the new owner vanishes too. No claim takes a
+ *                        record on hold: a hold ends by a person's settlement, or by the answer of an owner that was
  *                        thought dead; not by its release.
  *  S5  Fence.            renew, complete, release, suspend, startStep and finishStep take effect only for the owner and
- *                        fence that hold the record now; anyone else gets `stale` and changes nothing. A release that is
- *                        sent again is `ok` and changes nothing, while nobody took the record.
+ *                        fence that hold the record now; any other owner gets `stale` and changes nothing. A release
+ *                        that is sent again is `ok` and changes nothing, as long as no other owner took the record.
  *  S6  Growing fences.   Fences of one identity strictly grow over distinct owners, also across expiry, deletion and a
  *                        store clock that stepped back by less than the record's age.
  *  S7  Completed stays.  A completed record keeps its response, byte for byte, until it expires or is swept. Completing
  *                        again with the same owner and fence answers `ok` and changes nothing.
- *  S8  Store time.       Leases and retention are measured by the store's own clock. Only durations cross the interface.
- *                        A lease counts as absurd, and so as lapsed, only when it lies further ahead than twice the longest
- *                        one: a clock that steps back by less than that makes no living owner look lapsed.
- *  S9  Fixed retention.  Expiry counts from first sight; no verb extends it. It is tested by the claim before the
+ *  S8  Store time.       Leases and retention are measured by the store's own clock. Only durations cross the
+ *                        interface. A lease counts as absurd, and so as lapsed, only when it lies further ahead than
+ *                        twice the longest one: a clock that steps back by less than that makes no living owner look
+ *                        lapsed.
+ *  S9  Fixed retention.  Expiry counts from first sight; no verb extends it. A claim checks expiry before the
  *                        fingerprint: an expired identity runs as new.
  *  S10 Guarded expiry.   Nothing expires while the ticks of the store's clock are uneven (see `tick`).
  *  S11 Never under way.  A record with a living owner, a started step, an interim answer or a hold never expires and is
- *                        never swept; nor is one in `processing` of which a claim has said that a doubt about it must
- *                        outlive its retention (`doubtStays`), whether that claim was granted or answered `unknown`. A
- *                        failed record whose steps all have results is swept after eight times its retention.
- *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, never locks others out for long.
- *                        One sweeper at a time, over all processes: a second one gives up at once and says `busy`.
+ *                        never swept. The same holds for a record in `processing` whose doubt must outlive its
+ *                        retention because a claim said so (`doubtStays`), whether that claim was granted or answered
+ *                        `unknown`. A failed record whose steps all have results is swept after eight times its
+ *                        retention.
+ *  S12 Bounded sweep.    `sweep` removes at most `limit` records within about `budgetMs`, and never blocks other calls
+ *                        for long. One sweeper at a time, over all processes: a second one gives up at once with
+ *                        `busy`.
  *  S13 Exact bytes.      Keys and scope parts are compared byte for byte (case, spaces, normal form). Bodies of any
  *                        bytes come back unchanged, headers with order and multiplicity.
- *  S14 Refusal.          A store at its bound refuses new identities (`full`, or `quota` at the bound of one caller) and
- *                        never drops a record that may still be needed. Replays and completions go on.
- *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start and
- *                        the time of its last one (a start that is sent again is a start); a finished one keeps its result,
- *                        byte for byte. A person's `settle` with `release` removes those that were never finished: they
- *                        did not happen. One in the name of a policy (`unlessHeld`) leaves them to the next attempt.
- *  S16 Settlement.       `settle` takes effect only on the fence that was looked at, never under a living owner and never
- *                        on an answer, and leaves an audit row with the fence looked at in the same atomic step. What is
- *                        settled in the name of a policy (`unlessHeld`) never takes effect on a record on hold.
+ *  S14 Refusal.          A store at its bound refuses new identities (`full`, or `quota` at the bound of one caller)
+ *                        and never drops a record that may still be needed. Replays and completions go on.
+ *  S15 Steps.            A started step stays until the record goes, with the attempt and the time of its first start
+ *                        and the time of its last one (a start that is sent again is a start); a finished one keeps its
+ *                        result, byte for byte. A person's `settle` with `release` removes those that were never
+ *                        finished: they did not happen. One in the name of a policy (`unlessHeld`) leaves them to the
+ *                        next attempt.
+ *  S16 Settlement.       `settle` takes effect only on the fence that was looked at, never under a living owner and
+ *                        never on an answer, and leaves an audit row with the fence looked at in the same atomic step.
+ *                        What is settled in the name of a policy (`unlessHeld`) never takes effect on a record on hold.
  *  S17 Listing.          `list` walks all matching records once, in the order of keys; `stats` counts stored states, so
  *                        that processing + completed + failed = records and unknown is a part of processing.
- *  S18 Hints.            `watch`, where there is one, may wake too early, never later than its timeout; `ping` fails when
- *                        a claim would fail.
- *  S19 Landed.           `landed` tells whether a commit of this owner and fence took effect. It waits, bounded, for the
- *                        transaction that may still be under way, and says `busy` when it cannot be had; it grants, renews
- *                        and gives back nothing, however late its answer comes.
+ *  S18 Hints.            `watch`, where there is one, may wake too early, never later than its timeout; `ping` fails
+ *                        when a claim would fail.
+ *  S19 Landed.           `landed` answers whether a commit of this owner and fence took effect. It waits, bounded, for
+ *                        the transaction that may still be under way, and answers `busy` when that has not ended by
+ *                        then. It grants, renews and gives back nothing, however late its answer comes.
  *
  * What is left out: a store never decides what an outcome means, never runs user code, never reads the clock of the
  * process, and retries only what cannot change the answer.
@@ -89,19 +93,29 @@ export interface ClaimRequest {
   readonly retentionMs: number;
   readonly takeover: Takeover;
   /**
-   * Should its owner vanish, the record waits for whoever finds out what happened, however long that takes: it does not
-   * expire while `processing`. Noted at first sight, by every later owner and by every claim that is answered `unknown`, which
-   * changes nothing else; nobody takes it back.
+   * If the owner vanishes, the record waits until a claim, a reconciler or a person finds out what happened, however
+   * long that takes: it does not expire while `processing`. The store notes this at first sight, for every later owner
+   * and for every claim that it answers with `unknown`, which changes nothing else. No later claim removes the note.
    */
   readonly doubtStays?: boolean;
-  /** Inside a transaction: how long the claim may wait for another one's uncommitted record. Then `processing`. */
+  /**
+   * Inside a transaction: how long to wait for another transaction's uncommitted record before the answer `processing`.
+   */
   readonly waitMs?: number;
-  /** What the person on call searches by. Stored at first sight. */
+  /** Labels that the person on call searches by. Stored at first sight. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** How an owner first came by the record. `lapsed`, `suspended`: the former owner's outcome is in doubt. */
 export type ClaimOrigin = "new" | "failed" | "lapsed" | "suspended";
+
+interface Unheard {
+  /**
+   * The store sent the claim again, since an earlier copy got no answer: that copy may still be granted, and its sender
+   * would not learn it.
+   */
+  readonly unheard?: true;
+}
 
 export type ClaimResult =
   | {
@@ -129,18 +143,18 @@ export type ClaimResult =
       /** By the store's clock: how long this answer may still be replayed. */
       readonly expiresInMs: number;
     }
-  | { readonly outcome: "processing"; readonly leaseLeftMs: number; readonly attempts: number }
-  | {
-      /** The owner vanished or said so itself, and this claim may not take the record. */
+  | (Unheard & { readonly outcome: "processing"; readonly leaseLeftMs: number; readonly attempts: number })
+  | (Unheard & {
+      /** The owner vanished or reported that it does not know, and this claim may not take the record. */
       readonly outcome: "unknown";
       readonly interim?: StoredResponse;
       readonly holdReason?: string;
       readonly fence: number;
       readonly attempts: number;
-    }
+    })
   | { readonly outcome: "mismatch" }
   | { readonly outcome: "full" }
-  /** This caller (tenant and principal) has its share of the store; others go on. */
+  /** This caller (tenant and principal) has used up its share of the store; other callers can still claim. */
   | { readonly outcome: "quota" };
 
 /** The proof of ownership that every later verb must show. */
@@ -157,15 +171,15 @@ export interface RenewRequest extends Claim {
 export interface CompleteRequest extends Claim {
   readonly response: StoredResponse;
   /**
-   * The caller's transaction ends with this, and has claimed the record itself. A store may then hand the statement to the
-   * transaction's `sendWithCommit` and answer `ok`: where the record is not held the transaction rejects with a `FenceLost`
-   * instead of committing.
+   * This completion is the last statement of the caller's transaction, which claimed the record itself. A store may
+   * then hand the statement to the transaction's `sendWithCommit` and answer `ok`: if the record is not held any more,
+   * the transaction rejects with a `FenceLost` instead of committing.
    */
   readonly endsTransaction?: boolean;
 }
 
 export interface SuspendRequest extends Claim {
-  /** The answer that callers get until the outcome is settled. Makes the record in doubt. */
+  /** The answer that callers get until the outcome is settled. The record is then in doubt. */
   readonly interim?: StoredResponse;
   /** Puts the record on hold: only a person ends it. */
   readonly holdReason?: string;
@@ -173,19 +187,19 @@ export interface SuspendRequest extends Claim {
 
 export interface LandedRequest extends Claim {
   /**
-   * The record was claimed on the very transaction that is asked about. Before its commit nothing of it is to be seen, and
-   * after its end whatever was there before.
+   * The record was claimed on the same transaction that is asked about. Before its commit the claim is not visible;
+   * after a rollback the record is what it was before.
    */
   readonly claimedWithin?: boolean;
 }
 
 /**
- * `committed`: the record has the answer of this owner and fence. `not-landed`: it has not, and never will. `lost`: it is
- * another's. `busy`: the transaction may still be under way.
+ * `committed`: the record has the answer of this owner and fence. `not-landed`: it has not, and never will. `lost`:
+ * another owner holds the record. `busy`: the transaction may still be under way.
  */
 export type Landed = "committed" | "not-landed" | "lost" | "busy";
 
-/** `ok`: done, and the caller still owns (or owned) the record. `stale`: someone else does; nothing changed. */
+/** `ok`: done, and the caller still owns (or owned) the record. `stale`: another owner does; nothing changed. */
 export type Fenced = "ok" | "stale";
 
 export interface Step {
@@ -193,14 +207,14 @@ export interface Step {
   readonly state: "started" | "finished";
   /** The serialised result, once finished. */
   readonly result?: Uint8Array;
-  /** The attempt number that first started it. */
+  /** The number of the attempt that first started it. */
   readonly attempt: number;
   /** Its first start. */
   readonly startedAtMs: number;
   readonly lastStartedAtMs: number;
-  /** By the store's clock, how long ago it was last started: a lost call may have been under way for no longer. */
+  /** How long ago it was last started, by the store's clock: a lost call cannot have been under way for longer. */
   readonly ageMs: number;
-  /** How long ago it was first started: what a provider's memory of its reference is measured by. */
+  /** How long ago it was first started: compared with how long the provider remembers the reference. */
   readonly firstAgeMs: number;
   readonly finishedAtMs?: number;
 }
@@ -209,9 +223,9 @@ export interface StepRequest extends Claim {
   readonly name: string;
   readonly leaseMs: number;
   /**
-   * An attempt that finds no trace of the step does what it would do if it found an unfinished one: it makes the call with
-   * the same reference. So the store may answer as soon as other processes would see the start, before it is certain that
-   * it survives a crash of the store's own server.
+   * A later attempt that finds no record of the step does the same as one that finds it unfinished: it makes the call
+   * with the same reference. So the store may answer as soon as other processes would see the start, before it is
+   * certain that it survives a crash of the store's own server.
    */
   readonly mayBeLost?: boolean;
 }
@@ -228,7 +242,7 @@ export interface FinishStepRequest extends StepRequest {
  */
 export interface SettleRequest {
   readonly identity: Identity;
-  /** Settles only the record that was looked at: another fence means somebody moved it meanwhile. */
+  /** Settles only the record that was looked at: another fence means that an owner or a settlement changed it. */
   readonly fence: number;
   readonly decision:
     | { readonly kind: "adopt"; readonly response: StoredResponse }
@@ -237,8 +251,8 @@ export interface SettleRequest {
   readonly actor: string;
   readonly reason: string;
   /**
-   * In the name of a policy: `stale` on a record on hold, which the fence alone does not tell, because a hold leaves it alone;
-   * and steps without a result stay.
+   * The decision is made in the name of a policy. On a record on hold it answers `stale`; the fence alone would not
+   * show the hold, because a hold does not change the fence. Steps without a result stay.
    */
   readonly unlessHeld?: true;
 }
@@ -262,11 +276,11 @@ export interface StoredRecord {
   readonly fence: number;
   readonly attempts: number;
   /**
-   * Time left by the store's clock; absent unless `processing`. Below zero: it lapsed that long ago. Exactly zero, however
-   * long ago, where its owner or a person ended it.
+   * Time left by the store's clock; absent where no attempt runs or is in doubt. Below zero: the lease lapsed that long
+   * ago. Exactly zero, however long ago, where its owner or a person ended it.
    */
   readonly leaseLeftMs?: number;
-  /** How its owner came by it; absent unless `processing`. */
+  /** How its owner came by it; absent where no attempt runs or is in doubt. */
   readonly origin?: ClaimOrigin;
   readonly stepsStarted: number;
   readonly interim?: StoredResponse;
@@ -283,8 +297,7 @@ export interface ListQuery {
   readonly principal?: string;
   readonly operation?: string;
   readonly key?: string;
-  /** `unknown` = processing with a lapsed lease, an interim answer or a hold. */
-  readonly state?: RecordState | "unknown";
+  readonly state?: RecordState;
   readonly label?: { readonly name: string; readonly value: string };
   /** At most 1000. */
   readonly limit: number;
@@ -298,6 +311,7 @@ export interface ListPage {
   readonly cursor?: string;
 }
 
+/** `records` is the sum of the four states that a record is seen in. */
 export interface StoreStats {
   readonly records: number;
   readonly processing: number;
@@ -323,7 +337,9 @@ export interface SweepResult {
   readonly more: boolean;
   /** The clock is not trusted yet: nothing was looked at. */
   readonly guarded: boolean;
-  /** Another sweeper is at work on the same records, or holds what this one needs: it gave up, `more` is false. */
+  /**
+   * Another sweeper is at work on the same records, or holds a lock that this one needs. It gave up; `more` is false.
+   */
   readonly busy?: true;
 }
 
@@ -342,14 +358,14 @@ export interface Store {
   readonly capabilities: StoreCapabilities;
   /**
    * How long a call may take by the store's own settings: waiting for a connection and repetitions included, `list`,
-   * `stats` and `sweep` left out. Whoever waits for the store waits longer than that: a call that was given up too early
-   * may still take effect.
+   * `stats` and `sweep` left out. A caller must wait longer than that: a call that it gives up earlier may still take
+   * effect.
    */
   readonly callTimeoutMs: number;
 
   /**
-   * On a transaction handle the record stays uncommitted with the caller's writes: a duplicate on another transaction waits
-   * for its end, at most `waitMs`. Only where `capabilities.transactionMode` says so.
+   * On a transaction handle the record stays uncommitted with the caller's writes: a duplicate on another transaction
+   * waits for its end, at most `waitMs`. Only where `capabilities.transactionMode` says so.
    */
   claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
   /** All live claims of a process in one call; answers in the order asked. */
@@ -364,7 +380,8 @@ export interface Store {
 
   /**
    * Records the start of an external call. Starting a started step again is `ok`. The lease is renewed, unless at least
-   * half of what is asked for is left: then a store may leave that to the heartbeat. A lease that was ended stays ended.
+   * half of what is asked for is left: then a store may leave that to the heartbeat. A lease that was ended stays
+   * ended.
    */
   startStep(request: StepRequest): Promise<Fenced>;
   finishStep(request: FinishStepRequest): Promise<Fenced>;
@@ -380,10 +397,11 @@ export interface Store {
   sweep(request: SweepRequest): Promise<SweepResult>;
 
   /**
-   * Notes that the store's clock was seen. The one tick row holds `last`, `interval` and `steadySince`. A tick that comes
-   * more than three of its intervals after the last one, or before it, sets `steadySince` to now. Expiry is trusted when
-   * 0 <= now - last <= 3 * interval and now - steadySince >= 3 * interval. A process ticks at start and every interval,
-   * so a record made after the start never waits for the guard: its retention is at least four intervals.
+   * Notes that the store's clock was seen. The one tick row holds `last`, `interval` and `steadySince`. A tick that
+   * comes more than three of its intervals after the last one, or before it, sets `steadySince` to now. Expiry is
+   * trusted when 0 <= now - last <= 3 * interval and now - steadySince >= 3 * interval. A process ticks at start and
+   * every interval, so a record made after the start never waits for the guard: its retention is at least four
+   * intervals.
    */
   tick(request: TickRequest): Promise<TickResult>;
   /** One cheap round trip that fails when a claim would fail (missing schema, read-only, standby). */

@@ -1,4 +1,4 @@
-/** What callers are told of a key: the answer that its record has, or why there is none. */
+/** What callers learn of a key: the answer that its record has, or why there is none. */
 import { catalogue } from "../contract/errors.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NeutralResponse } from "../contract/message.ts";
@@ -36,7 +36,7 @@ export function createAnswers(parts: {
   readonly emit: IchidoListener;
 }): Answers {
   const { calls, refusals, emit } = parts;
-  /** Refusals that no call of the store has told of, each once. */
+  /** Refusals that no call of the store has reported, each once. */
   const told = new Set<string>();
 
   function replay({ route }: Asked, stored: StoredResponse): NeutralResponse {
@@ -87,12 +87,10 @@ export function createAnswers(parts: {
         // Forgotten meanwhile, and the key used anew for something else.
         if (record !== undefined && !isSameRequest(record.fingerprint, ask.fingerprint)) return refusals.reused(route);
         if (record?.state === "completed" && record.response !== undefined) return replay(ask, record.response);
-        if (record?.state === "processing" && (record.leaseLeftMs ?? 0) > 0) {
-          return refusals.inFlight(route, identity, record.leaseLeftMs ?? 0);
-        }
+        if ((record?.leaseLeftMs ?? 0) > 0) return refusals.inFlight(route, identity, record?.leaseLeftMs ?? 0);
         // Nothing was left of the late attempt, nor of the one that stood in its way: the next one may run.
         if (isUndone && (record === undefined || record.state === "failed")) return unavailable();
-        // Lost while nobody took over: the next request runs or asks, unless only a person may end it.
+        // Lost without a takeover: the next request runs or asks, unless only a person may end it.
         const isFinal = route.onUnknown === "hold" || record?.holdReason !== undefined || record?.interim !== undefined;
         return isFinal ? refusals.unknown(route, identity, record ?? {}) : refusals.inFlight(route, identity, 0);
       } catch (error) {

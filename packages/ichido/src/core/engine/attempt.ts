@@ -1,4 +1,4 @@
-/** What the attempts of both modes share: what an adapter and the handler hold of them, and what is told of them. */
+/** What the attempts of both modes share: what an adapter and the handler hold of them, and the events about them. */
 import type { Context, StepFunction } from "../contract/context.ts";
 import type { Execution, HandlerOutcome, Settled } from "../contract/decision.ts";
 import type { EngineParts } from "./engine-parts.ts";
@@ -7,9 +7,8 @@ import type { AnswerLike, StepOptions } from "../contract/options.ts";
 import type { Key, StoredResponse } from "../contract/record.ts";
 import { recordedOf, tombstoneOf } from "./recorder.ts";
 import { createRendering, type Rendering } from "./rendering.ts";
-import { referenceOf } from "../request/reference.ts";
 import type { Ask, Grant } from "./ruling.ts";
-import { keyHashOf } from "../request/scope.ts";
+import { keyHashOf, referenceOf } from "../request/scope.ts";
 import type { Claim } from "../contract/store.ts";
 import type { TransactionHandle } from "../contract/transaction.ts";
 
@@ -45,7 +44,8 @@ export abstract class Attempt implements Execution {
   /** Why nothing more may be done in its name. */
   stoppedBy: Error | undefined;
   protected readonly parts: EngineParts;
-  protected readonly rendering: Rendering = createRendering(() => this);
+  /** Made when an answer is to be rendered. */
+  protected rendering: Rendering | undefined;
   readonly #provided = Promise.withResolvers<NeutralResponse>();
   readonly #done = Promise.withResolvers<void>();
   /** Made when a handler asks for it: most never do. */
@@ -81,6 +81,7 @@ export abstract class Attempt implements Execution {
   }
 
   render(answer: AnswerLike): Promise<NeutralResponse> {
+    this.rendering ??= createRendering(this);
     return this.rendering.render(answer);
   }
 
@@ -97,7 +98,7 @@ export abstract class Attempt implements Execution {
   /** The context made the answer; whatever the handler writes is not sent. */
   protected send(response: NeutralResponse): void {
     this.#provided.resolve(response);
-    this.rendering.end(() => ({ kind: "replace", response }));
+    this.rendering?.end(() => ({ kind: "replace", response }));
   }
 
   protected finished(): void {

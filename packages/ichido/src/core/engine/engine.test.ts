@@ -879,7 +879,7 @@ describe("a vanished owner", () => {
     await all.clock.advance(200);
     await closing;
     const [record] = (await all.store.list({ limit: 1 })).records;
-    expect(record?.state).toBe("processing");
+    expect(record?.state).toBe("unknown");
     expect(verifies).toBe(1);
     const late = await vanished({ storeTimeoutMs: 500, onUnknown: { verify: () => ({ verdict: "not-visible-yet" }) } });
     late.store.break("claim", "late", 1);
@@ -1292,6 +1292,44 @@ describe("closing", () => {
     await closing;
     expect(failed).toBe(1);
     expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("gives back what is granted after closeMs to a claim that was sent before", async () => {
+    const body = Promise.withResolvers<RequestBody>();
+    const { ask, ichido, clock, store } = bed({ closeMs: 1_000 });
+    executionOf(await ask());
+    const asked = ask({ key: "key-2", readBody: () => body.promise });
+    await clock.advance(10);
+    let failed = 0;
+    const closing = ichido.close().then(async () => {
+      failed = (await store.list({ limit: 10, state: "failed" })).records.length;
+    });
+    await clock.advance(900);
+    store.break("claim", "late", 1);
+    body.resolve({ kind: "none" });
+    await clock.advance(200);
+    store.arrive();
+    await clock.advance(1);
+    await closing;
+    expect(failed).toBe(1);
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  it("gives back what was granted to a claim whose answer was lost", async () => {
+    const { ask, ichido, clock, store } = bed({ closeMs: 1_000, onUnknown: "hold" });
+    store.break("claim", "lose", 1);
+    expect(problemIn(await ask())).toMatchObject({ status: 503 });
+    const late = bed({ closeMs: 1_000, storeTimeoutMs: 500, onUnknown: "hold" });
+    late.store.break("claim", "late", 1);
+    const asked = late.ask();
+    await late.clock.advance(1);
+    for (const each of [{ ichido, clock, store }, late]) {
+      const closing = each.ichido.close();
+      await each.clock.advance(600);
+      await closing;
+      expect((await each.store.list({ limit: 10 })).records).toMatchObject([{ state: "failed" }]);
+    }
+    expect(problemIn(await asked)).toMatchObject({ status: 503 });
   });
 
   it("waits for duplicates that wait; one whose time is not up by then asks the store no more", async () => {

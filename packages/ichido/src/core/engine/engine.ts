@@ -14,8 +14,7 @@ import type { ResolvedRoute, RouteOptions } from "../contract/options.ts";
 import { createOwners } from "./owner.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import type { Ask, Ruling } from "./ruling.ts";
-import { createRunning } from "./running.ts";
-import { createSilentHandlers } from "./silent-handlers.ts";
+import { createRunning, createSilentHandlers } from "./running.ts";
 import type { SweepResult } from "../contract/store.ts";
 import { createTransactionMode } from "./transaction-mode.ts";
 import { engineWideOperation, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
@@ -91,7 +90,7 @@ export function createEngine<Native>(
   }
 
   async function close(): Promise<void> {
-    await running.close(async () => transactionMode?.idle());
+    await running.close({ idle: async () => transactionMode?.idle(), lookForLost: () => calls.lookForAllLost() });
     for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, silentHandlers]) each.stop();
   }
 

@@ -40,6 +40,36 @@ describe("an outcome that the store could not take", () => {
     expect((await all.ichido.health()).running).toBe(0);
   });
 
+  it("F-01 a duplicate and another request, which both wait until it is written, get no common answer", async () => {
+    const all = bed({ leaseMs: 1_000, inFlight: { waitMs: 10_000 } });
+    const first = executionOf(await all.ask());
+    goAway(all);
+    await answer(first);
+    const duplicate = all.ask();
+    const other = all.ask({ body: '{"amount":2}' });
+    await all.clock.advance(2_000);
+    all.store.mend();
+    await all.clock.advance(9_000);
+    expect(textOf(responseOf(await duplicate))).toBe('{"id":1}');
+    expect(problemIn(await other)).toMatchObject({ code: "idempotency-key-reused" });
+  });
+
+  it("waiters of several contents count as waiters of one key", async () => {
+    const all = bed({ leaseMs: 1_000, inFlight: { waitMs: 10_000 } });
+    const first = executionOf(await all.ask());
+    goAway(all);
+    await answer(first);
+    const many = Array.from({ length: limits.waitersPerKeyMax }, (_, at) => all.ask({ body: `{"amount":${at % 3}}` }));
+    await all.clock.advance(1);
+    const tooMany = Array.from({ length: 3 }, (_, at) => all.ask({ body: `{"amount":${at + 1}}` }));
+    await all.clock.advance(1);
+    expect(await all.ichido.health()).toMatchObject({ waiting: limits.waitersPerKeyMax });
+    for (const each of tooMany) expect(problemIn(await each)).toMatchObject({ code: "idempotency-in-flight" });
+    all.store.mend();
+    await all.clock.advance(20_000);
+    await Promise.all(many);
+  });
+
   it("A18 an interim answer too: what the handler called open does not run again under rerun", async () => {
     const all = bed({ leaseMs: 1_000 });
     await outage(all, (first) => first.context.unknown({ status: 202, body: { status: "unknown" } }));

@@ -165,7 +165,7 @@ export class LeaseAttempt extends Attempt {
   }
 
   settle(outcome: HandlerOutcome): Promise<Settled> {
-    const rendered = this.rendering.take(outcome);
+    const rendered = this.rendering?.take(outcome);
     if (rendered !== undefined) return rendered;
     const status = outcome.kind === "answered" ? outcome.response.status : undefined;
     return this.#settleOnce(status, () => this.#conclude(outcome));
@@ -219,7 +219,7 @@ export class LeaseAttempt extends Attempt {
     try {
       return await this.#stoppable(() => this.#theCommit().transaction(given));
     } catch (error) {
-      if (this.answer === undefined) this.rendering.end(() => this.#undo());
+      if (this.answer === undefined) this.rendering?.end(() => this.#undo());
       throw error;
     }
   }

@@ -1,11 +1,11 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
+import { recover } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
-import { recover } from "./recovery.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
 import { localIdOf } from "../request/scope.ts";
 import type { ClaimResult } from "../contract/store.ts";
-import { StoreFailure } from "./store-calls.ts";
+import { isUnheard, StoreFailure } from "./store-calls.ts";
 import { createWaiting, stillProcessing, type Waiting } from "./waiting.ts";
 
 export interface LeaseMode {
@@ -14,7 +14,7 @@ export interface LeaseMode {
   readonly waiting: number;
 }
 
-/** Somebody else is at work, or may be: how long is not known. */
+/** Another attempt is at work, or may be: for how long is not known. */
 const inFlight: Ruling = { kind: "in-flight", leaseLeftMs: 1_000 };
 
 /** The claims of one caller. */
@@ -31,7 +31,7 @@ class Claims {
     this.owner = parts.newOwner();
   }
 
-  /** `runsAnyhow`: the handler runs where this fails, so that nothing is given back, and nobody waits for a look. */
+  /** `runsAnyhow`: the handler runs where this fails, so that nothing is given back, and no look is waited for. */
   async send(runsAnyhow: boolean): Promise<ClaimResult> {
     const { calls, lateWrites, running, settings } = this.#parts;
     const { identity } = this.#ask;
@@ -44,12 +44,14 @@ class Claims {
     if (running.isClosed) return stillProcessing;
     this.sentMs = settings.environment.monotonicMs();
     const request = claimRequestOf(this.#ask, this.owner);
-    return runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request);
+    const result = await running.sent(runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request));
+    if (isUnheard(result)) this.owner = this.#parts.newOwner();
+    return result;
   }
 
   /**
-   * Once the store has told of another attempt, a failure to ask again changes nothing of that. But the question may still
-   * be granted, and is given back then: whoever asks after it must not be taken for the same owner. Only in observe mode does
+   * Once the store has named another attempt, a failure to ask again changes nothing about it. But the question may still
+   * be granted, and is given back then: the next question must not come from the same owner. Only in observe mode does
    * the handler run after that.
    */
   async sendAgain(): Promise<ClaimResult> {
@@ -79,7 +81,8 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
     try {
       return await beginOrRecover(attempt);
     } catch (error) {
-      // The handler was never called, but a `verify` may have been under way: nobody may wait out a lease for it.
+      // The handler was never called, but a `verify` may have been under way: no caller may have to wait for its lease to
+      // end.
       await attempt.handOver();
       throw error;
     }
@@ -106,9 +109,10 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
   }
 
   function waitForAnswer(ask: Ask<never>, claims: Claims, waitMs: number): Promise<ClaimResult | "crowded"> {
-    const { identity } = ask;
+    const { identity, fingerprint } = ask;
     return waiting.wait({
       id: localIdOf(identity),
+      content: Buffer.from(fingerprint.canonical).toString("latin1"),
       identity,
       waitMs,
       claim: () => claims.sendAgain(),

@@ -3,6 +3,8 @@ import { answer, bed, executionOf, problemIn, type Bed } from "../../../../../te
 import { limits } from "../contract/defaults.ts";
 import { createLostClaims } from "./lost-claims.ts";
 import type { Identity, OwnerToken } from "../contract/record.ts";
+import type { Environment } from "../contract/environment.ts";
+import { sentAgain } from "../record-machine/claim.ts";
 import type { ClaimRequest, Store, StoredRecord } from "../contract/store.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { fakeClock } from "../../testing/clock.ts";
@@ -13,6 +15,48 @@ async function recordIn({ store }: Bed): Promise<StoredRecord | undefined> {
 
 /** Long enough for all looks. */
 const minuteMs = 60_000;
+
+/** A memory store whose driver sends a claim again while the first copy of it is still on its way. */
+function resending({ nowMs, environment }: { nowMs: () => number; environment: Environment }) {
+  const store = memoryStore({ nowMs, environment });
+  const late: (() => Promise<unknown>)[] = [];
+  const owners: string[] = [];
+  const claim: Store["claim"] = async (request) => {
+    owners.push(request.owner);
+    if (owners.length === 1) return store.claim(request);
+    late.push(() => store.claim(request));
+    return sentAgain(await store.claim(request));
+  };
+  return { store: { ...store, claim }, late, owners };
+}
+
+describe("a copy of a claim that a driver sent again", () => {
+  it("is given back where it is granted after the other one was refused", async () => {
+    let driver: ReturnType<typeof resending> | undefined;
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" }, (clock) => (driver = resending(clock)).store);
+    const first = executionOf(await all.ask());
+    expect(problemIn(await all.ask())).toMatchObject({ code: "idempotency-in-flight" });
+    await answer(first, { status: 429 });
+    await driver?.late[0]?.();
+    expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 2 });
+    await all.clock.advance(minuteMs / 2);
+    expect(await recordIn(all)).toMatchObject({ state: "failed", attempts: 2 });
+  });
+
+  it("does not give back what the next question of the same caller was granted", async () => {
+    let driver: ReturnType<typeof resending> | undefined;
+    const all = bed({ leaseMs: 60_000, inFlight: { waitMs: 20_000 } }, (clock) => (driver = resending(clock)).store);
+    const first = executionOf(await all.ask());
+    const waiting = all.ask();
+    await all.clock.advance(100);
+    await answer(first, { status: 429 });
+    await all.clock.advance(1_000);
+    executionOf(await waiting);
+    expect(new Set(driver?.owners).size).toBe(driver?.owners.length);
+    await all.clock.advance(minuteMs / 2);
+    expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 2 });
+  });
+});
 
 describe("a claim that was granted and whose answer was lost", () => {
   it("is given back: under hold nobody must decide about nothing", async () => {
@@ -68,7 +112,7 @@ describe("a claim that was granted and whose answer was lost", () => {
     all.store.break("claim", "lose", 1);
     expect(problemIn(await all.ask())).toMatchObject({ status: 503 });
     await all.clock.advance(200);
-    expect(await recordIn(all)).toMatchObject({ state: "processing", leaseLeftMs: 0, attempts: 2 });
+    expect(await recordIn(all)).toMatchObject({ state: "unknown", leaseLeftMs: 0, attempts: 2 });
     expect(asked).toEqual([]);
     expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
     expect(asked).toHaveLength(1);
@@ -89,7 +133,7 @@ describe("a claim that was granted and whose answer was lost", () => {
     all.store.break("claim", "lose", 1);
     await all.ask();
     await all.clock.advance(200);
-    expect(await recordIn(all)).toMatchObject({ state: "processing", leaseLeftMs: 0 });
+    expect(await recordIn(all)).toMatchObject({ state: "unknown", leaseLeftMs: 0 });
     expect(executionOf(await all.ask()).context.attempt).toBe(2);
   });
 

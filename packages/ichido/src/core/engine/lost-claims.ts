@@ -1,8 +1,8 @@
 /**
- * Claims whose answer never came. Each may have been granted, now or when the network lets it through, to somebody who
- * does not know it: nothing runs, and still the key would be locked for a lease, and under `hold` until a person decides.
- * So the record is looked at for about a minute, or longer where many wait for their turn, and given back where it is
- * found to be ours.
+ * Claims whose answer never came. Each may have been granted, now or when the network lets it through, without
+ * its sender knowing: nothing runs, and still the key would be locked for a lease, and under `hold` until a person
+ * decides. So the record is looked at for about a minute, or longer where many keys wait, and given back where
+ * it is found to be ours.
  */
 import { doubledMs, upperHalfOf } from "../contract/jitter.ts";
 import { limits } from "../contract/defaults.ts";
@@ -15,6 +15,8 @@ export interface LostClaims {
   add(claim: Pick<Claim, "identity" | "owner">): void;
   /** Gives back what this process lost of an identity, before anybody claims it. Rejects where the store still fails. */
   look(identity: Identity): Promise<void> | undefined;
+  /** A last look at every key, before the process goes. Where the store fails, that is all. */
+  lookAtAll(): Promise<void>;
   stop(): void;
 }
 
@@ -39,6 +41,14 @@ const pauseMsFirst = 100;
 /** Keys that are looked at by themselves at one time: a store in trouble, and its connections, are there for callers. */
 const looksAtOnceMax = 4;
 
+/** Ends early where `left` does: nothing is looked for after `stop`. */
+async function lookAtEach(left: MapIterator<Lost>, look: (one: Lost) => Promise<void>): Promise<void> {
+  const lookOn = async (): Promise<void> => {
+    for (const one of left) await look(one).catch(() => undefined);
+  };
+  await Promise.all(Array.from({ length: looksAtOnceMax }, lookOn));
+}
+
 export function createLostClaims({ environment, find, giveBack }: LostClaimsParts): LostClaims {
   const lost = new Map<string, Lost>();
   /** Of all keys together. */
@@ -51,16 +61,14 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
   async function lookOnce({ identity, owners }: Lost): Promise<void> {
     const record = await find(identity);
     // Exactly zero: it was given back already, in doubt as it was found.
-    if (stopped || record?.state !== "processing" || record.leaseLeftMs === 0 || !owners.has(record.owner)) return;
+    if (stopped || record === undefined || !record.leaseLeftMs || !owners.has(record.owner)) return;
     const { owner, fence, origin = "lapsed" } = record;
     // A store that does not tell the origin may be holding a doubt: that is not released.
     await giveBack({ identity, owner, fence }, origin);
   }
 
   function lookNow(one: Lost): Promise<void> {
-    one.looking ??= lookOnce(one).finally(() => {
-      one.looking = undefined;
-    });
+    one.looking ??= lookOnce(one).finally(() => void (one.looking = undefined));
     return one.looking;
   }
 
@@ -122,6 +130,7 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
       const one = lost.size === 0 ? undefined : lost.get(localIdOf(identity));
       return one === undefined ? undefined : lookNow(one);
     },
+    lookAtAll: () => lookAtEach(lost.values(), lookNow),
     stop() {
       stopped = true;
       for (const { timer } of lost.values()) timer?.cancel();

@@ -1,15 +1,10 @@
-/** What a reconciler is told, checked at construction. */
+/** The options of a reconciler, checked at construction. */
 import { limits } from "../contract/defaults.ts";
-import { systemEnvironment, type Environment } from "../contract/environment.ts";
+import type { Environment } from "../contract/environment.ts";
 import type { IchidoListener } from "../contract/events.ts";
-import {
-  functionOption,
-  integerOption,
-  knownOptions,
-  optionInvalid,
-  type OptionNames,
-} from "../contract/option-checks.ts";
+import { functionOption, knownOptions, optionInvalid } from "../contract/option-checks.ts";
 import type { VerifyAnswer, VerifyRequest } from "../contract/options.ts";
+import { environment, given, integer, positive, readOptions, type ReadBy } from "../contract/read-options.ts";
 import type { Identity } from "../contract/record.ts";
 import type { Step } from "../contract/store.ts";
 
@@ -64,35 +59,35 @@ export const reconcilerDefaults = {
 /** What the lease must cover besides `verify`: the store calls around it. */
 export const leaseSpareMs = 10_000;
 
-const optionNames: OptionNames<ReconcilerOptions> = {
-  operations: true,
-  everyMs: true,
-  olderThanMs: true,
-  giveUpAfterMs: true,
-  verifyMs: true,
-  batchMax: true,
-  onEvent: true,
-  environment: true,
+const { everyMs, olderThanMs, giveUpAfterMs, verifyMs, batchMax } = reconcilerDefaults;
+
+const optionTable = {
+  operations: operationsOf,
+  everyMs: positive(everyMs),
+  olderThanMs: integer(0, Number.MAX_SAFE_INTEGER, olderThanMs),
+  giveUpAfterMs: positive(giveUpAfterMs),
+  // A lease covers it.
+  verifyMs: integer(1, limits.leaseMsMax - leaseSpareMs, verifyMs),
+  batchMax: positive(batchMax),
+  onEvent: given<IchidoListener | undefined>(),
+  environment,
 };
 
-export type ReconcilerSettings = ReconcilerOptions & Required<Omit<ReconcilerOptions, "onEvent">>;
+export type ReconcilerSettings = ReadBy<typeof optionTable>;
 
 export function resolveReconciler(options: ReconcilerOptions): ReconcilerSettings {
-  knownOptions("createReconciler", options, optionNames);
-  const settings = { ...reconcilerDefaults, environment: systemEnvironment, ...options };
-  for (const name of Object.keys(reconcilerDefaults) as (keyof typeof reconcilerDefaults)[]) {
-    integerOption(name, settings[name], name === "olderThanMs" ? 0 : 1, Number.MAX_SAFE_INTEGER);
+  return readOptions("createReconciler", options, optionTable);
+}
+
+function operationsOf(option: string, value: unknown): ReconcilerOptions["operations"] {
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
+    throw optionInvalid(option, "at least one operation with its verify", value);
   }
-  const verifyMsMax = limits.leaseMsMax - leaseSpareMs;
-  if (settings.verifyMs > verifyMsMax) {
-    throw optionInvalid("verifyMs", `at most ${verifyMsMax}, so that a lease covers it`, settings.verifyMs);
+  const operations = value as ReconcilerOptions["operations"];
+  for (const [name, operation] of Object.entries(operations)) {
+    const place = `${option}[${JSON.stringify(name)}]`;
+    knownOptions(place, operation, { verify: true, rerun: true });
+    functionOption(`${place}.verify`, operation.verify);
   }
-  if (typeof settings.operations !== "object" || Object.keys(settings.operations).length === 0) {
-    throw optionInvalid("operations", "at least one operation with its verify", settings.operations);
-  }
-  for (const [name, operation] of Object.entries(settings.operations)) {
-    knownOptions(`operations[${JSON.stringify(name)}]`, operation, { verify: true, rerun: true });
-    functionOption(`operations[${JSON.stringify(name)}].verify`, operation.verify);
-  }
-  return settings;
+  return operations;
 }

@@ -251,7 +251,7 @@ describe("the reconciler", () => {
       expect(asked).toHaveLength(times);
       expect(reruns).toEqual([]);
       const [record] = (await world.store.list({ limit: 1 })).records as [StoredRecord];
-      expect([record.state, record.holdReason]).toEqual(["processing", "do not run"]);
+      expect([record.state, record.holdReason]).toEqual(["unknown", "do not run"]);
       expect(await world.store.audit(record.identity)).toMatchObject([{ actor: "dana", action: "hold" }]);
       expect(problemIn(await world.ask())).toMatchObject({ code: "outcome-unknown" });
     }
@@ -274,7 +274,7 @@ describe("the reconciler", () => {
       };
       expect(await reconcilerOf(world, verify, { giveUpAfterMs: 1 }).tick()).toEqual({ ...none, overtaken: 1 });
       const [record] = (await world.store.list({ limit: 1 })).records as [StoredRecord];
-      expect([record.state, record.holdReason]).toEqual(["processing", "do not run"]);
+      expect([record.state, record.holdReason]).toEqual(["unknown", "do not run"]);
     }
   });
 
@@ -570,7 +570,7 @@ describe("the reconciler", () => {
     const stopped = reconciler.stop({ drainMs: 500 }).then(() => signal.aborted);
     await world.clock.advance(500);
     const [record] = (await world.store.list({ limit: 1 })).records;
-    expect(record, "nobody has to wait out the lease").toMatchObject({ state: "processing", leaseLeftMs: 0 });
+    expect(record, "nobody has to wait out the lease").toMatchObject({ state: "unknown", leaseLeftMs: 0 });
     await world.clock.advance(20_000);
     expect(await stopped, "verify was given up before stop() resolved").toBe(false);
     expect(await look).toEqual({ ...none, waiting: 1 });
@@ -600,13 +600,13 @@ describe("the reconciler", () => {
     await world.clock.advance(500);
     await stopped;
     const [record] = (await world.store.list({ limit: 1 })).records;
-    expect(record, "nobody has to wait out the lease").toMatchObject({ state: "processing", leaseLeftMs: 0 });
+    expect(record, "nobody has to wait out the lease").toMatchObject({ state: "unknown", leaseLeftMs: 0 });
   });
 
   it.each([
     [{ operations: {} }, /at least one operation/],
     [{ everyMs: 0 }, /everyMs/],
-    [{ verifyMs: 55_000 }, /at most 50000/],
+    [{ verifyMs: 55_000 }, /from 1 to 50000/],
     [{ batchMax: 1.5 }, /batchMax/],
   ])("refuses %j", (options, message) => {
     expect(() => reconcilerOf(bed(), () => found, options)).toThrow(message);

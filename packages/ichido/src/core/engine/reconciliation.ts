@@ -1,4 +1,4 @@
-/** One record in doubt: taken under a fence, asked about, and settled by what was told. */
+/** One record in doubt: taken under a fence, asked about, and settled by the answer. */
 import { limits } from "../contract/defaults.ts";
 import { askVerify, isInDoubt } from "./doubt.ts";
 import type { IchidoListener } from "../contract/events.ts";
@@ -6,9 +6,8 @@ import type { NextLooks } from "./next-looks.ts";
 import type { VerifyAnswer } from "../contract/options.ts";
 import type { OwnerToken } from "../contract/record.ts";
 import { leaseSpareMs, type ReconciledOperation, type ReconcilerSettings } from "./reconciler-options.ts";
-import { referenceOf } from "../request/reference.ts";
 import type { Grant } from "./ruling.ts";
-import { keyHashOf } from "../request/scope.ts";
+import { keyHashOf, referenceOf } from "../request/scope.ts";
 import { decisionOf, type Settlement } from "./settlement.ts";
 import type { Claim, StoredRecord } from "../contract/store.ts";
 import type { HeldCalls } from "./store-holder.ts";
@@ -21,7 +20,7 @@ export interface ReconcilerReport {
   readonly released: number;
   /** Gave up. */
   readonly held: number;
-  /** Cannot be told yet. */
+  /** Not known yet. */
   readonly waiting: number;
   /** Another process, or a caller, was faster. */
   readonly overtaken: number;
@@ -31,7 +30,7 @@ export interface ReconcilerReport {
 
 export type Reconciled = keyof ReconcilerReport;
 
-/** A record in doubt that nobody else works on meanwhile. */
+/** A record in doubt that no other process works on meanwhile. */
 interface Taken {
   readonly operation: ReconciledOperation;
   readonly record: StoredRecord;
@@ -66,7 +65,7 @@ export function createReconciliation(parts: {
   async function reconcile(record: StoredRecord): Promise<Reconciled> {
     const { identity, fingerprint } = record;
     const operation = settings.operations[identity.operation];
-    // The list is a little old: a record that somebody has taken since would be asked about twice.
+    // The list is a little old: a record that was taken since would be asked about twice.
     if (operation === undefined || (await calls.find(identity))?.fence !== record.fence) return "overtaken";
     const owner = parts.newOwner();
     const retentionMs = limits.retentionMsAdvised;

@@ -118,17 +118,17 @@ describe("what of an answer is kept", () => {
   it.each(["www-authenticate", "payment-required"])(
     "a 402 with %s asks for a payment and gives the key back",
     (name) => {
-      expect(keepsByDefault({ status: 402, headers: [[name, "x402"]] }, profiles.ietf)).toBe(false);
-      expect(keepsByDefault({ status: 402, headers: [["x-own", "1"]] }, profiles.ietf)).toBe(true);
-      expect(keepsByDefault({ status: 404, headers: [[name, "x402"]] }, profiles.ietf)).toBe(true);
+      expect(keepsByDefault(profiles.ietf)({ status: 402, headers: [[name, "x402"]] })).toBe(false);
+      expect(keepsByDefault(profiles.ietf)({ status: 402, headers: [["x-own", "1"]] })).toBe(true);
+      expect(keepsByDefault(profiles.ietf)({ status: 404, headers: [[name, "x402"]] })).toBe(true);
     },
   );
 
   it("a 402 whose JSON body is a challenge of x402 gives the key back; keep may say otherwise", () => {
     const of = (body: string) => ({ status: 402, headers: [], body: Buffer.from(body) });
     const challenge = of('{"x402Version":1,"accepts":[],"error":"X-PAYMENT header is required"}');
-    expect(keepsByDefault(challenge, profiles.ietf)).toBe(false);
-    expect(verdictOn(challenge, (answer) => keepsByDefault(answer, profiles.ietf))).toBe("release");
+    expect(keepsByDefault(profiles.ietf)(challenge)).toBe(false);
+    expect(verdictOn(challenge, keepsByDefault(profiles.ietf))).toBe("release");
     expect(verdictOn(challenge, () => true)).toBe("keep");
     for (const other of [
       '{"error":"card declined"}',
@@ -138,7 +138,7 @@ describe("what of an answer is kept", () => {
       "no JSON",
       "",
     ]) {
-      expect(keepsByDefault(of(other), profiles.ietf), other).toBe(true);
+      expect(keepsByDefault(profiles.ietf)(of(other)), other).toBe(true);
     }
   });
 

@@ -109,10 +109,12 @@ function isChallenge({ headers, body }: JudgedAnswer): boolean {
 export type JudgedAnswer = AnswerHead & { readonly body?: Uint8Array };
 
 /** The rule where no `keep` is given. */
-export function keepsByDefault(answer: JudgedAnswer, profile: Pick<Profile, "keepServerErrors">): boolean {
-  const { status } = answer;
-  if (status === 402 && isChallenge(answer)) return false;
-  return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);
+export function keepsByDefault(profile: Pick<Profile, "keepServerErrors">): (answer: JudgedAnswer) => boolean {
+  return function keepsByDefault(answer) {
+    const { status } = answer;
+    if (status === 402 && isChallenge(answer)) return false;
+    return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);
+  };
 }
 
 /** `open`: a server error says nothing about what was done; `onUnknown` decides. */
@@ -131,7 +133,7 @@ export function isFinalStatus(status: number): boolean {
 /** Filtered again: a row may have been edited by hand, restored, or written by another version. */
 function replayedHeaders(stored: StoredResponse): readonly HeaderLine[] {
   const headers = keptHeaders(stored.headers);
-  // An answer to one caller, given again: nobody on the way may keep it, unless the handler said how.
+  // An answer to one caller, given again: no cache on the way may keep it, unless the handler said how.
   return headerOf(headers, "cache-control") === undefined ? [...headers, ["cache-control", "no-store"]] : headers;
 }
 

@@ -7,7 +7,7 @@ const written = { status: 201, headers: [], body: new TextEncoder().encode('{"id
 const kept = { kind: "send", addHeaders: [] } as const;
 
 function rendering(present?: Execution["present"]) {
-  return createRendering(() => ({ present }));
+  return createRendering({ present });
 }
 
 test("where no framework serialises, the value itself is", async () => {

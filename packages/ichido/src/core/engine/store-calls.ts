@@ -23,7 +23,7 @@ export class StoreFailure extends IchidoError {
   }
 }
 
-/** What no waiting mends is never called "unavailable": nobody would look for it. */
+/** What no waiting mends is never called "unavailable", which would send nobody to look for it. */
 export function codeOf(error: unknown): IchidoErrorCode {
   if (isIchidoError(error)) return error.retryable ? "store-unavailable" : error.code;
   return isDefect(error) ? "internal-error" : "store-unavailable";
@@ -53,6 +53,8 @@ export interface StoreCalls extends Pick<Store, PlainVerb> {
    * than one call, however many it makes.
    */
   lookForLost(identity: Identity): Promise<void> | undefined;
+  /** The same for all identities, before `stop`. Never rejects. */
+  lookForAllLost(): Promise<void>;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   /** The runner's `run`; where the function was never called, it rejects with a `StoreFailure` at `begin`. */
   begin<Tx>(
@@ -133,7 +135,9 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       void giveBack({ ...request, fence }, origin).catch(() => lostClaims.add(request));
     };
     try {
-      return await call("claim", () => store.claim(request), timeoutMs, onLate);
+      const result = await call("claim", () => store.claim(request), timeoutMs, onLate);
+      if (isUnheard(result)) lostClaims.add(request);
+      return result;
     } catch (error) {
       // What can never work was not granted either.
       if (codeOf(error) === "store-unavailable") lostClaims.add(request);
@@ -141,7 +145,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     }
   }
 
-  /** The look goes on, whoever stops waiting for it. */
+  /** The look goes on, even if its caller stops waiting. */
   async function inTime(looking: Promise<void>): Promise<void> {
     try {
       await deadlines.bound(parts.timeoutMs, looking);
@@ -198,6 +202,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       const looking = lostClaims.look(identity);
       return looking === undefined ? undefined : inTime(looking);
     },
+    lookForAllLost: () => lostClaims.lookAtAll(),
     stop: () => lostClaims.stop(),
     renew: (requests, timeoutMs) =>
       around("before-renew", "after-renew", () => call("renew", () => store.renew(requests), timeoutMs)),
@@ -225,6 +230,11 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       return trouble.standing("begin");
     },
   };
+}
+
+/** A copy of the claim may still be granted, which is then given back: its owner must not be used again. */
+export function isUnheard(result: ClaimResult): boolean {
+  return "unheard" in result;
 }
 
 /** The store says that it can never take this value, so trying again is of no use. */

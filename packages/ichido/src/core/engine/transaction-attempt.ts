@@ -21,7 +21,7 @@ export type Conclusion =
   | { readonly kind: "answer-only"; readonly response: StoredResponse }
   | { readonly kind: "rollback" };
 
-/** How the transaction ended. `undone`: nothing of it was committed, or nobody can tell. */
+/** How the transaction ended. `undone`: nothing of it was committed, or that is not known. */
 export type TransactionEnd = "committed" | "rolled-back" | "lost" | "undone";
 
 function transactionOverError(): IchidoError {
@@ -56,10 +56,10 @@ export class TransactionAttempt extends Attempt {
   readonly #settled = Promise.withResolvers<Settled>();
   /** `closed`: what becomes of the transaction is decided, and no body may begin any more. */
   #body: "none" | "running" | "threw" | "closed" = "none";
-  /** Somebody else has answered while the body ran: nothing is kept. */
+  /** Something else answered while the body ran: nothing is kept. */
   #overtaken = false;
   #failure: unknown;
-  /** What the handler answered, or its caller was told in its place. */
+  /** What the handler answered, or what its caller got in its place. */
   #status: number | undefined;
 
   constructor(parts: EngineParts, granted: Granted, tx: unknown, handle: TransactionHandle) {
@@ -99,7 +99,7 @@ export class TransactionAttempt extends Attempt {
   }
 
   async settle(outcome: HandlerOutcome): Promise<Settled> {
-    const rendered = this.rendering.take(outcome);
+    const rendered = this.rendering?.take(outcome);
     if (rendered !== undefined) return rendered;
     const { faults } = this.parts.settings;
     if (faults !== undefined) await faults("after-handler");
@@ -137,7 +137,7 @@ export class TransactionAttempt extends Attempt {
       response = await this.render(made);
     } catch (error) {
       this.#body = "threw";
-      this.rendering.end(() => ({ kind: "replace", response: this.parts.answers.unavailable() }));
+      this.rendering?.end(() => ({ kind: "replace", response: this.parts.answers.unavailable() }));
       if (this.#overtaken) void this.conclude({ kind: "rollback" });
       throw error;
     }
@@ -149,7 +149,7 @@ export class TransactionAttempt extends Attempt {
     this.#status = response.status;
     const result = await this.conclude({ kind: "commit", response: this.keptOf(response) });
     this.send(result.kind === "replace" ? result.response : response);
-    // Nobody may go on as if it were committed.
+    // Nothing may go on as if it were committed.
     if (result.kind === "replace") throw this.#failure ?? transactionOverError();
     return made;
   }

@@ -5,12 +5,12 @@
  */
 import { withDeadline } from "../contract/deadline.ts";
 import { limits } from "../contract/defaults.ts";
+import { recover } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { claimRequestOf, rulingOf, type Ask, type Refusal, type Ruling } from "./ruling.ts";
 import { findCommitOutcome, wasAborted } from "./lost-commit.ts";
 import { isSameRequest } from "../record-machine/claim.ts";
 import type { Fingerprint, StoredResponse } from "../contract/record.ts";
-import { recover } from "./recovery.ts";
 import { localIdOf } from "../request/scope.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, ClaimRequest, ClaimResult } from "../contract/store.ts";
@@ -28,7 +28,9 @@ function lost(): FenceLost {
   return new FenceLost("another attempt owns this key");
 }
 
-/** A turn that found its record completed: whoever waited for it with the same content need not look again, one by one. */
+/**
+ * A transaction that found its record completed: those that waited for it with the same content need not look again, one by one.
+ */
 interface Seen {
   readonly fingerprint: Fingerprint;
   readonly result: Extract<ClaimResult, { outcome: "completed" }>;
@@ -56,8 +58,8 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     return calls.begin(runner, fn, runOptions);
   }
 
-  /** One waiting connection per key and process: the others join its turn. */
-  const turns = new Map<string, Promise<Seen | undefined>>();
+  /** One waiting connection per key and process: the others wait for its end. */
+  const underWay = new Map<string, Promise<Seen | undefined>>();
 
   /** A refusal whose writes are undone, in a transaction of its own. */
   async function keepAnswerOnly({ ask, claim: { owner } }: TransactionAttempt, answer: StoredResponse): Promise<End> {
@@ -96,15 +98,15 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
   function open(ask: Ask<never>, id: string): Promise<Ruling> {
     const ruled = Promise.withResolvers<Ruling>();
     const request = claimRequestOf(ask, parts.newOwner(), waitMsOf(ask));
-    const turn = { id, over: false };
-    const work = transact(ask, turn, request, ruled);
-    if (!turn.over) turns.set(id, work);
+    const slot = { id, over: false };
+    const work = transact(ask, slot, request, ruled);
+    if (!slot.over) underWay.set(id, work);
     return ruled.promise;
   }
 
   async function transact(
     ask: Ask<never>,
-    turn: { readonly id: string; over: boolean },
+    slot: { readonly id: string; over: boolean },
     request: ClaimRequest,
     ruled: PromiseWithResolvers<Ruling>,
   ): Promise<Seen | undefined> {
@@ -153,8 +155,8 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
       if (attempt !== undefined) await ended(attempt, error, answer);
       return error instanceof LeaveUncommitted ? seen : undefined;
     } finally {
-      turn.over = true;
-      turns.delete(turn.id);
+      slot.over = true;
+      underWay.delete(slot.id);
     }
   }
 
@@ -188,12 +190,12 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     return outcome === "committed" || outcome === "lost" ? outcome : "undone";
   }
 
-  async function openInTurn(ask: Ask<never>, id: string): Promise<Ruling> {
+  async function openAfter(ask: Ask<never>, id: string): Promise<Ruling> {
     const endMs = environment.monotonicMs() + waitMsOf(ask);
-    for (let turn = turns.get(id); turn !== undefined; turn = turns.get(id)) {
+    for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
       const leftMs = endMs - environment.monotonicMs();
-      const mine = turn;
-      const ended = leftMs > 0 && (await withDeadline(environment, leftMs, () => mine).catch(() => false as const));
+      const ahead = first;
+      const ended = leftMs > 0 && (await withDeadline(environment, leftMs, () => ahead).catch(() => false as const));
       if (ended === false) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
       if (ended !== undefined && isSameRequest(ended.fingerprint, ask.fingerprint)) {
         return rulingOf(ended.result);
@@ -205,13 +207,13 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
   return {
     rule(ask) {
       const id = localIdOf(ask.identity);
-      return turns.has(id) ? openInTurn(ask, id) : open(ask, id);
+      return underWay.has(id) ? openAfter(ask, id) : open(ask, id);
     },
     get running() {
-      return turns.size;
+      return underWay.size;
     },
     async idle() {
-      await Promise.allSettled(turns.values());
+      await Promise.allSettled(underWay.values());
     },
   };
 

@@ -217,7 +217,7 @@ export function resolveRoute<Native>(
     labels: set.labels,
     keyPolicy: keyPolicyOf(set.keyPolicy),
     fingerprint: fingerprintOptionsOf(set.fingerprint),
-    keep: set.keep ?? ((answer) => keepsByDefault(answer, profile)),
+    keep: set.keep ?? keepsByDefault(profile),
     enforce: booleanOption("enforce", set.enforce ?? defaults.enforce),
     statusUrl: set.statusUrl,
     mode: oneOfOption("mode", route.mode ?? "lease", ["lease", "transaction"]),
@@ -258,7 +258,7 @@ function storeOf(value: unknown): Store {
   return store as Store;
 }
 
-/** The other way round, a claim that was given up could be granted afterwards, and lock its key for nobody. */
+/** The other way round, a claim that was given up could be granted afterwards, and lock its key while nothing runs. */
 export function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Store): number {
   if (value === undefined) return Math.max(defaults.storeTimeoutMs, callTimeoutMs + limits.storeSlackMs);
   const storeTimeoutMs = integerOption("storeTimeoutMs", value, 10, limits.storeTimeoutMsMax);

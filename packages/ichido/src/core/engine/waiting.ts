@@ -1,6 +1,6 @@
 /**
- * Duplicates that wait for a running request instead of being refused. All waiters of one key in this process share one
- * watcher; no connection is held while they wait; every wait ends at its own deadline.
+ * Duplicates that wait for a running request instead of being refused. All that ask the same of one key in this process
+ * share one watcher; no connection is held while they wait; every wait ends at its own deadline.
  */
 import { around } from "../contract/jitter.ts";
 import { limits } from "../contract/defaults.ts";
@@ -12,12 +12,14 @@ import type { ClaimResult, Store } from "../contract/store.ts";
 const pollMsFirst = 20;
 const pollMsMax = 500;
 
-/** What is told where the store cannot be asked again. */
+/** The answer where the store cannot be asked again. */
 export const stillProcessing: ClaimResult = { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
 
 export interface WaitRequest {
   /** One string per identity. */
   readonly id: string;
+  /** One string per content: what is answered to one is no answer to another. */
+  readonly content: string;
   readonly identity: Identity;
   readonly waitMs: number;
   /** Claims for the one waiter that asks; others get to see its answer. */
@@ -43,12 +45,21 @@ export function createWaiting(parts: {
   readonly environment: Environment;
   readonly store: Store;
   readonly waitersMax: number;
-  /** Nobody waits any longer. */
+  /** Waiting is over. */
   readonly isOver: () => boolean;
 }): Waiting {
   const { environment, store } = parts;
   const groups = new Map<string, Group>();
+  /** Waiters of each identity, whatever they ask: many contents make no more room for a key than one. */
+  const perKey = new Map<string, number>();
   let size = 0;
+
+  function count(id: string, by: 1 | -1): void {
+    const waiters = (perKey.get(id) ?? 0) + by;
+    if (waiters === 0) perKey.delete(id);
+    else perKey.set(id, waiters);
+    size += by;
+  }
 
   async function ask(group: Group, request: WaitRequest): Promise<ClaimResult> {
     const pauseMs = around(environment, group.pollMs);
@@ -70,7 +81,7 @@ export function createWaiting(parts: {
       });
       const asking = group.asking;
       const leftMs = endMs - environment.monotonicMs();
-      // Whoever asks must take the answer: it may be a grant.
+      // The one that asks must take the answer: it may be a grant.
       const answer = mine
         ? await asking
         : await withDeadline(environment, Math.max(1, leftMs), () => asking).catch(() => undefined);
@@ -85,17 +96,19 @@ export function createWaiting(parts: {
 
   return {
     async wait(request) {
-      const group = groups.get(request.id) ?? { waiters: 0, asking: undefined, pollMs: pollMsFirst };
-      if (size >= parts.waitersMax || group.waiters >= limits.waitersPerKeyMax) return "crowded";
-      groups.set(request.id, group);
+      const { id, content } = request;
+      if (size >= parts.waitersMax || (perKey.get(id) ?? 0) >= limits.waitersPerKeyMax) return "crowded";
+      const groupId = content + id;
+      const group = groups.get(groupId) ?? { waiters: 0, asking: undefined, pollMs: pollMsFirst };
+      groups.set(groupId, group);
       group.waiters += 1;
-      size += 1;
+      count(id, 1);
       try {
         return await untilAnswered(group, request);
       } finally {
-        size -= 1;
+        count(id, -1);
         group.waiters -= 1;
-        if (group.waiters === 0) groups.delete(request.id);
+        if (group.waiters === 0) groups.delete(groupId);
       }
     },
     get size() {

@@ -1,4 +1,4 @@
-/** What a claim means for the record it meets, what becomes of the record, and what the claimant is told. */
+/** What a claim means for the record it meets, what becomes of the record, and what the claim is answered. */
 import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../contract/store.ts";
 import { leaseEndUs, nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Prints } from "./record.ts";
 import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
@@ -106,6 +106,11 @@ export function held<R extends HeldRecord>(
     attempts: record.attempts + 1,
     doubtStays: record.doubtStays || terms.doubtStays === true,
   };
+}
+
+/** What a store answers to a claim that it sent more than once. */
+export function sentAgain(result: ClaimResult): ClaimResult {
+  return result.outcome === "processing" || result.outcome === "unknown" ? { ...result, unheard: true } : result;
 }
 
 /**

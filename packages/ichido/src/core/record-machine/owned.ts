@@ -1,5 +1,5 @@
 /** What the owner of a record may do with it; anyone else is `stale` and changes nothing. */
-import type { RecordState, StoredResponse } from "../contract/record.ts";
+import type { RecordState, StoredResponse, WrittenState } from "../contract/record.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -20,10 +20,10 @@ export interface Answered<R> {
 
 type Proof = Pick<Claim, "owner" | "fence">;
 /** As much of a record as tells whose it is. */
-export type Holding = Pick<HeldRecord, "state" | "owner" | "fence">;
+export type Holding = Pick<HeldRecord, "owner" | "fence"> & { readonly state: RecordState };
 
-/** What a verb that is sent again after its reply was lost finds done, as long as nobody else had the record since. */
-export const stateAfter = { complete: "completed", release: "failed" } as const satisfies Record<string, RecordState>;
+/** What a verb that is sent again after its reply was lost finds done, as long as no other owner had the record since. */
+export const stateAfter = { complete: "completed", release: "failed" } as const satisfies Record<string, WrittenState>;
 
 function isOf(record: Holding | undefined, proof: Proof): record is Holding {
   return record?.owner === proof.owner && record.fence === proof.fence;
@@ -32,7 +32,7 @@ function isOf(record: Holding | undefined, proof: Proof): record is Holding {
 function owned<R extends HeldRecord>(
   record: R | undefined,
   proof: Proof,
-  done: RecordState | undefined,
+  done: WrittenState | undefined,
   change: (held: R) => R,
 ): Answered<R> {
   if (record === undefined || !isOf(record, proof)) return { record, result: "stale" };
@@ -45,7 +45,7 @@ function leased(record: HeldRecord, leaseMs: number, nowUs: number): number {
   return record.leaseUs === 0 ? 0 : leaseEndUs(leaseMs, nowUs);
 }
 
-/** Also revives a lapsed lease that nobody took. `updatedUs` stays: a heartbeat is not a change anyone waits for. */
+/** Also revives a lapsed lease that was not taken. `updatedUs` stays: a heartbeat is not a change anyone waits for. */
 export function renew<R extends HeldRecord>(
   record: R | undefined,
   request: Omit<RenewRequest, "identity">,
@@ -158,14 +158,14 @@ export function failed<R extends HeldRecord>(record: R, nowUs: number): R {
   return { ...record, state: "failed", leaseUs: 0, interim: undefined, holdReason: undefined, updatedUs: nowUs };
 }
 
-/** How long a transaction that may be under way is waited for by one question. Whoever asks may ask again. */
+/** How long a transaction that may be under way is waited for by one question. It may be asked again. */
 export const landedWaitMs = 1_000;
 
-/** What the record says about a commit, once nobody is writing it. */
+/** What the record says about a commit, once no transaction writes it. */
 export function landedOf(record: Holding | undefined, request: Proof & Pick<LandedRequest, "claimedWithin">): Landed {
   const isOurs = isOf(record, request);
   if (isOurs && record.state === "completed") return "committed";
   // A claim that was undone with its transaction leaves the record as it was before, or none.
   if (request.claimedWithin === true) return record?.state === "completed" ? "lost" : "not-landed";
-  return isOurs && record.state === "processing" ? "not-landed" : "lost";
+  return isOurs && record.state !== "failed" ? "not-landed" : "lost";
 }

@@ -314,7 +314,7 @@ describe("the view", () => {
     }
     expect(tally.sum()).toEqual({
       records: 5,
-      processing: 4,
+      processing: 0,
       completed: 1,
       failed: 0,
       unknown: 4,

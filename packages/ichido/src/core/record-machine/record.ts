@@ -16,7 +16,7 @@
  * never changes the record it is given; the same object back means that nothing changed. It keeps what it does not know, so
  * that a store may have columns of its own.
  */
-import type { OwnerToken, RecordState, StoredResponse } from "../contract/record.ts";
+import type { OwnerToken, WrittenState, StoredResponse } from "../contract/record.ts";
 import type { AuditEntry, ClaimOrigin } from "../contract/store.ts";
 
 /** A hash as a store holds it: bytes, or a text of one character a byte. */
@@ -30,7 +30,7 @@ export interface Prints {
 
 /** What decides whether a record is at work, in doubt, or past its time. */
 export interface Standing {
-  readonly state: RecordState;
+  readonly state: WrittenState;
   /** The end of the lease, while `processing`; 0: its owner or a person ended it. */
   readonly leaseUs: number;
   readonly interim?: StoredResponse | undefined;
@@ -82,7 +82,7 @@ export function nextFence(formerFence: number, { nowUs, fenceFloor }: Pick<Momen
 
 const originNames: readonly ClaimOrigin[] = ["new", "failed", "lapsed", "suspended"];
 
-/** A word that is none of them was written by another program: whoever holds the record then finds out what happened. */
+/** A word that is none of them was written by another program: the next owner then has to find out what happened. */
 export function originOf(text: string): ClaimOrigin {
   return originNames.find((each) => each === text) ?? "lapsed";
 }

@@ -1,5 +1,5 @@
 /** What can be read off a record at a given moment. */
-import type { Identity, RecordState, StoredResponse } from "../contract/record.ts";
+import type { Identity, WrittenState, RecordState, StoredResponse } from "../contract/record.ts";
 import type { ListQuery, Step, StoredRecord, StoreStats } from "../contract/store.ts";
 import { leaseAbsurdUs, spentRetentions } from "./bounds.ts";
 import { toMs, type HeldRecord, type Standing, type StepRow, type WholeRecord } from "./record.ts";
@@ -25,14 +25,14 @@ export function leaseSeen(leaseUs: number, nowUs: number, waitUs: number): numbe
   return leaseUs <= nowUs + leaseAbsurdUs + waitUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs;
 }
 
-/** What is written in the record that a listing asks for: nobody writes that a record is in doubt. */
-export function stateWritten(state: ListQuery["state"]): RecordState | undefined {
+/** What is written in a record that is seen so: that a record is in doubt is never written. */
+export function stateWritten(state: RecordState | undefined): WrittenState | undefined {
   return state === "unknown" ? "processing" : state;
 }
 
 /** Which answer it is that a record has, where there is one place for both. */
 export function answersOf(
-  state: RecordState,
+  state: WrittenState,
   answer: StoredResponse | undefined,
 ): Pick<HeldRecord, "interim" | "response"> {
   return {
@@ -41,14 +41,20 @@ export function answersOf(
   };
 }
 
-/** Suspended with an interim answer, which only `open` may take, or put on hold, which nobody may. */
-export function isSealed(record: Pick<Standing, "state" | "interim" | "holdReason">): boolean {
+type Doubt = Pick<Standing, "state" | "leaseUs" | "interim" | "holdReason">;
+
+/** Suspended with an interim answer, which only `open` may take, or put on hold, which no claim may. */
+export function isSealed(record: Omit<Doubt, "leaseUs">): boolean {
   return record.state === "processing" && (record.interim !== undefined || record.holdReason !== undefined);
 }
 
-/** Nobody is at work on it, or its owner took it over in doubt. */
-export function isUnknown(record: Standing, nowUs: number): boolean {
+/** No owner is at work on it, or its owner took it over in doubt. */
+export function isUnknown(record: Doubt, nowUs: number): boolean {
   return record.state === "processing" && (!isLive(record, nowUs) || isSealed(record));
+}
+
+export function stateSeen(record: Doubt, nowUs: number): RecordState {
+  return isUnknown(record, nowUs) ? "unknown" : record.state;
 }
 
 /** Something may have happened outside that only this record remembers. */
@@ -64,7 +70,10 @@ export function isExpired(record: Standing, nowUs: number): boolean {
 
 type Aged = Pick<HeldRecord, "state" | "stepsStarted" | "createdUs" | "expiresUs">;
 
-/** Released, with steps in it, so long ago that nobody comes back for their results. Whether each has one, the steps say. */
+/**
+ * Released, with steps in it, so long ago that no attempt comes back for their results. Whether each has one, the steps
+ * say.
+ */
 export function isForsaken(record: Aged, nowUs: number): boolean {
   return record.state === "failed" && record.stepsStarted > 0 && nowUs >= forsakenUs(record);
 }
@@ -104,7 +113,7 @@ export function matches(
     (query.operation === undefined || query.operation === whose.operation) &&
     (query.key === undefined || query.key === whose.key) &&
     (query.label === undefined || labels[query.label.name] === query.label.value) &&
-    (query.state === undefined || (query.state === "unknown" ? isUnknown(record, nowUs) : query.state === record.state))
+    (query.state === undefined || query.state === stateSeen(record, nowUs))
   );
 }
 
@@ -120,10 +129,10 @@ export function createTally(): Tally {
   return {
     add(record, bodyBytes, nowUs) {
       count.records += 1;
-      count[record.state] += 1;
+      const state = stateSeen(record, nowUs);
+      count[state] += 1;
       count.bodyBytes += bodyBytes;
-      if (isUnknown(record, nowUs)) {
-        count.unknown += 1;
+      if (state === "unknown") {
         oldestUnknownUs = Math.max(oldestUnknownUs, nowUs - record.createdUs);
       }
       if (isExpired(record, nowUs)) sweepLagUs = Math.max(sweepLagUs, nowUs - record.expiresUs);
@@ -143,7 +152,7 @@ export function recordView({ identity, fingerprint, labels }: FirstClaim, record
   return {
     identity,
     fingerprint,
-    state,
+    state: stateSeen(record, nowUs),
     owner,
     fence,
     attempts,

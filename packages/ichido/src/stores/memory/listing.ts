@@ -1,5 +1,5 @@
 import type { ListPage, ListQuery, StoreStats } from "../../core/contract/store.ts";
-import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
+import { decodeCursor, encodeCursor } from "../encoding.ts";
 import { createTally, matches } from "../../core/record-machine/view.ts";
 import { bytesOf, textOf, toRecord, type HashText, type Row } from "./row.ts";
 

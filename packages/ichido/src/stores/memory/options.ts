@@ -1,4 +1,5 @@
-import { integerOption, knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
+import { optionInvalid } from "../../core/contract/option-checks.ts";
+import { positive, orElse, readOptions, type ReadBy } from "../../core/contract/read-options.ts";
 import { systemEnvironment, type Environment } from "../../core/contract/environment.ts";
 
 export interface MemoryStoreOptions {
@@ -20,44 +21,37 @@ export interface MemoryStoreOptions {
   readonly environment?: Pick<Environment, "after">;
 }
 
-export const memoryDefaults = { recordsMax: 100_000, bytesMax: 256 * 1_048_576, scopeShareMax: 0.5 } as const;
+const optionTable = {
+  recordsMax: positive(100_000),
+  bytesMax: positive(256 * 1_048_576),
+  scopeShareMax: orElse(0.5, shareOf),
+  nowMs: clockOf,
+  environment: timersOf,
+};
 
-export function boundOf(name: "recordsMax" | "bytesMax", value: unknown): number {
-  if (value === undefined) return memoryDefaults[name];
-  return integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
+export function resolveOptions(options: MemoryStoreOptions): ReadBy<typeof optionTable> {
+  return readOptions("memoryStore", options, optionTable);
 }
 
-export function shareOf(value: unknown): number {
-  if (value === undefined) return memoryDefaults.scopeShareMax;
+function shareOf(option: string, value: unknown): number {
   if (typeof value === "number" && value > 0 && value <= 1) return value;
-  throw optionInvalid("scopeShareMax", "a number above 0 and up to 1", value);
+  throw optionInvalid(option, "a number above 0 and up to 1", value);
 }
 
-export function clockOf(value: unknown): () => number {
+function clockOf(option: string, value: unknown): () => number {
   if (value === undefined) return Date.now;
-  if (typeof value !== "function") throw optionInvalid("nowMs", "a function that gives milliseconds since 1970", value);
+  const expected = "a function that gives milliseconds since 1970";
+  if (typeof value !== "function") throw optionInvalid(option, expected, value);
   const clock = value as () => unknown;
   return () => {
     const nowMs = clock();
     if (typeof nowMs === "number" && Number.isFinite(nowMs)) return nowMs;
-    throw optionInvalid("nowMs", "a function that gives milliseconds since 1970", nowMs);
+    throw optionInvalid(option, expected, nowMs);
   };
 }
 
-export function timersOf(value: MemoryStoreOptions["environment"]): Pick<Environment, "after"> {
-  if (value === undefined) return systemEnvironment;
-  if (typeof value?.after !== "function")
-    throw optionInvalid("environment", "an object with an `after` function", value);
-  return value;
-}
-
-/** A misspelt bound would silently be the default. */
-export function checkNames(options: MemoryStoreOptions): void {
-  knownOptions("memoryStore", options, {
-    recordsMax: true,
-    bytesMax: true,
-    scopeShareMax: true,
-    nowMs: true,
-    environment: true,
-  });
+function timersOf(option: string, value: unknown): Pick<Environment, "after"> {
+  const timers = (value === undefined ? systemEnvironment : value) as Pick<Environment, "after"> | null;
+  if (typeof timers?.after === "function") return timers;
+  throw optionInvalid(option, "an object with an `after` function", value);
 }

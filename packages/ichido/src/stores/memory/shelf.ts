@@ -2,13 +2,13 @@
  * The rows of a memory store: looked up by identity, bounded in number and bytes, as a whole and for each caller, and
  * ordered by when they may go.
  */
-import { lengthPrefixed } from "../../core/request/length-prefix.ts";
+import { lengthPrefixed } from "../../core/request/sha256.ts";
 import type { Identity, StoredResponse } from "../../core/contract/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
 import { textOf, type Row } from "./row.ts";
 
-/** All rows of one tenant and principal. Queued among its like by when the first of its rows may go. */
+/** All rows of one tenant and principal. Callers are queued by when the first of their rows may go. */
 interface Caller extends Queued {
   readonly id: string;
   readonly due: DueQueue<Slot>;
@@ -30,7 +30,7 @@ export interface ShelfLimits {
   readonly scopeShareMax: number;
 }
 
-/** `full`: for everybody. `quota`: this caller has its share. */
+/** `full`: no caller may add a record. `quota`: this caller has used up its share. */
 export type Room = "free" | "full" | "quota";
 
 /** What a record costs besides its texts and bodies: objects, map entry, queue entry, hashes. Measured on Node 24. */
@@ -114,7 +114,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
 
   const isFull = (): boolean => slots.size >= limits.recordsMax || bytes >= limits.bytesMax;
 
-  /** Where all callers share their keys there is nobody to protect from another. */
+  /** Where all callers share their keys, no caller needs protection from another. */
   const isBounded = ({ tenant, principal }: Whose): boolean => tenant !== undefined || principal !== undefined;
   const hasItsShare = (caller: Caller | undefined): caller is Caller =>
     caller !== undefined && (caller.records >= recordsShare || caller.bytes >= bytesShare);

@@ -1,8 +1,9 @@
 /**
- * The claim. A new record takes one round trip: the insert decides, and the fence comes back as its insertId. Whoever
- * meets a record reads it (a second round trip, and the last one for replays and refusals, but for the first that is told of
- * a doubt and notes that it stays), judges it by the rules that all stores share, and takes it, if it may, by a statement
- * that names the fence it saw: of any number that saw the same record, one succeeds and the others look again.
+ * The claim. A new record takes one round trip: the insert decides, and the fence comes back as its insertId. A claim
+ * that meets a record reads it in a second round trip, which is the last one for replays and refusals; only the first
+ * claim that is refused because of a doubt also notes that the doubt stays. The claim judges the record by the rules
+ * that all stores share. If it may take the record, it does so by a statement that names the fence it saw: of any
+ * number of claims that saw the same record, one succeeds and the others look again.
  *
  * Deciding a takeover inside the insert itself would save that claim a round trip and cost every claim a statement
  * several times as long to parse. Claims are not grouped: a multi-row insert has one insertId and cannot tell each claim
@@ -10,27 +11,37 @@
  */
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
-import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
-import type { ClaimVerdict, Refusal } from "../../core/record-machine/claim.ts";
+import {
+  born,
+  grantOf,
+  held,
+  isRefusal,
+  judgeClaim,
+  noted,
+  refusalOf,
+  type ClaimVerdict,
+  type Refusal,
+} from "../../core/record-machine/claim.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, Values } from "./dialect.ts";
-import { readClock } from "./housekeeping.ts";
+import { readClock } from "./sweep.ts";
 import { addLabels, forgetLabels } from "./labels.ts";
-import { seenOf } from "./rows.ts";
-import type { Seen } from "./rows.ts";
+import { seenOf, type Seen } from "./row.ts";
 import type { Run } from "./session.ts";
 import { fingerprintValues, identityValues, labelValue, ownerValue, scopeValues, text } from "./values.ts";
 
-/** The record may move between the look and the hold on it, and then the claim begins anew; no more often than this. */
+/**
+ * The record may change between the look and the statement that takes it. The claim then begins anew, at most this
+ * often.
+ */
 const roundsMax = 32;
 
 export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): Promise<ClaimResult> {
   const values = valuesOf(request);
-  const insert = dialect.statement("claim");
   for (let round = 0; round < roundsMax; round += 1) {
-    const { insertId } = await run(insert.sql, insert.bind(values));
+    const { insertId } = await dialect.send(run, "claim", values);
     if (insertId > 0) {
       await addLabels(run, dialect, request.identity, request.labels);
       // Known without a look: a record is made at the very microsecond that its first fence names.
@@ -52,7 +63,7 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
   );
 }
 
-/** Notes what the refusal leaves behind, if anything; nothing when the record moved meanwhile. */
+/** Notes what the refusal leaves behind, if anything; nothing when the record changed meanwhile. */
 async function refused(
   run: Run,
   dialect: Dialect,
@@ -61,14 +72,13 @@ async function refused(
   verdict: Refusal,
 ): Promise<ClaimResult | undefined> {
   if (noted(seen, request, verdict) !== seen) {
-    const note = dialect.statement("claimNote");
-    const bound = note.bind({ ...identityValues(request.identity), fence: seen.fence });
-    if ((await run(note.sql, bound)).insertId === 0) return undefined;
+    const values = { ...identityValues(request.identity), fence: seen.fence };
+    if ((await dialect.send(run, "claimNote", values)).insertId === 0) return undefined;
   }
   return refusalOf(seen, verdict, seen.nowUs);
 }
 
-/** Makes a record that was judged to be free, or one's own, one's own; nothing when it moved meanwhile. */
+/** Takes a record that was judged to be free, or to be this owner's already; nothing when it changed meanwhile. */
 async function hold(
   run: Run,
   dialect: Dialect,
@@ -79,14 +89,12 @@ async function hold(
   const values = valuesOf(request);
   const { fence } = seen;
   if (verdict === "resend") {
-    const resend = dialect.statement("claimResend");
-    const { insertId } = await run(resend.sql, resend.bind({ ...values, fence }));
+    const { insertId } = await dialect.send(run, "claimResend", { ...values, fence });
     if (insertId === 0) return undefined;
     return granted(await withSteps(run, dialect, values, seen), verdict);
   }
   if (verdict === "new") {
-    const restart = dialect.statement("claimRestart");
-    const { insertId } = await run(restart.sql, restart.bind({ ...values, fence }));
+    const { insertId } = await dialect.send(run, "claimRestart", { ...values, fence });
     if (insertId === 0) return undefined;
     const { identity, labels } = request;
     await forgetLabels(run, dialect, [{ identity, labels: seen.labels }]);
@@ -94,28 +102,24 @@ async function hold(
     const fresh = await look(run, dialect, values);
     return fresh?.fence === insertId ? granted(fresh, verdict) : undefined;
   }
-  const take = dialect.statement("claimTake");
   const open = verdict === "suspended" ? 1 : 0;
   const how = { origin: text("origin", verdict), state: text("state", seen.state), open };
-  const bound = take.bind({ ...values, fence, ...how });
-  const { insertId } = await run(take.sql, bound);
+  const { insertId } = await dialect.send(run, "claimTake", { ...values, fence, ...how });
   if (insertId === 0) return undefined;
-  // The fence is the server's own: it took the record a moment later than this one looked at it.
+  // The server makes the fence: it takes the record a moment after the look.
   const moment = { nowUs: seen.nowUs, trusted: false, fenceFloor: 0 };
   const taken = { ...held(seen, request, verdict, moment), fence: insertId };
   return granted(await withSteps(run, dialect, values, taken), verdict);
 }
 
 async function look(run: Run, dialect: Dialect, values: Values): Promise<Seen | undefined> {
-  const statement = dialect.statement("look");
-  const [row] = (await run(statement.sql, statement.bind(values))).rows;
+  const [row] = (await dialect.send(run, "look", values)).rows;
   return row === undefined ? undefined : seenOf(row);
 }
 
 async function withSteps(run: Run, dialect: Dialect, values: Values, seen: Seen): Promise<Seen> {
   if (seen.stepsStarted === 0) return seen;
-  const statement = dialect.statement("countSteps");
-  const [row] = (await run(statement.sql, statement.bind(values))).rows;
+  const [row] = (await dialect.send(run, "countSteps", values)).rows;
   return { ...seen, stepsStarted: integerOf(row?.["started"] ?? 0) };
 }
 

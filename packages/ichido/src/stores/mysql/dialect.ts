@@ -15,6 +15,7 @@ export interface Statement {
 /** What several statements say alike, written once: the moment a statement began, and the rules (`sql/rule-*.sql`). */
 const macros: Readonly<Record<string, string>> = {
   now: mysqlClockUs,
+  listed: statements.ruleListed,
   live: statements.ruleLive,
   doubtful: statements.ruleDoubtful,
   unknown: statements.ruleUnknown,
@@ -45,7 +46,7 @@ const filters = {
   tenant: "r.tenant = :tenant",
   principal: "r.principal = :principal",
   operation: "r.operation = :operation",
-  processing: "r.state = 'processing'",
+  processing: "r.state = 'processing' and not ({unknown})",
   completed: "r.state = 'completed'",
   failed: "r.state = 'failed'",
   unknown: "{unknown}",
@@ -57,6 +58,7 @@ export type ListFilter = keyof typeof filters;
 export type StatementName = keyof typeof statements;
 /** Statements with as many rows as there are things to do. */
 type ManyRows = "renew" | "held" | "sweep" | "sweepSteps" | "addLabels" | "forgetLabels";
+type SingleName = Exclude<StatementName, ManyRows | "list">;
 export type Dialect = ReturnType<typeof createDialect>;
 
 export function createDialect(prefix: string) {
@@ -70,12 +72,18 @@ export function createDialect(prefix: string) {
     return (count: number): string => head + Array.from({ length: count }, () => row).join(separator) + tail;
   };
 
+  function statement(name: SingleName): Statement {
+    let found = cache.get(name);
+    if (found === undefined) cache.set(name, (found = prepare(text(name))));
+    return found;
+  }
+
   return {
     prefix,
-    statement(name: Exclude<StatementName, ManyRows | "list">): Statement {
-      let statement = cache.get(name);
-      if (statement === undefined) cache.set(name, (statement = prepare(text(name))));
-      return statement;
+    statement,
+    send<Answer>(run: (sql: string, values: Value[]) => Answer, name: SingleName, values: Values = {}): Answer {
+      const found = statement(name);
+      return run(found.sql, found.bind(values));
     },
     renew: manyRows("renew", claimRow, " or "),
     held: manyRows("held", claimRow, " or "),

@@ -6,18 +6,16 @@ import type { Landed, LandedRequest } from "../../core/contract/store.ts";
 import { landedOf, landedWaitMs } from "../../core/record-machine/owned.ts";
 import type { Dialect } from "./dialect.ts";
 import { isLocked } from "./failures.ts";
-import { holdingOf } from "./rows.ts";
+import { holdingOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { identityValues } from "./values.ts";
 
 const pauseMs = 20;
 
 export async function landed(run: Run, dialect: Dialect, request: LandedRequest): Promise<Landed> {
-  const statement = dialect.statement("landed");
-  const values = statement.bind(identityValues(request.identity));
   for (const untilMs = systemEnvironment.monotonicMs() + landedWaitMs; ;) {
     try {
-      const [row] = (await run(statement.sql, values)).rows;
+      const [row] = (await dialect.send(run, "landed", identityValues(request.identity))).rows;
       return landedOf(row === undefined ? undefined : holdingOf(row), request);
     } catch (error) {
       if (!isIchidoError(error) || !isLocked(error.cause)) throw error;

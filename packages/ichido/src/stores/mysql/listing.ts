@@ -1,28 +1,21 @@
 /** Pages and sizes. Neither reads a body. */
-import { IchidoError } from "../../core/contract/errors.ts";
 import type { ListPage, ListQuery, StoreStats } from "../../core/contract/store.ts";
-import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
+import { checkLimit, decodeCursor, pageOf } from "../encoding.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect, ListFilter, Values } from "./dialect.ts";
 import { labelHash } from "./labels.ts";
 import { toMs } from "../../core/record-machine/record.ts";
-import { recordOf } from "./rows.ts";
+import { recordOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { bufferOf } from "../../sql/statement.ts";
 
-const limitMax = 1_000;
-
 export async function list(run: Run, dialect: Dialect, query: ListQuery): Promise<ListPage> {
-  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > limitMax) {
-    throw new IchidoError("option-invalid", `limit: expected an integer from 1 to ${limitMax}, got ${query.limit}`);
-  }
+  checkLimit(query.limit);
   const wanted = Object.entries(wantedOf(query)).filter(([, values]) => values !== undefined);
   const statement = dialect.list(wanted.map(([name]) => name as ListFilter));
   const values = Object.assign({ limit: query.limit + 1 }, ...wanted.map(([, given]) => given)) as Values;
   const { rows } = await run(statement.sql, statement.bind(values));
-  const records = rows.slice(0, query.limit).map(recordOf);
-  const last = records.at(-1)?.identity;
-  return { records, ...(rows.length > query.limit && last !== undefined ? { cursor: encodeCursor(last) } : {}) };
+  return pageOf(rows, query.limit, recordOf);
 }
 
 function wantedOf(query: ListQuery): Partial<Record<ListFilter, Values | undefined>> {
@@ -54,8 +47,7 @@ function labelValues({ name, value }: NonNullable<ListQuery["label"]>): Values {
 }
 
 export async function stats(run: Run, dialect: Dialect): Promise<StoreStats> {
-  const statement = dialect.statement("stats");
-  const [row] = (await run(statement.sql, [])).rows;
+  const [row] = (await dialect.send(run, "stats")).rows;
   const count = (name: string): number => integerOf(row?.[name] ?? 0);
   return {
     records: count("records"),

@@ -1,8 +1,8 @@
 /** What a user may set, checked once when the store is made. */
-import { integerOption, knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
-import { tablePrefixOption } from "../../sql/table-prefix.ts";
-import { isPool, promiseSide } from "./client.ts";
-import type { DriverClient } from "./client.ts";
+import { optionInvalid } from "../../core/contract/option-checks.ts";
+import { integer, readOptions, type ReadBy } from "../../core/contract/read-options.ts";
+import { tableOptions } from "../../sql/table-prefix.ts";
+import { isPool, promiseSide, type DriverClient } from "./client.ts";
 
 export interface MysqlStoreOptions {
   /** Begins the name of every table. Default `ichido_`. */
@@ -16,10 +16,15 @@ export interface MysqlStoreOptions {
   readonly scanTimeoutMs?: number;
 }
 
-const defaults = { callTimeoutMs: 5_000, scanTimeoutMs: 60_000 } as const;
 const timeoutMsMax = 3_600_000;
 
-export function validateOptions(pool: DriverClient, options: MysqlStoreOptions): Required<MysqlStoreOptions> {
+const optionTable = {
+  tablePrefix: tableOptions.tablePrefix,
+  callTimeoutMs: integer(1, timeoutMsMax, 5_000),
+  scanTimeoutMs: integer(1, timeoutMsMax, 60_000),
+};
+
+export function validateOptions(pool: DriverClient, options: MysqlStoreOptions): ReadBy<typeof optionTable> {
   const side: unknown = typeof pool === "object" && pool !== null ? promiseSide(pool) : undefined;
   const usable =
     typeof side === "object" &&
@@ -28,14 +33,5 @@ export function validateOptions(pool: DriverClient, options: MysqlStoreOptions):
   if (!usable) {
     throw optionInvalid("pool", "a pool or connection of mysql2 or mariadb as first argument of mysqlStore", pool);
   }
-  knownOptions("mysqlStore", options, { tablePrefix: true, callTimeoutMs: true, scanTimeoutMs: true });
-  return {
-    tablePrefix: tablePrefixOption(options.tablePrefix),
-    callTimeoutMs: timeout("callTimeoutMs", options.callTimeoutMs ?? defaults.callTimeoutMs),
-    scanTimeoutMs: timeout("scanTimeoutMs", options.scanTimeoutMs ?? defaults.scanTimeoutMs),
-  };
-}
-
-function timeout(name: string, value: unknown): number {
-  return integerOption(name, value, 1, timeoutMsMax);
+  return readOptions("mysqlStore", options, optionTable);
 }

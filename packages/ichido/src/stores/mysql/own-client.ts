@@ -1,9 +1,8 @@
 /**
  * A connection of the store's own, made as the user's pool makes its connections. Neither driver has a call for that:
- * what their pools show of themselves is looked for, and where it is not there, none is made.
+ * the store reads the options that a pool shows, and where a pool shows none, makes no connection.
  */
-import type { DriverClient, MysqlConnection, MysqlPoolConnection } from "./client.ts";
-import { isPool, promiseSide } from "./client.ts";
+import { isPool, promiseSide, type DriverClient, type MysqlConnection, type MysqlPoolConnection } from "./client.ts";
 
 export interface OwnClient extends MysqlConnection {
   end(): Promise<unknown>;
@@ -21,7 +20,9 @@ interface Socket {
   unref?(): unknown;
 }
 
-/** Nothing where the pool is of another make; the pool of `mariadb` tells nothing before it has lent a connection. */
+/**
+ * Nothing where the pool is of another make; the pool of `mariadb` shows its options only when it lends a connection.
+ */
 export function ownClientMaker(client: DriverClient): () => OpenOwnClient | undefined {
   const core = corePoolOf(client);
   if (core !== undefined) return () => (onLost) => openMysql2(core, onLost);
@@ -59,7 +60,7 @@ async function openMysql2(core: CorePool, onLost: () => void): Promise<OwnClient
   const own = new core.constructor({
     config: {
       ...core.config,
-      // A pool notes itself in it, so it gets a copy, of the same class.
+      // A pool writes itself into these options, so this one gets a copy, of the same class.
       connectionConfig: Object.create(
         Object.getPrototypeOf(connectionConfig) as object | null,
         Object.getOwnPropertyDescriptors(connectionConfig),
@@ -110,7 +111,7 @@ function isRawConnection(value: unknown): value is RawConnection {
   );
 }
 
-/** One listener a pool, however many stores are made over it. */
+/** One listener per pool, however many stores are made over it. */
 const mariadbMakers = new WeakMap<Emitter, () => OpenOwnClient | undefined>();
 
 function mariadbMaker(pool: Emitter): () => OpenOwnClient | undefined {

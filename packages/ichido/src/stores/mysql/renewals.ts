@@ -7,8 +7,7 @@ import { DeadlineExceeded, withDeadline } from "../../core/contract/deadline.ts"
 import { systemEnvironment } from "../../core/contract/environment.ts";
 import { createOwnConnection } from "../../drivers/own-connection.ts";
 import { patienceMs, poolStarved, starvedMs } from "../../drivers/pool-starved.ts";
-import type { DriverClient, MysqlPool, MysqlPoolConnection } from "./client.ts";
-import { isPool, promiseSide } from "./client.ts";
+import { isPool, promiseSide, type DriverClient, type MysqlPool, type MysqlPoolConnection } from "./client.ts";
 import { isBroken, isRolledBack } from "./failures.ts";
 import { ownClientMaker, type OwnClient } from "./own-client.ts";
 import { countdown, giveBack, sendBy, sendOn, withLent, type Run, type SendOnce } from "./session.ts";

@@ -10,7 +10,7 @@ export interface Server {
 
 /** Fails where a claim would fail, or would be made in vain. */
 export async function lookAtServer(run: Run, dialect: Dialect): Promise<Server> {
-  const [row] = (await run(dialect.statement("ping").sql, [])).rows;
+  const [row] = (await dialect.send(run, "ping")).rows;
   const isOff = (name: string): boolean => ["0", "OFF"].includes(String(row?.[name]).toUpperCase());
   if (!isOff("read_only") || !isOff("innodb_read_only")) {
     throw new IchidoError(

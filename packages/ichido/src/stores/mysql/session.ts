@@ -1,14 +1,22 @@
 /**
  * Runs statements on the user's pool or connection: bounded in time, sent again when the server undid them or when the
  * connection broke under them. The latter is safe because every statement of this store, sent twice, leaves what it
- * leaves when it is sent once, and whoever sent it can tell from the record that it was there before.
+ * leaves when it is sent once, and its sender can see in the record that it was there before.
  */
 import { sleep, withDeadline } from "../../core/contract/deadline.ts";
 import { fraction, systemEnvironment } from "../../core/contract/environment.ts";
 import { isIchidoError } from "../../core/contract/errors.ts";
 import { queryOf } from "../../drivers/mysql/query.ts";
-import { isPool, promiseSide, resultOf } from "./client.ts";
-import type { DriverClient, MysqlConnection, MysqlPool, MysqlPoolConnection, Result } from "./client.ts";
+import {
+  isPool,
+  promiseSide,
+  resultOf,
+  type DriverClient,
+  type MysqlConnection,
+  type MysqlPool,
+  type MysqlPoolConnection,
+  type Result,
+} from "./client.ts";
 import type { Value } from "./dialect.ts";
 import { failureOf, isBroken, isLost, isRolledBack } from "./failures.ts";
 
@@ -18,7 +26,7 @@ const attemptsMax = 5;
 const connectionsMax = 3;
 const pauseMsMax = 20;
 
-/** What is left of the time, never nothing: whoever is late is told by a deadline that passes at once. */
+/** What is left of the time, at least one millisecond: a call that is late fails by a deadline that passes at once. */
 export function countdown(limitMs: number): () => number {
   const untilMs = systemEnvironment.monotonicMs() + limitMs;
   return () => Math.max(1, Math.ceil(untilMs - systemEnvironment.monotonicMs()));
@@ -38,7 +46,7 @@ export interface Session {
 
 export interface SessionParts {
   readonly timeoutMs: number;
-  /** Behind a new connection there may be another server: asked before anything is sent to it again. */
+  /** Behind a new connection there may be another server: the store asks it before it sends anything again. */
   readonly beforeResend: (probe: Run) => Promise<void>;
   /** Gives a statement to a connection, once. */
   readonly renewOnce: SendOnce;

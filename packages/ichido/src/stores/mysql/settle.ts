@@ -1,4 +1,6 @@
-/** A person's decision: a proposal that nobody sees, then one statement that changes record and audit row together. */
+/**
+ * A person's decision: a proposal that no reader sees, then one statement that changes record and audit row together.
+ */
 import type { AuditEntry, SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
@@ -7,7 +9,7 @@ import { settleRefusal } from "../../core/record-machine/settle.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
-import { seenOf, stringOf } from "./rows.ts";
+import { seenOf, stringOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { identityValues, longText, ownerValue, responseValues, text } from "./values.ts";
 
@@ -30,11 +32,9 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
   // A refusal that can be seen beforehand leaves no trace at all, not even a proposal.
   const early = await refusal(run, dialect, request);
   if (early !== undefined) return early;
-  const propose = dialect.statement("proposeAudit");
-  const { insertId: id } = await run(propose.sql, propose.bind(values));
-  const statement = dialect.statement(statementOf[decision.kind]);
+  const { insertId: id } = await dialect.send(run, "proposeAudit", values);
   for (let round = 0; round < roundsMax; round += 1) {
-    const settled = await run(statement.sql, statement.bind({ ...values, id }));
+    const settled = await dialect.send(run, statementOf[decision.kind], { ...values, id });
     if (settled.insertId > 0) {
       if (decision.kind === "release") await forgetSteps(run, dialect, request, settled.insertId);
       return "ok";
@@ -42,8 +42,7 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     if (await isSettled(run, dialect, id)) return "ok";
     const reason = await refusal(run, dialect, request);
     if (reason === undefined) continue;
-    const forget = dialect.statement("forgetAudit");
-    await run(forget.sql, forget.bind({ id }));
+    await dialect.send(run, "forgetAudit", { id });
     return reason;
   }
   throw new IchidoError(
@@ -54,27 +53,23 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
 
 /** The decision stands, whatever becomes of this. */
 async function forgetSteps(run: Run, dialect: Dialect, { identity }: SettleRequest, fence: number): Promise<void> {
-  const statement = dialect.statement("settleSteps");
-  await run(statement.sql, statement.bind({ ...identityValues(identity), fence })).catch(() => undefined);
+  await dialect.send(run, "settleSteps", { ...identityValues(identity), fence }).catch(() => undefined);
 }
 
 /** It took effect, and its reply was lost. */
 async function isSettled(run: Run, dialect: Dialect, id: number): Promise<boolean> {
-  const statement = dialect.statement("settled");
-  return (await run(statement.sql, statement.bind({ id }))).rows.length > 0;
+  return (await dialect.send(run, "settled", { id })).rows.length > 0;
 }
 
 async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {
-  const statement = dialect.statement("look");
-  const [row] = (await run(statement.sql, statement.bind(identityValues(request.identity)))).rows;
+  const [row] = (await dialect.send(run, "look", identityValues(request.identity))).rows;
   if (row === undefined) return settleRefusal(undefined, request, 0);
   const seen = seenOf(row);
   return settleRefusal(seen, request, seen.nowUs);
 }
 
 export async function audit(run: Run, dialect: Dialect, identity: Identity): Promise<readonly AuditEntry[]> {
-  const statement = dialect.statement("audit");
-  const { rows } = await run(statement.sql, statement.bind(identityValues(identity)));
+  const { rows } = await dialect.send(run, "audit", identityValues(identity));
   return rows.map((row) => ({
     atMs: toMs(integerOf(row["at_us"])),
     actor: stringOf(row["actor"]),

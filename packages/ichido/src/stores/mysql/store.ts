@@ -21,28 +21,20 @@
  * Proven on MariaDB 10.11. The statements keep to what MySQL 8 documents as well, but no MySQL server was at hand: run
  * the store suite of `ichido/testing` on yours.
  */
-import { withDeadline } from "../../core/contract/deadline.ts";
-import { systemEnvironment } from "../../core/contract/environment.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { Store, StoreCapabilities } from "../../core/contract/store.ts";
 import { createMigrator, type Migrator } from "../../sql/migrator.ts";
 import { talkLater } from "../../sql/talk.ts";
+import { createCalls } from "./calls.ts";
 import { claim } from "./claim.ts";
-import { driverClient } from "./client.ts";
-import type { MysqlClient } from "./client.ts";
+import { driverClient, type MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
-import { complete, finishStep, release, renew, startStep, suspend } from "./fenced.ts";
-import { failureOf } from "./failures.ts";
-import { sweepAlone, tick } from "./housekeeping.ts";
+import { complete, finishStep, release, renew, startStep, suspend } from "./owned.ts";
+import { sweepAlone, tick } from "./sweep.ts";
 import { landed } from "./landed.ts";
 import { list, stats } from "./listing.ts";
-import { validateOptions } from "./options.ts";
-import type { MysqlStoreOptions } from "./options.ts";
-import { createRenewals } from "./renewals.ts";
-import { recordOf, stepOf } from "./rows.ts";
-import { assertFits, lookAtServer } from "./server.ts";
-import { countdown, createSession } from "./session.ts";
-import type { Run } from "./session.ts";
+import { validateOptions, type MysqlStoreOptions } from "./options.ts";
+import { recordOf, stepOf } from "./row.ts";
 import { audit, settle } from "./settle.ts";
 import { migrations } from "./statements.generated.ts";
 import { identityValues } from "./values.ts";
@@ -68,79 +60,8 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   const pool = driverClient(client);
   const settings = validateOptions(pool, options);
   const dialect = createDialect(settings.tablePrefix);
-  let checked: Promise<void> | undefined;
-  let isReady = false;
-  let packetBytesMax = Number.POSITIVE_INFINITY;
+  const { session, call, renewal, alone, ping, close } = createCalls(pool, settings.callTimeoutMs, dialect);
   let sweeping = false;
-  const renewals = createRenewals(pool, look);
-  const session = createSession(pool, {
-    timeoutMs: settings.callTimeoutMs,
-    beforeResend: look,
-    renewOnce: renewals.once,
-  });
-
-  /** Once before the first call, and again after a failure: behind the same address there may be another server now. */
-  async function ready(): Promise<void> {
-    checked ??= ping();
-    try {
-      await checked;
-      isReady = true;
-    } catch (error) {
-      checked = undefined;
-      throw error;
-    }
-  }
-
-  function lookAgain(): void {
-    checked = undefined;
-    isReady = false;
-  }
-
-  const fitting =
-    (send: Run): Run =>
-    async (sql, values, timeoutMs) => {
-      assertFits(packetBytesMax, sql, values);
-      return send(sql, values, timeoutMs);
-    };
-
-  /** For one call: all its statements share its time. */
-  function call(
-    timeoutMs: number = settings.callTimeoutMs,
-    send: Run = session.run,
-    makeReady: () => Promise<void> = ready,
-  ): Run {
-    const left = countdown(timeoutMs);
-    return async (sql, values) => {
-      if (!isReady) {
-        await withDeadline(systemEnvironment, left(), makeReady).catch((error: unknown) => {
-          // The next call must not wait for a look that nobody answers.
-          lookAgain();
-          throw failureOf(error);
-        });
-      }
-      assertFits(packetBytesMax, sql, values);
-      try {
-        return await send(sql, values, left());
-      } catch (error) {
-        lookAgain();
-        throw error;
-      }
-    };
-  }
-
-  async function look(probe: Run): Promise<void> {
-    ({ packetBytesMax } = await lookAtServer(probe, dialect));
-  }
-
-  async function ping(): Promise<void> {
-    await look(session.probe);
-    for (const right of ["mayInsert", "mayUpdate", "mayDelete"] as const) {
-      await session.probe(dialect.statement(right).sql, []);
-    }
-  }
-
-  /** A claim that got no connection makes the next call look again: renewals must not wait for that look. */
-  const renewing = (): Run => call(settings.callTimeoutMs, session.renewals.run, () => look(session.renewals.probe));
 
   return {
     name: "mysql",
@@ -153,7 +74,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
         "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
       );
     },
-    renew: (requests) => renew(renewing(), dialect, requests),
+    renew: (requests) => renew(renewal(), dialect, requests),
     complete: (request, transaction) => complete(call(), dialect, request, transaction),
     landed: (request) => landed(call(), dialect, request),
     release: (held) => release(call(), dialect, held),
@@ -161,14 +82,12 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     startStep: (request) => startStep(call(), dialect, request),
     finishStep: (request) => finishStep(call(), dialect, request),
     async steps(identity) {
-      const statement = dialect.statement("steps");
-      return (await call()(statement.sql, statement.bind(identityValues(identity)))).rows.map(stepOf);
+      return (await dialect.send(call(), "steps", identityValues(identity))).rows.map(stepOf);
     },
     settle: (request) => settle(call(), dialect, request),
     audit: (identity) => audit(call(), dialect, identity),
     async find(identity) {
-      const statement = dialect.statement("find");
-      const [row] = (await call()(statement.sql, statement.bind(identityValues(identity)))).rows;
+      const [row] = (await dialect.send(call(), "find", identityValues(identity))).rows;
       return row === undefined ? undefined : recordOf(row);
     },
     list: (query) => list(call(settings.scanTimeoutMs), dialect, query),
@@ -178,11 +97,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       if (sweeping) return { deleted: 0, more: false, guarded: false, busy: true };
       sweeping = true;
       try {
-        await ready();
-        return await session.onOneConnection((send) => sweepAlone(fitting(send), dialect, request), "again when lost");
-      } catch (error) {
-        lookAgain();
-        throw error;
+        return await alone((run) => sweepAlone(run, dialect, request));
       } finally {
         sweeping = false;
       }
@@ -190,7 +105,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     tick: (request) => tick(call(), dialect, request),
     ping,
     watch: (identity, timeoutMs) => watch((sql, values) => call()(sql, values), dialect, identity, timeoutMs),
-    close: () => renewals.close(),
+    close,
     ...createMigrator(
       { part: "records", dialect: "mysql", migrations, prefix: settings.tablePrefix },
       {

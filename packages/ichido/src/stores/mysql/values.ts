@@ -3,8 +3,7 @@ import { IchidoError } from "../../core/contract/errors.ts";
 import type { Fingerprint, Identity, StoredResponse } from "../../core/contract/record.ts";
 import type { Claim } from "../../core/contract/store.ts";
 import { bufferOf } from "../../sql/statement.ts";
-import { encodeHeaders } from "../encoding/header-lines.ts";
-import { encodeLabels } from "../encoding/labels.ts";
+import { encodeHeaders, encodeLabels } from "../encoding.ts";
 import { integerOf } from "./client.ts";
 import type { Value, Values } from "./dialect.ts";
 

@@ -13,10 +13,8 @@ const pauseMsMax = 500;
 export async function watch(run: Run, dialect: Dialect, identity: Identity, timeoutMs: number): Promise<void> {
   const environment = systemEnvironment;
   const endMs = environment.monotonicMs() + timeoutMs;
-  const statement = dialect.statement("watch");
-  const values = statement.bind(identityValues(identity));
   const look = async (): Promise<string> => {
-    const [row] = (await run(statement.sql, values)).rows;
+    const [row] = (await dialect.send(run, "watch", identityValues(identity))).rows;
     return row === undefined ? "" : [row["state"], row["fence"], row["updated_us"], row["live"]].map(String).join(" ");
   };
   let first: string | undefined;

@@ -2,6 +2,8 @@
  * Array literals of PostgreSQL, written here because the drivers differ in how they guess an element's type. Every element
  * is quoted: an unquoted NULL is the only null.
  */
+import { bufferOf } from "../../sql/statement.ts";
+
 export function textArray(texts: readonly (string | null)[]): string {
   return `{${texts.map((text) => (text === null ? "NULL" : `"${text.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
 }
@@ -23,9 +25,4 @@ function hexOf(bytes: Uint8Array): string {
   if (bytes.length > scratch.length) return bufferOf(bytes).toString("hex");
   scratch.set(bytes);
   return scratch.toString("hex", 0, bytes.length);
-}
-
-/** The same bytes, not a copy. */
-export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,10 +1,11 @@
 /** What a driver threw, by SQLSTATE or its absence, never by its message. */
+import { errorsIn } from "../../drivers/wrapped-errors.ts";
 import { defect, IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "../../core/contract/errors.ts";
 
 export type FailureKind =
   /** Nothing took effect, and the same statement may well succeed now: serialization failure, deadlock. */
   | "conflict"
-  /** The row is locked by someone else for longer than the store waits. */
+  /** Another transaction locks the row for longer than the store waits. */
   | "locked"
   /** The connection was lost or could not be had: whether the statement took effect is not known. */
   | "lost"
@@ -45,23 +46,13 @@ const lostStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
 
 /** Looks through what ORMs wrap around the driver's error. */
 export function sqlStateOf(error: unknown): string | undefined {
-  let each = error;
-  for (let depth = 0; depth < wrapsMax && each !== undefined; depth += 1) {
-    const state = ownSqlState(each);
-    if (state !== undefined) return state;
-    each = each instanceof Error ? each.cause : undefined;
+  for (const each of errorsIn(error)) {
+    const { code } = each;
+    // A server's error has a severity; EPIPE would look like a SQLSTATE without this.
+    const isServers = "severity" in each || "severity_local" in each;
+    if (isServers && typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return code;
   }
   return undefined;
-}
-
-const wrapsMax = 4;
-
-function ownSqlState(error: unknown): string | undefined {
-  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string")
-    return undefined;
-  // A server's error has a severity; EPIPE would look like a SQLSTATE without this.
-  if (!("severity" in error) && !("severity_local" in error)) return undefined;
-  return /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined;
 }
 
 export function failureKind(error: unknown): FailureKind {

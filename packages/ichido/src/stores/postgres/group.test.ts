@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createGroup } from "./group.ts";
-import type { GroupOptions } from "./group.ts";
+import { createGroup, type GroupOptions } from "./group.ts";
 
 interface Ask {
   readonly id: string;

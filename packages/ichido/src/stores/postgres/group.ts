@@ -1,11 +1,13 @@
 /**
- * Requests that travel together. What is asked in one turn of the event loop leaves at the end of it; what comes while
- * that is under way gathers and leaves as one when it returns. So a single request waits for nobody, and a crowd shares
- * its commits. A group holds each identity once, because one statement cannot judge a row twice, and is sorted, because
- * rows are locked in that order.
+ * Requests that travel together. Requests of one iteration of the event loop leave at its end. Requests that come while
+ * a group is under way gather, and leave as one group when it returns. So a single request does not wait, and many
+ * requests share a commit. A group holds each identity once, because one statement cannot judge a row twice, and is
+ * sorted, because rows are locked in that order.
  */
 import { IchidoError } from "../../core/contract/errors.ts";
-import { DeadlineError } from "./failures.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type { StoreParts } from "./claim.ts";
+import { DeadlineError, failureKind, toIchidoError } from "./failures.ts";
 
 export interface GroupOptions<Request, Answer> {
   readonly sizeMax: number;
@@ -19,7 +21,7 @@ export interface GroupOptions<Request, Answer> {
   sendMany(requests: readonly Request[]): Promise<readonly Answer[]>;
   /** The patient way, for one request that a group could not carry. */
   sendOne(request: Request): Promise<Answer>;
-  /** Whether a group that failed with this error may fare better one by one. */
+  /** Whether the requests of a group that failed with this error may succeed one by one. */
   splits(error: unknown): boolean;
 }
 
@@ -65,7 +67,7 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
     });
   }
 
-  /** After all callers that run in this turn had their say, before any input or output. */
+  /** After all callers of this iteration of the event loop have asked, before any input or output. */
   function leaveSoon(): void {
     clearTimeout(gathering);
     gathering = undefined;
@@ -119,4 +121,49 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
   }
 
   return send;
+}
+
+/** A group is not patient: its members are asked for again one by one, so that one locked row costs the others little. */
+const groupLockTimeoutMs = 50;
+
+/** Orders by key, then by scope, alike in every process. */
+export function idOf(identity: Identity): string {
+  return `${identity.key}\0${Buffer.from(identity.scopeHash).toString("latin1")}`;
+}
+
+/** One member's row or value may be the reason, unless the server could not be reached at all. */
+function splits(error: unknown): boolean {
+  const kind = failureKind(error);
+  return kind === "locked" || kind === "conflict" || kind === "refused";
+}
+
+export interface GroupedVerb<Request, Answer> {
+  readonly weightOf: (request: Request) => number;
+  readonly sendMany: (requests: readonly Request[], lockTimeoutMs: number) => Promise<readonly Answer[]>;
+  readonly sendOne: (request: Request) => Promise<Answer>;
+}
+
+/** A verb in groups, or by itself where the user wants no groups. */
+export function createGrouped<Request extends { readonly identity: Identity }, Answer>(
+  { options }: StoreParts,
+  verb: "claim" | "complete",
+  { weightOf, sendMany, sendOne }: GroupedVerb<Request, Answer>,
+): Group<Request, Answer> {
+  const group = createGroup<Request, Answer>({
+    sizeMax: options.groupSizeMax,
+    waitMs: options.callTimeoutMs,
+    idOf: (request) => idOf(request.identity),
+    weightOf,
+    sendMany: (requests) => sendMany(requests, Math.min(groupLockTimeoutMs, options.lockTimeoutMs)),
+    sendOne,
+    splits,
+  });
+  const send = options.group ? group : sendOne;
+  return async (request) => {
+    try {
+      return await send(request);
+    } catch (error) {
+      throw toIchidoError(error, verb);
+    }
+  };
 }

@@ -1,26 +1,17 @@
 /** `claim` and `complete` on the caller's own transaction: one record, one attempt, and errors as they are. */
-import { IchidoError } from "../../core/contract/errors.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/contract/store.ts";
 import { TransactionAborted, type TransactionHandle } from "../../core/contract/transaction.ts";
 import { FenceLost } from "../../core/engine/steps.ts";
-import { encodeHeaders } from "../encoding/header-lines.ts";
-import { encodeLabels } from "../encoding/labels.ts";
-import { bufferOf } from "./arrays.ts";
+import { requireDialect } from "../joined-transaction.ts";
+import { encodeLabels } from "../encoding.ts";
+import { bufferOf } from "../../sql/statement.ts";
 import { sqlStateOf } from "./failures.ts";
 import { flagOf, numberOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
+import { claimValues, responseValues } from "./values.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
 
 const often = { frequent: true };
-
-export function refuseOtherDialect(transaction: TransactionHandle): void {
-  if (transaction.dialect === "postgres") return;
-  throw new IchidoError(
-    "usage-invalid",
-    `transaction: expected a handle on PostgreSQL, got one on ${transaction.dialect}; the record and the business writes ` +
-      "must be in one database",
-  );
-}
 
 /** Nearly every claim is the first of its key, so that is tried first. Undefined when there is a record already. */
 export async function claimNew(
@@ -68,33 +59,23 @@ export async function completeOne(
   channel: string,
   transaction: TransactionHandle,
 ): Promise<Fenced> {
-  refuseOtherDialect(transaction);
-  const { identity, response } = request;
-  const values = [
-    encodeText(identity.key),
-    bufferOf(identity.scopeHash),
-    request.owner,
-    String(request.fence),
-    response.kind,
-    String(response.status),
-    encodeHeaders(response.headers),
-    bufferOf(response.body),
-    channel,
-  ];
+  requireDialect("postgres", transaction);
+  const values = [...claimValues(request), ...responseValues(request.response), channel];
+  const { text } = statements.completeOne;
   if (request.endsTransaction === true && transaction.sendWithCommit !== undefined) {
     // Judged with COMMIT: the function raises where the record is not held, and then the server does not commit.
-    transaction.sendWithCommit(statements.completeLast.text, values, lostOr);
+    transaction.sendWithCommit(text, [...values, "true"], lostOr);
     return "ok";
   }
   try {
-    const { rows } = await transaction.execute(statements.completeOne.text, values, often);
+    const { rows } = await transaction.execute(text, [...values, "false"], often);
     return flagOf(onlyValue(rows)) ? "ok" : "stale";
   } catch (error) {
     throw abortedOr(error);
   }
 }
 
-/** Raised by `complete_last`. */
+/** Raised by `complete_one`. */
 const stale = "IC001";
 
 function lostOr(error: unknown): unknown {

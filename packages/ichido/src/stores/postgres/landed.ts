@@ -1,20 +1,18 @@
 /** `landed`: what became of a commit whose answer did not come. */
-import type { OwnerToken, RecordState } from "../../core/contract/record.ts";
+import type { OwnerToken, WrittenState } from "../../core/contract/record.ts";
 import type { Landed, LandedRequest } from "../../core/contract/store.ts";
 import { landedOf, landedWaitMs, type Holding } from "../../core/record-machine/owned.ts";
-import { bufferOf } from "./arrays.ts";
-import type { StoreParts } from "./claims.ts";
+import type { StoreParts } from "./claim.ts";
 import type { Row } from "./connection.ts";
 import { failureKind, toIchidoError } from "./failures.ts";
 import { numberOf, textOf } from "./row.ts";
-import { encodeText } from "./text.ts";
+import { identityValues } from "./values.ts";
 
 export function createLanded(parts: StoreParts): (request: LandedRequest) => Promise<Landed> {
   const { connection, statements, options, withRetries } = parts;
 
   return async (request) => {
-    const { key, scopeHash } = request.identity;
-    const values = [encodeText(key), bufferOf(scopeHash), String(Math.min(options.lockTimeoutMs, landedWaitMs))];
+    const values = [...identityValues(request.identity), String(Math.min(options.lockTimeoutMs, landedWaitMs))];
     const ask = (verb: "landed" | "landedWithin"): Promise<readonly Row[]> =>
       withRetries("always", (leftMs) => connection.run(statements[verb], values, leftMs));
     try {
@@ -29,5 +27,5 @@ export function createLanded(parts: StoreParts): (request: LandedRequest) => Pro
 }
 
 function recordOf([state, owner, fence]: Row): Holding {
-  return { state: textOf(state) as RecordState, owner: textOf(owner) as OwnerToken, fence: numberOf(fence) };
+  return { state: textOf(state) as WrittenState, owner: textOf(owner) as OwnerToken, fence: numberOf(fence) };
 }

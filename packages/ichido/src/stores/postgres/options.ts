@@ -1,15 +1,15 @@
 /** Options of the PostgreSQL store, checked once. */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/contract/option-checks.ts";
 import type { Environment } from "../../core/contract/environment.ts";
-import { systemEnvironment } from "../../core/contract/environment.ts";
-import { schemaOption, tableNames, tablePrefixOption, type TableOptions } from "../../sql/table-prefix.ts";
+import { integerOption, optionInvalid } from "../../core/contract/option-checks.ts";
+import { environment, given, integer, orElse, readOptions, type ReadBy } from "../../core/contract/read-options.ts";
+import { tableOptions, type TableOptions } from "../../sql/table-prefix.ts";
 import type { Prepare } from "./connection.ts";
 import type { ListenConnection } from "./listen.ts";
 
 export interface PostgresStoreOptions extends TableOptions {
   /**
    * Claims and completions that come while another is under way travel together in one statement, so that one commit
-   * serves many. A single request waits for nobody. Default on.
+   * serves many. A single request does not wait. Default on.
    */
   readonly group?: boolean;
   /** How many travel together at most. Default 64. */
@@ -34,54 +34,27 @@ export interface PostgresStoreOptions extends TableOptions {
   readonly environment?: Environment;
 }
 
-export interface ResolvedOptions {
-  readonly schema: string | undefined;
-  readonly tablePrefix: string;
-  readonly group: boolean;
-  readonly groupSizeMax: number;
-  readonly lockTimeoutMs: number;
-  readonly callTimeoutMs: number;
-  readonly prepare: Prepare;
-  readonly listen: boolean | { connect(): Promise<ListenConnection> };
-  readonly environment: Environment;
-}
-
-const groupSizeLimit = 500;
-
-const known: OptionNames<PostgresStoreOptions> = {
-  ...tableNames,
-  group: true,
-  groupSizeMax: true,
-  lockTimeoutMs: true,
-  callTimeoutMs: true,
-  prepare: true,
-  listen: true,
-  environment: true,
+const optionTable = {
+  ...tableOptions,
+  group: given(true),
+  groupSizeMax: integer(1, 500, 64),
+  callTimeoutMs: integer(100, 600_000, 5_000),
+  lockTimeoutMs: given<number | undefined>(),
+  prepare: orElse("auto", prepareOf),
+  listen: given<NonNullable<PostgresStoreOptions["listen"]>>(false),
+  environment,
 };
 
+export type ResolvedOptions = ReadBy<typeof optionTable> & { readonly lockTimeoutMs: number };
+
 export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
-  knownOptions("postgresStore", options, known);
-  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
-  return {
-    schema: schemaOption(options.schema),
-    tablePrefix: tablePrefixOption(options.tablePrefix),
-    group: options.group ?? true,
-    groupSizeMax: integerOption("groupSizeMax", options.groupSizeMax ?? 64, 1, groupSizeLimit),
-    // Shorter than a try (half a call), or a claim would end without the answer that the row is locked.
-    lockTimeoutMs: integerOption(
-      "lockTimeoutMs",
-      options.lockTimeoutMs ?? Math.min(1_000, Math.floor(callTimeoutMs / 4)),
-      1,
-      callTimeoutMs / 2,
-    ),
-    callTimeoutMs,
-    prepare: prepareOf(options.prepare ?? "auto"),
-    listen: options.listen ?? false,
-    environment: options.environment ?? systemEnvironment,
-  };
+  const settings = readOptions("postgresStore", options, optionTable);
+  const { callTimeoutMs, lockTimeoutMs = Math.min(1_000, Math.floor(callTimeoutMs / 4)) } = settings;
+  // Shorter than a try (half a call), or a claim would end without the answer that the row is locked.
+  return { ...settings, lockTimeoutMs: integerOption("lockTimeoutMs", lockTimeoutMs, 1, callTimeoutMs / 2) };
 }
 
-function prepareOf(value: Prepare): Prepare {
+function prepareOf(option: string, value: unknown): Prepare {
   if (value === "auto" || typeof value === "boolean") return value;
-  throw optionInvalid("prepare", 'true, false or "auto"', value);
+  throw optionInvalid(option, 'true, false or "auto"', value);
 }

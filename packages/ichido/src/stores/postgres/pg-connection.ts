@@ -1,7 +1,6 @@
 /** A `Pool` or a `Client` of `pg`. */
 import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./client.ts";
-import { isRows } from "./connection.ts";
-import type { Connection, Prepare, Row } from "./connection.ts";
+import { isRows, type Connection, type Prepare, type Row } from "./connection.ts";
 import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
 import { plainTypes } from "../../drivers/pg/types.ts";
 import { ignoreClientErrors, ignoreClientErrorsOf } from "../../drivers/pg/errors.ts";
@@ -57,7 +56,7 @@ async function within(timeoutMs: number, send: () => Promise<readonly Row[]>): P
   try {
     return await send();
   } catch (error) {
-    // `pg` names its own timeout by a message only; the time that passed tells as well.
+    // `pg` names its own timeout by a message only; the time that has passed shows it as well.
     const passedMs = performance.now() - startedMs;
     if (sqlStateOf(error) !== undefined || passedMs < timeoutMs - timerSlackMs) throw error;
     throw new DeadlineError(`no answer within ${timeoutMs} ms`, { cause: error });
@@ -71,7 +70,7 @@ export function lendFromPool(pool: PgPool): Lend {
   return async (timeoutMs, work) => {
     const startedMs = performance.now();
     const client = await checkOut(pool, timeoutMs);
-    // A pool of another make may not tell when it lends.
+    // A pool of another make may have no event for lending.
     ignoreClientErrors(client);
     let destroy = false;
     try {
@@ -112,16 +111,16 @@ function checkOut(pool: PgPool, timeoutMs: number): Promise<PgPoolClient> {
 
 /** A client without `pipeline` answers one query at a time, and warns when it is asked for more. */
 export function lendClient(client: PgClient): Lend {
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   return (timeoutMs, work) => {
     if (client.pipeline === true) return work(client, timeoutMs);
     const startedMs = performance.now();
-    const mine = turn.then(() => {
+    const mine = last.then(() => {
       const leftMs = Math.ceil(timeoutMs - (performance.now() - startedMs));
       if (leftMs <= 0) throw new DeadlineError(`the client was busy for ${timeoutMs} ms`);
       return work(client, leftMs);
     });
-    turn = mine.catch(ignore);
+    last = mine.catch(ignore);
     return mine;
   };
 }

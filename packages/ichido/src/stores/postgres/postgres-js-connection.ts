@@ -1,7 +1,6 @@
 /** The `sql` of `postgres` (postgres.js). */
 import type { PostgresJsQuery, PostgresJsSql } from "./client.ts";
-import { isRows } from "./connection.ts";
-import type { Connection, Row } from "./connection.ts";
+import { isRows, type Connection, type Row } from "./connection.ts";
 import { plainValue } from "../../drivers/pg/types.ts";
 import { DeadlineError } from "./failures.ts";
 
@@ -68,7 +67,7 @@ function within(
     const timer = setTimeout(() => {
       reject(new DeadlineError(`no answer within ${timeoutMs} ms`));
       // No claim may run for a caller that has left. One already sent is left alone, as cancelling it needs another
-      // connection, and its failure would be nobody's to catch.
+      // connection, and no code could catch the failure of that.
       if (isQueued(query)) query.cancel();
     }, timeoutMs);
     pending.then(

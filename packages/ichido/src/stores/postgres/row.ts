@@ -1,13 +1,12 @@
 /**
- * Positional rows to values. Numbers are converted here and not trusted to the driver: a program may have told it to
- * read `bigint` as it likes.
+ * Positional rows to values. Numbers are converted here and not trusted to the driver: a program may have set a parser
+ * of its own for `bigint`.
  */
-import type { Key, OwnerToken, RecordState, StoredResponse } from "../../core/contract/record.ts";
-import type { AuditEntry, ClaimResult, Step, StoredRecord } from "../../core/contract/store.ts";
+import type { Key, OwnerToken, StoredResponse, WrittenState } from "../../core/contract/record.ts";
+import type { AuditEntry, ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import { answersOf } from "../../core/record-machine/view.ts";
-import { decodeHeaders } from "../encoding/header-lines.ts";
-import { decodeLabels } from "../encoding/labels.ts";
+import { decodeHeaders, decodeLabels } from "../encoding.ts";
 import type { Row } from "./connection.ts";
 import { decodeMembers, decodeText } from "./text.ts";
 
@@ -100,16 +99,18 @@ export function claimResultOf(row: Row): ClaimResult {
   }
 }
 
-const states: readonly RecordState[] = ["processing", "completed", "failed"];
+const states: readonly WrittenState[] = ["processing", "completed", "failed"];
 
 /** The columns of a record in `find.sql` and `list.sql`; the first says whether the server is a standby. */
 export function recordOf(row: Row): StoredRecord {
   const [, key, scopeHash, tenant, principal, operation, version, raw, canonical, former, state] = row;
-  const [owner, origin, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers, body] = row.slice(11);
-  const [labels, createdMs, updatedMs, expiresMs] = row.slice(22);
+  const [owner, origin, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers] = row.slice(11);
+  const [labels, createdMs, updatedMs, expiresMs, body] = row.slice(21);
   const known = states.find((each) => each === state) ?? damaged();
   const { interim, response } = answersOf(known, responseOf(kind, status, headers, body));
   const reason = optionalText(holdReason);
+  const leftMs = optionalNumber(leaseLeftMs) ?? 0;
+  const isInDoubt = leftMs <= 0 || reason !== undefined || interim !== undefined;
   return {
     identity: {
       // eslint-disable-next-line typescript/no-unsafe-type-assertion -- it was validated when it was claimed
@@ -125,13 +126,13 @@ export function recordOf(row: Row): StoredRecord {
       canonical: bytesOf(canonical),
       ...(former !== null && { former: bytesOf(former) }),
     },
-    state: known,
+    state: known === "processing" && isInDoubt ? "unknown" : known,
     // eslint-disable-next-line typescript/no-unsafe-type-assertion -- as above
     owner: textOf(owner) as OwnerToken,
     fence: numberOf(fence),
     attempts: numberOf(attempts),
     ...(known === "processing" && {
-      leaseLeftMs: optionalNumber(leaseLeftMs) ?? 0,
+      leaseLeftMs: leftMs,
       origin: originOf(textOf(origin)),
     }),
     stepsStarted: numberOf(steps),
@@ -170,4 +171,11 @@ export function auditEntryOf([atMs, actor, action, reason, fence]: Row): AuditEn
     reason: decodeText(textOf(reason)),
     fence: numberOf(fence),
   };
+}
+
+/** The row of `stats.sql`. */
+export function statsOf(row: Row): StoreStats {
+  const [records = 0, processing = 0, completed = 0, failed = 0, unknown = 0, ...sizes] = row.map(numberOf);
+  const [bodyBytes = 0, sweepLagMs = 0, oldestUnknownMs = 0] = sizes;
+  return { records, processing, completed, failed, unknown, bodyBytes, sweepLagMs, oldestUnknownMs };
 }

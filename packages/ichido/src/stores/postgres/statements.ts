@@ -2,12 +2,13 @@
 import { createHash } from "node:crypto";
 import type { Statement } from "./connection.ts";
 import type { Migration } from "../../sql/migration.ts";
-import { plainText } from "../../sql/statement.ts";
+import { expandText } from "../../sql/statement.ts";
 import { namedTables } from "../../sql/table-prefix.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { migrations, statements } from "./statements.generated.ts";
 
-export type StatementName = keyof typeof statements;
+/** Parts of statements (`rule-*`) are put into others, and never sent. */
+export type StatementName = Exclude<keyof typeof statements, `rule${string}`>;
 export type Statements = Readonly<Record<StatementName, Statement>>;
 
 type Names = Pick<ResolvedOptions, "schema" | "tablePrefix">;
@@ -29,7 +30,7 @@ const frequent: ReadonlySet<string> = new Set<StatementName>(["claim", "complete
 
 export function statementsFor(names: Names): Statements {
   const entries = Object.entries(statements).map(([verb, text]) => {
-    const statement = statementOf(verb, nameTables(names, plainText(text)));
+    const statement = statementOf(verb, nameTables(names, expandText(text, { recorded: statements.ruleRecorded })));
     return [verb, { ...statement, frequent: frequent.has(verb), tellsBackend: verb === "claim" }];
   });
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same keys, mapped

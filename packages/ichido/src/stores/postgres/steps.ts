@@ -1,11 +1,12 @@
 /** Steps: each verb one call of a function that writes one row, and the count of those that a new owner inherits. */
-import type { Claim, ClaimRequest, ClaimResult, Fenced, Store } from "../../core/contract/store.ts";
+import type { ClaimRequest, ClaimResult, Fenced, Store } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
-import { bufferOf } from "./arrays.ts";
+import { bufferOf } from "../../sql/statement.ts";
 import type { Row } from "./connection.ts";
 import { flagOf, numberOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 import { encodeText } from "./text.ts";
+import { claimValues, identityValues } from "./values.ts";
 
 export interface StepsParts {
   readonly statements: Statements;
@@ -18,28 +19,23 @@ export interface StepsParts {
 export function createStepVerbs({ run }: StepsParts): Pick<Store, "startStep" | "finishStep"> {
   return {
     async startStep(request) {
-      const values = valuesOf(request, request.name, request.leaseMs);
-      values.push(request.mayBeLost === true);
-      return verdictOf(await run("startStep", values));
+      const values = [...claimValues(request), encodeText(request.name), String(request.leaseMs)];
+      return verdictOf(await run("startStep", [...values, request.mayBeLost === true]));
     },
     async finishStep(request) {
-      const values = valuesOf(request, request.name, request.leaseMs);
-      values.push(bufferOf(request.result));
-      return verdictOf(await run("finishStep", values));
+      const values = [...claimValues(request), encodeText(request.name), String(request.leaseMs)];
+      return verdictOf(await run("finishStep", [...values, bufferOf(request.result)]));
     },
   };
 }
 
-/** The record tells only whether there are steps. A claim that inherits some asks how many, which is rare. */
+/** The record says only whether there are steps. A claim that inherits some asks how many, which is rare. */
 export function countingSteps(
   claim: Store["claim"],
   { run, statements }: StepsParts,
 ): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
-  async function count(
-    { identity: { key, scopeHash } }: ClaimRequest,
-    transaction: TransactionHandle | undefined,
-  ): Promise<number> {
-    const values = [encodeText(key), bufferOf(scopeHash)];
+  async function count({ identity }: ClaimRequest, transaction: TransactionHandle | undefined): Promise<number> {
+    const values = identityValues(identity);
     if (transaction === undefined) {
       const [row] = await run("countSteps", values);
       return numberOf(row?.[0]);
@@ -58,15 +54,4 @@ export function countingSteps(
 
 function verdictOf(rows: readonly Row[]): Fenced {
   return flagOf(rows[0]?.[0]) ? "ok" : "stale";
-}
-
-function valuesOf({ identity, owner, fence }: Claim, name: string, leaseMs: number): unknown[] {
-  return [
-    encodeText(identity.key),
-    bufferOf(identity.scopeHash),
-    owner,
-    String(fence),
-    encodeText(name),
-    String(leaseMs),
-  ];
 }

@@ -10,20 +10,20 @@ import { around } from "../../core/contract/jitter.ts";
 import { createHash } from "node:crypto";
 import type { Environment, Timer } from "../../core/contract/environment.ts";
 import type { Identity } from "../../core/contract/record.ts";
-import { idOf } from "./claims.ts";
+import { Waiters } from "../waiters.ts";
+import { idOf } from "./group.ts";
 import type { Listener } from "./listen.ts";
 import { encodeText } from "./text.ts";
 
 /** Between two polls, times a random factor from 0.5 to 1.5. */
 const pollMs = 60;
-/** The net below notifications. */
+/** While notifications come, a poll only finds what a lost one missed. */
 const listeningPollMs = 1_000;
 const pollFailedMs = 500;
 const identitiesPerPoll = 500;
 
 interface Watched {
   readonly identity: Identity;
-  readonly wakes: Set<() => void>;
   marked: boolean;
 }
 
@@ -51,15 +51,11 @@ export function digestOf(identity: Identity): string {
 
 export function createWatcher(options: WatcherOptions): Watcher {
   const { environment } = options;
-  const watched = new Map<string, Watched>();
   const idsByDigest = new Map<string, string>();
+  const waiters = new Waiters<Watched>(environment, (_id, { identity }) => idsByDigest.delete(digestOf(identity)));
   let timer: Timer | undefined;
   let polling = false;
   let closed = false;
-
-  function wakeId(id: string): void {
-    for (const wake of watched.get(id)?.wakes ?? []) wake();
-  }
 
   function schedule(delayMs: number): void {
     timer?.cancel();
@@ -68,13 +64,13 @@ export function createWatcher(options: WatcherOptions): Watcher {
 
   /** One look at all records. While it runs no other starts; what comes meanwhile is looked at next. */
   async function look(): Promise<void> {
-    if (polling || closed || watched.size === 0) return;
+    if (polling || closed || waiters.size === 0) return;
     polling = true;
     let nextMs = pollMs;
     try {
       const listener = options.listener();
       await listener?.open();
-      const entries = [...watched.entries()].slice(0, identitiesPerPoll);
+      const entries = waiters.entries().slice(0, identitiesPerPoll);
       if (listener?.healthy === true) {
         nextMs = listeningPollMs;
         const unmarked = entries.map(([, each]) => each).filter((each) => !each.marked);
@@ -83,55 +79,39 @@ export function createWatcher(options: WatcherOptions): Watcher {
         for (const each of unmarked) each.marked = true;
       }
       const changed = await options.poll(entries.map(([, each]) => each.identity));
-      for (const index of changed) wakeId(entries[index]?.[0] ?? "");
+      for (const index of changed) waiters.wake(entries[index]?.[0] ?? "");
       // Those beyond the bound come first next time.
-      for (const [id, each] of entries) {
-        if (watched.size <= identitiesPerPoll || !watched.delete(id)) break;
-        watched.set(id, each);
-      }
-      if ([...watched.values()].some((each) => !each.marked)) nextMs = pollMs;
+      if (waiters.size > identitiesPerPoll) for (const [id] of entries) waiters.putLast(id);
+      if (waiters.entries().some(([, each]) => !each.marked)) nextMs = pollMs;
     } catch {
       nextMs = pollFailedMs;
     } finally {
       polling = false;
-      if (watched.size > 0) schedule(nextMs);
+      if (waiters.size > 0) schedule(nextMs);
     }
   }
 
   function watch(identity: Identity, timeoutMs: number): Promise<void> {
     if (closed || timeoutMs <= 0) return Promise.resolve();
     const id = idOf(identity);
-    const known = watched.get(id) ?? { identity, wakes: new Set(), marked: false };
-    if (known.wakes.size === 0) {
-      watched.set(id, known);
+    const waiting = waiters.wait(id, timeoutMs, () => {
       idsByDigest.set(digestOf(identity), id);
-    }
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        deadline.cancel();
-        known.wakes.delete(wake);
-        if (known.wakes.size === 0) {
-          watched.delete(id);
-          idsByDigest.delete(digestOf(identity));
-        }
-        resolve();
-      };
-      const deadline = environment.after(timeoutMs, wake, { hold: true });
-      known.wakes.add(wake);
-      if (!polling) schedule(pollMs / 2);
+      return { identity, marked: false };
     });
+    if (!polling) schedule(pollMs / 2);
+    return waiting;
   }
 
   return {
     watch,
     wake: (identity) => {
-      if (watched.size > 0) wakeId(idOf(identity));
+      if (waiters.size > 0) waiters.wake(idOf(identity));
     },
-    wakeByDigest: (digest) => wakeId(idsByDigest.get(digest) ?? ""),
+    wakeByDigest: (digest) => waiters.wake(idsByDigest.get(digest) ?? ""),
     close() {
       closed = true;
       timer?.cancel();
-      for (const { wakes } of watched.values()) for (const wake of wakes) wake();
+      waiters.wakeAll();
     },
   };
 }

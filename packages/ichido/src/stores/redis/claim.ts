@@ -1,126 +1,49 @@
-/** A claim and its answer. One round trip, but for a record past its retention that the known tick does not cover. */
-import { limits } from "../../core/contract/defaults.ts";
-import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
-import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
+/** How a claim is sent, and how a grant goes back that its claimant will not hear of or may not count on. */
+import type { ClaimResult, Store } from "../../core/contract/store.ts";
+import { isInDoubt } from "../../core/engine/doubt.ts";
+import { sentAgain } from "../../core/record-machine/claim.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
-import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
-import { damagedRecord, decodeResponse, encodeFirstClaim } from "./row.ts";
+import { claim, grantIn, type Decode, type Grant } from "./claim-reply.ts";
+import { cannotJoin, type OwnedParts } from "./owned.ts";
+import { runReplicated, tooFewReplicas, type Replication } from "./replicas.ts";
 import type { Ticks } from "./ticks.ts";
 
-export type Decode = (reply: unknown) => ClaimResult | Promise<ClaimResult>;
-
-export function claim(
-  request: ClaimRequest,
-  ticks: Ticks,
-  margin: string,
-  run: (args: readonly RedisArgument[], decode: Decode) => Promise<ClaimResult>,
-): Promise<ClaimResult> {
-  const firstClaim = encodeFirstClaim(request);
-  const askAgain = async (): Promise<ClaimResult> => {
-    await ticks.read();
-    return run(argsOf(request, firstClaim, ticks.known(), "1", margin), (reply) => {
-      const second = claimedOf(reply);
-      if (second === undefined) throw new TypeError("a claim that carries a tick just read is always answered");
-      return second;
-    });
-  };
-  return run(argsOf(request, firstClaim, ticks.known(), "", margin), (reply) => claimedOf(reply) ?? askAgain());
-}
-
-function argsOf(
-  request: ClaimRequest,
-  firstClaim: string,
-  [last, interval, steadySince]: ReturnType<Ticks["known"]>,
-  read: "" | "1",
-  margin: string,
-): RedisArgument[] {
-  const { raw, canonical, former } = request.fingerprint;
-  return [
-    request.owner,
-    bufferOf(raw),
-    bufferOf(canonical),
-    former === undefined ? "" : bufferOf(former),
-    microseconds(Math.min(request.leaseMs, limits.leaseMsMax)),
-    microseconds(request.retentionMs),
-    request.takeover,
-    firstClaim,
-    last,
-    interval,
-    steadySince,
-    read,
-    margin,
-    request.doubtStays === true ? "1" : "",
-  ];
-}
-
-export function microseconds(ms: number): string {
-  return String(usOf(ms));
-}
-
-/** What giving a grant back needs to know. */
-export interface Grant {
-  readonly origin: ClaimOrigin;
-  readonly fence: number;
-}
-
-/** Nothing when the reply is no grant. */
-export function grantIn(reply: unknown): Grant | undefined {
-  const [outcome, origin = "", fence] = textOf(listOf(reply)[0]).split(" ");
-  return outcome === "granted" ? { origin: originOf(origin), fence: numberOf(fence) } : undefined;
-}
-
-/** Nothing when the claim must be asked again with a tick just read. */
-function claimedOf(reply: unknown): ClaimResult | undefined {
-  const list = listOf(reply);
-  const parts = textOf(list[0]).split(" ");
-  if (parts[0] === "granted") return grantOf(parts, list[1]);
-  if (parts[0] === "clock") return undefined;
-  return resultOf(parts, list[1], list[2], list[3]);
-}
-
-function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: unknown): ClaimResult {
-  const [outcome, first, attempts] = parts;
-  switch (outcome) {
-    case "completed":
-      return {
-        outcome,
-        response: decodeResponse(head, body),
-        fence: numberOf(first),
-        attempts: numberOf(attempts),
-        createdAtMs: toMs(numberOf(parts[3])),
-        expiresAtMs: toMs(numberOf(parts[4])),
-        expiresInMs: Math.max(0, toMs(numberOf(parts[4]) - numberOf(parts[5]))),
-      };
-    case "processing":
-      return { outcome, leaseLeftMs: Math.ceil(numberOf(first) / 1_000), attempts: numberOf(attempts) };
-    case "unknown": {
-      const holdReason = optionalTextOf(hold);
-      return {
-        outcome,
-        ...(head === null || head === undefined ? {} : { interim: decodeResponse(head, body) }),
-        ...(holdReason === undefined ? {} : { holdReason }),
-        fence: numberOf(first),
-        attempts: numberOf(attempts),
-      };
-    }
-    case "mismatch":
-      return { outcome };
-    default:
-      throw new TypeError(outcome === "damaged" ? damagedRecord : "expected an outcome from Redis");
+export function createClaims({ link, scripts, names, margin, wait }: OwnedParts, ticks: Ticks): Store["claim"] {
+  /** What was in doubt stays in doubt. */
+  function giveBack(name: string, owner: string, grant: Grant): void {
+    const proof = [owner, String(grant.fence)];
+    const channel = names.channel(name);
+    const given = isInDoubt(grant)
+      ? scripts.run("suspend", name, [...proof, "", "", "", "", channel])
+      : scripts.run("release", name, [...proof, margin, channel]);
+    given.catch(() => undefined);
   }
-}
 
-/** `granted origin fence attempt steps created expires resent` */
-function grantOf(parts: readonly string[], canonical: unknown): ClaimResult {
-  return {
-    outcome: "granted",
-    fence: numberOf(parts[2]),
-    attempt: numberOf(parts[3]),
-    origin: originOf(parts[1] ?? ""),
-    ...(parts[7] === "1" ? { resent: true as const } : {}),
-    stepsStarted: numberOf(parts[4]),
-    canonical: bytesOf(canonical),
-    createdAtMs: toMs(numberOf(parts[5])),
-    expiresAtMs: toMs(numberOf(parts[6])),
+  async function sendReplicated(
+    name: string,
+    owner: string,
+    args: readonly RedisArgument[],
+    replicas: Replication,
+  ): Promise<unknown> {
+    const { reply, safe } = await runReplicated(link, scripts, replicas, "claim", name, args);
+    const grant = grantIn(reply);
+    if (grant === undefined || safe) return reply;
+    giveBack(name, owner, grant);
+    throw tooFewReplicas("claim", replicas);
+  }
+
+  function send(name: string, owner: string, args: readonly RedisArgument[], decode: Decode): Promise<ClaimResult> {
+    if (wait !== undefined) return sendReplicated(name, owner, args, wait).then(decode);
+    const onLate = (reply: unknown): void => {
+      const grant = grantIn(reply);
+      if (grant !== undefined) giveBack(name, owner, grant);
+    };
+    return scripts.runDecoded("claim", name, args, decode, onLate, async (reply) => sentAgain(await decode(reply)));
+  }
+
+  return (request, transaction) => {
+    if (transaction !== undefined) return Promise.reject(cannotJoin("claim"));
+    const name = names.record(request.identity);
+    return claim(request, ticks, margin, (args, decode) => send(name, request.owner, args, decode));
   };
 }

@@ -2,20 +2,16 @@
 import type { Environment } from "../../core/contract/environment.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/contract/store.ts";
-import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
-import type { Position } from "../encoding/cursor.ts";
+import { type Position, checkLimit, decodeCursor, pageOf } from "../encoding.ts";
 import { createTally, matches, recordView } from "../../core/record-machine/view.ts";
 import type { Row } from "./row.ts";
-import { start } from "./walk.ts";
-import type { Page, Place } from "./walk.ts";
+import { start, type Page, type Place } from "./walk.ts";
 
 export interface Walk {
   readonly environment: Environment;
   readonly timeoutMs: number;
   page(place: Place): Promise<Page>;
 }
-
-const listLimitMax = 1_000;
 
 async function forEachRow(walk: Walk, visit: (name: string, row: Row, nowUs: number) => void): Promise<void> {
   const untilMs = walk.environment.monotonicMs() + walk.timeoutMs;
@@ -35,9 +31,7 @@ async function forEachRow(walk: Walk, visit: (name: string, row: Row, nowUs: num
 /** Holds no more than a few pages of records at any time. */
 export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
   const { limit } = query;
-  if (!Number.isInteger(limit) || limit < 1 || limit > listLimitMax) {
-    throw new IchidoError("option-invalid", `limit: expected an integer from 1 to ${listLimitMax}, got ${limit}`);
-  }
+  checkLimit(limit);
   const after = query.cursor === undefined ? undefined : sortable(decodeCursor(query.cursor));
   const found = new Map<string, { readonly record: StoredRecord; readonly place: Sortable }>();
   const least = () => [...found].toSorted(([, one], [, other]) => compare(one.place, other.place)).slice(0, limit + 1);
@@ -51,10 +45,7 @@ export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
     found.clear();
     for (const [each, value] of kept) found.set(each, value);
   });
-  const kept = least().map(([, { record }]) => record);
-  const records = kept.slice(0, limit);
-  const last = records.at(-1);
-  return { records, ...(kept.length > limit && last !== undefined ? { cursor: encodeCursor(last.identity) } : {}) };
+  return pageOf(least(), limit, ([, { record }]) => record);
 }
 
 export async function stats(walk: Walk): Promise<StoreStats> {

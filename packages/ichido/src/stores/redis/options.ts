@@ -1,7 +1,8 @@
 /** Options of the Redis store, checked once. */
-import { integerOption, knownOptions, optionInvalid, type OptionNames } from "../../core/contract/option-checks.ts";
-import { systemEnvironment } from "../../core/contract/environment.ts";
 import type { Environment } from "../../core/contract/environment.ts";
+import { optionInvalid } from "../../core/contract/option-checks.ts";
+import { environment, given, integer, orElse, readOptions, type ReadBy } from "../../core/contract/read-options.ts";
+import { replicasOf, type ReplicaWait } from "../../drivers/redis/replicas.ts";
 
 export interface RedisStoreOptions {
   /** Begins the name of every key: 1 to 64 letters, digits and `_ - . : /`. Default `ichido:`. */
@@ -19,7 +20,7 @@ export interface RedisStoreOptions {
    * A claim and a completion count only when so many replicas have them, within the time. It blocks the client's
    * connection meanwhile. Not with a cluster client. Default: no waiting.
    */
-  readonly wait?: { readonly replicas: number; readonly timeoutMs: number };
+  readonly wait?: ReplicaWait;
   /** Wakes waiting duplicates by publication, over one connection made by `client.duplicate()`. Default on. */
   readonly notify?: boolean;
   /** Runs on a server that may drop keys when it is full, and so may run an operation twice. Default off. */
@@ -27,52 +28,28 @@ export interface RedisStoreOptions {
   readonly environment?: Environment;
 }
 
-export type ResolvedOptions = Required<Omit<RedisStoreOptions, "wait">> & Pick<RedisStoreOptions, "wait">;
-
-const known: OptionNames<RedisStoreOptions> = {
-  prefix: true,
-  callTimeoutMs: true,
-  scanTimeoutMs: true,
-  marginMs: true,
-  wait: true,
-  notify: true,
-  dangerouslyAllowEviction: true,
-  environment: true,
-};
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-const replicasMax = 100;
+
+const optionTable = {
+  prefix: orElse("ichido:", prefixOf),
+  callTimeoutMs: integer(100, 600_000, 5_000),
+  scanTimeoutMs: integer(100, hourMs, 60_000),
+  marginMs: integer(hourMs, 3_650 * dayMs, 7 * dayMs),
+  wait: given<ReplicaWait | undefined>(),
+  notify: given(true),
+  dangerouslyAllowEviction: given(false),
+  environment,
+};
+
+export type ResolvedOptions = ReadBy<typeof optionTable>;
 
 export function resolveOptions(options: RedisStoreOptions, cluster: boolean): ResolvedOptions {
-  knownOptions("redisStore", options, known);
-  const callTimeoutMs = integerOption("callTimeoutMs", options.callTimeoutMs ?? 5_000, 100, 600_000);
-  return {
-    prefix: prefixOf(options.prefix ?? "ichido:"),
-    callTimeoutMs,
-    scanTimeoutMs: integerOption("scanTimeoutMs", options.scanTimeoutMs ?? 60_000, 100, hourMs),
-    marginMs: integerOption("marginMs", options.marginMs ?? 7 * dayMs, hourMs, 3_650 * dayMs),
-    ...(options.wait === undefined ? {} : { wait: waitOf(options.wait, callTimeoutMs, cluster) }),
-    notify: options.notify ?? true,
-    dangerouslyAllowEviction: options.dangerouslyAllowEviction ?? false,
-    environment: options.environment ?? systemEnvironment,
-  };
+  const settings = readOptions("redisStore", options, optionTable);
+  return { ...settings, wait: replicasOf(settings.wait, settings.callTimeoutMs, cluster) };
 }
 
-function waitOf(wait: NonNullable<RedisStoreOptions["wait"]>, callTimeoutMs: number, cluster: boolean) {
-  if (cluster)
-    throw optionInvalid(
-      "wait",
-      "nothing with a cluster client: WAIT cannot be sent to the node that took the write",
-      wait,
-    );
-  knownOptions("wait", wait, { replicas: true, timeoutMs: true });
-  return {
-    replicas: integerOption("wait.replicas", wait.replicas, 1, replicasMax),
-    timeoutMs: integerOption("wait.timeoutMs", wait.timeoutMs, 1, callTimeoutMs - 1),
-  };
-}
-
-function prefixOf(value: unknown): string {
+function prefixOf(option: string, value: unknown): string {
   if (typeof value === "string" && /^[A-Za-z0-9_\-.:/]{1,64}$/.test(value)) return value;
-  throw optionInvalid("prefix", "1 to 64 letters, digits and _ - . : /", value);
+  throw optionInvalid(option, "1 to 64 letters, digits and _ - . : /", value);
 }

@@ -6,28 +6,26 @@
  *   r head of the answer (final or interim)  b its body   z the body's length   h reason of a hold
  *   x steps started; N<name> place, S<place> start, L<place> last start, F<place> finished, R<place> result
  *   a how the owner came by the record (absent: it was new)   d 1 when a doubt about it outlives its retention
- *   y audit rows; A<place> one of them   w somebody waits for the end
+ *   y audit rows; A<place> one of them   w a caller waits for the end
  */
 import type {
   Fingerprint,
   Identity,
   Key,
   OwnerToken,
-  RecordState,
+  WrittenState,
   StoredResponse,
 } from "../../core/contract/record.ts";
 import type { AuditEntry, ClaimRequest, Step } from "../../core/contract/store.ts";
-import { originOf, toMs } from "../../core/record-machine/record.ts";
-import type { HeldRecord } from "../../core/record-machine/record.ts";
-import type { FirstClaim } from "../../core/record-machine/view.ts";
-import { answersOf, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";
+import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
+import { answersOf, stepView, type FirstClaim } from "../../core/record-machine/view.ts";
+import { decodeHeaders, encodeHeaders } from "../encoding.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
 
 export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z", "d", "a"] as const;
 const bodyField = fields.length;
 
-const states: Readonly<Record<string, RecordState>> = { p: "processing", c: "completed", f: "failed" };
+const states: Readonly<Record<string, WrittenState>> = { p: "processing", c: "completed", f: "failed" };
 const hashBytes = 32;
 
 /** Labels as pairs: one may be called `__proto__`. */

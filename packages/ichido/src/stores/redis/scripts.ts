@@ -15,8 +15,8 @@ import { statements } from "./statements.generated.ts";
 export type Verb = keyof typeof statements;
 
 /**
- * What may be sent again when it is not known whether it was done. A settlement cannot tell its own trace from somebody
- * else's; everything else recognises itself.
+ * What may be sent again when it is not known whether it was done. A settlement cannot tell its own trace from that of
+ * another settlement; every other script recognises its own.
  */
 const once: ReadonlySet<Verb> = new Set(["settle"]);
 
@@ -43,7 +43,7 @@ const scripts = new Map<Verb, Script>(
 );
 
 export interface Call {
-  /** What arrives when nobody waits for it any more. */
+  /** What arrives after its caller has stopped waiting. */
   readonly onLate?: ((reply: unknown) => void) | undefined;
 }
 
@@ -67,8 +67,10 @@ export interface Scripts {
     args: readonly RedisArgument[],
     decode: (reply: unknown) => Value | Promise<Value>,
     onLate?: (reply: unknown) => void,
+    /** In place of `decode` where it was sent more than once. */
+    decodeAgain?: (reply: unknown) => Value | Promise<Value>,
   ): Promise<Value>;
-  /** The same pair of commands, for whoever sends them together with others. */
+  /** The same pair of commands, for a caller that sends them together with others. */
   command(verb: Verb, key: string, args: readonly RedisArgument[], form: "digest" | "text"): readonly RedisArgument[];
   /** Any command, with deadline and repetition. */
   repeat<Value>(verb: string, repeatable: boolean, call: Call, send: () => Promise<Value>): Promise<Value>;
@@ -183,12 +185,13 @@ export function createScripts({ link, environment, callTimeoutMs, ready, onFailu
     args: readonly RedisArgument[],
     decode: (reply: unknown) => Value | Promise<Value>,
     onLate?: (reply: unknown) => void,
+    decodeAgain = decode,
   ): Promise<Value> {
-    // Alone it goes at once; else with whatever is said in the same turn of the event loop.
+    // A single command leaves at once; several commands of one task leave together.
     if (deadlines.busy) link.gather?.();
     return deadlines.bound(send(verb, key, args), {
       decode,
-      recover: (error, startedMs) => recover(error, startedMs, verb, key, args, { onLate }).then(decode),
+      recover: (error, startedMs) => recover(error, startedMs, verb, key, args, { onLate }).then(decodeAgain),
       onLate,
     });
   }
@@ -199,10 +202,11 @@ export function createScripts({ link, environment, callTimeoutMs, ready, onFailu
     args: readonly RedisArgument[],
     decode: (reply: unknown) => Value | Promise<Value>,
     onLate?: (reply: unknown) => void,
+    decodeAgain = decode,
   ): Promise<Value> {
     const waiting = ready();
-    if (waiting === undefined) return start(verb, key, args, decode, onLate);
-    return waiting.then(() => start(verb, key, args, decode, onLate));
+    if (waiting === undefined) return start(verb, key, args, decode, onLate, decodeAgain);
+    return waiting.then(() => start(verb, key, args, decode, onLate, decodeAgain));
   }
 
   return {

@@ -9,8 +9,7 @@ import { numberOf } from "../../drivers/redis/reply.ts";
 import { isExpired, isForsaken } from "../../core/record-machine/view.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Ticks } from "./ticks.ts";
-import { start } from "./walk.ts";
-import type { Place } from "./walk.ts";
+import { start, type Place } from "./walk.ts";
 
 export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">) {
   let place: Place | undefined;

@@ -6,8 +6,7 @@
 import type { Link, ServerLink } from "../../drivers/redis/link.ts";
 import type { Names } from "./names.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
-import { fields, rowOf } from "./row.ts";
-import type { Row } from "./row.ts";
+import { fields, rowOf, type Row } from "./row.ts";
 
 /** Keys that SCAN looks at in one call: well under a millisecond of the server's time. */
 const scanCount = "500";

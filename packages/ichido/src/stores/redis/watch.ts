@@ -1,17 +1,18 @@
 /**
- * Waiting duplicates. All waiters of a process share one subscriber connection, opened when the first one waits, and one
- * look per record at a time. A record is marked as watched by the look itself, so that completions nobody waits for
- * publish nothing; publications are hints, looking again is the net.
+ * Waiting duplicates. All waiters of a process share one subscriber connection, opened when the first one waits, and
+ * one look per record at a time. A record is marked as watched by the look itself, so that completions without waiters
+ * publish nothing. Publications are hints; a waiter that misses one finds the change by its next look.
  */
 import { around } from "../../core/contract/jitter.ts";
 import type { Environment, Timer } from "../../core/contract/environment.ts";
 import type { Link, SubscriberLink } from "../../drivers/redis/link.ts";
+import { Waiters } from "../waiters.ts";
 import type { Names } from "./names.ts";
 
 /** Between two looks, times a random factor from 0.5 to 1.5. */
 const pauseMsFirst = 25;
 const pauseMsMax = 500;
-/** While publications come, a look is only the net below them. */
+/** While publications come, a look only finds what a lost one missed. */
 const subscribedPauseMs = 1_000;
 const failedPauseMs = 500;
 
@@ -23,7 +24,6 @@ export interface Watcher {
 }
 
 interface Watched {
-  readonly wakes: Set<() => void>;
   timer: Timer | undefined;
   fence: string | undefined;
   subscribed: boolean;
@@ -40,16 +40,17 @@ export interface WatcherParts {
 }
 
 export function createWatcher({ link, names, environment, notify, look }: WatcherParts): Watcher {
-  const watched = new Map<string, Watched>();
+  const waiters = new Waiters<Watched>(environment, (name, entry) => {
+    entry.timer?.cancel();
+    void unsubscribe(name, entry);
+  });
   const byChannel = new Map<string, string>();
   let subscriber: Promise<SubscriberLink> | undefined;
   let closed = false;
 
-  function wake(name: string): void {
-    for (const each of watched.get(name)?.wakes ?? []) each();
-  }
+  const wake = (name: string): void => waiters.wake(name);
 
-  /** Subscribed before the look: an end after it is told, an end before it is seen. */
+  /** Subscribed before the look: an end after the look is published, an end before it is seen by the look. */
   async function subscribe(name: string, entry: Watched): Promise<void> {
     if (!notify || entry.subscribed) return;
     const channel = names.channel(name);
@@ -58,7 +59,7 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
     try {
       await (await subscriber).subscribe(channel);
       entry.subscribed = true;
-      if (watched.get(name) !== entry) await unsubscribe(name, entry);
+      if (waiters.get(name) !== entry) await unsubscribe(name, entry);
     } catch {
       // Looking goes on without it; the next waiter tries again.
       if (!closed) await subscriber?.then((each) => each.close()).catch(() => undefined);
@@ -68,8 +69,8 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
 
   async function unsubscribe(name: string, entry: Watched): Promise<void> {
     const channel = names.channel(name);
-    // Somebody may have begun to wait for the same record meanwhile.
-    if (watched.has(name)) return;
+    // Another caller may have begun to wait for the same record meanwhile.
+    if (waiters.get(name) !== undefined) return;
     byChannel.delete(channel);
     if (entry.subscribed) await subscriber?.then((each) => each.unsubscribe(channel)).catch(() => undefined);
   }
@@ -85,7 +86,7 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
     } catch {
       // A store that cannot be reached is met by the claim that follows the wait.
     }
-    if (watched.get(name) !== entry) return undefined;
+    if (waiters.get(name) !== entry) return undefined;
     entry.timer = environment.after(around(environment, nextMs), () => void observe(name, entry));
     return undefined;
   }
@@ -93,7 +94,7 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
   async function begin(name: string, entry: Watched): Promise<void> {
     // A subscriber that does not come up must not keep the first look waiting.
     void subscribe(name, entry).then(() => {
-      if (!entry.subscribed || watched.get(name) !== entry) return;
+      if (!entry.subscribed || waiters.get(name) !== entry) return;
       entry.timer?.cancel();
       void observe(name, entry);
     });
@@ -101,44 +102,19 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
     else entry.timer = environment.after(pauseMsFirst, () => void observe(name, entry));
   }
 
-  function entryFor(name: string): Watched {
-    const known = watched.get(name);
-    if (known !== undefined) return known;
-    const entry: Watched = {
-      wakes: new Set(),
-      timer: undefined,
-      fence: undefined,
-      subscribed: false,
-      pauseMs: pauseMsFirst,
-    };
-    watched.set(name, entry);
-    void begin(name, entry);
-    return entry;
-  }
-
   return {
-    watch(name, timeoutMs) {
-      if (closed || timeoutMs <= 0) return Promise.resolve();
-      const entry = entryFor(name);
-      return new Promise((resolve) => {
-        const done = (): void => {
-          deadline.cancel();
-          entry.wakes.delete(done);
-          if (entry.wakes.size === 0) {
-            entry.timer?.cancel();
-            watched.delete(name);
-            void unsubscribe(name, entry);
-          }
-          resolve();
-        };
-        const deadline = environment.after(timeoutMs, done, { hold: true });
-        entry.wakes.add(done);
+    async watch(name, timeoutMs) {
+      if (closed || timeoutMs <= 0) return;
+      await waiters.wait(name, timeoutMs, () => {
+        const entry: Watched = { timer: undefined, fence: undefined, subscribed: false, pauseMs: pauseMsFirst };
+        void begin(name, entry);
+        return entry;
       });
     },
     wake,
     close() {
       closed = true;
-      for (const name of watched.keys()) wake(name);
+      waiters.wakeAll();
       void subscriber?.then((each) => each.close()).catch(() => undefined);
       subscriber = undefined;
     },

@@ -1,7 +1,7 @@
 /**
- * Claims. The record is looked at without the write lock first: a completed, mismatching or live record is a true answer
- * at the instant of that read, and `completed` stays true, so replays and conflicts write nothing and wait for nobody.
- * Everything else is decided again under the lock.
+ * Claims. The record is looked at without the write lock first: a completed, mismatching or live record is a true
+ * answer at the instant of that read, and `completed` stays true, so replays and conflicts write nothing and never
+ * wait. Everything else is decided again under the lock.
  */
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
@@ -19,14 +19,15 @@ import {
 import type { HeldRecord, Moment } from "../../core/record-machine/record.ts";
 import { isTrusted, type TickRow } from "../../core/record-machine/ticks.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
-import { encodeLabels } from "../encoding/labels.ts";
+import { encodeLabels } from "../encoding.ts";
 import type { Connection, Row, SqliteValue } from "./database.ts";
-import { isBusy } from "./failure.ts";
+import { isBusy } from "../../drivers/sqlite-errors.ts";
 import { talkLater, talkNow, type Talk } from "../../sql/talk.ts";
-import { often, refuseOtherDialect } from "./ownership.ts";
+import { requireDialect } from "../joined-transaction.ts";
+import { often } from "./owned.ts";
 import { birthValues, heldOf, identityValues, integer, orNull, plainRow, type Held } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
+import type { Statements } from "./statements.ts";
 
 /**
  * A claim as the statements it asks for, one after the other, so that the same rules run on the store's own connection,
@@ -44,21 +45,21 @@ export async function claim(session: Session, request: ClaimRequest): Promise<Cl
   return seen ?? session.queue.write(() => runOn(session.connection, claimLocked(session, request)));
 }
 
-/** What a caller is told about a database that another connection is writing at this very moment: come back soon. */
+/** What a caller gets while another connection is writing the database: come back soon. */
 const lockedRetryMs = 1_000;
 
 /**
- * On the caller's transaction, under the write lock; a transaction that cannot have the lock is told that somebody else is
- * at work. Nobody sees the record before the commit.
+ * On the caller's transaction, under the write lock; where the transaction cannot have the lock, the answer is that
+ * another attempt is at work. The record is not visible before the commit.
  */
 export async function claimWithin(
   session: Session,
   request: ClaimRequest,
   transaction: TransactionHandle,
 ): Promise<ClaimResult> {
-  refuseOtherDialect(transaction);
+  requireDialect("sqlite", transaction);
   try {
-    if (transaction.writesAlone !== true) await transaction.execute(statements.holdFile, [], often);
+    if (transaction.writesAlone !== true) await transaction.execute(session.statements.holdFile, [], often);
     return await talkLater(claimLocked(session, request), async ({ sql, values }) => {
       const { rows } = await transaction.execute(sql, values, often);
       return plainRow(rows[0]);
@@ -87,7 +88,7 @@ function* execute(sql: string, ...values: readonly SqliteValue[]): Claiming<void
 
 /** Undefined when the claim has something to write. */
 function* answerOf(session: Session, request: ClaimRequest): Claiming<ClaimResult | undefined> {
-  const row = yield* queryOne(statements.look, ...identityValues(request.identity));
+  const row = yield* queryOne(session.statements.look, ...identityValues(request.identity));
   if (row === undefined) return undefined;
   const nowUs = session.nowUs();
   const record = heldOf(row);
@@ -102,25 +103,26 @@ function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimRe
   const { fingerprint } = request;
   const at: Moment = { nowUs: session.nowUs(), trusted: false, fenceFloor: 0 };
   const birth = born(request, fingerprint, 0, at);
-  const fence = yield* insert(request, birth);
+  const fence = yield* insert(session.statements, request, birth);
   if (fence !== undefined) return grantOf({ ...birth, fence }, fingerprint.canonical, "new");
-  const row = yield* queryOne(statements.look, ...identityValues(request.identity));
+  const row = yield* queryOne(session.statements.look, ...identityValues(request.identity));
   if (row === undefined) throw new TypeError("a record that stopped an insert is not there");
   const record = heldOf(row);
   // Most claims never need the tick row.
-  const trusted = isExpired(record, at.nowUs) && isTrusted(tickOf(yield* queryOne(statements.clock)), at.nowUs);
+  const trusted = isExpired(record, at.nowUs) && isTrusted(tickOf(yield* queryOne(session.statements.clock)), at.nowUs);
   const moment: Moment = { ...at, trusted };
   const verdict = judgeClaim(record, request, fingerprint, moment);
   if (isRefusal(verdict)) {
     if (noted(record, request, verdict) !== record)
-      yield* execute(statements.claimNote, ...identityValues(request.identity));
+      yield* execute(session.statements.claimNote, ...identityValues(request.identity));
     return refusalOf(record, verdict, at.nowUs);
   }
-  if (verdict === "new") return yield* restart(request, born(request, fingerprint, record.fence, moment));
-  return yield* take(request, record, verdict, moment);
+  if (verdict === "new")
+    return yield* restart(session.statements, request, born(request, fingerprint, record.fence, moment));
+  return yield* take(session.statements, request, record, verdict, moment);
 }
 
-export function readTick(connection: Connection): TickRow | undefined {
+export function readTick({ connection, statements }: Session): TickRow | undefined {
   return tickOf(connection.get(statements.clock));
 }
 
@@ -134,7 +136,7 @@ function tickOf(row: Row | undefined): TickRow | undefined {
 }
 
 /** The fence of the new record; undefined when there was one. */
-function* insert(request: ClaimRequest, birth: HeldRecord): Claiming<number | undefined> {
+function* insert(statements: Statements, request: ClaimRequest, birth: HeldRecord): Claiming<number | undefined> {
   const row = yield* queryOne(
     statements.claim,
     ...birthValues(request),
@@ -147,11 +149,11 @@ function* insert(request: ClaimRequest, birth: HeldRecord): Claiming<number | un
     Number(birth.doubtStays),
   );
   if (row === undefined) return undefined;
-  yield* addLabels(request);
+  yield* addLabels(statements, request);
   return integer(row, "fence");
 }
 
-function* restart(request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResult> {
+function* restart(statements: Statements, request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResult> {
   const { identity, fingerprint } = request;
   yield* execute(statements.forgetLabels, ...identityValues(identity));
   yield* execute(statements.forgetSteps, ...identityValues(identity));
@@ -174,17 +176,18 @@ function* restart(request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResul
     Number(birth.doubtStays),
     ...identityValues(identity),
   );
-  yield* addLabels(request);
+  yield* addLabels(statements, request);
   return grantOf(birth, fingerprint.canonical, "new");
 }
 
-function* addLabels(request: ClaimRequest): Claiming<void> {
+function* addLabels(statements: Statements, request: ClaimRequest): Claiming<void> {
   for (const [name, value] of Object.entries(request.labels ?? {})) {
     yield* execute(statements.addLabel, name, value, ...identityValues(request.identity));
   }
 }
 
 function* take(
+  statements: Statements,
   request: ClaimRequest,
   record: Held,
   verdict: Exclude<ClaimVerdict, Refusal | "new">,

@@ -1,7 +1,7 @@
 /** The settings on which the store's promise rests, set where they are weaker and read back. */
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { Connection } from "./database.ts";
-import { isBusy } from "./failure.ts";
+import { isBusy } from "../../drivers/sqlite-errors.ts";
 
 export type Synchronous = "full" | "extra" | "normal";
 
@@ -18,9 +18,9 @@ export function ensureDurability(connection: Connection, synchronous: Synchronou
   const wanted = levels[synchronous];
   const found = pragma(connection, "synchronous");
   const level = synchronous === "normal" || typeof found !== "number" ? wanted : Math.max(found, wanted);
-  // Always set, even to what was found: a level that nobody set is lowered by some builds once the log is opened.
+  // Always set, even to what was found: some builds lower a level that was never set, once the log is opened.
   connection.exec(`PRAGMA synchronous = ${level}`);
-  // Where the system tells "written" from "on the disk" (macOS), ask for the latter; no change elsewhere.
+  // Where the system distinguishes "written" from "on the disk" (macOS), ask for the latter; no change elsewhere.
   if (synchronous !== "normal") connection.exec("PRAGMA fullfsync = ON");
   const now = pragma(connection, "synchronous");
   if (now !== level) {
@@ -45,8 +45,8 @@ export const busyTimeoutMs = 25;
 const busyTimeoutMsMax = 50;
 
 /**
- * Runs `action` with a short lock wait. The handle is the user's: a longer wait they chose for their own statements is
- * put back afterwards. One that waits for nobody is left as it is until it has met somebody.
+ * Runs `action` with a short lock wait. The handle is the user's: a longer wait that they chose for their own
+ * statements is put back afterwards. A handle that is set not to wait stays so until it meets a lock.
  */
 export function withShortWait<T>(connection: Connection, action: () => T): T {
   const own = pragma(connection, "busy_timeout");
@@ -73,7 +73,10 @@ export function withShortWait<T>(connection: Connection, action: () => T): T {
 export interface RelaxedSync {
   /** Before a transaction that may be lost. */
   begin(): void;
-  /** After it, and before any that may not: the level may be owed, where the former transaction could not be ended. */
+  /**
+   * After it, and before any that must not be lost: the level is still low where the former transaction could not be
+   * ended.
+   */
   end(): void;
 }
 

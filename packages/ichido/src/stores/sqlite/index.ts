@@ -1,4 +1,5 @@
 export { openSqliteStore, type OpenSqliteStoreOptions } from "./open.ts";
-export { sqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store.ts";
+export { sqliteStore, type SqliteStore } from "./store.ts";
+export type { SqliteStoreOptions } from "./options.ts";
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./database.ts";
 export type { AppliedMigration, Migrator, PlannedMigration } from "../../sql/migrator.ts";

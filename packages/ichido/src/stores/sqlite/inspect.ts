@@ -5,18 +5,17 @@ import { landedOf, landedWaitMs } from "../../core/record-machine/owned.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { identityValues, integer, recordOf, stepOf, text } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
 
 export function find(session: Session, identity: Identity): Promise<StoredRecord | undefined> {
   return session.queue.read(() => {
-    const row = session.connection.get(statements.find, ...identityValues(identity));
+    const row = session.connection.get(session.statements.find, ...identityValues(identity));
     return row === undefined ? undefined : recordOf(row, session.nowUs());
   });
 }
 
-/** Whoever has the file's write lock knows that no transaction is under way. */
+/** While this process has the file's write lock, no transaction that writes is under way. */
 export function landed(session: Session, request: LandedRequest): Promise<Landed> {
-  const { connection, queue, nowUs } = session;
+  const { connection, queue, nowUs, statements } = session;
   return queue.tryWrite((): Landed => {
     const row = connection.get(statements.find, ...identityValues(request.identity));
     return landedOf(row === undefined ? undefined : recordOf(row, nowUs()), request);
@@ -26,13 +25,15 @@ export function landed(session: Session, request: LandedRequest): Promise<Landed
 export function steps(session: Session, identity: Identity): Promise<readonly Step[]> {
   return session.queue.read(() => {
     const nowUs = session.nowUs();
-    return session.connection.all(statements.steps, ...identityValues(identity)).map((row) => stepOf(row, nowUs));
+    return session.connection
+      .all(session.statements.steps, ...identityValues(identity))
+      .map((row) => stepOf(row, nowUs));
   });
 }
 
 export function audit(session: Session, identity: Identity): Promise<readonly AuditEntry[]> {
   return session.queue.read(() =>
-    session.connection.all(statements.audit, ...identityValues(identity)).map((row) => ({
+    session.connection.all(session.statements.audit, ...identityValues(identity)).map((row) => ({
       atMs: toMs(integer(row, "at_us")),
       actor: text(row, "actor"),
       action: text(row, "action"),

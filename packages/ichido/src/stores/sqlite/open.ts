@@ -1,9 +1,11 @@
-/** A store with a connection of its own, for those who have none to share. */
-import { knownOptions, optionInvalid } from "../../core/contract/option-checks.ts";
+/** A store with a connection of its own, for programs that have none to share. */
+import { optionInvalid } from "../../core/contract/option-checks.ts";
+import { given, readOptions } from "../../core/contract/read-options.ts";
 import { requireRuntime } from "../../core/contract/runtime.ts";
 import { busyTimeoutMs } from "./durability.ts";
-import { failureOf } from "./failure.ts";
-import { sqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store.ts";
+import { failureOf } from "./failures.ts";
+import { optionTable, type SqliteStoreOptions } from "./options.ts";
+import { sqliteStore, type SqliteStore } from "./store.ts";
 
 export interface OpenSqliteStoreOptions extends SqliteStoreOptions {
   /** Create or update the tables before the store is handed out. Default false. */
@@ -16,13 +18,7 @@ export async function openSqliteStore(path: string, options: OpenSqliteStoreOpti
   if (typeof path !== "string" || path === "") {
     throw optionInvalid("path", "the path of a file", path);
   }
-  knownOptions("openSqliteStore", options, {
-    migrate: true,
-    synchronous: true,
-    lockTimeoutMs: true,
-    queueMax: true,
-    nowMs: true,
-  });
+  readOptions("openSqliteStore", options, { ...optionTable, migrate: given(false) });
   requireRuntime();
   // Loaded here alone: importing this module must not fail or warn where node:sqlite is absent or experimental.
   const { DatabaseSync } = await import("node:sqlite");
@@ -51,7 +47,7 @@ async function createPrivate(path: string): Promise<void> {
   try {
     await (await open(path, "wx", 0o600)).close();
   } catch {
-    // It is there, with the mode that somebody gave it; or it cannot be made, and SQLite says why.
+    // The file is there, and keeps its mode; or it cannot be made, and SQLite says why.
   }
 }
 

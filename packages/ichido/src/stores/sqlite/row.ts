@@ -1,10 +1,9 @@
 /** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
-import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/contract/record.ts";
+import type { Identity, Key, OwnerToken, WrittenState, StoredResponse } from "../../core/contract/record.ts";
 import type { ClaimRequest, Step, StoredRecord } from "../../core/contract/store.ts";
 import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
 import { recordView, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders, encodeHeaders } from "../encoding/header-lines.ts";
-import { decodeLabels } from "../encoding/labels.ts";
+import { decodeHeaders, decodeLabels, encodeHeaders } from "../encoding.ts";
 import type { Row, SqliteValue } from "./database.ts";
 
 export function integer(row: Row, column: string): number {
@@ -43,7 +42,7 @@ function damaged(column: string): never {
   throw new TypeError(`column ${column} does not hold what ichido wrote`);
 }
 
-export function stateOf(row: Row): RecordState {
+export function stateOf(row: Row): WrittenState {
   const state = row["state"];
   return state === "processing" || state === "completed" || state === "failed" ? state : damaged("state");
 }

@@ -3,7 +3,6 @@ import type { SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import { decided, dropsUnfinished, settleRefusal } from "../../core/record-machine/settle.ts";
 import { heldOf, identityValues, orNull, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
 
 export function settle(session: Session, request: SettleRequest): Promise<SettleResult> {
   const { decision } = request;
@@ -13,7 +12,7 @@ export function settle(session: Session, request: SettleRequest): Promise<Settle
 }
 
 function settleLocked(session: Session, request: SettleRequest): SettleResult {
-  const { connection } = session;
+  const { connection, statements } = session;
   const { decision } = request;
   const where = identityValues(request.identity);
   const row = connection.get(statements.look, ...where);

@@ -11,47 +11,27 @@
  * over a network file system. The clock is the host's. There is no bound on records besides the disk; when that is full,
  * new claims fail and replays go on.
  */
-import { integerOption, knownOptions, oneOfOption, optionalFunction } from "../../core/contract/option-checks.ts";
-import { isIchidoError } from "../../core/contract/errors.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import type { Store } from "../../core/contract/store.ts";
 import type { SchemaPart } from "../../sql/migration.ts";
 import { createMigrator, requireSchema, type Migrator } from "../../sql/migrator.ts";
 import type { SchemaTalk } from "../../sql/schema-dialects.ts";
-import { prefixDefault } from "../../sql/table-prefix.ts";
 import { talkNow } from "../../sql/talk.ts";
 import { claim, claimWithin } from "./claim.ts";
-import { connect, type SqliteDatabase } from "./database.ts";
-import { ensureDurability, type Synchronous } from "./durability.ts";
-import { closedHandle, resultOf } from "./failure.ts";
+import { connect, type Connection, type SqliteDatabase } from "./database.ts";
 import { createGate } from "./gate.ts";
 import { audit, find, landed, steps } from "./inspect.ts";
-import { list, stats } from "./list.ts";
-import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./ownership.ts";
+import { list, stats } from "./listing.ts";
+import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./owned.ts";
 import { clockOf, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
-import { migrations, statements } from "./statements.generated.ts";
+import { resolveOptions, type SqliteStoreOptions } from "./options.ts";
+import { migrationsFor, statementsFor } from "./statements.ts";
 import { sweep, tick } from "./sweep.ts";
-import { createWriteQueue, writeQueueDefaults } from "./write-queue.ts";
+import { createQueues } from "./queues.ts";
 import { createWatching } from "./watch.ts";
 
-export interface SqliteStoreOptions {
-  /**
-   * What a confirmed write survives. `full` (the default) and `extra`: a power cut. `normal`: the death of the process
-   * only, about ten times as fast; a record lost in a power cut lets its operation run again.
-   */
-  readonly synchronous?: Synchronous;
-  /** How long a call waits while another connection holds the write lock. Default 5000. */
-  readonly lockTimeoutMs?: number;
-  /** Calls that may wait in this process before more are refused. Default 10 000. */
-  readonly queueMax?: number;
-  /** For tests alone: the clock in place of the host's. */
-  readonly nowMs?: () => number;
-}
-
 export interface SqliteStore extends Store, Migrator {}
-
-const records: SchemaPart = { part: "records", dialect: "sqlite", migrations, prefix: prefixDefault };
 
 const warned = new WeakSet<SqliteDatabase>();
 
@@ -62,71 +42,20 @@ const warned = new WeakSet<SqliteDatabase>();
  * A handler that keeps transactions open for long should give the store a handle of its own.
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  const {
-    synchronous = "full",
-    lockTimeoutMs = writeQueueDefaults.lockTimeoutMs,
-    queueMax = writeQueueDefaults.queueMax,
-    nowMs,
-  } = options;
-  check(options);
+  const resolved = resolveOptions(options);
+  const { synchronous, lockTimeoutMs, tablePrefix: prefix, nowMs } = resolved;
+  const records: SchemaPart = { part: "records", dialect: "sqlite", migrations: migrationsFor(prefix), prefix };
+  const statements = statementsFor(prefix);
   const connection = connect(database);
-  /** Some handles refuse to give the rows of a statement that has none. */
-  const hold = <T>(talk: SchemaTalk<T>): T =>
-    talkNow(talk, (sql) => {
-      if (/^select/i.test(sql)) return connection.all(sql);
-      connection.exec(sql);
-      return [];
-    });
+  const hold = <T>(talk: SchemaTalk<T>): T => talkOn(connection, talk);
   const requireTables = (): void => hold(requireSchema(records, "store", `the SQLite file ${connection.file}`));
   const inMemory = connection.file === "";
   const testUs = nowMs === undefined ? undefined : () => Math.floor(nowMs() * 1000);
-  const nowUs = testUs ?? clockOf(connection);
-  if (synchronous === "normal" && !inMemory && !warned.has(database)) {
-    warned.add(database);
-    process.emitWarning(
-      "synchronous is normal: a power cut loses the newest records, and what they recorded would run again",
-      { type: "IchidoWarning", code: "ICHIDO_SQLITE_NORMAL" },
-    );
-  }
+  const nowUs = testUs ?? clockOf(connection, statements);
+  if (synchronous === "normal" && !inMemory) warnOnce(database);
 
-  let durable = false;
-  let schema = false;
-  const queue = createWriteQueue({
-    connection,
-    lockTimeoutMs,
-    queueMax,
-    isReady: () => schema,
-    prepare() {
-      if (!durable) ensureDurability(connection, synchronous);
-      durable = true;
-      requireTables();
-      schema = true;
-    },
-    explain(error) {
-      if (isClosed(database)) return closedHandle(error);
-      if (resultOf(error) !== "SQLITE_ERROR") return error;
-      try {
-        requireTables();
-      } catch (better) {
-        schema = false;
-        if (isIchidoError(better)) return better;
-      }
-      return error;
-    },
-  });
-  /** Migration works on what is not ready yet. */
-  const bare = createWriteQueue({
-    connection,
-    lockTimeoutMs,
-    queueMax,
-    isReady: () => durable,
-    prepare() {
-      ensureDurability(connection, synchronous);
-      durable = true;
-    },
-    explain: (error) => (isClosed(database) ? closedHandle(error) : error),
-  });
-  const session: Session = { connection, queue, nowUs, testUs };
+  const { queue, bare, lookAgain } = createQueues(database, connection, resolved, requireTables);
+  const session: Session = { connection, statements, queue, nowUs, testUs };
   const watching = createWatching(session);
   const gate = createGate();
 
@@ -169,9 +98,8 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     sweep: (request) => gate.pass(() => sweep(session, request)),
     tick: (request) =>
       gate.pass(() => {
-        // The handle is the user's: what they set on it since is noticed within a tick.
-        durable = false;
-        schema = false;
+        // What the user set on the handle since is noticed within a tick.
+        lookAgain();
         return tick(session, request);
       }),
     ping: () =>
@@ -193,10 +121,22 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   };
 }
 
-/** better-sqlite3 throws a TypeError then, which would look like a mistake of ours. */
-function isClosed(database: SqliteDatabase): boolean {
-  const { isOpen, open } = database as { readonly isOpen?: unknown; readonly open?: unknown };
-  return isOpen === false || open === false;
+/** Some handles refuse to give the rows of a statement that has none. */
+function talkOn<T>(connection: Connection, talk: SchemaTalk<T>): T {
+  return talkNow(talk, (sql) => {
+    if (/^select/i.test(sql)) return connection.all(sql);
+    connection.exec(sql);
+    return [];
+  });
+}
+
+function warnOnce(database: SqliteDatabase): void {
+  if (warned.has(database)) return;
+  warned.add(database);
+  process.emitWarning(
+    "synchronous is normal: a power cut loses the newest records, and what they recorded would run again",
+    { type: "IchidoWarning", code: "ICHIDO_SQLITE_NORMAL" },
+  );
 }
 
 const promises = {
@@ -206,13 +146,3 @@ const promises = {
   extra:
     "An acknowledged write survives the death of the process and a power cut, on a disk that keeps what it confirmed.",
 } as const;
-
-function check(options: SqliteStoreOptions): void {
-  knownOptions("sqliteStore", options, { synchronous: true, lockTimeoutMs: true, queueMax: true, nowMs: true });
-  const { synchronous, lockTimeoutMs, queueMax, nowMs } = options;
-  if (synchronous !== undefined) oneOfOption("synchronous", synchronous, ["full", "extra", "normal"]);
-  for (const [name, value] of Object.entries({ lockTimeoutMs, queueMax })) {
-    if (value !== undefined) integerOption(name, value, 1, Number.MAX_SAFE_INTEGER);
-  }
-  optionalFunction("nowMs", nowMs);
-}

@@ -7,11 +7,13 @@ import { isTrusted, nextTick } from "../../core/record-machine/ticks.ts";
 import { readTick } from "./claim.ts";
 import { bytes, integer, text } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
 
-/** What a claim in the same turn waits for: about half a millisecond. */
+/** A claim in the same iteration of the event loop waits for these to go: about half a millisecond. */
 const recordsPerTransaction = 64;
-/** Longer than claims of other processes hold the file's one write lock: whoever holds it longer is no place to sweep. */
+/**
+ * Longer than claims of other processes hold the file's one write lock: a file that is locked for longer is not swept
+ * now.
+ */
 const lockWaitMs = 1_000;
 /** A log longer than this is cut back to nothing once every reader has moved on. */
 const logFramesMax = 4_000;
@@ -36,9 +38,9 @@ export async function sweep(session: Session, request: SweepRequest): Promise<Sw
 }
 
 function sweepLocked(session: Session, limit: number): number | "guarded" {
-  const { connection } = session;
+  const { connection, statements } = session;
   const nowUs = session.nowUs();
-  if (!isTrusted(readTick(connection), nowUs)) return "guarded";
+  if (!isTrusted(readTick(session), nowUs)) return "guarded";
   const expired = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseAbsurdUs, limit);
   const rows = [...expired, ...connection.all(statements.sweepPickSpent, nowUs, nowUs, limit - expired.length)];
   if (rows.length > 0) connection.run(statements.raiseFence, Math.max(...rows.map((row) => integer(row, "fence"))));
@@ -67,8 +69,8 @@ export function tick(session: Session, request: TickRequest): Promise<TickResult
   }
   return session.queue.write(() => {
     const nowUs = session.nowUs();
-    const row = nextTick(readTick(session.connection), nowUs, usOf(request.intervalMs));
-    session.connection.run(statements.tick, row.lastUs, row.intervalUs, row.steadySinceUs);
+    const row = nextTick(readTick(session), nowUs, usOf(request.intervalMs));
+    session.connection.run(session.statements.tick, row.lastUs, row.intervalUs, row.steadySinceUs);
     return { trusted: isTrusted(row, nowUs) };
   });
 }

@@ -1,12 +1,11 @@
 /**
- * Waking those who wait for a record. Commits of this store wake them at once; commits of other connections are seen by
- * SQLite's own counter, one cheap read for all waiters together.
+ * Wakes callers that wait for a record. Commits of this store wake them at once; commits of other connections are seen
+ * by SQLite's own counter, one cheap read for all waiters together.
  */
 import type { Identity } from "../../core/contract/record.ts";
 import { leaseLeftMs } from "../../core/record-machine/view.ts";
 import { identityValues, integer, stateOf } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
 
 const pollMs = 25;
 
@@ -21,7 +20,7 @@ interface Watcher {
 }
 
 export interface Watching {
-  /** Resolves at once when nobody is at work on the record. */
+  /** Resolves at once when no owner is at work on the record. */
   watch(identity: Identity, timeoutMs: number): Promise<void>;
   /** This store committed a change of the record. */
   changed(identity: Identity): void;
@@ -35,7 +34,7 @@ export function createWatching(session: Session): Watching {
   let version = "";
 
   function look(identity: Identity) {
-    const row = connection.get(statements.watch, ...identityValues(identity));
+    const row = connection.get(session.statements.watch, ...identityValues(identity));
     if (row === undefined) return { stamp: "", leftMs: 0 };
     const state = stateOf(row);
     const leftMs = leaseLeftMs({ state, leaseUs: integer(row, "lease_us") }, session.nowUs());

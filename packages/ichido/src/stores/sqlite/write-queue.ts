@@ -1,30 +1,26 @@
 /**
  * One connection, many callers. Calls that write are collected while the process handles other events and run together
- * in one transaction at the end of the turn: with `synchronous=FULL` every commit waits for the disk, and one wait then
- * serves them all. A lone call waits for nobody but the turn it came in.
+ * in one transaction at the end of an iteration of the event loop: with `synchronous=FULL` every commit waits for the
+ * disk, and one wait then serves them all. A single call waits only for the end of its iteration.
  *
  * Each call is decided by itself inside the shared transaction, and answered only after the commit. When one fails, the
  * transaction is rolled back and each runs alone, so that only the bad one fails. While another process holds the write
- * lock, the turn is tried again from the event loop, so that timers (heartbeats among them) go on.
+ * lock, the transaction is tried again from the event loop, so that timers (heartbeats among them) go on.
  */
+import { systemEnvironment } from "../../core/contract/environment.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
+import { doubledMs, upperHalfOf } from "../../core/contract/jitter.ts";
 import type { Connection } from "./database.ts";
 import { createRelaxedSync, withShortWait } from "./durability.ts";
-import { failureOf, isBusy, isOfOneCall, lockedFor } from "./failure.ts";
+import { isBusy } from "../../drivers/sqlite-errors.ts";
+import { failureOf, isOfOneCall, lockedFor } from "./failures.ts";
 import { onIdle } from "../../core/contract/connection-idle.ts";
-
-export const writeQueueDefaults = {
-  /** How long a call waits for the write lock before it fails. */
-  lockTimeoutMs: 5_000,
-  /** Calls that may wait in this process; more are refused at once. */
-  queueMax: 10_000,
-} as const;
 
 const callsPerTransaction = 128;
 const bytesPerTransaction = 4 * 1_048_576;
 const retryMsFirst = 5;
 const retryMsMax = 100;
-/** While the user's own transaction is open: nothing is blocked by looking again soon, and nobody else is disturbed. */
+/** While the user's own transaction is open: looking again soon blocks nothing, and disturbs no other process. */
 const retryMsOwn = 4;
 
 // Taken once: a test that replaces the global timers must not stop the store it shares a process with.
@@ -63,7 +59,7 @@ export interface WriteQueueParts {
   readonly lockTimeoutMs: number;
   readonly queueMax: number;
   readonly isReady: () => boolean;
-  /** Makes the connection ready, or throws. Asked before a turn until it is. */
+  /** Makes the connection ready, or throws. Asked before each transaction until it is. */
   readonly prepare: () => void;
   /** After a statement failed: a better reason, if there is one. */
   readonly explain: (error: unknown) => unknown;
@@ -232,7 +228,10 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
     for (const call of calls) call.reject(failure);
   }
 
-  /** Locked: those whose time is up fail, the others are tried again a little later, off the beat of other processes. */
+  /**
+   * The file is locked: calls whose time is up fail, the others are tried again a little later, after a random pause,
+   * so that processes do not try all at once.
+   */
   function retryLater(cause: unknown): void {
     const nowMs = monotonicMs();
     const failure = lockedFor(lockTimeoutMs, connection.file, cause);
@@ -243,12 +242,12 @@ export function createWriteQueue(parts: WriteQueueParts): WriteQueue {
       retries = 0;
       return;
     }
-    const ceilingMs =
-      cause instanceof OwnTransactionOpen ? retryMsOwn : Math.min(retryMsFirst * 2 ** retries, retryMsMax);
     retries += 1;
     due = true;
-    const timer = setTimeout(serve, ceilingMs * (0.5 + Math.random() / 2));
-    // Runners of transactions tell when they are between two of them; others are only met by luck.
+    const mostMs = cause instanceof OwnTransactionOpen ? retryMsOwn : doubledMs(retryMsFirst, retries, retryMsMax);
+    const timer = setTimeout(serve, upperHalfOf(systemEnvironment, mostMs));
+    // Runners of transactions say when they are between two transactions; a pause of any other code is found only by
+    // luck.
     const forget = cause instanceof OwnTransactionOpen ? onIdle(connection.database, serve) : undefined;
     stopWaiting = () => {
       clearTimeout(timer);

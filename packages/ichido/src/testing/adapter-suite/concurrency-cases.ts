@@ -1,12 +1,12 @@
-/** C: many at once. */
+/** C: many requests at once. */
 import assert from "node:assert/strict";
-import { defineCase, type AdapterCase } from "./case.ts";
+import { appCases, defineCases, type AdapterCase } from "./case.ts";
 import { eventually, type Ask, type Reply } from "./client.ts";
-import { assertExecuted, assertRefused, assertReplayed, freshKey, untilAtGate, type App } from "./rig.ts";
+import { assertExecuted, assertRefused, assertReplayed, untilAtGate, whileRunning, type App } from "./rig.ts";
 
 const crowd = 50;
 
-/** Fifty at once over the servers; the winner waits at a gate until all others were answered. */
+/** Sends fifty requests at once to the servers; the one that runs waits at a gate until all others were answered. */
 async function rush(apps: readonly App[], options: Ask): Promise<readonly Reply[]> {
   let answered = 0;
   const asks = Array.from({ length: crowd }, async (_, index) => {
@@ -29,57 +29,52 @@ function assertOneWinner(replies: readonly Reply[]): Reply {
 const effectsOf = (apps: readonly App[]): number => apps.reduce((sum, app) => sum + app.effects(), 0);
 
 export const concurrencyCases: readonly AdapterCase[] = [
-  defineCase("C-01", "of fifty simultaneous requests one runs, the others are told to wait", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    const winner = assertOneWinner(await rush([app], { key }));
-    assertReplayed(await app.ask({ key }), winner);
-    assert.equal(app.effects(), 1);
+  ...appCases({
+    "C-01: of fifty simultaneous requests one runs, the others are told to wait": async (app, key) => {
+      const winner = assertOneWinner(await rush([app], { key }));
+      assertReplayed(await app.ask({ key }), winner);
+      assert.equal(app.effects(), 1);
+    },
+    "C-01 wait: where duplicates wait, all fifty get the one answer": async (app, key) => {
+      const asks = Array.from({ length: crowd }, () => app.ask({ to: "wait", key, plan: { gate: "rush" } }));
+      await app.gates.reached("rush");
+      await eventually("the others to wait", async () => (await app.waiting()) === crowd - 1);
+      app.gates.open("rush");
+      const replies = await Promise.all(asks);
+      const first = replies.filter((reply) => reply.header("idempotency-replayed") === undefined);
+      assert.equal(first.length, 1);
+      for (const reply of replies) if (reply !== first[0]) assertReplayed(reply, first[0] as Reply);
+      assert.equal(app.effects(), 1);
+    },
+    "C-01 polling: answers a duplicate with 202, where to ask and when": async (app, key) => {
+      const first = await whileRunning(app, { to: "polling", key }, async () => {
+        const reply = assertExecuted(await app.ask({ to: "polling", key }), 202);
+        assert.match(reply.header("location") ?? "", /^\/operations\/.+/);
+        assert.match(reply.header("retry-after") ?? "", /^[1-9]\d*$/);
+      });
+      assertReplayed(await app.ask({ to: "polling", key }), first);
+      assert.equal(app.effects(), 1);
+    },
+    "C-02: the refusal says when to come back, is not stored, and the retry replays": async (app, key) => {
+      const first = await whileRunning(app, { key }, async () => {
+        const reply = await app.ask({ key });
+        const problem = assertRefused(reply, 409, "idempotency-in-flight");
+        assert.equal(problem["retryable"], true);
+        assert.equal(String(problem["retryAfter"]), reply.header("retry-after"));
+      });
+      assertReplayed(await app.ask({ key }), first);
+      assert.equal(app.effects(), 1);
+    },
+    "C-03: other content is a mismatch also while the first is running": async (app, key) => {
+      const first = await whileRunning(app, { key }, async () => {
+        assertRefused(await app.ask({ key, json: { amount: 1 } }), 422, "idempotency-key-reused");
+      });
+      assertReplayed(await app.ask({ key }), first);
+      assert.equal(app.effects(), 1);
+    },
   }),
-  defineCase("C-01 wait", "where duplicates wait, all fifty get the one answer", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    const asks = Array.from({ length: crowd }, () => app.ask({ to: "wait", key, plan: { gate: "rush" } }));
-    await app.gates.reached("rush");
-    await eventually("the others to wait", async () => (await app.waiting()) === crowd - 1);
-    app.gates.open("rush");
-    const replies = await Promise.all(asks);
-    const first = replies.filter((reply) => reply.header("idempotency-replayed") === undefined);
-    assert.equal(first.length, 1);
-    for (const reply of replies) if (reply !== first[0]) assertReplayed(reply, first[0] as Reply);
-    assert.equal(app.effects(), 1);
-  }),
-  defineCase("C-01 polling", "answers a duplicate with 202, where to ask and when", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    const running = app.ask({ to: "polling", key, plan: { gate: "slow" } });
-    await app.gates.reached("slow");
-    const reply = assertExecuted(await app.ask({ to: "polling", key }), 202);
-    assert.match(reply.header("location") ?? "", /^\/operations\/.+/);
-    assert.match(reply.header("retry-after") ?? "", /^[1-9]\d*$/);
-    app.gates.open("slow");
-    const first = assertExecuted(await running);
-    assertReplayed(await app.ask({ to: "polling", key }), first);
-    assert.equal(app.effects(), 1);
-  }),
-  defineCase("C-02", "the refusal says when to come back, is not stored, and the retry replays", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    const running = app.ask({ key, plan: { gate: "slow" } });
-    await app.gates.reached("slow");
-    const reply = await app.ask({ key });
-    const problem = assertRefused(reply, 409, "idempotency-in-flight");
-    assert.equal(problem["retryable"], true);
-    assert.equal(String(problem["retryAfter"]), reply.header("retry-after"));
-    app.gates.open("slow");
-    const answer1 = assertExecuted(await running);
-    assertReplayed(await app.ask({ key }), answer1);
-    assert.equal(app.effects(), 1);
-  }),
-  defineCase(
-    "C-02 lease",
-    "of an owner that no longer renews, the refusal tells the rest of its lease",
-    async (rig) => {
+  ...defineCases({
+    "C-02 lease: of an owner that no longer renews, the refusal tells the rest of its lease": async (rig, key) => {
       const leftMs = 6_500;
       const app = await rig.start({
         wrap: (store) => ({
@@ -90,61 +85,41 @@ export const concurrencyCases: readonly AdapterCase[] = [
           },
         }),
       });
-      const key = freshKey();
-      const running = app.ask({ key, plan: { gate: "slow" } });
-      await app.gates.reached("slow");
-      const reply = await app.ask({ key });
-      const problem = assertRefused(reply, 409, "idempotency-in-flight");
-      assert.deepEqual([reply.header("retry-after"), problem["retryAfter"]], ["7", 7]);
-      app.gates.open("slow");
-      assertReplayed(await app.ask({ key }), assertExecuted(await running));
+      const first = await whileRunning(app, { key }, async () => {
+        const reply = await app.ask({ key });
+        const problem = assertRefused(reply, 409, "idempotency-in-flight");
+        assert.deepEqual([reply.header("retry-after"), problem["retryAfter"]], ["7", 7]);
+      });
+      assertReplayed(await app.ask({ key }), first);
     },
-  ),
-  defineCase("C-03", "other content is a mismatch also while the first is running", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    const running = app.ask({ key, plan: { gate: "slow" } });
-    await app.gates.reached("slow");
-    assertRefused(await app.ask({ key, json: { amount: 1 } }), 422, "idempotency-key-reused");
-    app.gates.open("slow");
-    const answer2 = assertExecuted(await running);
-    assertReplayed(await app.ask({ key }), answer2);
-    assert.equal(app.effects(), 1);
-  }),
-  defineCase("C-04", "two servers on one store: of fifty simultaneous requests one runs", async (rig) => {
-    const apps = [await rig.start(), await rig.start({ store: rig.second })];
-    const key = freshKey();
-    const winner = assertOneWinner(await rush(apps, { key }));
-    for (const app of apps) assertReplayed(await app.ask({ key }), winner);
-    assert.equal(effectsOf(apps), 1);
-  }),
-  defineCase("C-05", "a handler slower than its lease keeps its key while it lives", async (rig) => {
-    const leaseMs = 3_000;
-    const app = await rig.start({ engine: { leaseMs } });
-    const other = await rig.start({ store: rig.second, engine: { leaseMs } });
-    const key = freshKey();
-    const running = await untilAtGate(app, { key }, "slow");
-    const untilMs = performance.now() + leaseMs * 1.5;
-    while (performance.now() < untilMs) {
-      assertRefused(await other.ask({ key }), 409, "idempotency-in-flight");
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    app.gates.open("slow");
-    const answer3 = assertExecuted(await running.reply);
-    assertReplayed(await other.ask({ key }), answer3);
-    assert.equal(effectsOf([app, other]), 1);
-  }),
-  defineCase(
-    "C-05 zombie",
-    "a late finisher neither overwrites the record nor answers with its own result",
-    async (rig) => {
+    "C-04: two servers on one store: of fifty simultaneous requests one runs": async (rig, key) => {
+      const apps = [await rig.start(), await rig.start({ store: rig.second })];
+      const winner = assertOneWinner(await rush(apps, { key }));
+      for (const app of apps) assertReplayed(await app.ask({ key }), winner);
+      assert.equal(effectsOf(apps), 1);
+    },
+    "C-05: a handler slower than its lease keeps its key while it lives": async (rig, key) => {
+      const leaseMs = 3_000;
+      const app = await rig.start({ engine: { leaseMs } });
+      const other = await rig.start({ store: rig.second, engine: { leaseMs } });
+      const running = await untilAtGate(app, { key }, "slow");
+      const untilMs = performance.now() + leaseMs * 1.5;
+      while (performance.now() < untilMs) {
+        assertRefused(await other.ask({ key }), 409, "idempotency-in-flight");
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      app.gates.open("slow");
+      const first = assertExecuted(await running.reply);
+      assertReplayed(await other.ask({ key }), first);
+      assert.equal(effectsOf([app, other]), 1);
+    },
+    "C-05 zombie: a late finisher neither overwrites the record nor answers with its own result": async (rig, key) => {
       const leaseMs = 300;
-      // Its heartbeat hangs, as in a process that was frozen; everything else works.
+      // The heartbeat of this engine hangs, as in a frozen process; everything else works.
       const faults = (name: string): void | Promise<void> =>
         name === "before-renew" ? new Promise<void>(() => undefined) : undefined;
       const zombie = await rig.start({ engine: { leaseMs, faults, closeMs: 10 } });
       const app = await rig.start({ store: rig.second });
-      const key = freshKey();
       const plan = { fenced: true } as const;
       const late = await untilAtGate(zombie, { key, plan }, "frozen");
       let reply = await app.ask({ key, plan });
@@ -159,5 +134,5 @@ export const concurrencyCases: readonly AdapterCase[] = [
       assertReplayed(await app.ask({ key, plan }), second);
       assert.equal(app.effects(), 1);
     },
-  ),
+  }),
 ];

@@ -4,9 +4,9 @@
  *     import { describe, it } from "vitest";
  *     adapterSuite({ describe, it }, { name: "mine", ways: [], start, openStore });
  *
- * `start` builds the application that `harness.ts` describes. It needs nothing but `describe` and `it`, and asserts with
- * `node:assert/strict`. Every case has its own store and servers, so cases may run at the same time. What a service says
- * about itself (T-05) is published by `ichido/policy` and tried from outside by `ichido/conform`.
+ * `start` builds the application that `harness.ts` describes. It needs nothing but `describe` and `it`, and asserts
+ * with `node:assert/strict`. Every case has its own store and servers, so cases may run at the same time. The published
+ * policy (T-05) comes from `ichido/policy`, and `ichido/conform` tries it from outside.
  */
 import type { SuiteRunner } from "../store-suite/subject.ts";
 import { answerCases } from "./answer-cases.ts";
@@ -89,15 +89,8 @@ function reasonToSkip(each: AdapterCase, subject: AdapterSubject): string | unde
 }
 
 export type { AdapterCase } from "./case.ts";
-export { countedEffects, filedEffects, type Effects } from "./effects.ts";
-export {
-  createHarness,
-  signatureOf,
-  type Harness,
-  type HarnessOptions,
-  type Layer,
-  type TransactionalEffects,
-} from "./harness.ts";
+export { countedEffects, filedEffects, type Effects, type TransactionalEffects } from "./effects.ts";
+export { createHarness, signatureOf, type Harness, type HarnessOptions, type Layer } from "./harness.ts";
 export { planHeader, writePlan, type HarnessAnswer, type HarnessCall, type Plan } from "./plan.ts";
 export { routePrefix, type HarnessRoute } from "./routes.ts";
 export type {

@@ -1,7 +1,9 @@
-/** A26: layers in front that change answers as they leave. First answers, replays and refusals pass each of them once. */
+/**
+ * A26: layers in front that change answers as they leave. First answers, replays and refusals pass each of them once.
+ */
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
-import { defineCase, type AdapterCase } from "./case.ts";
+import { casesNeeding, type AdapterCase } from "./case.ts";
 import type { Reply } from "./client.ts";
 import { signatureOf } from "./harness.ts";
 import type { Plan } from "./plan.ts";
@@ -35,7 +37,7 @@ function assertAlike(first: Reply, replay: Reply): void {
   }
 }
 
-/** The content, by its coding. */
+/** The content, decoded by its content coding. */
 function contentOf(reply: Reply): string {
   const coding = reply.header("content-encoding");
   assert.ok(coding === undefined || coding === "gzip", coding);
@@ -43,39 +45,31 @@ function contentOf(reply: Reply): string {
 }
 
 export const layerCases: readonly AdapterCase[] = [
-  defineCase(
-    "A26 signature",
-    "a layer that sets lines as an answer leaves sees first answers, replays and refusals, whole",
-    async (rig) => {
-      const app = await rig.start({ layer: "signature" });
-      const key = freshKey();
-      const first = assertExecuted(await app.ask({ key, plan: wayOf(rig) }));
-      const replay = await app.ask({ key });
-      const reused = await app.ask({ key, json: { amount: 2 } });
-      const missing = await app.ask({ key: null });
-      assert.deepEqual([isReplay(replay), reused.status, missing.status], [true, 422, 400]);
-      assertSigned(first, replay, reused, missing);
-      assertAlike(first, replay);
-      assert.equal(app.effects(), 1);
-    },
-    ["layer:signature"],
-  ),
-  defineCase(
-    "A26 envelope",
-    "a layer that changes content changes first answers and replays once each",
-    async (rig) => {
+  ...casesNeeding(["layer:signature"], {
+    "A26 signature: a layer that sets lines as an answer leaves sees first answers, replays and refusals, whole":
+      async (rig, key) => {
+        const app = await rig.start({ layer: "signature" });
+        const first = assertExecuted(await app.ask({ key, plan: wayOf(rig) }));
+        const replay = await app.ask({ key });
+        const reused = await app.ask({ key, json: { amount: 2 } });
+        const missing = await app.ask({ key: null });
+        assert.deepEqual([isReplay(replay), reused.status, missing.status], [true, 422, 400]);
+        assertSigned(first, replay, reused, missing);
+        assertAlike(first, replay);
+        assert.equal(app.effects(), 1);
+      },
+  }),
+  ...casesNeeding(["layer:envelope"], {
+    "A26 envelope: a layer that changes content changes first answers and replays once each": async (rig) => {
       const app = await rig.start({ layer: "envelope" });
       const { first, replay } = await twice(app, { ...wayOf(rig), content: { json: { n: 1 } } });
       assert.equal(first.body.toString(), '{"data":{"n":1}}');
       assertAlike(first, replay);
       assert.equal(app.effects(), 1);
     },
-    ["layer:envelope"],
-  ),
-  defineCase(
-    "A26 compression",
-    "the framework's usual compression codes every answer as its own client accepts",
-    async (rig) => {
+  }),
+  ...casesNeeding(["layer:compression"], {
+    "A26 compression: the framework's usual compression codes every answer as its own client accepts": async (rig) => {
       const app = await rig.start({ layer: "compression" });
       const plan: Plan = { ...wayOf(rig), content: { text: 5_000 } };
       const text = JSON.stringify({ text: "x".repeat(5_000) });
@@ -95,21 +89,18 @@ export const layerCases: readonly AdapterCase[] = [
       }
       assert.equal(app.effects(), 2);
     },
-    ["layer:compression"],
-  ),
-  defineCase(
-    "A26 transaction",
-    "what ctx.transaction answers passes layers in front as any answer does, first and replayed",
-    async (rig) => {
-      const plan: Plan = { transaction: true, content: { json: { n: 1 } } };
-      const signed = await twice(await rig.start({ layer: "signature" }), plan);
-      assertSigned(signed.first, signed.replay);
-      assertAlike(signed.first, signed.replay);
-      const wrapped = await twice(await rig.start({ layer: "envelope" }), plan);
-      assert.equal(wrapped.first.body.toString(), '{"data":{"n":1}}');
-      assertAlike(wrapped.first, wrapped.replay);
-      assert.equal(await rig.committedEffects(), 2);
-    },
-    ["transactions", "layer:signature", "layer:envelope"],
-  ),
+  }),
+  ...casesNeeding(["transactions", "layer:signature", "layer:envelope"], {
+    "A26 transaction: what ctx.transaction answers passes layers in front as any answer does, first and replayed":
+      async (rig) => {
+        const plan: Plan = { transaction: true, content: { json: { n: 1 } } };
+        const signed = await twice(await rig.start({ layer: "signature" }), plan);
+        assertSigned(signed.first, signed.replay);
+        assertAlike(signed.first, signed.replay);
+        const wrapped = await twice(await rig.start({ layer: "envelope" }), plan);
+        assert.equal(wrapped.first.body.toString(), '{"data":{"n":1}}');
+        assertAlike(wrapped.first, wrapped.replay);
+        assert.equal(await rig.committedEffects(), 2);
+      },
+  }),
 ];

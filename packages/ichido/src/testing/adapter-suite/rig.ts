@@ -1,4 +1,4 @@
-/** One case's servers, on one store, and what it expects of their answers. */
+/** The servers of one case, on one store, and the checks of their answers. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -65,7 +65,8 @@ export async function withRig(subject: AdapterSubject, run: (rig: Rig) => Promis
         events: harness.events,
         ask(asked = {}) {
           const reply = ask(port, asked);
-          // A case that fails leaves requests behind that nobody awaits; their end is no failure of its own.
+          // A case that fails leaves requests behind that it no longer awaits; their errors must not count as further
+          // failures.
           reply.catch(() => undefined);
           return reply;
         },
@@ -74,7 +75,7 @@ export async function withRig(subject: AdapterSubject, run: (rig: Rig) => Promis
         sweep: () => harness.ichido.sweep(),
         close: () => {
           harness.gates.openAll();
-          // An engine that was made to die hangs at every point, its end included.
+          // An engine that died at a fault point hangs at every later point, also in `close`.
           const handedOver = Promise.race([harness.ichido.close(), sleep(closeMs)]);
           closed ??= Promise.all([running.close(), handedOver]).then(() => undefined);
           return closed;
@@ -102,14 +103,20 @@ export async function withRig(subject: AdapterSubject, run: (rig: Rig) => Promis
   }
 }
 
+/** Records at work or in doubt. */
+export async function unfinishedIn({ store }: Rig): Promise<number> {
+  const { processing, unknown } = await store.stats();
+  return processing + unknown;
+}
+
 /** A key that was never used, as the header value of a structured string. */
 export function freshKey(): string {
   return `"${randomUUID()}"`;
 }
 
 /**
- * Sends a request until its handler stands at the gate: on a busy machine a claim may take longer than a short lease, and
- * is given back before the handler runs.
+ * Sends a request again until its handler waits at the gate: on a busy machine a claim may take longer than a short
+ * lease, and the engine then gives it back before the handler runs.
  */
 export async function untilAtGate(app: App, options: Ask, gate: string): Promise<{ readonly reply: Promise<Reply> }> {
   const untilMs = performance.now() + atGateMs;
@@ -123,13 +130,23 @@ export async function untilAtGate(app: App, options: Ask, gate: string): Promise
   }
 }
 
+/** Runs `inside` while the handler of the request waits at a gate of its own; then returns the handler's own answer. */
+export async function whileRunning(app: App, options: Ask, inside: () => Promise<void>): Promise<Reply> {
+  const gate = randomUUID();
+  const running = app.ask({ ...options, plan: { ...options.plan, gate } });
+  await app.gates.reached(gate);
+  await inside();
+  app.gates.open(gate);
+  return assertExecuted(await running);
+}
+
 const markers = ["idempotency-replayed", "idempotent-replayed"];
 
 function assertNoMarker(reply: Reply): void {
   for (const marker of markers) assert.equal(reply.header(marker), undefined, `no ${marker} on this answer`);
 }
 
-/** The handler's own answer, first hand. */
+/** Asserts that the answer comes from the handler and is no replay. */
 export function assertExecuted(reply: Reply, status = 201): Reply {
   assert.equal(reply.status, status, reply.body.toString().slice(0, 300));
   assertNoMarker(reply);
@@ -158,7 +175,7 @@ export function assertReplayed(
   return reply;
 }
 
-/** An answer of the layer itself: a problem document with its own type (RFC 9457). */
+/** Asserts an answer of the layer itself: a problem document with its own type (RFC 9457). */
 export function assertRefused(reply: Reply, status: number, code: IchidoErrorCode): Readonly<Record<string, unknown>> {
   assert.equal(reply.status, status, reply.body.toString().slice(0, 300));
   assert.match(reply.header("content-type") ?? "", /^application\/problem\+json\b/);

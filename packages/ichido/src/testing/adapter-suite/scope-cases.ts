@@ -1,54 +1,44 @@
 /** S: whose key it is. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { defineCase, type AdapterCase } from "./case.ts";
-import { assertExecuted, assertRefused, assertReplayed, freshKey } from "./rig.ts";
+import { appCases } from "./case.ts";
+import { assertExecuted, assertRefused, assertReplayed, whileRunning } from "./rig.ts";
 
-export const scopeCases: readonly AdapterCase[] = [
-  defineCase("S-01", "another tenant's or user's use of a key is not visible in any way", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
+export const scopeCases = appCases({
+  "S-01: another tenant's or user's use of a key is not visible in any way": async (app, key) => {
     const bodies = new Set<string>();
     for (const token of ["alice-1", "carol-1", "bob-1"]) {
       bodies.add(assertExecuted(await app.ask({ key, token })).body.toString());
     }
-    // Other content, too: no 422 tells that the key exists elsewhere.
+    // With other content, too: a 422 would reveal that another caller has the key.
     app.tokens.grant("dave-1", { tenant: "initech", principal: "dave" });
     bodies.add(assertExecuted(await app.ask({ key, token: "dave-1", json: { amount: 7 } })).body.toString());
     assert.equal(bodies.size, 4);
     assert.equal(app.effects(), 4);
-  }),
-  defineCase("S-01 in flight", "another tenant's running request is no conflict", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
-    const running = app.ask({ key, plan: { gate: "alice" } });
-    await app.gates.reached("alice");
-    assertExecuted(await app.ask({ key, token: "carol-1" }));
-    app.gates.open("alice");
-    assertExecuted(await running);
+  },
+  "S-01 in flight: another tenant's running request is no conflict": async (app, key) => {
+    await whileRunning(app, { key }, async () => {
+      assertExecuted(await app.ask({ key, token: "carol-1" }));
+    });
     assert.equal(app.effects(), 2);
-  }),
-  defineCase("S-02", "the same key on another operation runs on its own", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
+  },
+  "S-02: the same key on another operation runs on its own": async (app, key) => {
     const first = assertExecuted(await app.ask({ to: "create", key }));
     const second = assertExecuted(await app.ask({ to: "second", key }));
     assert.notEqual(first.body.toString(), second.body.toString());
     assertReplayed(await app.ask({ to: "create", key }), first);
     assertReplayed(await app.ask({ to: "second", key }), second);
     assert.equal(app.effects(), 2);
-  }),
-  defineCase("S-02 stripe", "has one key space per principal: another operation is a mismatch", async (rig) => {
-    const app = await rig.start();
+  },
+  "S-02 stripe: has one key space per principal: another operation is a mismatch": async (app) => {
     const key = randomUUID();
     const first = assertExecuted(await app.ask({ to: "stripe", key }));
     assertRefused(await app.ask({ to: "stripe-second", key }), 400, "idempotency-key-reused");
     assertReplayed(await app.ask({ to: "stripe", key }), first, { marker: "idempotent-replayed" });
     assertExecuted(await app.ask({ to: "stripe-second", key, token: "bob-1" }));
     assert.equal(app.effects(), 2);
-  }),
-  defineCase("S-03", "parts of the identity cannot be shifted into each other", async (rig) => {
-    const app = await rig.start();
+  },
+  "S-03: parts of the identity cannot be shifted into each other": async (app) => {
     const shifted = [
       [{ tenant: "a", principal: "u" }, '"b:c"'],
       [{ tenant: "a:b", principal: "u" }, '"c"'],
@@ -62,10 +52,8 @@ export const scopeCases: readonly AdapterCase[] = [
       assertExecuted(await app.ask({ key, token }));
     }
     assert.equal(app.effects(), shifted.length);
-  }),
-  defineCase("S-04", "revoked or lowered credentials get no replay", async (rig) => {
-    const app = await rig.start();
-    const key = freshKey();
+  },
+  "S-04: revoked or lowered credentials get no replay": async (app, key) => {
     const first = assertExecuted(await app.ask({ key }));
     for (const status of [401, 403] as const) {
       app.tokens.set("alice-1", status);
@@ -77,5 +65,5 @@ export const scopeCases: readonly AdapterCase[] = [
     app.tokens.set("alice-1", 200);
     assertReplayed(await app.ask({ key }), first);
     assert.equal(app.effects(), 1);
-  }),
-];
+  },
+});

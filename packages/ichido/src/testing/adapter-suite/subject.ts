@@ -1,6 +1,7 @@
-/** What the suite is given: a framework with its adapter, and a store. */
+/** What the suite gets: a framework with its adapter, and a store. */
 import type { Store } from "../../core/contract/store.ts";
-import type { Harness, HarnessOptions, Layer, TransactionalEffects } from "./harness.ts";
+import type { TransactionalEffects } from "./effects.ts";
+import type { Harness, HarnessOptions, Layer } from "./harness.ts";
 
 export interface RunningApp {
   readonly port: number;
@@ -32,11 +33,11 @@ export interface ProcessOptions {
 }
 
 export interface ServerProcesses {
-  /** Without options: one of two at most, which may serve other cases too and is not killed. */
+  /** Without options: one of at most two shared servers, which may serve other cases, too, and are not killed. */
   start(options?: ProcessOptions): Promise<ServerProcess>;
   /** Sent with every plan of the case. */
   readonly tally: string;
-  /** Of the case, over all processes. */
+  /** Effects of the case, over all processes. */
   effects(): number;
   /** Handlers of the case that were started. */
   arrivals(): number;
@@ -52,17 +53,17 @@ export interface AdapterSubject {
   openStore(): Promise<AdapterStore>;
   /**
    * The framework's own ways of writing an answer, besides `send`. These the cases know by name: `json`; `write` and
-   * `writeHead` of Node's response; `void`: no content; `hints`: early hints go first; `chunks`: piece by piece, with time
-   * between; `events` (and whatever begins with it: `events by …`): an event stream; `flush`: the head first.
+   * `writeHead` of Node's response; `void`: no content; `hints`: early hints go first; `chunks`: piece by piece, with
+   * time between; `events` (and whatever begins with it: `events by …`): an event stream; `flush`: the head first.
    */
   readonly ways: readonly string[];
   /** What `HarnessOptions.layer` may be. */
   readonly layers?: readonly Layer[];
   /** `openStore` gives `transactional`. */
   readonly transactions?: boolean;
-  /** The framework can leave the adapter with a parsed body alone. */
+  /** The framework can give the adapter a parsed body without its bytes. */
   readonly parsedBodies?: boolean;
-  /** Absent where the store is not seen by other processes, or where such a store is tried with another subject. */
+  /** Absent where other processes do not see the store, or where another subject tries such a store. */
   readonly openProcesses?: () => Promise<ServerProcesses>;
   /** Case ids that cannot be passed, each with the reason that its title will state. */
   readonly skip?: Readonly<Record<string, string>>;

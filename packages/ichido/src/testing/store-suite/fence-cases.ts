@@ -1,8 +1,8 @@
 /** S5 fence, S6 growing fences. */
 import assert from "node:assert/strict";
 import type { Claim, Fenced, Store } from "../../core/contract/store.ts";
-import type { StoreCase } from "./case.ts";
-import { asGranted, assertSame, leaseMsLong, leaseMsShort, retentionMsShort, tickMs } from "./rig.ts";
+import { casesNeeding, defineCases, type StoreCase } from "./case.ts";
+import { asGranted, assertHas, atOnce, leaseMsLong, leaseMsShort, retentionMsShort, tickMs } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";
 
 const result = new Uint8Array([1, 2, 3]);
@@ -25,7 +25,7 @@ export const fenceCases: readonly StoreCase[] = [
     async run(rig) {
       const identity = sampleIdentity("key");
       const zombie = await rig.lapsed(identity, "a");
-      assert.equal(await rig.store.startStep({ ...zombie.claim, name: "charge", leaseMs: leaseMsShort }), "ok");
+      await rig.startStep(zombie.claim, "charge", leaseMsShort);
       await rig.untilLapsed(identity);
       const owner = await rig.grant(identity, "b");
       const strangers: readonly Claim[] = [
@@ -47,27 +47,23 @@ export const fenceCases: readonly StoreCase[] = [
     id: `S5-${verb}-nobody`,
     title: `S5 ${verb} on a failed record${verb === "release" ? " again is ok" : " is stale"}, on someone's answer and on no record at all is stale`,
     async run(rig) {
-      const failed = await rig.grant(sampleIdentity("failed"), "a");
-      assert.equal(await rig.store.release(failed.claim), "ok");
-      const beforeFailed = await rig.snapshot(failed.claim.identity);
+      const failed = await rig.failed(sampleIdentity("failed"), "a");
       const next = await rig.completed(sampleIdentity("answered"), "b");
-      const beforeAnswer = await rig.snapshot(next.claim.identity);
       const absent = { ...failed.claim, identity: sampleIdentity("absent") };
+      const both = (): Promise<unknown> => Promise.all([failed, next].map(({ claim }) => rig.snapshot(claim.identity)));
+      const before = await both();
 
       assert.equal(await use(rig.store, failed.claim), verb === "release" ? "ok" : "stale");
       assert.equal(await use(rig.store, { ...next.claim, owner: sampleOwner("c") }), "stale");
       assert.equal(await use(rig.store, { ...next.claim, fence: next.claim.fence + 1 }), "stale");
       assert.equal(await use(rig.store, absent), "stale");
 
-      assert.deepEqual(await rig.snapshot(failed.claim.identity), beforeFailed);
-      assert.deepEqual(await rig.snapshot(next.claim.identity), beforeAnswer);
-      assert.equal(await rig.store.find(absent.identity), undefined);
+      assert.deepEqual(await both(), before);
+      await rig.mustBeGone("absent");
     },
   })),
-  {
-    id: "S5-answered",
-    title: "S5 release, suspend and steps after the owner's own completion leave the answer alone",
-    async run(rig) {
+  ...defineCases({
+    "S5-answered: release, suspend and steps after the owner's own completion leave the answer alone": async (rig) => {
       const { claim } = await rig.completed(sampleIdentity("key"), "a");
       const before = await rig.snapshot(claim.identity);
       for (const verb of ["release", "suspend", "startStep", "finishStep"] as const) {
@@ -75,51 +71,30 @@ export const fenceCases: readonly StoreCase[] = [
       }
       assert.deepEqual(await rig.snapshot(claim.identity), before);
     },
-  },
-  {
-    id: "S5-renew-ended",
-    title: "S5 a heartbeat that was under way when its owner ended the lease does not keep others out",
-    async run(rig) {
-      const { claim } = await rig.grant(sampleIdentity("key"), "a");
-      assert.equal(await rig.store.suspend({ ...claim, interim: sampleResponse({ status: 202 }) }), "ok");
+    "S5-renew-ended: a heartbeat that was under way when its owner ended the lease does not keep others out": async (
+      rig,
+    ) => {
+      const { claim } = await rig.suspended(sampleIdentity("key"), "a", { interim: sampleResponse({ status: 202 }) });
       await rig.store.renew([{ ...claim, leaseMs: leaseMsLong }]);
-      const result = await rig.second.claim(rig.request(claim.identity, "b"));
-      assert.equal(result.outcome, "unknown");
+      assert.equal((await rig.second.claim(rig.request(claim.identity, "b"))).outcome, "unknown");
     },
-  },
-  {
-    id: "S5-renew-many",
-    title: "S5 200 renewals in one call are answered in the order asked, ok and stale mixed",
-    async run(rig) {
-      const claims = await Promise.all(
-        Array.from({ length: 200 }, async (_, index) => {
-          const { claim } = await rig.grant(sampleIdentity(`key-${(index * 7919) % 1_000}`), `owner-${index}`);
-          if (index % 5 === 1) return { ...claim, owner: sampleOwner("stranger") };
-          if (index % 5 === 2) return { ...claim, fence: claim.fence - 1 };
-          if (index % 50 === 3) return { ...claim, identity: sampleIdentity(`absent-${index}`) };
-          return claim;
-        }),
-      );
-      const expected = claims.map((_, index) =>
-        index % 5 === 1 || index % 5 === 2 || index % 50 === 3 ? "stale" : "ok",
-      );
-      assert.deepEqual(
-        [...(await rig.store.renew(claims.map((claim) => ({ ...claim, leaseMs: leaseMsLong }))))],
-        expected,
-      );
+    "S5-renew-many: 200 renewals in one call are answered in the order asked, ok and stale mixed": async (rig) => {
+      const renewals = await atOnce(200, async (index) => {
+        const { claim } = await rig.grant(sampleIdentity(`key-${(index * 7919) % 1_000}`), `owner-${index}`);
+        const renewal = { ...claim, leaseMs: leaseMsLong };
+        if (index % 5 === 1) return { ...renewal, owner: sampleOwner("stranger") };
+        if (index % 5 === 2) return { ...renewal, fence: claim.fence - 1 };
+        if (index % 50 === 3) return { ...renewal, identity: sampleIdentity(`absent-${index}`) };
+        return renewal;
+      });
+      const isStale = (index: number): boolean => index % 5 === 1 || index % 5 === 2 || index % 50 === 3;
+      const expected = renewals.map((_, index) => (isStale(index) ? "stale" : "ok"));
+      assert.deepEqual([...(await rig.store.renew(renewals))], expected);
     },
-  },
-  {
-    id: "S5-renew-none",
-    title: "S5 renewing nothing answers nothing",
-    async run(rig) {
+    "S5-renew-none: renewing nothing answers nothing": async (rig) => {
       assert.deepEqual([...(await rig.store.renew([]))], []);
     },
-  },
-  {
-    id: "S5-renew-each",
-    title: "S5 renewals in one call keep their own lease durations",
-    async run(rig) {
+    "S5-renew-each: renewals in one call keep their own lease durations": async (rig) => {
       const short = await rig.grant(sampleIdentity("short"), "a");
       const long = await rig.grant(sampleIdentity("long"), "b", { leaseMs: leaseMsShort });
       const answers = await rig.store.renew([
@@ -131,40 +106,24 @@ export const fenceCases: readonly StoreCase[] = [
       assert.equal((await rig.claim(short.claim.identity, "c")).outcome, "granted");
       assert.equal((await rig.claim(long.claim.identity, "c")).outcome, "processing");
     },
-  },
-  {
-    id: "S5-renew-revives",
-    title: "S5 a renewal revives a lapsed lease that nobody took",
-    async run(rig) {
-      const identity = sampleIdentity("key");
+    "S5-renew-revives: a renewal revives a lapsed lease that nobody took": async (rig, identity) => {
       const { claim } = await rig.lapsed(identity, "a");
-      assert.deepEqual([...(await rig.store.renew([{ ...claim, leaseMs: leaseMsLong }]))], ["ok"]);
+      await rig.renew(claim);
       assert.equal((await rig.claim(identity, "b")).outcome, "processing");
-      assert.equal(await rig.store.complete({ ...claim, response: sampleResponse() }), "ok");
+      await rig.complete(claim);
     },
-  },
-  {
-    id: "S5-steps-renew",
-    title: "S5 starting and finishing a step renews the lease",
-    async run(rig) {
+    "S5-steps-renew: starting and finishing a step renews the lease": async (rig) => {
       for (const finish of [false, true]) {
         const { claim } = await rig.grant(sampleIdentity(`key-${finish}`), "a", { leaseMs: leaseMsShort });
-        const name = "charge";
-        assert.equal(await rig.store.startStep({ ...claim, name, leaseMs: finish ? leaseMsShort : leaseMsLong }), "ok");
-        if (finish) assert.equal(await rig.store.finishStep({ ...claim, name, leaseMs: leaseMsLong, result }), "ok");
+        await rig.startStep(claim, "charge", finish ? leaseMsShort : leaseMsLong);
+        if (finish) await rig.finishStep(claim, "charge", result);
         await rig.pass(2 * leaseMsShort);
         assert.equal((await rig.claim(claim.identity, "b")).outcome, "processing");
       }
     },
-  },
-  {
-    id: "S5-race",
-    title: "S5 a late completion and a takeover never both succeed",
-    async run(rig) {
-      const claims = await Promise.all(
-        Array.from({ length: 30 }, (_, index) =>
-          rig.grant(sampleIdentity(`key-${index}`), "a", { leaseMs: leaseMsShort }),
-        ),
+    "S5-race: a late completion and a takeover never both succeed": async (rig) => {
+      const claims = await atOnce(30, (index) =>
+        rig.grant(sampleIdentity(`key-${index}`), "a", { leaseMs: leaseMsShort }),
       );
       for (const { claim } of claims) await rig.untilLapsed(claim.identity);
       await Promise.all(
@@ -179,12 +138,7 @@ export const fenceCases: readonly StoreCase[] = [
         }),
       );
     },
-  },
-  {
-    id: "S6-release",
-    title: "S6 fences strictly grow over twenty releases and stay exact integers",
-    async run(rig) {
-      const identity = sampleIdentity("key");
+    "S6-release: fences strictly grow over twenty releases and stay exact integers": async (rig, identity) => {
       let last = 0;
       for (let attempt = 1; attempt <= 20; attempt += 1) {
         const { claim, granted } = await rig.grant(identity, `owner-${attempt}`);
@@ -194,59 +148,36 @@ export const fenceCases: readonly StoreCase[] = [
         assert.equal(await rig.store.release(claim), "ok");
       }
     },
-  },
-  {
-    id: "S6-expiry",
-    title: "S6 fences grow across expiry",
-    async run(rig) {
-      const identity = sampleIdentity("key");
+    "S6-expiry: fences grow across expiry": async (rig, identity) => {
       const first = await rig.completed(identity, "a", { retentionMs: retentionMsShort });
       const next = asGranted(await rig.claimWhile("completed", rig.request(identity, "b")));
       assert.ok(next.fence > first.granted.fence);
     },
-  },
-  {
-    id: "S6-sweep",
-    title: "S6 fences grow across deletion, and the former owner stays fenced",
-    async run(rig) {
-      const identity = sampleIdentity("key");
+    "S6-sweep: fences grow across deletion, and the former owner stays fenced": async (rig, identity) => {
       const first = await rig.lapsed(identity, "a", { retentionMs: retentionMsShort });
-      await rig.outliveRetention();
-      await rig.sweepAll();
+      await rig.sweepExpired();
       assert.equal(await rig.store.find(identity), undefined);
       const next = await rig.grant(identity, "b", { fingerprint: sampleFingerprint("anew") });
       assert.equal(next.granted.origin, "new");
       assert.ok(next.granted.fence > first.granted.fence);
       assert.equal(await rig.store.complete({ ...first.claim, response: forged }), "stale");
     },
-  },
-  {
-    id: "S6-clock-back",
-    title: "S6 fences grow although the store's clock stepped back",
-    needs: "clock",
-    async run(rig) {
-      const identity = sampleIdentity("key");
-      const first = await rig.grant(identity, "a");
-      assert.equal(await rig.store.release(first.claim), "ok");
+  }),
+  ...casesNeeding("clock", {
+    "S6-clock-back: fences grow although the store's clock stepped back": async (rig, identity) => {
+      const first = await rig.failed(identity, "a");
       await rig.clock?.advanceMs(-3_600_000);
       const second = await rig.grant(identity, "b");
       assert.ok(second.granted.fence > first.granted.fence);
     },
-  },
-  {
-    id: "S6-clock-back-sweep",
-    title: "S6 fences grow across deletion and a clock that stepped back by less than the record's age",
-    needs: "clock",
-    async run(rig) {
-      const identity = sampleIdentity("key");
-      const first = await rig.completed(identity, "a", { retentionMs: retentionMsShort });
-      await rig.outliveRetention();
-      await rig.sweepAll();
-      await rig.clock?.advanceMs(-(retentionMsShort - tickMs));
-      const next = await rig.grant(identity, "b");
-      assert.equal(next.granted.origin, "new");
-      assert.ok(next.granted.fence > first.granted.fence);
-      assertSame(next.granted.attempt, 1);
-    },
-  },
+    "S6-clock-back-sweep: fences grow across deletion and a clock that stepped back by less than the record's age":
+      async (rig, identity) => {
+        const first = await rig.completed(identity, "a", { retentionMs: retentionMsShort });
+        await rig.sweepExpired();
+        await rig.clock?.advanceMs(-(retentionMsShort - tickMs));
+        const next = await rig.grant(identity, "b");
+        assertHas(next.granted, { origin: "new", attempt: 1 });
+        assert.ok(next.granted.fence > first.granted.fence);
+      },
+  }),
 ];

@@ -1,17 +1,17 @@
 /**
- * Long random histories, tried on the store and on the reference model (the memory store) side by side: every answer
- * must be the same, and so must everything that can be read at the end. What single cases do not think of, these meet.
+ * Long random histories, run on the store and on the reference model (the memory store) side by side: every answer must
+ * be the same, and so must everything that can be read at the end. They find what no single case covers.
  */
 import assert from "node:assert/strict";
 import type { Identity, OwnerToken } from "../../core/contract/record.ts";
 import type { ClaimResult, Store, Takeover } from "../../core/contract/store.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { fakeClock, type FakeClock } from "../clock.ts";
-import type { StoreCase } from "./case.ts";
+import { defineCases } from "./case.ts";
 import { plain, type Rig } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";
 
-/** Sums of these never meet a lease, a retention or a tick gap exactly, so a clock that creeps decides nothing. */
+/** Sums of these never equal a lease, a retention or a tick gap exactly, so a slightly moved clock decides nothing. */
 const passesMs = [7_000, 41_000] as const;
 const leasesMs = [10_000, 30_000] as const;
 const retentionMs = 60_000;
@@ -58,13 +58,13 @@ const verbs: Readonly<Record<string, Verb>> = {
     return (side) => side.store.complete({ identity, owner, fence: fenceOf(side, identity, owner), response });
   },
   release: (_pick, identity, owner) => async (side) => {
-    // Whether an owner that releases twice hears `ok` or `stale` is not promised; nothing changes either way.
+    // Whether an owner that releases twice gets `ok` or `stale` is not promised; nothing changes either way.
     if ((await side.store.find(identity))?.state === "failed") return "failed";
     return side.store.release({ identity, owner, fence: fenceOf(side, identity, owner) });
   },
   suspend(pick, identity, owner) {
     const interim = pick([undefined, undefined, sampleResponse({ status: 202, body: "wait" })]);
-    // Seldom: nobody but a person ends a hold, and a history of held records proves little.
+    // Rarely: only a person ends a hold, and a history of held records proves little.
     const holdReason = pick([undefined, undefined, undefined, undefined, "ask the bank"]);
     const parts = {
       ...(interim === undefined ? {} : { interim }),
@@ -79,7 +79,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   finishStep(pick, identity, owner) {
     const step = { name: pick(["reserve", "charge"]), leaseMs: pick(leasesMs), result: bytes(pick(["r1", "r2"])) };
     return async (side) => {
-      // Only a step that was started can be finished; what a store makes of any other is not promised.
+      // Only a step that was started can be finished; what a store does with any other is not promised.
       const started = (await side.store.steps(identity)).some((each) => each.name === step.name);
       if (!started) return "not started";
       return side.store.finishStep({ identity, owner, fence: fenceOf(side, identity, owner), ...step });
@@ -119,7 +119,7 @@ async function readOut(store: Store, identity: Identity): Promise<unknown> {
     expiresAtMs: _expires,
     ...rest
   } = record;
-  // After a settlement nobody owns the record; whose token stands there then is the store's own affair.
+  // After a settlement the record has no owner; which token a store then keeps is not promised.
   const { owner: _owner, ...kept } = rest;
   const steps = (await store.steps(identity)).map(({ name, state, attempt, result }) => ({
     name,
@@ -145,7 +145,7 @@ interface Reference {
   readonly clock: FakeClock;
 }
 
-/** Gives what happened, so that a history in which nothing much did can be told from one that proves something. */
+/** Returns what happened: the caller must recognise a history in which too little happened to prove anything. */
 async function live(rig: Rig, seed: number, reference: Reference): Promise<readonly string[]> {
   const { clock } = reference;
   const pick = pickerOf(seed);
@@ -169,7 +169,7 @@ async function live(rig: Rig, seed: number, reference: Reference): Promise<reado
     const name = pick(names);
     const identity = pick(identities);
     const anyone = pick(owners);
-    // Strangers are refused whatever they try; a history of refusals proves little.
+    // Owners without the record are refused whatever they try; a history of refusals proves little.
     const owner =
       name === "claim" ? anyone : pick([holders.get(identity) ?? anyone, holders.get(identity) ?? anyone, anyone]);
     const use = (verbs[name] ?? assert.fail())(pick, identity, owner);
@@ -222,10 +222,6 @@ async function liveAll(rig: Rig): Promise<void> {
 }
 
 /** Where the clock can be moved, leases lapse and answers expire on the way. */
-export const historyCases: readonly StoreCase[] = [
-  {
-    id: "S5-history",
-    title: "S5 S8 random histories of all verbs give the same answers and records as the reference model",
-    run: liveAll,
-  },
-];
+export const historyCases = defineCases({
+  "S5-history: S8 random histories of all verbs give the same answers and records as the reference model": liveAll,
+});

@@ -1,5 +1,6 @@
 /** Makers of identities, fingerprints, owners and answers for tests. Pure: the same seed gives the same value. */
 import { createHash } from "node:crypto";
+import type { Claim, SettleRequest } from "../../core/contract/store.ts";
 import type { Fingerprint, HeaderLine, Identity, Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 
 const sha256 = (text: string): Uint8Array => new Uint8Array(createHash("sha256").update(text).digest());
@@ -33,6 +34,14 @@ export function sampleFingerprint(content = "content", version = 1): Fingerprint
 export function sampleOwner(name: string): OwnerToken {
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the brand is what this function gives
   return createHash("sha256").update(`owner:${name}`).digest("hex").slice(0, 32) as OwnerToken;
+}
+
+/** A settlement by a person, for the record as it was looked at. */
+export function settlement(
+  { identity, fence }: Pick<Claim, "identity" | "fence">,
+  decision: SettleRequest["decision"],
+): SettleRequest {
+  return { identity, fence, decision, actor: "on-call", reason: `because: "${decision.kind}"` };
 }
 
 export interface SampleResponseParts {

@@ -1,6 +1,7 @@
--- Notes that a doubt must outlive its retention, for a claim that was told of it. Nothing else of the record changes.
+-- Notes that a doubt must outlive its retention, for a claim that was refused because of it. Nothing else of the record
+-- changes.
 -- Parameters: :key, :scopeHash; the :fence that was seen.
--- Result: insertId, the fence; 0 when the record moved, its owner is back, or somebody else was faster.
+-- Result: insertId, the fence; 0 when the record changed, its owner is back, or another claim was faster.
 -- Guarantee: S11.
 update {records} set
   fence = last_insert_id(fence), doubt_stays = 1, sweep_us = null

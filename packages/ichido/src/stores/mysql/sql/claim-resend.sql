@@ -1,5 +1,5 @@
--- Renews the lease of a record that this owner turned out to hold already: the reply to its first claim was lost. How it
--- came by the record stays.
+-- Renews the lease of a record that this owner turned out to hold already: the reply to its first claim was lost. Its
+-- origin stays.
 -- Parameters: the claim; :leaseUs.
 -- Result: insertId, the fence, or 0 when it is no longer held, or was left in doubt.
 -- Guarantee: S2.

@@ -1,6 +1,6 @@
 -- Runs an expired identity as new. The row is kept and overwritten, so that its fence goes on growing.
 -- Parameters: as in claim, and the :fence that was seen to be past its retention.
--- Result: insertId, the new fence; 0 when somebody moved the record meanwhile.
+-- Result: insertId, the new fence; 0 when the record changed meanwhile.
 -- Guarantee: S6, S9, S11. Runs only after the ticks were found to be even; steps of the former life stay behind with it.
 update {records} set
   life = greatest(fence + 1, {now}),

@@ -2,8 +2,9 @@
 -- is settled, so that a new owner who vanishes too leaves the record as much in doubt as it was.
 -- Parameters: :key, :scopeHash; the :fence and :state that were seen; :open and :doubtStays as 0 or 1; :owner, :origin,
 --   :leaseUs.
--- Result: insertId, the new fence; 0 when somebody was faster or the former owner is back.
--- Guarantee: S4, S6, S11. Every taker moves the fence, so of those who saw the same record one succeeds.
+-- Result: insertId, the new fence; 0 when another claim was faster or the former owner is back.
+-- Guarantee: S4, S6, S11. Every claim that takes the record raises the fence, so of the claims that saw the same record
+--   one succeeds.
 update {records} set
   fence = last_insert_id(greatest(fence + 1, {now})),
   state = 'processing', owner = :owner, origin = :origin, attempts = attempts + 1, lease_us = {now} + :leaseUs,

@@ -1,9 +1,9 @@
 -- Claims an identity that has no record. Insert first: among concurrent claims one inserts, all others meet its row.
 -- Parameters: the identity, fingerprint, :owner, :leaseUs, :retentionUs, :labels, :doubtStays as 0 or 1.
--- Result: insertId, the fence, when the record is new; 0 when there was one: `look` tells what it is.
--- Guarantee: S1. affectedRows would not do: what it means depends on a flag of the connection. The 0 must be said: the
---   values are evaluated before the conflict is known, and have set the id already. It depends on the row, as
---   last_insert_id does in every update here, so that no optimizer works it out before there is one.
+-- Result: insertId, the fence, when the record is new; 0 when there was one, which `look` then reads.
+-- Guarantee: S1. affectedRows would not do: what it means depends on a flag of the connection. The statement must set
+--   the 0 itself: the values are evaluated before the conflict is known, and have set the id already. The 0 depends on
+--   the row, as last_insert_id does in every update here, so that no optimizer computes it before there is a row.
 insert into {records} (
   `key`, scope_hash, tenant, principal, operation,
   fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,

@@ -1,5 +1,5 @@
--- Which of many claims still hold their records. Owner and fence never come back to a record they lost, so whoever holds
--- it now held it when `renew` ran.
+-- Which of many claims still hold their records. Owner and fence never come back to a record they lost, so a claim that
+-- holds its record now held it when `renew` ran.
 -- Parameters: {rows} as in renew.
 -- Rows: one for each claim that holds its record.
 -- Guarantee: S5.

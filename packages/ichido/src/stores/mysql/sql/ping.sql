@@ -1,4 +1,5 @@
--- Fails where a claim would fail: no such tables or columns of the newest migration, no right to read them. Tells what would make claims unsafe.
+-- Fails where a claim would fail: no such tables or columns of the newest migration, no right to read them. Reads what
+-- would make claims unsafe.
 -- Parameters: none.
 -- Rows: one.
 -- Guarantee: S18. Reads no record.

@@ -1,6 +1,6 @@
--- A person gives the answer; the fence moves on, so that the former owner finds itself too late.
--- Parameters: :id of the proposal; :kind, :status, :bytes, :headers, :body; :owner, a value nobody has; :key, :scopeHash,
---   :fence; :unlessHeld as 0 or 1.
+-- A person gives the answer; the fence grows, so that the former owner is too late.
+-- Parameters: :id of the proposal; :kind, :status, :bytes, :headers, :body; :owner, a value that no attempt has; :key,
+--   :scopeHash, :fence; :unlessHeld as 0 or 1.
 -- Result: insertId, the new fence, when it took effect.
 -- Guarantee: S16. Record and audit row change in one atomic statement.
 update {records} r join {audit} a on a.id = :id

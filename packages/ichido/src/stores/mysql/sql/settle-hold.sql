@@ -1,5 +1,5 @@
--- A person keeps everyone away until a person decides again; owner and fence stay, so that an owner thought dead may
--- still bring its answer.
+-- A person keeps every attempt away until a person decides again; owner and fence stay, so that an owner thought dead
+-- may still bring its answer.
 -- Parameters: :id of the proposal; :reason; :key, :scopeHash, :fence; :unlessHeld as 0 or 1.
 -- Result: insertId, the fence, when it took effect.
 -- Guarantee: S16. Record and audit row change in one atomic statement.

@@ -1,6 +1,7 @@
 -- A person says that nothing happened: the next attempt may run, and the former owner is too late. Steps without a result
 -- did not happen either; a policy (:unlessHeld) leaves them to what each of them says itself.
--- Parameters: :id of the proposal; :owner, a value nobody has; :key, :scopeHash, :fence; :unlessHeld as 0 or 1.
+-- Parameters: :id of the proposal; :owner, a value that no attempt has; :key, :scopeHash, :fence; :unlessHeld as 0 or
+--   1.
 -- Result: insertId, the new fence, when it took effect.
 -- Guarantee: S11, S15, S16. Record and audit row change in one atomic statement.
 update {records} r join {audit} a on a.id = :id

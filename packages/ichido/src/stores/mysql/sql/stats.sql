@@ -3,7 +3,7 @@
 -- Parameters: none.
 -- Rows: one; sums are null when there are no records.
 -- Guarantee: S17. One consistent state; locks nothing.
-select t.records, t.processing, t.completed, t.failed, t.body_bytes, u.unknown_outcomes, u.oldest_unknown_us, (
+select t.records, t.processing - u.unknown_outcomes as processing, t.completed, t.failed, t.body_bytes, u.unknown_outcomes, u.oldest_unknown_us, (
   select {now} - sweep_us from {records}
   where sweep_us <= {now} and (state <> 'processing' or not {live}) and (state <> 'failed' or step_starts = 0)
   order by sweep_us limit 1

@@ -1,4 +1,4 @@
--- Records past their retention that nobody is at work on.
+-- Records past their retention that no owner is at work on.
 -- Parameters: :limit.
 -- Rows: up to :limit, those longest past their retention first; `with_steps` is 1 where steps must go first.
 -- Guarantee: S11, S12. A plain read: it locks nothing, `sweep` judges each record again.

@@ -1,4 +1,4 @@
--- Whether a record changed in a way that somebody may wait for.
+-- Whether a record changed in a way that a caller may wait for.
 -- Parameters: :key, :scopeHash.
 -- Rows: one or none.
 -- Guarantee: a hint; the claim that follows decides.

@@ -33,9 +33,12 @@ end
 $claim_new$;
 
 -- Stores one final answer, as `complete` does. Returns whether owner and fence hold the record. Guarantees S5, S7.
+-- `is_last`: it is the last statement of the transaction that also claimed the record, in one message with COMMIT. Then it
+-- raises IC001 where owner and fence do not hold the record, so that the server never comes to COMMIT; and a record that
+-- is completed already is not held, because this statement is never sent twice.
 create function {prefix}complete_one(
   of_key text, of_scope bytea, of_owner uuid, of_fence bigint,
-  of_kind text, of_status integer, of_headers text, of_body bytea, channel text
+  of_kind text, of_status integer, of_headers text, of_body bytea, channel text, is_last boolean
 ) returns boolean language plpgsql volatile set enable_seqscan = off as $complete_one$
 declare
   watched_now boolean;
@@ -53,37 +56,14 @@ begin
     end if;
     return true;
   end if;
+  if is_last then
+    raise exception using errcode = 'IC001', message = 'another attempt owns this key';
+  end if;
   perform from {prefix}records r
   where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence and r.state = 'completed';
   return found;
 end
 $complete_one$;
-
--- The same as the last statement of the transaction that also claimed the record, in one message with COMMIT: raises IC001
--- where owner and fence do not hold it, so that the server never comes to COMMIT. A record that is completed already is
--- not held: this statement is never sent twice.
-create function {prefix}complete_last(
-  of_key text, of_scope bytea, of_owner uuid, of_fence bigint,
-  of_kind text, of_status integer, of_headers text, of_body bytea, channel text
-) returns void language plpgsql volatile set enable_seqscan = off as $complete_last$
-declare
-  watched_now boolean;
-begin
-  update {prefix}records r set
-    state = 'completed', lease_until = null, hold_reason = null,
-    response_kind = of_kind, response_status = of_status, response_headers = of_headers, response_body = of_body,
-    updated_at = clock_timestamp()
-  where r.key = of_key and r.scope_hash = of_scope and r.owner = of_owner and r.fence = of_fence
-    and r.state = 'processing'
-  returning r.watched into watched_now;
-  if not found then
-    raise exception using errcode = 'IC001', message = 'another attempt owns this key';
-  end if;
-  if watched_now then
-    perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
-  end if;
-end
-$complete_last$;
 
 -- A row that is not committed cannot be locked by anybody else, but whoever inserts the same one has to wait for it. So a
 -- record is claimed as new and given up at once, in the same statement: nothing of it is ever seen, and nothing stays.

@@ -1,4 +1,4 @@
--- Claims an identity that nobody has a record of, on the caller's transaction; see `0004_create_joined_functions.sql`.
+-- Claims an identity that has no record, on the caller's transaction; see `0004_create_joined_functions.sql`.
 -- Parameters: key, scope hash, tenant, principal, operation, fingerprint version, raw, canonical and former hash, owner,
 -- lease ms, retention ms, labels, lock timeout in ms.
 -- Rows: one: the fence, null when there is a record.

@@ -1,4 +1,4 @@
--- The record as it is once nobody is writing it: waits for whoever holds its row.
+-- The record as it is once no transaction is writing it: waits for the transaction that holds its row.
 -- Parameters: key, scope hash, lock timeout in ms.
 -- Rows: state, owner, fence; none when there is no record. Raises 55P03 when the row did not come free in time.
 -- Guarantee S19: a transaction that completes the record has its row until its end. Grants and changes nothing.

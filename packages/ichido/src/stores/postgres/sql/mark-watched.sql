@@ -1,7 +1,7 @@
 -- Asks for a notification when these records change. One write per record, however many wait.
 -- Parameters: arrays of key and scope hash.
 -- Rows: none.
--- Guarantee: S18. A record that has changed already is left alone: `watch` tells of it.
+-- Guarantee: S18. A record that has changed already is left alone: `watch` finds it.
 update {prefix}records r
 set watched = true
 from unnest($1::text[], $2::bytea[]) as a (key, scope_hash)

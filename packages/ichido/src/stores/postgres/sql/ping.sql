@@ -1,5 +1,5 @@
--- Fails or tells when a claim would fail: tables or function missing or outdated, a standby, a read-only session, no right
--- to write.
+-- Fails, or returns why, when a claim would fail: tables or function missing or outdated, a standby, a read-only
+-- session, no right to write.
 -- Parameters: none.
 -- Rows: one: newest migration, whether a standby, whether read-only, the commit setting, the tables that may not be written,
 -- and 0.
@@ -18,7 +18,7 @@ select
       or not has_table_privilege(name, 'update')
       or not has_table_privilege(name, 'delete')
   ),
-  -- Of nobody: the function's own look at its tables and rights.
+  -- Claims no identity: the function only looks at its tables and rights.
   (select count(*) from {prefix}claim('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 1))
 from (select) as always
 left join {prefix}records on false

@@ -2,7 +2,7 @@
 -- the same: only the lease ends.
 -- Parameters: key, scope hash, owner, fence, notification channel.
 -- Rows: one when it holds, none when stale.
--- Guarantee: S4, S5. Releasing again is harmless while nobody took the record.
+-- Guarantee: S4, S5. Releasing again is harmless while no other owner took the record.
 with done as (
   update {prefix}records r set
     state = case when r.hold_reason is null then 'failed' else r.state end, lease_until = null,

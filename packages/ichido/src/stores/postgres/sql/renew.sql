@@ -1,4 +1,4 @@
--- Extends all live leases of a process, and waits for none: one locked row must not cost the others their lease.
+-- Extends all live leases of a process, and waits for no row: one locked row must not cost the others their lease.
 -- Parameters: arrays of key, scope hash, owner, fence, lease ms.
 -- Rows: `place`, counting from 1, and 1 for each that was renewed, 0 for each that is held but locked; stale ones are
 -- missing.

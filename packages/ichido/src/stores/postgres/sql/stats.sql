@@ -4,7 +4,7 @@
 -- Guarantee: S17. One consistent state; locks nothing.
 select
   count(*),
-  count(*) filter (where state = 'processing'),
+  count(*) filter (where state = 'processing' and not unknown),
   count(*) filter (where state = 'completed'),
   count(*) filter (where state = 'failed'),
   count(*) filter (where unknown),

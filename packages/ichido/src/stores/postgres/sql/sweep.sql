@@ -1,8 +1,8 @@
 -- Removes a small batch of expired records with their steps. What people decided about them stays (`audit`).
 -- Parameters: how many.
 -- Rows: one: whether the clock is trusted, how many went, whether more could go, whether no other sweeper was at work.
--- Guarantees S10, S11, S12: rows that others hold are passed over, and each is judged again under its lock. The lock
--- against other sweepers ends with this transaction, so it needs nothing of the session.
+-- Guarantees S10, S11, S12: rows that other transactions hold are passed over, and each is judged again under its lock.
+-- The lock against other sweepers ends with this transaction, so it needs nothing of the session.
 with moment as materialized (
   select m.now, pg_try_advisory_xact_lock(hashtext('ichido.sweep'), '{prefix}records'::regclass::oid::integer) as alone,
   coalesce((

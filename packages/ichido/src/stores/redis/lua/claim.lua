@@ -6,11 +6,11 @@
 --          14 '1' when a doubt about it must outlive its retention
 -- Result   a list whose first text holds the outcome and its numbers, spaces between (one text is cheaper than many):
 --          {'granted origin fence attempt steps created expires resent', canonical hash}: resent is 1 for an owner that holds
---          the record already, and is told how it first came by it
+--          the record already; the origin is then its first one
 --          {'completed fence attempts created expires now', answer head, body}, {'processing lease-left attempts'},
---          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, {'damaged'}: it
---          has no state, or one that nobody wrote; or {'clock'}: past its retention, but the tick given does not prove that
---          the clock ran evenly
+--          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, {'damaged'}: it has no state, or one
+--          that no script writes; or {'clock'}: past its retention, but the tick given does not prove that the clock ran
+--          evenly
 -- Promise  S1 to S4, S6, S8 to S11. All values are read before the first write, and nothing after it can fail.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -39,11 +39,11 @@ local function first()
 end
 
 if not state and not (print or row[3] or fence or row[5] or row[6] or row[7] or row[8]) then return first() end
--- Of a record something is there: whatever is gone, it may have run.
+-- A part of a record is there: whatever is gone, an attempt may have run.
 if state ~= 'p' and state ~= 'c' and state ~= 'f' then return { 'damaged' } end
 
 local leaseEnd, expires, steps = tonumber(row[6]), tonumber(row[7]), tonumber(row[9])
--- One further ahead than twice the longest lease was written by a clock that has gone back since.
+-- A lease that ends further ahead than twice the longest one was written by a clock that has gone back since.
 local live = state == 'p' and leaseEnd > now and leaseEnd <= now + {leaseAbsurdUs}
 local doubtful = state == 'p' and (row[10] or row[11])
 local stays = row[14] == '1'
@@ -97,7 +97,8 @@ if row[3] == owner and (live or not doubtful) then return grant() end
 if live then return { 'processing ' .. whole(leaseEnd - now) .. ' ' .. row[5] } end
 if doubtful and not row[10] and takeover == 'open' then return grant('suspended') end
 if not doubtful and takeover ~= 'none' then return grant('lapsed') end
--- Whoever is told of a doubt that must outlive its retention relies on that, whatever the policy of its owner was.
+-- A claim that is refused because of a doubt, and wants it to outlive its retention, relies on that, whatever the
+-- policy of the owner was.
 if ARGV[14] == '1' and not stays then
   redis.call('HSET', KEYS[1], 'd', '1')
   redis.call('PERSIST', KEYS[1])

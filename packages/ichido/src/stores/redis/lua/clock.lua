@@ -1,6 +1,6 @@
 -- Reads the tick row.
 -- KEYS[1]  the tick row
--- Result   {now, last, interval, steady since} in us; {now} when nobody ever ticked
+-- Result   {now, last, interval, steady since} in us; {now} when there never was a tick
 -- Promise  S10.
 local time = redis.call('TIME')
 local row = redis.call('HMGET', KEYS[1], 'last', 'interval', 'steady')

@@ -2,8 +2,8 @@
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 answer head, 4 body, 5 ms that a key outlives its record, 6 channel of waiters,
 --          7 '1' when the caller waits for replicas and so needs a write even where nothing changes
--- Result   1, or 0 when someone else holds the record
--- Promise  S5, S7. Waiters are told first: they cannot read before the script is over, and telling may fail.
+-- Result   1, or 0 when another owner holds the record
+-- Promise  S5, S7. The script publishes to waiters first: they cannot read before it is over, and publishing may fail.
 local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r', 'w', 'd')
 if row[2] ~= ARGV[1] or row[3] ~= ARGV[2] or row[1] == 'f' then return 0 end
 if row[1] == 'c' then

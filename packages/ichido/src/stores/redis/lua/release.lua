@@ -2,9 +2,9 @@
 -- only the lease ends.
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 ms that a key outlives its record, 4 channel of waiters
--- Result   1, or 0 when someone else holds the record
--- Promise  S4, S5. Releasing again is harmless while nobody took the record. A record with a started step, or on hold, keeps
---          having no time to live.
+-- Result   1, or 0 when another owner holds the record
+-- Promise  S4, S5. Releasing again is harmless while no other owner took the record. A record with a started step, or
+--          on hold, keeps having no time to live.
 local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r', 'w', 'd')
 if row[2] ~= ARGV[1] or row[3] ~= ARGV[2] or row[1] == 'c' then return 0 end
 if row[1] == 'f' then return 1 end

@@ -1,7 +1,7 @@
--- Renews a lease, also one that lapsed and that nobody took. One that its owner ended (0) stays ended.
+-- Renews a lease, also a lapsed one that no other owner took. One that its owner ended (0) stays ended.
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 lease in us, 4 ms that a key outlives its record
--- Result   1, or 0 when someone else holds the record
+-- Result   1, or 0 when another owner holds the record
 -- Promise  S5, S11. A heartbeat is not a change that anyone waits for: the time of the last one stays.
 local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'e', 'x', 'h', 'r', 'l', 'd')
 if row[1] ~= 'p' or row[2] ~= ARGV[1] or row[3] ~= ARGV[2] then return 0 end

@@ -1,7 +1,7 @@
 -- A decision on a record in doubt, with its audit row.
 -- KEYS[1]  the record
--- ARGV     1 fence that was looked at, 2 decision, 3 answer head, 4 body, 5 reason, 6 audit row as JSON,
---          7 nobody's owner token, 8 ms that a key outlives its record, 9 channel of waiters, 10 audit rows at most,
+-- ARGV     1 fence that was looked at, 2 decision, 3 answer head, 4 body, 5 reason, 6 audit row as JSON, 7 an owner
+--          token that no attempt has, 8 ms that a key outlives its record, 9 channel of waiters, 10 audit rows at most,
 --          11 '1' in the name of a policy: a hold stands in the way, and steps stay
 -- Result   'ok', 'stale', 'absent', 'live' or 'completed'
 -- Promise  S16: decision and audit row are one write. Past the bound the oldest audit row goes.

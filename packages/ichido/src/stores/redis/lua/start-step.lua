@@ -1,7 +1,7 @@
 -- Records the start of an external call and renews the lease.
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 lease in us, 4 name of the step
--- Result   1, or 0 when someone else holds the record
+-- Result   1, or 0 when another owner holds the record
 -- Promise  S5, S11, S15. The first start stays as it was, the last one is this; from then on the record has no time to
 --          live. A lease that was ended (0) stays ended.
 local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'x', 'n', 'N' .. ARGV[4], 'l')

@@ -1,4 +1,4 @@
--- Takes the lock of sweepers, or keeps it, if nobody else has it.
+-- Takes the lock of sweepers, or keeps it, if no other sweeper has it.
 -- KEYS[1]  the lock, a key of its own
 -- ARGV     1 token of the sweeper, 2 ms after which the lock goes by itself
 -- Result   1, or 0 when another sweeper is at work

@@ -1,7 +1,7 @@
 -- Ends the lease without an answer; an interim answer or a hold puts the record in doubt.
 -- KEYS[1]  the record
 -- ARGV     1 owner, 2 fence, 3 interim head or '', 4 interim body, 5 '1' for a hold, 6 its reason, 7 channel
--- Result   1, or 0 when someone else holds the record
+-- Result   1, or 0 when another owner holds the record
 -- Promise  S4, S5, S11. What put the record in doubt before stays; a record in doubt has no time to live.
 local row = redis.call('HMGET', KEYS[1], 's', 'o', 't', 'w')
 if row[1] ~= 'p' or row[2] ~= ARGV[1] or row[3] ~= ARGV[2] then return 0 end

@@ -1,4 +1,4 @@
--- What a waiter looks at; marks the record, so that its end is told on its channel.
+-- What a waiter looks at; marks the record, so that its end is published on its channel.
 -- KEYS[1]  the record
 -- Result   'state fence updated live', the same text as long as there is nothing new to a waiter; '' without a record
 -- Promise  S18: marked before it is looked at, in one step, so that no end falls between.

@@ -2,4 +2,4 @@
 -- Parameters: name, value, key, scope hash.
 -- Rows: none; one change.
 -- Guarantee: in the same transaction as the claim that brought the label.
-INSERT INTO ichido_labels (name, value, key, scope_hash) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
+INSERT INTO {prefix}labels (name, value, key, scope_hash) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING

@@ -2,4 +2,4 @@
 -- Parameters: key, scope hash.
 -- Rows: one per decision, oldest first.
 -- Guarantee: one consistent state.
-SELECT at_us, actor, action, reason, fence FROM ichido_audit WHERE key = ? AND scope_hash = ? ORDER BY id
+SELECT at_us, actor, action, reason, fence FROM {prefix}audit WHERE key = ? AND scope_hash = ? ORDER BY id

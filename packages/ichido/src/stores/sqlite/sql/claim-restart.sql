@@ -3,7 +3,7 @@
 --   created, updated, expires, whether a doubt stays, key, scope hash.
 -- Rows: none; one change.
 -- Guarantee: S6, S9. Runs under the write lock, after `look` in the same transaction found it expired.
-UPDATE ichido_records
+UPDATE {prefix}records
 SET
   tenant = ?, principal = ?, operation = ?,
   fingerprint_version = ?, fingerprint_raw = ?, fingerprint_canonical = ?, fingerprint_former = ?,

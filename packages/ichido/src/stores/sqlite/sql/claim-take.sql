@@ -3,7 +3,7 @@
 -- Parameters: owner, origin, fence, attempts, lease end, updated, whether a doubt stays, key, scope hash.
 -- Rows: none; one change.
 -- Guarantee: S2, S4, S6, S11. Runs under the write lock, after `look` in the same transaction allowed it.
-UPDATE ichido_records
+UPDATE {prefix}records
 SET
   state = 'processing', owner = ?, origin = ?, fence = ?, attempts = ?, lease_us = ?, updated_us = ?, doubt_stays = ?
 WHERE key = ? AND scope_hash = ?

@@ -2,4 +2,4 @@
 -- Parameters: none.
 -- Rows: one or none.
 -- Guarantee: one consistent state.
-SELECT last_us, interval_us, steady_since_us FROM ichido_clock WHERE id = 1
+SELECT last_us, interval_us, steady_since_us FROM {prefix}clock WHERE id = 1

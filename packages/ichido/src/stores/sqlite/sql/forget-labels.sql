@@ -2,9 +2,9 @@
 -- Parameters: key, scope hash.
 -- Rows: none; one change per label.
 -- Guarantee: reads the names from the record itself, so it runs before the record changes.
-DELETE FROM ichido_labels
+DELETE FROM {prefix}labels
 WHERE (name, value, key, scope_hash) IN (
   SELECT label.key, label.value, record.key, record.scope_hash
-  FROM ichido_records AS record, json_each(record.labels) AS label
+  FROM {prefix}records AS record, json_each(record.labels) AS label
   WHERE record.key = ? AND record.scope_hash = ?
 )

@@ -2,4 +2,4 @@
 -- Parameters: key, scope hash.
 -- Rows: none; one change per step.
 -- Guarantee: in the same transaction as the end of the record.
-DELETE FROM ichido_steps WHERE key = ? AND scope_hash = ?
+DELETE FROM {prefix}steps WHERE key = ? AND scope_hash = ?

@@ -2,4 +2,4 @@
 -- Parameters: key, scope hash.
 -- Rows: none; one change per step.
 -- Guarantee: S15, S16. In the same transaction as the settlement.
-DELETE FROM ichido_steps WHERE key = ? AND scope_hash = ? AND state = 'started'
+DELETE FROM {prefix}steps WHERE key = ? AND scope_hash = ? AND state = 'started'

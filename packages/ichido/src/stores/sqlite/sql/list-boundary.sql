@@ -3,7 +3,7 @@
 -- Rows: one, or none when fewer are left.
 -- Guarantee: reads the primary key alone.
 SELECT key, scope_hash
-FROM ichido_records
+FROM {prefix}records
 WHERE (key, scope_hash) > (?, ?)
 ORDER BY key, scope_hash
 LIMIT 1 OFFSET ?

@@ -3,7 +3,7 @@
 -- Rows: one, or none when fewer are left.
 -- Guarantee: reads the labels alone.
 SELECT key, scope_hash
-FROM ichido_labels
+FROM {prefix}labels
 WHERE name = ? AND value = ? AND (key, scope_hash) > (?, ?)
 ORDER BY key, scope_hash
 LIMIT 1 OFFSET ?

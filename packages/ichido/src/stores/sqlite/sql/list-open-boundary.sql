@@ -3,7 +3,7 @@
 -- Rows: one, or none when fewer are left.
 -- Guarantee: reads the index of open records alone.
 SELECT key, scope_hash
-FROM ichido_records
+FROM {prefix}records
 WHERE state <> 'completed' AND state = ? AND (key, scope_hash) > (?, ?)
 ORDER BY key, scope_hash
 LIMIT 1 OFFSET ?

@@ -4,5 +4,5 @@
 -- Guarantee: S5, under the write lock.
 SELECT
   attempts, lease_us, steps_started, CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS now_ms
-FROM ichido_records
+FROM {prefix}records
 WHERE key = ? AND scope_hash = ? AND owner = ? AND fence = ? AND state = 'processing'

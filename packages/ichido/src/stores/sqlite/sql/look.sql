@@ -7,8 +7,6 @@ SELECT
   state, owner, origin, fence, attempts, lease_us, doubt_stays, hold_reason, fingerprint_raw, fingerprint_canonical,
   fingerprint_former, created_us, updated_us, expires_us, interim_kind, interim_status, interim_headers, interim_body,
   response_kind, response_status, response_headers, response_body,
-  CASE WHEN steps_started = 0 THEN 0 ELSE (
-    SELECT count(*) FROM ichido_steps AS s WHERE s.key = ichido_records.key AND s.scope_hash = ichido_records.scope_hash
-  ) END AS steps_count
-FROM ichido_records
+  {stepsCount} AS steps_count
+FROM {prefix}records AS r
 WHERE key = ? AND scope_hash = ?

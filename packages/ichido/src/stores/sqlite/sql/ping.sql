@@ -2,4 +2,4 @@
 -- Parameters: none.
 -- Rows: none; no change, so nothing waits for the disk.
 -- Guarantee: S18.
-UPDATE ichido_fence SET floor = floor WHERE id = 0
+UPDATE {prefix}fence SET floor = floor WHERE id = 0

@@ -2,4 +2,4 @@
 -- Parameters: the greatest of them.
 -- Rows: none; one change.
 -- Guarantee: S6, in the same transaction as the deletion.
-UPDATE ichido_fence SET floor = max(floor, ?) WHERE id = 1
+UPDATE {prefix}fence SET floor = max(floor, ?) WHERE id = 1

@@ -2,7 +2,7 @@
 -- Parameters: updated, key, scope hash, owner, fence.
 -- Rows: none; one change for the owner, none for anyone else.
 -- Guarantee: S4, S5.
-UPDATE ichido_records
+UPDATE {prefix}records
 SET
   state = CASE WHEN hold_reason IS NULL THEN 'failed' ELSE state END, lease_us = 0, updated_us = ?,
   interim_kind = CASE WHEN hold_reason IS NULL THEN NULL ELSE interim_kind END,

@@ -2,6 +2,6 @@
 -- Parameters: hold reason, updated, key, scope hash.
 -- Rows: none; one change.
 -- Guarantee: runs under the write lock, after `look` in the same transaction allowed it, with its audit row.
-UPDATE ichido_records
+UPDATE {prefix}records
 SET state = 'processing', hold_reason = ?, lease_us = 0, updated_us = ?
 WHERE key = ? AND scope_hash = ?

@@ -3,11 +3,11 @@
 -- Rows: none; one change.
 -- Guarantee: runs under the write lock, after `look` in the same transaction allowed it and steps without a result went,
 --   with its audit row.
-UPDATE ichido_records
+UPDATE {prefix}records
 SET
   state = 'failed', owner = ?, fence = ?, updated_us = ?,
   steps_started = (
-    SELECT count(*) FROM ichido_steps AS s WHERE s.key = ichido_records.key AND s.scope_hash = ichido_records.scope_hash
+    SELECT count(*) FROM {prefix}steps AS s WHERE s.key = {prefix}records.key AND s.scope_hash = {prefix}records.scope_hash
   ),
   hold_reason = NULL, interim_kind = NULL, interim_status = NULL, interim_headers = NULL, interim_body = NULL
 WHERE key = ? AND scope_hash = ?

@@ -5,7 +5,7 @@
 SELECT
   count(*) AS records,
   max(row) AS last_row,
-  coalesce(sum(state = 'processing'), 0) AS processing,
+  coalesce(sum(state = 'processing' AND live), 0) AS processing,
   coalesce(sum(state = 'completed'), 0) AS completed,
   coalesce(sum(state = 'failed'), 0) AS failed,
   coalesce(sum(state = 'processing' AND NOT live), 0) AS unknown,
@@ -23,7 +23,7 @@ FROM (
       coalesce(length(response_body), 0) + coalesce(length(interim_body), 0) AS body_bytes,
       lease_us <= ? OR lease_us > ? AS lapsed,
       interim_status IS NOT NULL OR hold_reason IS NOT NULL AS doubtful
-    FROM ichido_records
+    FROM {prefix}records
     WHERE rowid > ?
     ORDER BY rowid
     LIMIT ?

@@ -2,7 +2,7 @@
 -- Parameters: interim kind, status, headers, body, hold reason, updated, key, scope hash, owner, fence.
 -- Rows: none; one change for the owner, none for anyone else.
 -- Guarantee: S5, S11.
-UPDATE ichido_records
+UPDATE {prefix}records
 SET
   lease_us = 0,
   interim_kind = coalesce(?, interim_kind), interim_status = coalesce(?, interim_status),

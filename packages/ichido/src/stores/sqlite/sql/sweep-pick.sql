@@ -1,9 +1,9 @@
--- Records past their retention that nobody is at work on.
+-- Records past their retention that no owner is at work on.
 -- Parameters: now, now, now plus an absurd lease, limit.
 -- Rows: up to `limit`, those longest past their retention first.
 -- Guarantee: S11, S12. The condition of the partial index is repeated word for word, or it would not be used.
 SELECT rowid AS row, key, scope_hash, fence, steps_started, labels
-FROM ichido_records
+FROM {prefix}records
 WHERE
   expires_us <= ?
   AND (

@@ -2,4 +2,4 @@
 -- Parameters: row.
 -- Rows: none; one change.
 -- Guarantee: S11.
-DELETE FROM ichido_records WHERE rowid = ?
+DELETE FROM {prefix}records WHERE rowid = ?

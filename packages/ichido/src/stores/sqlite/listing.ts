@@ -1,17 +1,15 @@
 /** Listings and sizes, in slices: however large the table, no single read holds up the process for long. */
-import { IchidoError } from "../../core/contract/errors.ts";
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { stateWritten } from "../../core/record-machine/view.ts";
-import { decodeCursor, encodeCursor } from "../encoding/cursor.ts";
+import { checkLimit, decodeCursor, pageOf } from "../encoding.ts";
 import type { Row, SqliteValue } from "./database.ts";
 import { bytes, integer, orNull, recordOf, text } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
+import type { Statements } from "./statements.ts";
 
 const sliceRows = 5_000;
-const listLimitMax = 1_000;
 
 const { setImmediate } = globalThis;
 
@@ -29,12 +27,7 @@ const end: Bound = [none, none];
 const afterHashes = new Uint8Array(33).fill(0xff);
 
 export async function list(session: Session, query: ListQuery): Promise<ListPage> {
-  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > listLimitMax) {
-    throw new IchidoError(
-      "option-invalid",
-      `limit: expected a whole number from 1 to ${listLimitMax}, got ${query.limit}`,
-    );
-  }
+  checkLimit(query.limit);
   const range = rangeOf(query);
   const records: StoredRecord[] = [];
   let from: Bound | undefined = range.from;
@@ -48,9 +41,7 @@ export async function list(session: Session, query: ListQuery): Promise<ListPage
     from = slice.next;
     if (from !== undefined) await nextTurn();
   }
-  const page = records.slice(0, query.limit);
-  const last = page.at(-1)?.identity;
-  return { records: page, ...(records.length > page.length && last !== undefined && { cursor: encodeCursor(last) }) };
+  return pageOf(records, query.limit, (record) => record);
 }
 
 function rangeOf(query: ListQuery): { readonly from: Bound; readonly to: Bound } {
@@ -61,20 +52,21 @@ function rangeOf(query: ListQuery): { readonly from: Bound; readonly to: Bound }
 }
 
 function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, limit: number) {
-  const { connection } = session;
-  const source = sourceOf(query);
+  const { connection, statements } = session;
+  const source = sourceOf(statements, query);
   // Within one key there are only as many records as it has scopes: no slice needed.
   const boundary =
     query.key === undefined ? connection.get(source.boundary, ...source.values, ...from, sliceRows - 1) : undefined;
   const next: Bound | undefined =
     boundary === undefined ? undefined : [text(boundary, "key"), bytes(boundary, "scope_hash")];
   const nowUs = session.nowUs();
+  const inDoubt = stateWritten(query.state) === "processing" ? Number(query.state === "unknown") : undefined;
   const filters: SqliteValue[] = [
     ...twice(query.tenant),
     ...twice(query.principal),
     ...twice(query.operation),
     ...source.state,
-    query.state === "unknown" ? 1 : 0,
+    ...twice(inDoubt),
     nowUs,
     nowUs + leaseAbsurdUs,
   ];
@@ -82,7 +74,7 @@ function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, l
   return { records: rows.map((row) => recordOf(withoutBodies(row), nowUs)), next };
 }
 
-function sourceOf(query: ListQuery) {
+function sourceOf(statements: Statements, query: ListQuery) {
   const stored = stateWritten(query.state);
   if (query.label !== undefined) {
     return {
@@ -98,7 +90,7 @@ function sourceOf(query: ListQuery) {
   return { boundary: statements.listBoundary, slice: statements.list, values: [], state: twice(stored) };
 }
 
-function twice(value: string | undefined): [SqliteValue, SqliteValue] {
+function twice(value: string | number | undefined): [SqliteValue, SqliteValue] {
   return [orNull(value), orNull(value)];
 }
 
@@ -116,7 +108,7 @@ export async function stats(session: Session): Promise<StoreStats> {
     const from: number = after;
     const row = await session.queue.read(() => {
       nowUs = session.nowUs();
-      return session.connection.get(statements.stats, nowUs, nowUs, nowUs + leaseAbsurdUs, from, sliceRows);
+      return session.connection.get(session.statements.stats, nowUs, nowUs, nowUs + leaseAbsurdUs, from, sliceRows);
     });
     if (row === undefined) break;
     for (const column of columns) sums[column] += integer(row, column);

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { decodeHeaders, encodeHeaders } from "./header-lines.ts";
-import { decodeLabels, encodeLabels } from "./labels.ts";
+import { decodeCursor, decodeHeaders, decodeLabels, encodeCursor, encodeHeaders, encodeLabels } from "./encoding.ts";
 
 describe("header lines", () => {
   it("S13 order, multiplicity and every character come back", () => {

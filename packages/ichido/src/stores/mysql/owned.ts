@@ -1,5 +1,4 @@
 /** The verbs of an owner: each is one statement that finds the record by identity, owner and fence, or finds nothing. */
-import { IchidoError } from "../../core/contract/errors.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -12,14 +11,14 @@ import type {
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { leavesDoubt } from "../../core/record-machine/owned.ts";
 import { usOf } from "../../core/record-machine/record.ts";
+import { requireDialect } from "../joined-transaction.ts";
 import type { Dialect, Value } from "./dialect.ts";
-import { claimOf } from "./rows.ts";
+import { claimOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { bufferOf } from "../../sql/statement.ts";
-import type { ClaimValues } from "./values.ts";
-import { claimValues, longText, responseValues, stepName } from "./values.ts";
+import { claimValues, longText, responseValues, stepName, type ClaimValues } from "./values.ts";
 
-/** Claims in one statement of `renew`: what the optimizer still looks up one by one without a second thought. */
+/** Claims in one statement of `renew`: so few that the optimizer always looks them up one by one. */
 const renewMax = 200;
 
 /** One statement for all claims with the same duration, which are nearly always all of them. */
@@ -59,34 +58,24 @@ export async function complete(
   request: CompleteRequest,
   transaction: TransactionHandle | undefined,
 ): Promise<Fenced> {
-  if (transaction !== undefined && transaction.dialect !== "mysql") {
-    throw new IchidoError(
-      "usage-invalid",
-      `complete: expected a transaction of dialect mysql, got ${transaction.dialect}; use the store of that database`,
-    );
-  }
+  if (transaction !== undefined) requireDialect("mysql", transaction);
   const execute: (
     sql: string,
     values: Value[],
   ) => Promise<{ readonly rows: readonly unknown[]; readonly affected: number }> =
     transaction === undefined ? run : (sql, values) => transaction.execute(sql, values);
   const values = { ...claimValues(request), ...responseValues(request.response) };
-  const statement = dialect.statement("complete");
-  if ((await execute(statement.sql, statement.bind(values))).affected > 0) return "ok";
-  const before = dialect.statement("completed");
-  return (await execute(before.sql, before.bind(values))).rows.length > 0 ? "ok" : "stale";
+  if ((await dialect.send(execute, "complete", values)).affected > 0) return "ok";
+  return (await dialect.send(execute, "completed", values)).rows.length > 0 ? "ok" : "stale";
 }
 
 export async function release(run: Run, dialect: Dialect, claim: Claim): Promise<Fenced> {
-  const statement = dialect.statement("release");
   const values = claimValues(claim);
-  if ((await run(statement.sql, statement.bind(values))).insertId > 0) return "ok";
-  const before = dialect.statement("released");
-  return (await run(before.sql, before.bind(values))).rows.length > 0 ? "ok" : "stale";
+  if ((await dialect.send(run, "release", values)).insertId > 0) return "ok";
+  return (await dialect.send(run, "released", values)).rows.length > 0 ? "ok" : "stale";
 }
 
 export async function suspend(run: Run, dialect: Dialect, request: SuspendRequest): Promise<Fenced> {
-  const statement = dialect.statement("suspend");
   const interim = request.interim !== undefined;
   const values = {
     ...claimValues(request),
@@ -95,29 +84,26 @@ export async function suspend(run: Run, dialect: Dialect, request: SuspendReques
     doubt: leavesDoubt(request) ? 1 : 0,
     holdReason: longText("holdReason", request.holdReason),
   };
-  return fenced(await run(statement.sql, statement.bind(values)));
+  return fenced(await dialect.send(run, "suspend", values));
 }
 
 export async function startStep(run: Run, dialect: Dialect, request: StepRequest): Promise<Fenced> {
   const values = { ...claimValues(request), name: stepName(request.name), leaseUs: usOf(request.leaseMs) };
-  const propose = dialect.statement("proposeStep");
-  await run(propose.sql, propose.bind(values));
-  const start = dialect.statement("startStep");
-  return fenced(await run(start.sql, start.bind(values)));
+  await dialect.send(run, "proposeStep", values);
+  return fenced(await dialect.send(run, "startStep", values));
 }
 
 export async function finishStep(run: Run, dialect: Dialect, request: FinishStepRequest): Promise<Fenced> {
-  const statement = dialect.statement("finishStep");
   const values = {
     ...claimValues(request),
     name: stepName(request.name),
     leaseUs: usOf(request.leaseMs),
     result: bufferOf(request.result),
   };
-  if (fenced(await run(statement.sql, statement.bind(values))) === "ok") return "ok";
-  // Never started, or somebody else's: a start tells, and counts as made now.
+  if (fenced(await dialect.send(run, "finishStep", values)) === "ok") return "ok";
+  // The step was never started, or another owner has the record. A start finds out which, and counts as made now.
   if ((await startStep(run, dialect, request)) === "stale") return "stale";
-  return fenced(await run(statement.sql, statement.bind(values)));
+  return fenced(await dialect.send(run, "finishStep", values));
 }
 
 function fenced({ insertId }: { readonly insertId: number }): Fenced {

@@ -1,12 +1,11 @@
 /** `complete`: alone, in a group, or on the caller's own transaction. */
 import type { CompleteRequest, Fenced } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
-import { encodeHeaders } from "../encoding/header-lines.ts";
-import { bufferOf, bytesArray, numberArray, textArray } from "./arrays.ts";
-import { groupLockTimeoutMs, idOf, splits } from "./claims.ts";
-import type { StoreParts } from "./claims.ts";
-import { toIchidoError } from "./failures.ts";
-import { createGroup } from "./group.ts";
+import { encodeHeaders } from "../encoding.ts";
+import { bufferOf } from "../../sql/statement.ts";
+import { bytesArray, numberArray, textArray } from "./arrays.ts";
+import type { StoreParts } from "./claim.ts";
+import { createGrouped } from "./group.ts";
 import { completeOne } from "./in-transaction.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
@@ -33,25 +32,11 @@ export function createCompletions(
     return completeOne(statements, request, channel, transaction);
   }
 
-  const group = createGroup<CompleteRequest, Fenced>({
-    sizeMax: options.groupSizeMax,
-    waitMs: options.callTimeoutMs,
-    idOf: (request) => idOf(request.identity),
+  const sendAlone = createGrouped(parts, "complete", {
     weightOf: (request) => request.response.body.byteLength,
-    sendMany: (requests) => sendMany(requests, Math.min(groupLockTimeoutMs, options.lockTimeoutMs)),
+    sendMany,
     sendOne,
-    splits,
   });
-
-  const send = options.group ? group : sendOne;
-
-  async function sendAlone(request: CompleteRequest): Promise<Fenced> {
-    try {
-      return await send(request);
-    } catch (error) {
-      throw toIchidoError(error, "complete");
-    }
-  }
 
   return (request, transaction) => (transaction === undefined ? sendAlone(request) : join(request, transaction));
 }

@@ -1,23 +1,21 @@
 /** `claim`: alone or in a group, and what it answers when the row cannot be had. */
-import type { Identity } from "../../core/contract/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
-import { encodeLabels } from "../encoding/labels.ts";
-import { isSameRequest } from "../../core/record-machine/claim.ts";
+import { encodeLabels } from "../encoding.ts";
+import { isSameRequest, sentAgain } from "../../core/record-machine/claim.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection } from "./connection.ts";
-import { failureKind, toIchidoError } from "./failures.ts";
-import { createGroup } from "./group.ts";
-import { claimNew, refuseOtherDialect } from "./in-transaction.ts";
+import { failureKind } from "./failures.ts";
+import { createGrouped } from "./group.ts";
+import { requireDialect } from "../joined-transaction.ts";
+import { claimNew } from "./in-transaction.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Retries } from "./retries.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
 
-/** A group is not patient: its members are asked for again one by one, so that one locked row costs the others little. */
-export const groupLockTimeoutMs = 50;
-/** What a caller is told about a row that someone is writing at this very moment: come back soon. */
+/** What a caller gets for a row that another transaction is writing at this moment: come back soon. */
 const lockedRetryMs = 1_000;
 
 export interface StoreParts {
@@ -33,31 +31,44 @@ export function createClaims(
 ): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
   const { connection, statements, options, withRetries } = parts;
 
-  async function sendMany(requests: readonly ClaimRequest[], lockTimeoutMs: number): Promise<readonly ClaimResult[]> {
+  async function sendMany(
+    requests: readonly ClaimRequest[],
+    lockTimeoutMs: number,
+    sent = { times: 0 },
+  ): Promise<readonly ClaimResult[]> {
     const values = valuesOf(requests, lockTimeoutMs);
-    const rows = await withRetries("always", (leftMs) => connection.run(statements.claim, values, leftMs));
+    const rows = await withRetries("always", (leftMs) => {
+      sent.times += 1;
+      return connection.run(statements.claim, values, leftMs);
+    });
     const answers: ClaimResult[] = [];
-    for (const row of rows) answers[numberOf(row[0]) - 1] = claimResultOf(row);
+    for (const row of rows) {
+      const result = claimResultOf(row);
+      answers[numberOf(row[0]) - 1] = sent.times > 1 ? sentAgain(result) : result;
+    }
     if (rows.length !== requests.length) throw new TypeError("not every claim was answered");
     return answers;
   }
 
   async function sendOne(request: ClaimRequest): Promise<ClaimResult> {
+    const sent = { times: 0 };
     try {
-      const [answer] = await sendMany([request], options.lockTimeoutMs);
+      const [answer] = await sendMany([request], options.lockTimeoutMs, sent);
       return answer as ClaimResult;
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
-      return whileLocked(request);
+      const result = await whileLocked(request);
+      return sent.times > 1 ? sentAgain(result) : result;
     }
   }
 
   /**
-   * Unseen until the caller commits: a duplicate waits for that. Errors come as they are, because only the caller can roll
-   * back; a lock that did not come free in time has already spoilt the transaction, which was empty.
+   * The record is not visible until the caller commits: a duplicate waits for that. Errors come as they are, because
+   * only the caller can roll back; a lock that did not come free in time has already spoilt the transaction, which was
+   * empty.
    */
   async function join(request: ClaimRequest, transaction: TransactionHandle): Promise<ClaimResult> {
-    refuseOtherDialect(transaction);
+    requireDialect("postgres", transaction);
     try {
       const waitMs = Math.max(1, request.waitMs ?? options.lockTimeoutMs);
       const granted = await claimNew(statements, request, waitMs, transaction);
@@ -72,7 +83,9 @@ export function createClaims(
     }
   }
 
-  /** Someone holds the row and does not let go: what was last committed, read without a lock, says enough to refuse. */
+  /**
+   * Another transaction holds the row for too long: the last committed state, read without a lock, is enough to refuse.
+   */
   async function whileLocked(request: ClaimRequest): Promise<ClaimResult> {
     const values = [encodeText(request.identity.key), request.identity.scopeHash];
     const [row] = await withRetries("always", (leftMs) => connection.run(statements.find, values, leftMs));
@@ -87,38 +100,9 @@ export function createClaims(
     };
   }
 
-  const group = createGroup<ClaimRequest, ClaimResult>({
-    sizeMax: options.groupSizeMax,
-    waitMs: options.callTimeoutMs,
-    idOf: (request) => idOf(request.identity),
-    weightOf: () => 0,
-    sendMany: (requests) => sendMany(requests, Math.min(groupLockTimeoutMs, options.lockTimeoutMs)),
-    sendOne,
-    splits,
-  });
-
-  const send = options.group ? group : sendOne;
-
-  async function sendAlone(request: ClaimRequest): Promise<ClaimResult> {
-    try {
-      return await send(request);
-    } catch (error) {
-      throw toIchidoError(error, "claim");
-    }
-  }
+  const sendAlone = createGrouped(parts, "claim", { weightOf: () => 0, sendMany, sendOne });
 
   return (request, transaction) => (transaction === undefined ? sendAlone(request) : join(request, transaction));
-}
-
-/** Orders by key, then by scope, alike in every process. */
-export function idOf(identity: Identity): string {
-  return `${identity.key}\0${Buffer.from(identity.scopeHash).toString("latin1")}`;
-}
-
-/** One member's row or value may be the reason, unless the server could not be reached at all. */
-export function splits(error: unknown): boolean {
-  const kind = failureKind(error);
-  return kind === "locked" || kind === "conflict" || kind === "refused";
 }
 
 function valuesOf(requests: readonly ClaimRequest[], lockTimeoutMs: number): unknown[] {

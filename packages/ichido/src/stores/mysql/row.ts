@@ -1,17 +1,13 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
-import type { Identity, Key, OwnerToken, RecordState, StoredResponse } from "../../core/contract/record.ts";
+import type { Identity, Key, OwnerToken, WrittenState, StoredResponse } from "../../core/contract/record.ts";
 import type { Step, StoredRecord } from "../../core/contract/store.ts";
 import { lockWaitUs, tickPatienceUs } from "../../core/record-machine/bounds.ts";
 import type { Holding } from "../../core/record-machine/owned.ts";
-import { originOf } from "../../core/record-machine/record.ts";
-import type { HeldRecord } from "../../core/record-machine/record.ts";
-import { tickSeen } from "../../core/record-machine/ticks.ts";
-import type { TickRow } from "../../core/record-machine/ticks.ts";
+import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
+import { tickSeen, type TickRow } from "../../core/record-machine/ticks.ts";
 import { answersOf, leaseSeen, recordView, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders } from "../encoding/header-lines.ts";
-import { decodeLabels } from "../encoding/labels.ts";
-import { integerOf } from "./client.ts";
-import type { Row } from "./client.ts";
+import { decodeHeaders, decodeLabels } from "../encoding.ts";
+import { integerOf, type Row } from "./client.ts";
 import { bufferOf } from "../../sql/statement.ts";
 import type { ClaimValues } from "./values.ts";
 
@@ -91,8 +87,8 @@ export function tickOf(row: Row): TickRow | undefined {
   };
 }
 
-function stateOf(row: Row): RecordState {
-  return stringOf(row["state"]) as RecordState;
+function stateOf(row: Row): WrittenState {
+  return stringOf(row["state"]) as WrittenState;
 }
 
 /** A row of `landed`. */

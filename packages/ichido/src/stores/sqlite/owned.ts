@@ -1,5 +1,4 @@
 /** What the owner of a record may do with it: each verb one conditional statement, for this owner and fence alone. */
-import { IchidoError } from "../../core/contract/errors.ts";
 import type {
   Claim,
   CompleteRequest,
@@ -12,10 +11,10 @@ import type {
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { mayLeaveLease, stateAfter } from "../../core/record-machine/owned.ts";
 import { leaseEndUs } from "../../core/record-machine/record.ts";
+import { requireDialect } from "../joined-transaction.ts";
 import type { SqliteValue } from "./database.ts";
 import { identityValues, integer, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
-import { statements } from "./statements.generated.ts";
 
 type Owned = [key: string, scopeHash: Uint8Array, owner: string, fence: number];
 
@@ -25,7 +24,9 @@ function owned(claim: Claim): Owned {
 
 /** A call sent again after its answer was lost finds its own work done. */
 function unlessDone(session: Session, claim: Claim, verb: keyof typeof stateAfter): Fenced {
-  return session.connection.get(statements.held, ...owned(claim))?.["state"] === stateAfter[verb] ? "ok" : "stale";
+  return session.connection.get(session.statements.held, ...owned(claim))?.["state"] === stateAfter[verb]
+    ? "ok"
+    : "stale";
 }
 
 export function renew(session: Session, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
@@ -38,24 +39,16 @@ export function renew(session: Session, requests: readonly RenewRequest[]): Prom
 
 function renewOne(session: Session, request: RenewRequest, nowUs: number): Fenced {
   const leaseUs = leaseEndUs(request.leaseMs, nowUs);
-  return session.connection.run(statements.renew, leaseUs, ...owned(request)) === 1 ? "ok" : "stale";
+  return session.connection.run(session.statements.renew, leaseUs, ...owned(request)) === 1 ? "ok" : "stale";
 }
 
 export function complete(session: Session, request: CompleteRequest): Promise<Fenced> {
   return session.queue.write(
     () => {
-      const changes = session.connection.run(statements.complete, ...completeValues(request, session.nowUs()));
+      const changes = session.connection.run(session.statements.complete, ...completeValues(request, session.nowUs()));
       return changes === 1 ? "ok" : unlessDone(session, request, "complete");
     },
     { bytes: request.response.body.length },
-  );
-}
-
-export function refuseOtherDialect(transaction: TransactionHandle): void {
-  if (transaction.dialect === "sqlite") return;
-  throw new IchidoError(
-    "usage-invalid",
-    `transaction: expected one of the SQLite database that holds the records, got one of ${transaction.dialect}`,
   );
 }
 
@@ -65,10 +58,10 @@ export async function completeWithin(
   request: CompleteRequest,
   transaction: TransactionHandle,
 ): Promise<Fenced> {
-  refuseOtherDialect(transaction);
+  requireDialect("sqlite", transaction);
   const values = completeValues(request, session.nowUs());
-  if ((await transaction.execute(statements.complete, values, often)).affected === 1) return "ok";
-  const { rows } = await transaction.execute(statements.held, owned(request));
+  if ((await transaction.execute(session.statements.complete, values, often)).affected === 1) return "ok";
+  const { rows } = await transaction.execute(session.statements.held, owned(request));
   return rows[0]?.["state"] === stateAfter.complete ? "ok" : "stale";
 }
 
@@ -80,7 +73,7 @@ function completeValues(request: CompleteRequest, nowUs: number): SqliteValue[] 
 
 export function release(session: Session, claim: Claim): Promise<Fenced> {
   return session.queue.write(() => {
-    const changes = session.connection.run(statements.release, session.nowUs(), ...owned(claim));
+    const changes = session.connection.run(session.statements.release, session.nowUs(), ...owned(claim));
     return changes === 1 ? "ok" : unlessDone(session, claim, "release");
   });
 }
@@ -91,7 +84,7 @@ export function suspend(session: Session, request: SuspendRequest): Promise<Fenc
     () => {
       const nowUs = session.nowUs();
       const changes = session.connection.run(
-        statements.suspend,
+        session.statements.suspend,
         ...(interim === undefined ? [null, null, null, null] : responseValues(interim)),
         holdReason ?? null,
         nowUs,
@@ -121,9 +114,9 @@ export function finishStep(session: Session, request: FinishStepRequest): Promis
       const held = holdForStep(session, request);
       if (held === undefined) return "stale";
       const values = [request.result, held.nowUs, ...identityValues(request.identity), request.name] as const;
-      if (session.connection.run(statements.finishStep, ...values) === 1) return "ok";
+      if (session.connection.run(session.statements.finishStep, ...values) === 1) return "ok";
       // Never started, or finished before, which a start leaves alone.
-      if (insertStep(session, request, held)) session.connection.run(statements.finishStep, ...values);
+      if (insertStep(session, request, held)) session.connection.run(session.statements.finishStep, ...values);
       return "ok";
     },
     { bytes: request.result.length },
@@ -136,7 +129,7 @@ interface Held {
 }
 
 /** The attempt of the owner, or undefined for anyone else. The record is written unless its lease may be left as it is. */
-function holdForStep({ connection, testUs }: Session, request: StepRequest): Held | undefined {
+function holdForStep({ connection, statements, testUs }: Session, request: StepRequest): Held | undefined {
   const row = connection.get(statements.lookForStep, ...owned(request));
   if (row === undefined) return undefined;
   const nowUs = testUs?.() ?? integer(row, "now_ms") * 1000;
@@ -147,7 +140,7 @@ function holdForStep({ connection, testUs }: Session, request: StepRequest): Hel
   return { attempt: integer(row, "attempts"), nowUs };
 }
 
-function insertStep({ connection }: Session, request: StepRequest, { attempt, nowUs }: Held): boolean {
+function insertStep({ connection, statements }: Session, request: StepRequest, { attempt, nowUs }: Held): boolean {
   const where = identityValues(request.identity);
   return connection.run(statements.startStep, ...where, request.name, ...where, attempt, nowUs, nowUs) === 1;
 }

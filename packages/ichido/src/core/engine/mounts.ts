@@ -1,4 +1,6 @@
-/** Tells, once each, of routes that were put before a handler and protect nothing of it. */
+/** Mounts that are mistakes: routes that protect nothing of what is behind them, and those that one request passes twice. */
+import type { Execution } from "../contract/decision.ts";
+import { IchidoError } from "../contract/errors.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { ResolvedRoute } from "../contract/options.ts";
 
@@ -15,6 +17,7 @@ export interface IdleMounts {
   guarded(route: Route): void;
 }
 
+/** Tells, once each, of routes that were put before a handler and protect nothing of it. */
 export function createIdleMounts(emit: IchidoListener): IdleMounts {
   /** Nothing more is to be said of them. */
   const known = new WeakSet<Route>();
@@ -42,4 +45,31 @@ export function createIdleMounts(emit: IchidoListener): IdleMounts {
       known.add(route);
     },
   };
+}
+
+/**
+ * Which operations a request is under the claim of. The inner of two mounts of one operation would meet the claim of the
+ * outer one and answer "in flight" to itself, and the outer one would take that for the handler's answer.
+ */
+const claims = new WeakMap<object, Map<string, Execution>>();
+
+/** Refuses before anything more is claimed, and has the outer claim given back: the handler was not reached. */
+export function checkMountedOnce(request: object, operation: string): void {
+  const outer = claims.get(request)?.get(operation);
+  if (outer === undefined) return;
+  outer.context.release();
+  throw new IchidoError(
+    "usage-invalid",
+    `operation ${JSON.stringify(operation)} is mounted twice on the way to one handler. Mount it once.`,
+  );
+}
+
+export function noteClaim(request: object, operation: string, execution: Execution): void {
+  const operations = claims.get(request) ?? new Map<string, Execution>();
+  claims.set(request, operations.set(operation, execution));
+}
+
+/** For requests that may be handed in again, as tests do. */
+export function forgetClaim(request: object, operation: string): void {
+  claims.get(request)?.delete(operation);
 }

@@ -1,0 +1,84 @@
+/** What stores keep as text where they have no type for it, and the pages and words that they share. */
+import { IchidoError } from "../core/contract/errors.ts";
+import { integerOption } from "../core/contract/option-checks.ts";
+import type { HeaderLine } from "../core/contract/record.ts";
+import type { ListPage, SettleResult, StoredRecord } from "../core/contract/store.ts";
+
+/** Header lines as one JSON text, order and multiplicity preserved. */
+export function encodeHeaders(lines: readonly HeaderLine[]): string {
+  return JSON.stringify(lines);
+}
+
+/** The text was written by `encodeHeaders`; anything else in its place is a damaged record and throws. */
+export function decodeHeaders(text: string): readonly HeaderLine[] {
+  const lines: unknown = JSON.parse(text);
+  if (!Array.isArray(lines) || !lines.every(isLine)) throw new TypeError("stored header lines are damaged");
+  return lines;
+}
+
+function isLine(line: unknown): line is HeaderLine {
+  return Array.isArray(line) && line.length === 2 && typeof line[0] === "string" && typeof line[1] === "string";
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One JSON object, names sorted, so that equal labels are equal texts; none at all is no text. */
+export function encodeLabels(labels: Labels | undefined): string | null {
+  if (labels === undefined) return null;
+  const names = Object.keys(labels).toSorted();
+  if (names.length === 0) return null;
+  // Pairs, not an object literal: a label may be called `__proto__`.
+  return JSON.stringify(Object.fromEntries(names.map((name) => [name, labels[name]])));
+}
+
+export function decodeLabels(text: string | null): Labels {
+  if (text === null) return {};
+  const value: unknown = JSON.parse(text);
+  if (!isLabels(value)) throw new TypeError("stored labels are damaged");
+  return value;
+}
+
+function isLabels(value: unknown): value is Labels {
+  return typeof value === "object" && value !== null && Object.values(value).every((part) => typeof part === "string");
+}
+
+/** A place in a listing ordered by key, then by scope hash: `base64url(scope hash).base64url(key)`. */
+export interface Position {
+  readonly key: string;
+  readonly scopeHash: Uint8Array;
+}
+
+const scopeHashBytes = 32;
+
+export function encodeCursor({ key, scopeHash }: Position): string {
+  return `${Buffer.from(scopeHash).toString("base64url")}.${Buffer.from(key, "utf8").toString("base64url")}`;
+}
+
+export function decodeCursor(cursor: string): Position {
+  const [hash, key, ...rest] = cursor.split(".");
+  const scopeHash = Buffer.from(hash ?? "", "base64url");
+  if (key === undefined || rest.length > 0 || scopeHash.length !== scopeHashBytes) {
+    throw new IchidoError("option-invalid", "cursor: expected the value a former page gave; start again without one");
+  }
+  return { key: Buffer.from(key, "base64url").toString("utf8"), scopeHash: new Uint8Array(scopeHash) };
+}
+
+const limitMax = 1_000;
+
+export function checkLimit(limit: unknown): void {
+  integerOption("limit", limit, 1, limitMax);
+}
+
+/** A page of rows. A query reads one row more than the page holds: that row shows that there is another page. */
+export function pageOf<Row>(rows: readonly Row[], limit: number, recordOf: (row: Row) => StoredRecord): ListPage {
+  const records = rows.slice(0, limit).map((row) => recordOf(row));
+  const last = records.at(-1)?.identity;
+  return { records, ...(rows.length > limit && last !== undefined && { cursor: encodeCursor(last) }) };
+}
+
+const settleResults: readonly SettleResult[] = ["ok", "stale", "absent", "live", "completed"];
+
+/** Reads the server's answer to a settlement. */
+export function settleResultOf(word: string): SettleResult {
+  return settleResults.find((each) => each === word) ?? "stale";
+}

@@ -1,0 +1,158 @@
+/**
+ * Records in the memory of this process: for tests, development and single-process services that may forget on restart.
+ * It is also the reference model of the protocol: nothing but a shell around `core/record-machine`, which says what every
+ * other store must do.
+ *
+ * Each verb runs from its first to its last statement without giving way, so a verb is atomic by itself.
+ */
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import type {
+  Fenced,
+  SettleRequest,
+  Step,
+  Store,
+  StoreCapabilities,
+  SweepRequest,
+  SweepResult,
+} from "../../core/contract/store.ts";
+import type { TransactionHandle } from "../../core/contract/transaction.ts";
+import * as machine from "../../core/record-machine/owned.ts";
+import type { Answered } from "../../core/record-machine/owned.ts";
+import { usOf, type Moment } from "../../core/record-machine/record.ts";
+import { settle } from "../../core/record-machine/settle.ts";
+import { isTrusted, nextTick, type TickRow } from "../../core/record-machine/ticks.ts";
+import { isNews, stepView } from "../../core/record-machine/view.ts";
+import { warnUnlessAlone } from "./alone.ts";
+import { claim } from "./claim.ts";
+import { list, stats } from "./listing.ts";
+import { resolveOptions, type MemoryStoreOptions } from "./options.ts";
+import { copyBytes, copyIn, toRecord, type Row } from "./row.ts";
+import { createShelf, idOf, idOfRow, type Shelf } from "./shelf.ts";
+import { Waiters } from "../waiters.ts";
+
+/** Records that a sweep removes between two looks at its time budget. */
+const sweepStride = 64;
+
+const capabilities: StoreCapabilities = {
+  durable: false,
+  shared: false,
+  transactions: false,
+  promise: "an acknowledged write lives as long as this process and is seen by this process alone",
+};
+
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  const { nowMs, environment, ...bounds } = resolveOptions(options);
+  const nowUs = (): number => Math.floor(nowMs() * 1_000);
+  const shelf = createShelf(bounds);
+  const waiters = new Waiters<undefined>(environment);
+  let tick: TickRow | undefined;
+
+  function moment(): Moment {
+    const now = nowUs();
+    return { nowUs: now, trusted: isTrusted(tick, now), fenceFloor: shelf.fenceFloor };
+  }
+
+  /** Keeps what a transition made; the same row back means that there is nothing to keep. */
+  function keep(before: Row | undefined, after: Row | undefined): void {
+    if (after === undefined || after === before) return;
+    shelf.put(after);
+    if (isNews(after)) waiters.wake(idOfRow(after));
+  }
+
+  function apply<Request extends { readonly identity: Identity }>(
+    verb: (row: Row | undefined, request: Request, now: number) => Answered<Row>,
+    request: Request,
+  ): Fenced {
+    const before = shelf.get(request.identity);
+    const { record, result } = verb(before, request, nowUs());
+    keep(before, record);
+    return result;
+  }
+
+  return {
+    name: "memory",
+    capabilities,
+    callTimeoutMs: 0,
+
+    async claim(request, transaction) {
+      if (transaction !== undefined) throw cannotJoin(transaction);
+      const at = moment();
+      const before = shelf.get(request.identity);
+      const room = before === undefined ? shelf.roomFor(request.identity, at.nowUs, at.trusted) : "free";
+      if (room !== "free") return { outcome: room };
+      const { row, result } = claim(before, request, { ...at, fenceFloor: shelf.fenceFloor });
+      keep(before, row);
+      return result;
+    },
+    renew: async (requests) => requests.map((request) => apply(machine.renew<Row>, request)),
+    async complete(request, transaction) {
+      if (transaction !== undefined) throw cannotJoin(transaction);
+      return apply(machine.complete<Row>, { ...request, response: copyIn(request.response) });
+    },
+    landed: async (request) => machine.landedOf(shelf.get(request.identity), request),
+    release: async (claimed) => apply(machine.release<Row>, claimed),
+    suspend: async (request) =>
+      apply(
+        machine.suspend<Row>,
+        request.interim === undefined ? request : { ...request, interim: copyIn(request.interim) },
+      ),
+    startStep: async (request) => apply(machine.startStep<Row>, request),
+    finishStep: async (request) => apply(machine.finishStep<Row>, { ...request, result: copyBytes(request.result) }),
+
+    steps: async (identity) => stepsOf(shelf.get(identity), nowUs()),
+    async settle(request) {
+      const before = shelf.get(request.identity);
+      const { record, result } = settle(before, { ...request, decision: copyOf(request.decision) }, moment());
+      keep(before, record);
+      return result;
+    },
+    audit: async (identity) => shelf.get(identity)?.audit ?? [],
+
+    async find(identity) {
+      const row = shelf.get(identity);
+      return row === undefined ? undefined : toRecord(row, nowUs(), "with bodies");
+    },
+    list: async (query) => list(shelf.rows(), query, nowUs()),
+    stats: async () => stats(shelf.rows(), nowUs()),
+
+    sweep: async (request) => sweep(shelf, moment(), request),
+    async tick(request) {
+      warnUnlessAlone();
+      const now = nowUs();
+      tick = nextTick(tick, now, usOf(request.intervalMs));
+      return { trusted: isTrusted(tick, now) };
+    },
+    ping: async () => undefined,
+    watch: (identity, timeoutMs) => waiters.wait(idOf(identity), timeoutMs, () => undefined),
+    async close() {
+      waiters.wakeAll();
+    },
+  };
+}
+
+function stepsOf(row: Row | undefined, nowUs: number): readonly Step[] {
+  return (row?.steps ?? []).map((step) =>
+    stepView(step.result === undefined ? step : { ...step, result: copyBytes(step.result) }, nowUs),
+  );
+}
+
+function copyOf(decision: SettleRequest["decision"]): SettleRequest["decision"] {
+  return decision.kind === "adopt" ? { ...decision, response: copyIn(decision.response) } : decision;
+}
+
+function sweep(shelf: Shelf, { nowUs, trusted }: Moment, { limit, budgetMs }: SweepRequest): SweepResult {
+  if (!trusted) return { deleted: 0, more: false, guarded: true };
+  const untilMs = performance.now() + budgetMs;
+  let deleted = 0;
+  while (deleted < limit && shelf.removeExpired(nowUs)) {
+    deleted += 1;
+    if (deleted % sweepStride === 0 && performance.now() >= untilMs) break;
+  }
+  return { deleted, more: shelf.hasExpired(nowUs), guarded: false };
+}
+
+function cannotJoin({ dialect }: TransactionHandle): IchidoError {
+  const advice = "leave the handle out, or use a store in the database of the transaction";
+  return new IchidoError("usage-invalid", `memoryStore cannot join a ${dialect} transaction: ${advice}`);
+}

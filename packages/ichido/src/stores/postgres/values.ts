@@ -1,0 +1,28 @@
+/** What several statements take alike, in the order of their places. */
+import type { Identity, StoredResponse } from "../../core/contract/record.ts";
+import type { Claim } from "../../core/contract/store.ts";
+import { bufferOf } from "../../sql/statement.ts";
+import { encodeHeaders } from "../encoding.ts";
+import { bytesArray, textArray } from "./arrays.ts";
+import { encodeText } from "./text.ts";
+
+export function identityValues(identity: Identity): [string, Buffer] {
+  return [encodeText(identity.key), bufferOf(identity.scopeHash)];
+}
+
+export function claimValues({ identity, owner, fence }: Claim): unknown[] {
+  return [...identityValues(identity), owner, String(fence)];
+}
+
+export function identityArrays(identities: readonly Identity[]): [string, string] {
+  return [
+    textArray(identities.map(({ key }) => encodeText(key))),
+    bytesArray(identities.map(({ scopeHash }) => scopeHash)),
+  ];
+}
+
+/** Kind, status, headers, body. */
+export function responseValues(response: StoredResponse | undefined): unknown[] {
+  if (response === undefined) return [null, null, null, null];
+  return [response.kind, String(response.status), encodeHeaders(response.headers), bufferOf(response.body)];
+}
