@@ -2,25 +2,21 @@
  * While an answer is held, the handler must not learn that its client went away: pipes would stop, `pipeline` would
  * reject, file streams would be closed, and an effect would be left without its answer. So the shield hides from the
  * handler what Node and `on-finished` report about the connection, until it is lifted.
+ *
+ * Most connections outlive their answer, and there is nothing to hide. Properties of the response are masked when its
+ * connection begins to end, not before: a mask on every response would be among the dearest parts of a request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-
-export interface ConnectionShield {
-  /** The connection closed while the shield was up, and the handler has not seen `close` yet. */
-  readonly closed: boolean;
-  /** From now on the response shows the real state of the connection again. */
-  lift(): void;
-  /** Emits the `close` that was held back, once. */
-  tellClosed(): void;
-  /** For a connection that Node ended without an event on the response (a pipelined answer that was never begun). */
-  noteClosed(): void;
-}
+import { isHttp2 } from "./node-request.ts";
 
 type FinishedListener = (error: unknown, response: ServerResponse) => void;
 /** What `on-finished` (Express, `send`, morgan) leaves on a response: one listener with a queue. */
-type FinishedQueue = ((error?: unknown) => void) & { queue: FinishedListener[] | null };
+interface FinishedQueue {
+  queue: FinishedListener[] | null;
+}
 type Internals = ServerResponse & { _closed?: boolean; __onFinished?: FinishedQueue | null | undefined };
+type Emit = (...values: unknown[]) => boolean;
 
 function descriptorOf(target: object, name: string): PropertyDescriptor | undefined {
   for (let each: object | null = target; each !== null; each = Object.getPrototypeOf(each) as object | null) {
@@ -45,106 +41,163 @@ function mask<Value>(target: object, name: string, show: (value: Value) => Value
   });
 }
 
-/**
- * `on-finished` would call its listeners when the socket closes. Those of the handler wait in a queue of ours until the
- * answer is really finished; the queue of outer layers stays as it was.
- */
-function queueFinished(response: Internals): () => void {
-  const former = response.__onFinished;
-  const standIn: FinishedQueue = Object.assign(() => undefined, { queue: [] as FinishedListener[] });
-  response.__onFinished = standIn;
-  return () => {
-    response.__onFinished = former?.queue ? former : undefined;
+export class ConnectionShield {
+  readonly #response: Internals;
+  readonly #onClosed: () => void;
+  /** Of the connection that is this answer's alone; an HTTP/2 stream shares its own with others. */
+  readonly #keeper: ConnectionKeeper | undefined;
+  readonly #formerQueue: FinishedQueue | null | undefined;
+  /**
+   * `on-finished` would call its listeners when the socket closes. Those of the handler wait here until the answer is
+   * really finished; the queue of outer layers stays as it was.
+   */
+  readonly #finishedQueue: FinishedQueue = { queue: [] };
+  #up = true;
+  #masked = false;
+  #keeps = false;
+  /** The connection closed while the shield was up, and the handler has not seen `close` yet. */
+  closed = false;
+  /** The answer has left. */
+  finished = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, onClosed: () => void) {
+    this.#response = response;
+    this.#onClosed = onClosed;
+    this.#keeper = isHttp2(request) ? undefined : keeperOf(request.socket);
+    const emit = response.emit as Emit;
+    (response as { emit: unknown }).emit = (...values: unknown[]): boolean => this.#emit(emit, values);
+    this.#formerQueue = this.#response.__onFinished;
+    this.#response.__onFinished = this.#finishedQueue;
+    if (this.#keeper === undefined || response.destroyed || !request.socket.writable) this.mask();
+    this.#keeper?.shields.add(this);
+  }
+
+  #emit(emit: Emit, values: readonly unknown[]): boolean {
+    const [name] = values;
+    if (name !== "close" && name !== "finish") return emit.apply(this.#response, values as unknown[]);
+    if (this.#up) {
+      // On HTTP/2 a stream that the client gave up emits both; nothing was sent yet, so nothing can be finished.
+      if (name === "close") this.noteClosed();
+      return false;
+    }
+    if (name === "finish") this.finished = true;
+    const wasHeard = emit.apply(this.#response, values as unknown[]);
+    if (this.#keeps) this.#keeper?.release();
+    this.#keeps = false;
+    return wasHeard;
+  }
+
+  /** From now on the handler sees a living connection. */
+  mask(): void {
+    if (this.#masked) return;
+    this.#masked = true;
+    const response = this.#response;
+    const hide = (value: boolean): boolean => value && !this.#up;
+    mask(response, "destroyed", hide);
+    mask(response, "_closed", hide);
+    // A dead socket looks like one that is not assigned: `on-finished` then waits for the answer itself.
+    mask<Socket | null>(response, "socket", (socket) => (this.#up && socket?.writable === false ? null : socket));
+  }
+
+  /** Also for a connection that Node ended without an event on the response (a pipelined answer that was never begun). */
+  noteClosed(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.mask();
+    this.#onClosed();
+  }
+
+  /** A request to end the connection waits until the answer has left or cannot leave any more. */
+  keepConnection(): void {
+    if (this.#keeps || this.#keeper === undefined) return;
+    this.#keeps = true;
+    this.#keeper.keep();
+  }
+
+  /** From now on the response shows the real state of the connection again. */
+  lift(): void {
+    if (!this.#up) return;
+    this.#up = false;
+    this.#keeper?.shields.delete(this);
+    const response = this.#response;
+    response.__onFinished = this.#formerQueue?.queue ? this.#formerQueue : undefined;
+    const listeners = this.#finishedQueue.queue ?? [];
+    if (listeners.length === 0) return;
     const run = (): void => {
-      for (const listener of (standIn.queue ?? []).splice(0)) listener(null, response);
+      for (const listener of listeners.splice(0)) listener(null, response);
     };
     response.once("finish", run);
     response.once("close", run);
-  };
-}
-
-export function shieldConnection(response: ServerResponse, onClosed: () => void): ConnectionShield {
-  let up = true;
-  let closed = false;
-  const hide = (value: boolean): boolean => value && !up;
-  mask(response, "destroyed", hide);
-  mask(response, "_closed", hide);
-  // A dead socket looks like one that is not assigned: `on-finished` then waits for the answer itself.
-  mask<Socket | null>(response, "socket", (socket) => (up && socket?.writable === false ? null : socket));
-  const releaseFinished = queueFinished(response);
-
-  function noteClosed(): void {
-    if (closed) return;
-    closed = true;
-    onClosed();
   }
 
-  const emit = response.emit.bind(response) as (...values: unknown[]) => boolean;
-  (response as { emit: unknown }).emit = (...values: unknown[]): boolean => {
-    // On HTTP/2 a stream that the client gave up emits both; nothing was sent yet, so nothing can be finished.
-    if (!up || (values[0] !== "close" && values[0] !== "finish")) return emit(...values);
-    if (values[0] === "close") noteClosed();
-    return false;
-  };
-
-  return {
-    get closed() {
-      return closed;
-    },
-    lift() {
-      if (!up) return;
-      up = false;
-      releaseFinished();
-    },
-    tellClosed() {
-      if (!closed) return;
-      closed = false;
-      response.emit("close");
-    },
-    noteClosed,
-  };
+  /** Emits the `close` that was held back, once. */
+  tellClosed(): void {
+    if (!this.closed) return;
+    this.closed = false;
+    this.#response.emit("close");
+  }
 }
 
-interface Deferral {
-  holders: number;
-  /** Set by the first `destroy` that has to wait: ends the connection at the latest then. */
-  limit: NodeJS.Timeout | undefined;
-  readonly former: PropertyDescriptor | undefined;
-}
-
-const deferrals = new WeakMap<Socket, Deferral>();
 /** Longer than recording an answer may take by default. */
-const deferMsMax = 10_000;
+const keepMsMax = 10_000;
+
+const keeper = Symbol("ichido.connectionKeeper");
+type KeptSocket = Socket & { [keeper]?: ConnectionKeeper };
+
+/** Undefined for test doubles of requests, which have no connection to end. */
+function keeperOf(socket: KeptSocket): ConnectionKeeper | undefined {
+  if (typeof socket?.destroy !== "function" || typeof socket.end !== "function") return undefined;
+  socket[keeper] ??= new ConnectionKeeper(socket);
+  return socket[keeper];
+}
 
 /**
+ * Sees that a connection is about to end, by its client or by this process. It is put on a connection once: methods that
+ * came and went with every request would cost more than the rest of the shield.
+ *
  * Express's last error handler destroys the connection when the handler has already answered. Without the hold that
  * answer would have left by then; so the end of the connection waits until the answer has left. It does not wait after
- * an error of the connection itself, nor where nothing can be sent any more. Returns the function that lets the
- * connection end.
+ * an error of the connection itself, nor where nothing can be sent any more.
  */
-export function deferDestroy(request: IncomingMessage): () => void {
-  const { socket } = request;
-  // Test doubles of requests have no connection to end.
-  if (typeof socket?.destroy !== "function") return () => undefined;
-  const former = Object.getOwnPropertyDescriptor(socket, "destroy");
-  const entry: Deferral = deferrals.get(socket) ?? { holders: 0, limit: undefined, former };
-  entry.holders += 1;
-  if (entry.holders === 1) {
-    deferrals.set(socket, entry);
-    const destroy = socket.destroy.bind(socket);
+class ConnectionKeeper {
+  readonly #socket: Socket;
+  /** Of the answers that are held on this connection. */
+  readonly shields = new Set<ConnectionShield>();
+  #holders = 0;
+  /** Set by the first `destroy` that has to wait: ends the connection at the latest then. */
+  #limit: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    const { destroy, end } = socket as unknown as Record<"destroy" | "end", (...values: unknown[]) => Socket>;
+    const destroyNow = (error?: Error): Socket => {
+      this.#mask();
+      return destroy.call(socket, error);
+    };
     socket.destroy = (error?: Error): Socket => {
-      if (entry.holders === 0 || error !== undefined || !socket.writable) return destroy(error);
-      entry.limit ??= setTimeout(destroy, deferMsMax).unref();
+      if (this.#holders === 0 || error !== undefined || !socket.writable) return destroyNow(error);
+      this.#limit ??= setTimeout(destroyNow, keepMsMax).unref();
       return socket;
     };
+    socket.end = (...values: unknown[]): Socket => {
+      this.#mask();
+      return end.apply(socket, values);
+    };
   }
-  return () => {
-    entry.holders -= 1;
-    if (entry.holders > 0) return;
-    deferrals.delete(socket);
-    Reflect.deleteProperty(socket, "destroy");
-    if (entry.former !== undefined) Object.defineProperty(socket, "destroy", entry.former);
-    clearTimeout(entry.limit);
-    if (entry.limit !== undefined) socket.destroySoon();
-  };
+
+  #mask(): void {
+    for (const shield of this.shields) shield.mask();
+  }
+
+  keep(): void {
+    this.#holders += 1;
+  }
+
+  release(): void {
+    this.#holders -= 1;
+    if (this.#holders > 0 || this.#limit === undefined) return;
+    clearTimeout(this.#limit);
+    this.#limit = undefined;
+    this.#socket.destroySoon();
+  }
 }

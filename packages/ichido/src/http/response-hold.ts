@@ -5,13 +5,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
-import { deferDestroy, shieldConnection, type ConnectionShield } from "./connection-shield.ts";
+import { ConnectionShield } from "./connection-shield.ts";
 import { closeHttp2Head } from "./http2.ts";
 import { isHttp2 } from "./node-request.ts";
 import {
   hasContent,
   headerLinesBeyond,
-  outletOf,
+  Outlet,
   restoreHeaders,
   sendAnswer,
   setLayerLines,
@@ -20,11 +20,14 @@ import {
   type Callback,
   type HeaderSnapshot,
   type HeaderSource,
-  type Outlet,
 } from "./send.ts";
 
 /** Parts of Node's response that its types leave out. A header text that is there means "headers sent". */
-type Internals = ServerResponse & { _header: string | null; _trailer?: string };
+type Internals = Omit<ServerResponse, "writableEnded"> & {
+  _header: string | null;
+  _trailer?: string;
+  writableEnded: boolean;
+} & ServerResponse;
 
 export class ResponseHold {
   /** The methods as the outer layers left them. */
@@ -33,14 +36,15 @@ export class ResponseHold {
   readonly #response: Internals;
   readonly #baseline: HeaderSnapshot;
   readonly #shield: ConnectionShield;
-  #openHead: () => void = () => undefined;
+  #isHeadClosed = false;
+  #openHttp2Head: (() => void) | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, onClosed: () => void) {
     this.#request = request;
     this.#response = response as Internals;
     this.#baseline = snapshotHeaders(response);
-    this.#shield = shieldConnection(response, onClosed);
-    this.outer = outletOf(response);
+    this.#shield = new ConnectionShield(request, response, onClosed);
+    this.outer = new Outlet(response);
   }
 
   /** The client is gone; the handler has not noticed. */
@@ -56,34 +60,21 @@ export class ResponseHold {
   closeHead(): AnswerHead {
     const response = this.#response;
     const head = { status: response.statusCode, headers: headerLinesBeyond(response, this.#baseline) };
-    if (isHttp2(this.#request)) {
-      this.#openHead = closeHttp2Head(response);
-    } else {
-      response._header = "held";
-      this.#openHead = () => {
-        response._header = null;
-      };
-    }
+    this.#isHeadClosed = true;
+    if (isHttp2(this.#request)) this.#openHttp2Head = closeHttp2Head(response);
+    else response._header = "held";
     return head;
   }
 
   /** `finished` stays false: Node closes connections whose message is finished when the server shuts down. */
   closeBody(): void {
-    Object.defineProperty(this.#response, "writableEnded", { configurable: true, get: () => true });
+    // A plain value, not an accessor: those would make every later use of the response slower.
+    Object.defineProperty(this.#response, "writableEnded", { configurable: true, writable: true, value: true });
   }
 
   /** A request to end the connection waits until the answer has left or cannot leave any more. */
   keepConnection(): void {
-    // On HTTP/2 a request ends its own stream only, not the connection that other requests share.
-    if (isHttp2(this.#request)) return;
-    const release = deferDestroy(this.#request);
-    let isKept = true;
-    const once = (): void => {
-      if (isKept) release();
-      isKept = false;
-    };
-    this.#response.once("finish", once);
-    this.#response.once("close", once);
+    this.#shield.keepConnection();
   }
 
   linesOf(headers: HeaderSource): readonly HeaderLine[] {
@@ -103,9 +94,26 @@ export class ResponseHold {
 
   /** Undoes `closeHead` and `closeBody`. */
   reopen(): void {
-    this.#openHead();
-    this.#openHead = () => undefined;
+    this.#reopenHead();
+    this.#showBody();
+  }
+
+  #reopenHead(): void {
+    if (!this.#isHeadClosed) return;
+    this.#isHeadClosed = false;
+    if (this.#openHttp2Head === undefined) this.#response._header = null;
+    else this.#openHttp2Head();
+    this.#openHttp2Head = undefined;
+  }
+
+  /** `writableEnded` is Node's own again. */
+  #showBody(): void {
     Reflect.deleteProperty(this.#response, "writableEnded");
+  }
+
+  /** Of two holds on one response, the other may have taken the property away. */
+  #tellEnded(isEnded: boolean): void {
+    if (Object.hasOwn(this.#response, "writableEnded")) this.#response.writableEnded = isEnded;
   }
 
   /** From here on the response is Node's again; the head is written anew by the real methods. */
@@ -144,21 +152,22 @@ export class ResponseHold {
     const response = this.#response;
     const { socket } = this.#request;
     const isDead = this.#shield.closed || socket?.destroyed === true || socket?.writable === false;
-    let finished = false;
-    response.once("finish", () => {
-      finished = true;
-    });
-    this.#lift();
+    this.#reopenHead();
+    this.#tellEnded(false);
+    this.#shield.lift();
     try {
       this.#pastInnerLayers(send);
     } catch (error) {
       // An outer layer failed on the answer. Its effect is recorded, so a retry gets it; this caller gets a cut.
       this.outer.destroy(error as Error);
     }
+    // Taking the property away again would cost; an outer layer that has not ended yet needs the true one.
+    if (response.finished) this.#tellEnded(true);
+    else this.#showBody();
     if (!isDead) return;
     process.nextTick(() => {
       // Node never finishes an answer to a dead connection: a handler that awaits `finish` would wait for ever.
-      if (!finished && response.socket !== null) response.emit("finish");
+      if (!this.#shield.finished && response.socket !== null) response.emit("finish");
       this.#shield.tellClosed();
     });
   }
@@ -170,10 +179,12 @@ export class ResponseHold {
   #pastInnerLayers(send: () => void): void {
     const methods = this.#response as unknown as Record<"write" | "writeHead", unknown>;
     const { write, writeHead } = methods;
-    Object.assign(methods, { write: this.outer.write, writeHead: this.outer.writeHead });
+    this.outer.putBack();
     send();
     // An outer layer that delays its `end` still needs the methods.
-    if (this.#response.headersSent) Object.assign(methods, { write, writeHead });
+    if (!this.#response.headersSent) return;
+    methods.write = write;
+    methods.writeHead = writeHead;
   }
 
   /** Sends the held bytes; from now on the handler writes to the connection itself. */

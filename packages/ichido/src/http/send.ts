@@ -2,7 +2,7 @@
  * How answers are written on a Node response: by its header lines (names in lower case, in order, repeated names
  * repeated) and by its methods, with the argument forms and the errors that their callers expect.
  */
-import type { ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { defaults } from "../core/contract/defaults.ts";
 import type { NeutralResponse } from "../core/contract/message.ts";
 import { problemOf, problemResponse } from "../core/contract/problem.ts";
@@ -10,24 +10,36 @@ import type { HeaderLine } from "../core/contract/record.ts";
 import { isFinalStatus, isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
 import { isHttp2 } from "./node-request.ts";
 
-export type HeaderSnapshot = ReadonlyMap<string, readonly string[]>;
+export type HeaderSnapshot = Readonly<OutgoingHttpHeaders>;
 
 /** Node's response, or what a framework keeps of headers until it writes them. */
-export type HeaderSource = Pick<ServerResponse, "getHeaderNames" | "getHeader">;
+export interface HeaderSource {
+  getHeaders(): HeaderSnapshot;
+}
 
-function linesOf(response: HeaderSource, name: string): readonly string[] {
-  const value = response.getHeader(name);
+type HeaderValue = HeaderSnapshot[string];
+
+function linesOf(value: HeaderValue): readonly string[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 
 /** What outer layers had set before the handler ran. */
-export function snapshotHeaders(response: ServerResponse): HeaderSnapshot {
-  return new Map(response.getHeaderNames().map((name) => [name, linesOf(response, name)]));
+export function snapshotHeaders(response: HeaderSource): HeaderSnapshot {
+  const all = response.getHeaders() as OutgoingHttpHeaders;
+  for (const name in all) {
+    const value = all[name];
+    // Node adds lines to the very list that it was given.
+    if (Array.isArray(value)) all[name] = [...value];
+  }
+  return all;
 }
 
-function isSame(some: readonly string[] | undefined, other: readonly string[]): boolean {
-  return some?.length === other.length && some.every((line, index) => line === other[index]);
+function isSame(some: HeaderValue, other: HeaderValue): boolean {
+  if (some === other || some === undefined) return some === other;
+  const lines = linesOf(some);
+  const others = linesOf(other);
+  return lines.length === others.length && lines.every((line, index) => line === others[index]);
 }
 
 /**
@@ -36,10 +48,12 @@ function isSame(some: readonly string[] | undefined, other: readonly string[]): 
  */
 export function headerLinesBeyond(response: HeaderSource, baseline: HeaderSnapshot): readonly HeaderLine[] {
   const lines: HeaderLine[] = [];
-  for (const name of response.getHeaderNames()) {
-    const values = linesOf(response, name);
-    if (isSame(baseline.get(name), values)) continue;
-    for (const value of values) lines.push([name, value]);
+  const all = response.getHeaders();
+  for (const name in all) {
+    const value = all[name];
+    if (isSame(baseline[name], value)) continue;
+    if (Array.isArray(value)) for (const each of value) lines.push([name, String(each)]);
+    else lines.push([name, String(value)]);
   }
   return lines;
 }
@@ -52,12 +66,16 @@ function removeHeader(response: ServerResponse, name: string): void {
 }
 
 export function restoreHeaders(response: ServerResponse, baseline: HeaderSnapshot): void {
-  for (const name of response.getHeaderNames()) if (!baseline.has(name)) removeHeader(response, name);
-  for (const [name, values] of baseline) response.setHeader(name, values.length === 1 ? (values[0] ?? "") : values);
+  for (const name of response.getHeaderNames()) if (!(name in baseline)) removeHeader(response, name);
+  for (const name in baseline) {
+    const value = baseline[name];
+    if (value !== undefined) response.setHeader(name, value);
+  }
 }
 
 /** A name that is given replaces all lines of that name which are there, and may be given several times. */
 export function replaceHeaders(response: ServerResponse, lines: readonly HeaderLine[]): void {
+  if (lines.length === 0) return;
   const grouped = new Map<string, string[]>();
   for (const [name, value] of lines) {
     const values = grouped.get(name);
@@ -83,23 +101,53 @@ function setContentLength(response: ServerResponse, length: number): void {
   response.setHeader("Content-Length", length);
 }
 
-/** The methods by which an answer leaves, as they were when this was made: a capture keeps those that it wraps. */
-export interface Outlet {
-  write(this: void, ...values: unknown[]): boolean;
-  end(this: void, ...values: unknown[]): ServerResponse;
-  writeHead(this: void, ...values: unknown[]): ServerResponse;
-  flushHeaders(this: void): void;
-  destroy(this: void, error?: Error): ServerResponse;
-}
+type Method = (...values: unknown[]) => unknown;
+type Methods = Record<"write" | "end" | "writeHead" | "flushHeaders" | "destroy", Method>;
 
-export function outletOf(response: ServerResponse): Outlet {
-  return {
-    write: response.write.bind(response) as Outlet["write"],
-    end: response.end.bind(response) as Outlet["end"],
-    writeHead: response.writeHead.bind(response) as Outlet["writeHead"],
-    flushHeaders: response.flushHeaders.bind(response),
-    destroy: response.destroy.bind(response) as Outlet["destroy"],
-  };
+/** The methods by which an answer leaves, as they were when this was made: a capture keeps those that it wraps. */
+export class Outlet {
+  readonly #response: Methods;
+  readonly #write: Method;
+  readonly #end: Method;
+  readonly #writeHead: Method;
+  readonly #flushHeaders: Method;
+  readonly #destroy: Method;
+
+  constructor(response: ServerResponse) {
+    const methods = response as unknown as Methods;
+    this.#response = methods;
+    this.#write = methods.write;
+    this.#end = methods.end;
+    this.#writeHead = methods.writeHead;
+    this.#flushHeaders = methods.flushHeaders;
+    this.#destroy = methods.destroy;
+  }
+
+  write(...values: unknown[]): boolean {
+    return this.#write.apply(this.#response, values) as boolean;
+  }
+
+  end(...values: unknown[]): ServerResponse {
+    return this.#end.apply(this.#response, values) as ServerResponse;
+  }
+
+  writeHead(...values: unknown[]): ServerResponse {
+    return this.#writeHead.apply(this.#response, values) as ServerResponse;
+  }
+
+  flushHeaders(): void {
+    this.#flushHeaders.call(this.#response);
+  }
+
+  destroy(error?: Error): ServerResponse {
+    return this.#destroy.call(this.#response, error) as ServerResponse;
+  }
+
+  /** For what Node's own `end` calls on the response. */
+  putBack(): void {
+    this.#response.write = this.#write;
+    this.#response.writeHead = this.#writeHead;
+  }
 }
 
 /** RFC 9110 sections 6.4.1 and 9.3.2: no content in 1xx, 204 and 304, nor in answers to HEAD. */
@@ -132,7 +180,11 @@ export function sendableOf(answer: NeutralResponse): NeutralResponse {
 }
 
 /** Headers that outer layers have set stay, unless the answer names them. `Date` is Node's own. */
-export function sendAnswer(response: ServerResponse, answer: NeutralResponse, outlet = outletOf(response)): void {
+export function sendAnswer(
+  response: ServerResponse,
+  answer: NeutralResponse,
+  outlet: Pick<Outlet, "end"> = response as unknown as Pick<Outlet, "end">,
+): void {
   // Another layer has answered already, such as a timeout: a second answer would be an error.
   if (response.headersSent || response.writableEnded) return;
   const { status, headers, body } = sendableOf(answer);
