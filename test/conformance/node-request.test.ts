@@ -11,7 +11,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { bodyLimitsOf } from "../../packages/ichido/src/http/body-limits.ts";
 import {
   captureBytes,
-  neutralRequest,
+  NodeNeutralRequest,
   noteBytes,
   type NodeRequest,
 } from "../../packages/ichido/src/http/node-request.ts";
@@ -41,7 +41,9 @@ async function serve(listener: Listener): Promise<number> {
 
 async function look(request: http.IncomingMessage, requestBytesMax = 1_000_000): Promise<Seen> {
   try {
-    return { body: await neutralRequest(request as NodeRequest, bodyLimitsOf({ requestBytesMax })).body() };
+    return {
+      body: await new NodeNeutralRequest(request as NodeRequest, bodyLimitsOf({ requestBytesMax }), request).body(),
+    };
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
     return { error: { code, message } };
@@ -345,7 +347,7 @@ for (const [name, framework] of Object.entries({
 
 it("H-08 repeated header lines stay apart, in order", async () => {
   const port = await serve((request, response) => {
-    const neutral = neutralRequest(request as NodeRequest, bodyLimitsOf({ requestBytesMax: 1 }));
+    const neutral = new NodeNeutralRequest(request as NodeRequest, bodyLimitsOf({ requestBytesMax: 1 }), request);
     response.end(JSON.stringify([neutral.headerLines("idempotency-key"), neutral.headerLines("absent")]));
   });
   const reply = await ask(port, { headers: { "Idempotency-Key": ["a", "b"] } });

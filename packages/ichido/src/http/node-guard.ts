@@ -2,12 +2,12 @@
 import { engineOption, type OptionNames } from "../core/contract/option-checks.ts";
 import type { ServerResponse } from "node:http";
 import type { Execution } from "../core/contract/decision.ts";
-import type { NeutralRequest, NeutralResponse } from "../core/contract/message.ts";
+import type { NeutralResponse } from "../core/contract/message.ts";
 import type { Decider, RouteOptions, ResolvedRoute } from "../core/contract/options.ts";
 import { checkMountedOnce, noteClaim } from "../core/engine/mounts.ts";
 import { bodyLimitsOf, bodyNames, positiveOption, type BodyOptions } from "./body-limits.ts";
 import { isClosed } from "./http2.ts";
-import { capturedBytes, neutralRequest, type NodeRequest } from "./node-request.ts";
+import { capturedBytes, NodeNeutralRequest, type NodeRequest } from "./node-request.ts";
 import { captureResponse, quietMsDefault, type Capture, type CaptureSettings } from "./node-response.ts";
 
 export interface WireOptions extends BodyOptions {
@@ -75,9 +75,8 @@ export function createNodeGuard<Native, Tx = unknown>(
   return {
     route,
     async guard(request, response, native) {
-      const neutral: NeutralRequest<Native> = { ...neutralRequest(request, limits), native };
       checkMountedOnce(request, route.operation);
-      const decision = await ichido.decide(neutral, route);
+      const decision = await ichido.decide(new NodeNeutralRequest(request, limits, native), route);
       if (decision.kind !== "execute") {
         letGoAfter(request, response);
         return decision.kind === "pass" ? decision : { kind: "answer", response: decision.response };

@@ -38,7 +38,8 @@ function linesOf(request: IncomingMessage, name: string): readonly string[] {
   const lines: string[] = [];
   const { rawHeaders } = request;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() === name) lines.push(rawHeaders[index + 1] ?? "");
+    const given = rawHeaders[index] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[index + 1] ?? "");
   }
   return lines;
 }
@@ -72,85 +73,89 @@ function parsedBody(request: NodeRequest): RequestBody {
   return { kind: "parsed", value: body };
 }
 
-async function bodyOf(request: NodeRequest, limits: BodyLimits): Promise<RequestBody> {
+type ArrivedBody = Exclude<RequestBody, { readonly kind: "parsed" }>;
+
+/** At once where the body is here and as it was sent. */
+function bodyOf(request: NodeRequest, limits: BodyLimits): RequestBody | Promise<RequestBody> {
   if (!hasContent(request)) return { kind: "none" };
   if (!request.complete && request.destroyed) throw notInFull();
   const capture = capturedBytes(request) ?? captureBytes(request, limits);
   if (capture === undefined && isAborted(request)) throw notInFull();
   if (capture === undefined) return parsedBody(request);
-  const body = await capture.all();
+  const body = capture.all();
+  return body instanceof Promise
+    ? body.then((arrived) => decoded(request, capture, arrived, limits))
+    : decoded(request, capture, body, limits);
+}
+
+function decoded(
+  request: NodeRequest,
+  capture: RequestBytes,
+  body: ArrivedBody,
+  limits: BodyLimits,
+): RequestBody | Promise<RequestBody> {
   if (body.kind !== "bytes") return body;
   // As sent, like the bytes: a layer that inflates the body for the handler may take the header out of `headers`.
   const coded = linesOf(request, "content-encoding");
   if (coded.length === 0 || capture.isDecoded === true) return bytesBody(body.bytes);
   // The bound holds as sent, and again as decoded.
-  return bytesBody(await decodeContent(body.bytes, codingsOf(coded), limits.requestBytesMax));
+  return decodeContent(body.bytes, codingsOf(coded), limits.requestBytesMax).then(bytesBody);
 }
 
-export function neutralRequest<Native extends NodeRequest>(
-  request: Native,
-  limits: BodyLimits,
-): NeutralRequest<Native> {
-  return {
-    method: request.method ?? "GET",
-    target: request.originalUrl ?? request.url ?? "/",
-    headerLines: (name) => linesOf(request, name),
-    body: () => bodyOf(request, limits),
-    native: request,
-  };
+/** Node's request as the core sees it. `native` is the framework's own. */
+export class NodeNeutralRequest<Native> implements NeutralRequest<Native> {
+  readonly native: Native;
+  readonly #request: NodeRequest;
+  readonly #limits: BodyLimits;
+
+  constructor(request: NodeRequest, limits: BodyLimits, native: Native) {
+    this.native = native;
+    this.#request = request;
+    this.#limits = limits;
+  }
+
+  get method(): string {
+    return this.#request.method ?? "GET";
+  }
+
+  get target(): string {
+    return this.#request.originalUrl ?? this.#request.url ?? "/";
+  }
+
+  headerLines(name: string): readonly string[] {
+    return linesOf(this.#request, name);
+  }
+
+  body(): RequestBody | Promise<RequestBody> {
+    return bodyOf(this.#request, this.#limits);
+  }
 }
 
 export interface RequestBytes {
-  /** The whole body, once it has arrived. Rejects when it is too large, or when the client stops before the end. */
-  all(): Promise<Exclude<RequestBody, { readonly kind: "parsed" }>>;
+  /** The whole body, once it has arrived. Fails when it is too large, or when the client stops before the end. */
+  all(): ArrivedBody | Promise<ArrivedBody>;
   /** They are the content itself, whatever codings it was sent with. */
   readonly isDecoded?: boolean;
   /** The answer is out: what was kept for a handler that has not begun to read can go. */
   letGo?(): void;
 }
 
-const captures = new WeakMap<IncomingMessage, RequestBytes>();
+/** On the request itself: a weak map with an entry for every request would keep the garbage collector busy. */
+const captured = Symbol("ichido.capturedBytes");
+type CapturedRequest = IncomingMessage & { [captured]?: RequestBytes };
 
-export function capturedBytes(request: IncomingMessage): RequestBytes | undefined {
-  return captures.get(request);
+export function capturedBytes(request: CapturedRequest): RequestBytes | undefined {
+  return request[captured];
 }
 
 /** For a framework that keeps the bytes itself, without codings. What was noted as it arrived stays. */
-export function noteBytes(request: IncomingMessage, bytes: Uint8Array): void {
-  if (captures.has(request)) return;
-  captures.set(request, { all: async () => ({ kind: "bytes", bytes }), isDecoded: true });
-}
-
-function keepBytes(request: IncomingMessage, bytesMax: number): RequestBytes {
-  const chunks: Uint8Array[] = [];
-  const arrival = watchArrival(request, {
-    bytesMax,
-    note: (chunk) => void chunks.push(chunk),
-    drop: () => void (chunks.length = 0),
-  });
-  return {
-    async all() {
-      await arrival.complete();
-      const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-      return { kind: "bytes", bytes };
-    },
-  };
-}
-
-function hashUpload(request: IncomingMessage, hash: UploadHash, bytesMax: number): RequestBytes {
-  const arrival = watchArrival(request, {
-    bytesMax,
-    note: (chunk) => hash.update(chunk),
-    drop: () => undefined,
-    detour: (push) => createUploadDetour(request, push),
-  });
-  let body: ReturnType<RequestBytes["all"]> | undefined;
-  return { all: () => (body ??= arrival.complete().then(() => hash.body())), letGo: arrival.letGo };
+export function noteBytes(request: CapturedRequest, bytes: Uint8Array): void {
+  request[captured] ??= { all: () => ({ kind: "bytes", bytes }), isDecoded: true };
 }
 
 /** Starts to note the bytes; a second call returns the first capture. Undefined when the body was read before. */
-export function captureBytes(request: IncomingMessage, limits: BodyLimits): RequestBytes | undefined {
-  const former = captures.get(request);
+export function captureBytes(request: CapturedRequest, limits: BodyLimits): RequestBytes | undefined {
+  const former = request[captured];
   if (former !== undefined) return former;
   if (!isUnread(request)) return undefined;
   const { headers } = request;
@@ -158,8 +163,10 @@ export function captureBytes(request: IncomingMessage, limits: BodyLimits): Requ
   const isMultipart = mediaType.kind === "multipart";
   const hash = isMultipart ? uploadHashFor(mediaType, [headers["content-encoding"] ?? ""]) : undefined;
   const capture =
-    hash === undefined ? keepBytes(request, limits.requestBytesMax) : hashUpload(request, hash, limits.uploadBytesMax);
-  captures.set(request, capture);
+    hash === undefined
+      ? new KeptBytes(request, limits.requestBytesMax)
+      : new HashedUpload(request, hash, limits.uploadBytesMax);
+  request[captured] = capture;
   return capture;
 }
 
@@ -168,16 +175,6 @@ const requestMsMax = 300_000;
 
 /** Parts of Node's message that its types leave out. */
 type Internals = IncomingMessage & { _consuming?: boolean };
-
-interface ArrivalParts {
-  readonly bytesMax: number;
-  /** Every chunk up to the bound, once. */
-  note(chunk: Uint8Array): void;
-  /** The body is past the bound: drops what was noted. */
-  drop(): void;
-  /** Where bytes wait until the handler reads them. Default: in the request's own buffer. */
-  readonly detour?: (push: (chunk: unknown) => boolean) => UploadDetour;
-}
 
 /** No reader has taken anything from the stream yet. */
 function isUnread(request: IncomingMessage): boolean {
@@ -208,92 +205,177 @@ function keepReadable(request: IncomingMessage): void {
   };
 }
 
-interface Arrival {
-  /** Resolves when the body has arrived. Rejects when it is too large, or when the client stops before the end. */
-  complete(this: void): Promise<void>;
+/** Sees a body arrive, beside whoever reads it. */
+abstract class Arrival {
+  readonly #request: IncomingMessage;
+  readonly #bytesMax: number;
+  readonly #push: (chunk: unknown, encoding?: BufferEncoding) => boolean;
+  /** Where bytes wait until the handler reads them. Default: in the request's own buffer. */
+  readonly #detour: UploadDetour | undefined;
+  #length = 0;
+  #state: "arriving" | "complete" | "too-large" | "cut" = "arriving";
+  #pulling = false;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    request: IncomingMessage,
+    bytesMax: number,
+    detour?: (push: (chunk: unknown) => boolean) => UploadDetour,
+  ) {
+    this.#request = request;
+    this.#bytesMax = bytesMax;
+    // oxlint-disable-next-line unbound-method -- called with the request
+    this.#push = request.push;
+    this.#detour = detour?.((chunk) => this.#pass(chunk));
+  }
+
+  /** Every chunk up to the bound, once. */
+  protected abstract note(chunk: Uint8Array): void;
+  /** The body is past the bound: drops what was noted. */
+  protected abstract drop(): void;
+
+  protected begin(): void {
+    const request = this.#request;
+    const early = buffered(request);
+    if (early !== undefined) this.#note(early);
+    if (isAborted(request)) this.#state = "cut";
+    else if (request.complete) this.#note(null);
+    request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => this.#take(chunk, encoding);
+  }
+
   /** The answer is out. */
-  letGo(this: void): void;
-}
-
-function watchArrival(request: IncomingMessage, parts: ArrivalParts): Arrival {
-  const { bytesMax } = parts;
-  let length = 0;
-  let state: "arriving" | "complete" | "too-large" | "cut" = "arriving";
-  let pulling = false;
-  let wake: () => void = () => undefined;
-
-  function bytesOf(chunk: unknown, encoding?: BufferEncoding): Uint8Array {
-    return typeof chunk === "string" ? Buffer.from(chunk, encoding) : (chunk as Uint8Array);
+  letGo(): void {
+    this.#detour?.letGo();
   }
 
-  function note(bytes: Uint8Array | null): void {
-    if (state !== "arriving") return;
-    length += bytes?.length ?? 0;
-    if (length > bytesMax) {
-      state = "too-large";
-      parts.drop();
-    } else if (bytes === null) {
-      state = isAborted(request) ? "cut" : "complete";
-    } else {
-      parts.note(bytes);
-    }
-    if (state !== "arriving") wake();
+  #pass(chunk: unknown, encoding?: BufferEncoding): boolean {
+    return this.#push.call(this.#request, chunk, encoding);
   }
 
-  const early = buffered(request);
-  if (early !== undefined) note(early);
-  if (isAborted(request)) state = "cut";
-  else if (request.complete) note(null);
-  const push = request.push.bind(request);
-  const detour = parts.detour?.(push);
-  request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
-    const bytes = chunk === null ? null : bytesOf(chunk, encoding);
-    note(bytes);
+  #take(chunk: unknown, encoding: BufferEncoding | undefined): boolean {
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : (chunk as Uint8Array | null);
+    this.#note(bytes);
+    const detour = this.#detour;
     if (detour?.isOpen === true) return detour.take(bytes);
     // While we pull, the bound on the buffer is ours, not the stream's high water mark.
-    return push(chunk, encoding) || (pulling && state === "arriving");
-  };
+    return this.#pass(chunk, encoding) || (this.#pulling && this.#state === "arriving");
+  }
 
-  function pull(fail: (error: unknown) => void): void {
+  #note(bytes: Uint8Array | null): void {
+    if (this.#state !== "arriving") return;
+    this.#length += bytes?.length ?? 0;
+    if (this.#length > this.#bytesMax) {
+      this.#state = "too-large";
+      this.drop();
+    } else if (bytes === null) {
+      this.#state = isAborted(this.#request) ? "cut" : "complete";
+    } else {
+      this.note(bytes);
+    }
+    if (this.#state !== "arriving") this.#wake?.();
+  }
+
+  #pull(fail: (error: unknown) => void): void {
+    const request = this.#request;
     if (request.readableFlowing === true) return;
-    pulling = true;
-    if (detour !== undefined) detour.open(fail);
+    this.#pulling = true;
+    if (this.#detour !== undefined) this.#detour.open(fail);
     // Past the high water mark `read` would leave the connection paused.
     else if (request.readableLength < request.readableHighWaterMark) request.read(0);
     else request._read(0);
   }
 
-  async function arrive(): Promise<void> {
+  /** At once where nothing is missing. Fails when the body is too large, or when the client stops before the end. */
+  protected complete(): void | Promise<void> {
+    const request = this.#request;
+    const declared = Number(request.headers["content-length"] ?? 0);
+    if (this.#state === "arriving" && declared > this.#bytesMax) this.#state = "too-large";
+    if (this.#state === "arriving" && (request.destroyed || isAborted(request))) this.#state = "cut";
+    if (this.#state === "arriving") return this.#arrive().then(() => this.#arrived());
+    return this.#arrived();
+  }
+
+  #arrived(): void {
+    if (this.#state === "too-large") throw tooLarge(this.#bytesMax);
+    if (this.#state !== "complete") throw notInFull();
+    if (!this.#request.readableEnded) keepReadable(this.#request);
+  }
+
+  async #arrive(): Promise<void> {
+    const request = this.#request;
     const cut = (): void => {
-      if (state === "arriving") state = "cut";
-      wake();
+      if (this.#state === "arriving") this.#state = "cut";
+      this.#wake?.();
     };
     const timer = setTimeout(cut, requestMsMax);
     timer.unref();
     request.once("close", cut);
     try {
       await new Promise<void>((resolve, reject) => {
-        wake = resolve;
-        pull(reject);
+        this.#wake = resolve;
+        this.#pull(reject);
       });
-      await detour?.kept();
+      await this.#detour?.kept();
     } finally {
-      pulling = false;
-      detour?.giveBack();
+      this.#pulling = false;
+      this.#detour?.giveBack();
       clearTimeout(timer);
       request.removeListener("close", cut);
     }
   }
+}
 
-  async function complete(): Promise<void> {
-    const declared = Number(request.headers["content-length"] ?? 0);
-    if (state === "arriving" && declared > bytesMax) state = "too-large";
-    if (state === "arriving" && (request.destroyed || isAborted(request))) state = "cut";
-    if (state === "arriving") await arrive();
-    if (state === "too-large") throw tooLarge(bytesMax);
-    if (state !== "complete") throw notInFull();
-    if (!request.readableEnded) keepReadable(request);
+class KeptBytes extends Arrival implements RequestBytes {
+  #chunks: Uint8Array[] = [];
+
+  constructor(request: IncomingMessage, bytesMax: number) {
+    super(request, bytesMax);
+    this.begin();
   }
 
-  return { complete, letGo: () => detour?.letGo() };
+  protected note(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+  }
+
+  protected drop(): void {
+    this.#chunks = [];
+  }
+
+  all(): ArrivedBody | Promise<ArrivedBody> {
+    const arriving = this.complete();
+    return arriving instanceof Promise ? arriving.then(() => this.#body()) : this.#body();
+  }
+
+  #body(): ArrivedBody {
+    const [first] = this.#chunks;
+    const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    return { kind: "bytes", bytes };
+  }
+}
+
+class HashedUpload extends Arrival implements RequestBytes {
+  readonly #hash: UploadHash;
+  #body: Promise<ArrivedBody> | undefined;
+
+  constructor(request: IncomingMessage, hash: UploadHash, bytesMax: number) {
+    super(request, bytesMax, (push) => createUploadDetour(request, push));
+    this.#hash = hash;
+    this.begin();
+  }
+
+  protected note(chunk: Uint8Array): void {
+    this.#hash.update(chunk);
+  }
+
+  protected drop(): void {}
+
+  all(): Promise<ArrivedBody> {
+    this.#body ??= this.#hashed();
+    return this.#body;
+  }
+
+  async #hashed(): Promise<ArrivedBody> {
+    await this.complete();
+    return this.#hash.body();
+  }
 }

@@ -18,8 +18,8 @@ export interface NeutralRequest<Native = unknown> {
   readonly target: string;
   /** Every line of a header, unmerged; an empty array when absent. Names are asked for in lower case. */
   headerLines(name: string): readonly string[];
-  /** Called once, after the key was accepted. Rejects with a `RequestBodyError` where the key must not be claimed. */
-  body(): Promise<RequestBody>;
+  /** Called once, after the key was accepted. Fails with a `RequestBodyError` where the key must not be claimed. */
+  body(): RequestBody | Promise<RequestBody>;
   /** The framework's own request, for `scope` and `labels`. */
   readonly native: Native;
 }

@@ -48,14 +48,30 @@ export function createIdleMounts(emit: IchidoListener): IdleMounts {
 }
 
 /**
- * Which operations a request is under the claim of. The inner of two mounts of one operation would meet the claim of the
- * outer one and answer "in flight" to itself, and the outer one would take that for the handler's answer.
+ * Which operations a request is under the claim of: noted on the request itself, the newest first. The inner of two
+ * mounts of one operation would meet the claim of the outer one and answer "in flight" to itself, and the outer one
+ * would take that for the handler's answer.
  */
-const claims = new WeakMap<object, Map<string, Execution>>();
+const claims = Symbol("ichido.claims");
+
+interface NotedClaim {
+  readonly operation: string;
+  readonly outer: NotedClaim | undefined;
+  /** Undefined once it is forgotten. */
+  execution: Execution | undefined;
+}
+
+type ClaimedRequest = object & { [claims]?: NotedClaim | undefined };
+
+function notedClaim(request: ClaimedRequest, operation: string): NotedClaim | undefined {
+  let noted = request[claims];
+  while (noted !== undefined && (noted.operation !== operation || noted.execution === undefined)) noted = noted.outer;
+  return noted;
+}
 
 /** Refuses before anything more is claimed, and has the outer claim given back: the handler was not reached. */
-export function checkMountedOnce(request: object, operation: string): void {
-  const outer = claims.get(request)?.get(operation);
+export function checkMountedOnce(request: ClaimedRequest, operation: string): void {
+  const outer = notedClaim(request, operation)?.execution;
   if (outer === undefined) return;
   outer.context.release();
   throw new IchidoError(
@@ -64,12 +80,12 @@ export function checkMountedOnce(request: object, operation: string): void {
   );
 }
 
-export function noteClaim(request: object, operation: string, execution: Execution): void {
-  const operations = claims.get(request) ?? new Map<string, Execution>();
-  claims.set(request, operations.set(operation, execution));
+export function noteClaim(request: ClaimedRequest, operation: string, execution: Execution): void {
+  request[claims] = { operation, execution, outer: request[claims] };
 }
 
 /** For requests that may be handed in again, as tests do. */
-export function forgetClaim(request: object, operation: string): void {
-  claims.get(request)?.delete(operation);
+export function forgetClaim(request: ClaimedRequest, operation: string): void {
+  const noted = notedClaim(request, operation);
+  if (noted !== undefined) noted.execution = undefined;
 }
