@@ -270,7 +270,9 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
         return { ...failure, headers: [], by: "unprotected" };
       }
     };
-    const provided = execution.provided.then((response) => web(response, isOwn(response) ? "handler" : "layer"));
+    const provided = new Promise<WebResponse>((resolve) => {
+      execution.onProvided((response) => resolve(web(response, isOwn(response) ? "handler" : "layer")));
+    });
     return Promise.race([handled(), provided]);
   }
 

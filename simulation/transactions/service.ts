@@ -158,7 +158,7 @@ export function createService(
         if (from === "start") wait();
         else world.onCompleting.set(`${run.key} ${run.fence}`, wait);
       }
-      void execution.provided.then((response) => {
+      execution.onProvided((response) => {
         resolve(webOf(response, isProblem(response) ? "layer" : "handler"));
       });
     });

@@ -791,7 +791,7 @@ it("A21 an injected request without a connection is captured and answered", asyn
   const execution: Execution = {
     context: {} as Execution["context"],
     bodyBytesMax: 100,
-    provided: new Promise(() => undefined),
+    onProvided: () => undefined,
     async settle(outcome) {
       outcomes.push(outcome);
       return { kind: "send", addHeaders: [] };

@@ -36,7 +36,7 @@ export async function startWire(handler: http.RequestListener, options: WireOpti
     const execution: Execution = {
       context: {} as Execution["context"],
       bodyBytesMax: options.bodyBytesMax ?? 1_048_576,
-      provided: options.provided ?? new Promise(() => undefined),
+      onProvided: (listener) => void options.provided?.then(listener),
       async settle(outcome) {
         recorded.outcomes.push(outcome);
         await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,4 +1,5 @@
 /** Requests to an engine, as an adapter would make them, without a framework around. */
+import { providedBy } from "../../packages/ichido/src/testing/provided-by.ts";
 import { createIchido } from "ichido";
 import type { Context, Decision, Ichido, IchidoOptions, NeutralResponse, RouteOptions } from "ichido";
 import type { Side } from "./sides.ts";
@@ -55,7 +56,7 @@ export function caller(side: Side, options: Partial<IchidoOptions<unknown>> = {}
       if (decision.kind === "pass") throw new Error("the request was not protected");
       if (decision.kind !== "execute") return answerOf(decision.response);
       const { execution } = decision;
-      const provided = execution.provided.then(answerOf);
+      const provided = providedBy(execution).then(answerOf);
       const handled = (async (): Promise<Answer> => {
         let made: NeutralResponse;
         try {

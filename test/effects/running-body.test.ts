@@ -1,4 +1,5 @@
 /** Transaction mode never ends under a running body, and a body past its time takes its connection with it. */
+import { providedBy } from "../../packages/ichido/src/testing/provided-by.ts";
 import type { Context, Execution, IchidoOptions, RouteOptions } from "ichido";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FaultPoint } from "ichido/testing";
@@ -173,7 +174,7 @@ function suite({ make, open, destroys }: Subject): void {
       const execution = await executionOf(other, "overdue");
       const half = halfway(execution.context, "overdue");
       await half.begun;
-      expect((await execution.provided).status).toBe(503);
+      expect((await providedBy(execution)).status).toBe(503);
       const before = other.ask("beside", writing("beside"), mode);
       // Only where the connection can be taken away may somebody else go on meanwhile.
       if (destroys) expect((await before).status).toBe(201);
@@ -275,7 +276,7 @@ describe("a running body on the one connection of SQLite", () => {
     const execution = await executionOf(shop, "stuck");
     const half = halfway(execution.context, "stuck");
     await half.begun;
-    expect((await execution.provided).status).toBe(503);
+    expect((await providedBy(execution)).status).toBe(503);
     expect((await shop.ask("other", writing("other"), mode)).status).toBe(503);
     half.goOn();
     await expect(half.body).rejects.toThrow();

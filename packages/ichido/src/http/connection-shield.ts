@@ -64,7 +64,7 @@ export class ConnectionShield {
     this.#response = response;
     this.#onClosed = onClosed;
     this.#keeper = isHttp2(request) ? undefined : keeperOf(request.socket);
-    const emit = response.emit as Emit;
+    const { emit } = response as unknown as { readonly emit: Emit };
     (response as { emit: unknown }).emit = (...values: unknown[]): boolean => this.#emit(emit, values);
     this.#formerQueue = this.#response.__onFinished;
     this.#response.__onFinished = this.#finishedQueue;

@@ -65,9 +65,12 @@ async function* continued(read: readonly Uint8Array[], rest: AsyncIterator<unkno
   }
 }
 
+/** Of an execution, what an answer is handed to. */
+export type Settling = Pick<Execution, "bodyBytesMax" | "settle" | "beginStream">;
+
 /** Held up to the cap until its outcome is recorded, live beyond it. Rejects with the error of the content itself. */
 export async function takeAnswer(
-  execution: Execution,
+  execution: Settling,
   { status, headers, content }: HandedAnswer,
   progress: () => void,
 ): Promise<Taken> {

@@ -8,7 +8,14 @@ import { Readable } from "node:stream";
 import type { Execution, HandlerOutcome, Settled } from "../core/contract/decision.ts";
 import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
-import { isEventStream, takeAnswer, type Content, type HandedAnswer, type Taken } from "./handed-answer.ts";
+import {
+  isEventStream,
+  takeAnswer,
+  type Content,
+  type HandedAnswer,
+  type Settling,
+  type Taken,
+} from "./handed-answer.ts";
 import { dropConnectionLines } from "./http2.ts";
 import { isHttp2 } from "./node-request.ts";
 import { AnswerBuffer, ResponseHold } from "./response-hold.ts";
@@ -74,7 +81,7 @@ class ResponseCapture implements Capture {
     wrapped["writeHeader"] = wrapped["writeHead"];
     wrapped["flushHeaders"] = () => this.#flushHeaders();
     wrapped["destroy"] = (error?: Error) => this.#destroy(error);
-    void execution.provided.then((answer) => this.#sendProvided(answer));
+    execution.onProvided((answer) => this.#sendProvided(answer));
   }
 
   async hand(answer: HandedAnswer): Promise<Taken | undefined> {
@@ -102,7 +109,7 @@ class ResponseCapture implements Capture {
   }
 
   /** Once the handed answer is complete, nothing else can become the answer. */
-  #settling(): Execution {
+  #settling(): Settling {
     const execution = this.#execution;
     const closing = <Value>(value: Value): Value => {
       clearTimeout(this.#quiet);
@@ -112,7 +119,7 @@ class ResponseCapture implements Capture {
       return value;
     };
     return {
-      ...execution,
+      bodyBytesMax: execution.bodyBytesMax,
       settle: (outcome) => execution.settle(closing(outcome)),
       beginStream: (head) => execution.beginStream(closing(head)),
     };

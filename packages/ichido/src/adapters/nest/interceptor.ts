@@ -85,7 +85,7 @@ export class IdempotencyInterceptor {
     }
     let isProvided = false;
     if (verdict.kind === "run") {
-      void verdict.execution.provided.then(() => {
+      verdict.execution.onProvided(() => {
         isProvided = true;
       });
       run(verdict);

@@ -2,21 +2,58 @@
  * One deadline for many calls, with one timer for all of them: calls are due in the order in which they began. A timer
  * per call would be among the most expensive parts of a request.
  */
+import { Chain, type Link } from "./chain.ts";
 import { DeadlineExceeded } from "./deadline.ts";
 import type { Environment, Timer } from "./environment.ts";
 
-interface Entry {
+interface Entry extends Link<Entry> {
   readonly dueMs: number;
-  readonly expire: () => void;
-  before: Entry | undefined;
-  after: Entry | undefined;
+  expire(): void;
+}
+
+/** A promise that follows another one until its time is up. */
+class Bounded<T> implements Entry {
+  readonly promise: Promise<T>;
+  readonly dueMs: number;
+  readonly #of: Deadlines;
+  readonly #onLate: ((value: T) => void) | undefined;
+  #resolve!: (value: T) => void;
+  #reject!: (error: Error) => void;
+  #isOpen = true;
+
+  constructor(of: Deadlines, dueMs: number, pending: Promise<T>, onLate: ((value: T) => void) | undefined) {
+    this.#of = of;
+    this.dueMs = dueMs;
+    this.#onLate = onLate;
+    this.promise = new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    pending.then(
+      (value) => (this.#end() ? this.#resolve(value) : this.#onLate?.(value)),
+      (error: unknown) => {
+        if (this.#end()) this.#reject(error as Error);
+      },
+    );
+  }
+
+  #end(): boolean {
+    if (!this.#isOpen) return false;
+    this.#isOpen = false;
+    this.#of.remove(this);
+    return true;
+  }
+
+  expire(): void {
+    this.#isOpen = false;
+    this.#reject(new DeadlineExceeded(`no answer within ${this.#of.timeoutMs} ms`));
+  }
 }
 
 export class Deadlines {
   readonly #environment: Environment;
   readonly timeoutMs: number;
-  #first: Entry | undefined;
-  #last: Entry | undefined;
+  readonly #entries = new Chain<Entry>();
   #timer: Timer | undefined;
 
   constructor(environment: Environment, timeoutMs: number) {
@@ -26,56 +63,49 @@ export class Deadlines {
 
   /** Whether a call is under way. */
   get busy(): boolean {
-    return this.#first !== undefined;
+    return this.#entries.first !== undefined;
   }
 
   /** As `withDeadline`, for a call that has begun already. */
   bound<T>(pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const end = this.begin(reject);
-      pending.then(
-        (value) => (end() ? resolve(value) : onLate?.(value)),
-        (error: unknown) => {
-          if (end()) reject(error as Error);
-        },
-      );
-    });
+    const nowMs = this.#environment.monotonicMs();
+    const bounded = new Bounded(this, nowMs + this.timeoutMs, pending, onLate);
+    this.#add(bounded, nowMs);
+    return bounded.promise;
   }
 
   /** For a call that begins now. The returned function ends it, and answers whether that was in time. */
   begin(expire: (error: DeadlineExceeded) => void): () => boolean {
-    let open = true;
-    const entry = this.#add(() => {
-      open = false;
-      expire(new DeadlineExceeded(`no answer within ${this.timeoutMs} ms`));
-    });
+    const nowMs = this.#environment.monotonicMs();
+    let isOpen = true;
+    const entry: Entry = {
+      dueMs: nowMs + this.timeoutMs,
+      expire: () => {
+        isOpen = false;
+        expire(new DeadlineExceeded(`no answer within ${this.timeoutMs} ms`));
+      },
+    };
+    this.#add(entry, nowMs);
     return () => {
-      const inTime = open;
-      if (inTime) this.#remove(entry);
-      open = false;
+      const inTime = isOpen;
+      if (inTime) this.remove(entry);
+      isOpen = false;
       return inTime;
     };
   }
 
-  #add(expire: () => void): Entry {
-    const nowMs = this.#environment.monotonicMs();
-    const entry: Entry = { dueMs: nowMs + this.timeoutMs, expire, before: this.#last, after: undefined };
-    if (this.#last !== undefined) this.#last.after = entry;
-    this.#last = entry;
-    if (this.#first !== undefined) return entry;
-    this.#first = entry;
+  #add(entry: Entry, nowMs: number): void {
+    const wasBusy = this.busy;
+    this.#entries.add(entry);
+    if (wasBusy) return;
     if (this.#timer === undefined) this.#arm(entry, nowMs);
     else this.#timer.hold?.(true);
-    return entry;
   }
 
-  #remove(entry: Entry): void {
-    if (entry.before === undefined) this.#first = entry.after;
-    else entry.before.after = entry.after;
-    if (entry.after === undefined) this.#last = entry.before;
-    else entry.after.before = entry.before;
+  remove(entry: Entry): void {
+    this.#entries.remove(entry);
     // The timer may still fire with nothing due, but it must not keep the process alive for that.
-    if (this.#first === undefined) this.#timer?.hold?.(false);
+    if (!this.busy) this.#timer?.hold?.(false);
   }
 
   /** A caller awaits this: the timer keeps the process alive until then. */
@@ -86,11 +116,11 @@ export class Deadlines {
   #fire(): void {
     this.#timer = undefined;
     const nowMs = this.#environment.monotonicMs();
-    for (let entry = this.#first; entry !== undefined && entry.dueMs <= nowMs; entry = this.#first) {
-      this.#remove(entry);
+    for (let entry = this.#entries.first; entry !== undefined && entry.dueMs <= nowMs; entry = this.#entries.first) {
+      this.remove(entry);
       entry.expire();
     }
-    if (this.#first !== undefined && this.#timer === undefined) this.#arm(this.#first, nowMs);
+    if (this.#entries.first !== undefined && this.#timer === undefined) this.#arm(this.#entries.first, nowMs);
   }
 }
 

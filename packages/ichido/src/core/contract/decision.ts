@@ -37,10 +37,11 @@ export interface Execution<Tx = unknown> {
   /** Past this many body bytes an answer is streamed, not held. */
   readonly bodyBytesMax: number;
   /**
-   * Resolves when the context itself made the answer (`ctx.transaction`, `ctx.unknown`): send it verbatim, at once; the
-   * record is already written. Pending for ever otherwise. `settle` may still be called and then answers `replace`.
+   * Calls the listener when the context itself made the answer (`ctx.transaction`, `ctx.unknown`), also where it has
+   * been made already, and never before this returns: send it verbatim, at once; the record is already written. `settle`
+   * may still be called and then answers `replace`.
    */
-  readonly provided: Promise<NeutralResponse>;
+  onProvided(listener: (answer: NeutralResponse) => void): void;
   /**
    * Set by an adapter whose framework serialises: lets the framework send this answer, as if the handler had sent it.
    * What the framework writes is then settled like any answer. False where the framework cannot.

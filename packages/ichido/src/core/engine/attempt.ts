@@ -9,6 +9,7 @@ import { recordedOf, tombstoneOf } from "./recorder.ts";
 import { createRendering, type Rendering } from "./rendering.ts";
 import type { Ask, Grant } from "./ruling.ts";
 import { keyHashOf, referenceOf } from "../request/scope.ts";
+import type { Watched } from "./running.ts";
 import type { Claim } from "../contract/store.ts";
 import type { TransactionHandle } from "../contract/transaction.ts";
 
@@ -26,15 +27,12 @@ export interface Granted {
 
 export const sendAsIs: Settled = { kind: "send", addHeaders: [] };
 
-export abstract class Attempt implements Execution {
+export abstract class Attempt implements Execution, Watched {
   readonly ask: Ask<never>;
   readonly claim: Claim;
   readonly grant: Grant;
   readonly context: Context;
   readonly bodyBytesMax: number;
-  readonly provided: Promise<NeutralResponse>;
-  /** Resolves when the outcome was written, handed over or given up. */
-  readonly done: Promise<void>;
   /** The handler was called. Before that, a shutdown may give the key back. */
   started = false;
   answer: Provided | undefined;
@@ -46,8 +44,15 @@ export abstract class Attempt implements Execution {
   protected readonly parts: EngineParts;
   /** Made when an answer is to be rendered. */
   protected rendering: Rendering | undefined;
-  readonly #provided = Promise.withResolvers<NeutralResponse>();
-  readonly #done = Promise.withResolvers<void>();
+  // For the watch over silent handlers.
+  watchedMs: number | undefined;
+  before: Watched | undefined;
+  after: Watched | undefined;
+  #provided: NeutralResponse | undefined;
+  #providedListeners: ((answer: NeutralResponse) => void)[] | undefined;
+  #isOver = false;
+  /** Made when someone waits for it. */
+  #done: PromiseWithResolvers<void> | undefined;
   /** Made when a handler asks for it: most never do. */
   #abort: AbortController | undefined;
 
@@ -57,8 +62,6 @@ export abstract class Attempt implements Execution {
     this.claim = claim;
     this.grant = grant;
     this.bodyBytesMax = ask.route.bodyBytesMax;
-    this.provided = this.#provided.promise;
-    this.done = this.#done.promise;
     this.context = new AttemptContext(this);
   }
 
@@ -69,6 +72,19 @@ export abstract class Attempt implements Execution {
   abstract transaction(given: readonly unknown[]): Promise<AnswerLike>;
   abstract complete(handle: TransactionHandle, answer: AnswerLike): Promise<void>;
   abstract leaveUnknown(interim: AnswerLike): Promise<void>;
+
+  /** Resolves when the outcome was written, handed over or given up. */
+  get done(): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    this.#done ??= Promise.withResolvers<void>();
+    return this.#done.promise;
+  }
+
+  onProvided(listener: (answer: NeutralResponse) => void): void {
+    const answer = this.#provided;
+    if (answer === undefined) (this.#providedListeners ??= []).push(listener);
+    else queueMicrotask(() => listener(answer));
+  }
 
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
@@ -97,16 +113,24 @@ export abstract class Attempt implements Execution {
 
   /** The context made the answer; whatever the handler writes is not sent. */
   protected send(response: NeutralResponse): void {
-    this.#provided.resolve(response);
+    if (this.#provided === undefined) {
+      this.#provided = response;
+      for (const listener of this.#providedListeners ?? []) queueMicrotask(() => listener(response));
+    }
     this.rendering?.end(() => ({ kind: "replace", response }));
   }
 
   protected finished(): void {
-    this.#done.resolve();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { running, silentHandlers } = this.parts;
+    running.remove(this);
+    silentHandlers.ended(this);
+    this.#done?.resolve();
   }
 
   protected tellExecuted(status: number | undefined, sinceMs: number): void {
-    if (!this.started) return;
+    if (!this.started || !this.parts.isHeard()) return;
     const { identity, route } = this.ask;
     this.parts.emit({
       type: "request",
@@ -131,12 +155,18 @@ export abstract class Attempt implements Execution {
   }
 }
 
-/** The signal is an accessor on the prototype: most handlers never ask for it, and there is one of these for every request. */
+type Method = keyof Context & ("reference" | "step" | "transaction" | "complete" | "release" | "unknown");
+
+/**
+ * What a handler asks for is made when it asks: most ask for little, and there is one of these for every request. Each
+ * method works on its own too, taken out of the context.
+ */
 class AttemptContext implements Context {
   readonly key: Key;
   readonly attempt: number;
   readonly fence: number;
   readonly #of: Attempt;
+  #made: Partial<Pick<Context, Method>> | undefined;
 
   constructor(of: Attempt) {
     this.key = of.ask.identity.key;
@@ -145,17 +175,44 @@ class AttemptContext implements Context {
     this.#of = of;
   }
 
+  #once<Name extends Method>(name: Name, make: (of: Attempt) => Context[Name]): Context[Name] {
+    this.#made ??= {};
+    return (this.#made[name] ??= make(this.#of)) as Context[Name];
+  }
+
   get signal(): AbortSignal {
     return this.#of.signal;
   }
 
-  readonly reference = (name: string): string => this.#of.reference(name);
-  readonly step = <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
-    const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
-    return this.#of.step(name, options as StepOptions<Value>, fn as StepFunction<Value>);
-  };
-  readonly transaction = (...given: readonly unknown[]): Promise<AnswerLike> => this.#of.transaction(given);
-  readonly complete: Context["complete"] = (handle, answer) => this.#of.complete(handle, answer);
-  readonly release = (): void => void (this.#of.isReleased = true);
-  readonly unknown = (interim: AnswerLike): Promise<void> => this.#of.leaveUnknown(interim);
+  get reference(): Context["reference"] {
+    return this.#once("reference", (of) => (name) => of.reference(name));
+  }
+
+  get step(): Context["step"] {
+    return this.#once("step", (of) => <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
+      const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
+      return of.step(name, options as StepOptions<Value>, fn as StepFunction<Value>);
+    });
+  }
+
+  get transaction(): Context["transaction"] {
+    return this.#once(
+      "transaction",
+      (of) =>
+        (...given: readonly unknown[]): Promise<AnswerLike> =>
+          of.transaction(given),
+    );
+  }
+
+  get complete(): Context["complete"] {
+    return this.#once("complete", (of) => (handle, answer) => of.complete(handle, answer));
+  }
+
+  get release(): Context["release"] {
+    return this.#once("release", (of) => () => void (of.isReleased = true));
+  }
+
+  get unknown(): Context["unknown"] {
+    return this.#once("unknown", (of) => (interim) => of.leaveUnknown(interim));
+  }
 }

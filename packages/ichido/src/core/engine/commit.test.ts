@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { providedBy } from "../../testing/provided-by.ts";
 import {
   answer,
   bed,
@@ -85,7 +86,7 @@ describe("ctx.transaction", () => {
     expect(
       await first.context.transaction((tx: string) => ({ ...made, headers: { location: `/${tx}` } })),
     ).toMatchObject({ status: 201 });
-    const sent = await first.provided;
+    const sent = await providedBy(first);
     expect(textOf(sent)).toBe('{"id":1}');
     const settled = await answer(first, { status: 200 });
     expect(settled).toEqual({ kind: "replace", response: sent });
@@ -114,7 +115,7 @@ describe("ctx.transaction", () => {
     const { ask } = transactional({ commit: "lost-after" });
     const first = executionOf(await ask());
     expect(await first.context.transaction(() => made)).toEqual(made);
-    expect((await first.provided).status).toBe(201);
+    expect((await providedBy(first)).status).toBe(201);
     expect((await ask()).kind).toBe("replay");
   });
 
@@ -125,7 +126,7 @@ describe("ctx.transaction", () => {
     await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
     delete fault.commit;
     await first.context.transaction(() => made);
-    expect((await first.provided).status).toBe(201);
+    expect((await providedBy(first)).status).toBe(201);
     expect((await ask()).kind).toBe("replay");
   });
 
@@ -157,7 +158,7 @@ describe("ctx.transaction", () => {
     const pending = first.context.transaction(() => made);
     await clock.advance(1_000);
     expect(await pending).toEqual(made);
-    expect((await first.provided).status).toBe(201);
+    expect((await providedBy(first)).status).toBe(201);
   });
 
   it.each(["busy", "lost"] as const)(
@@ -169,7 +170,7 @@ describe("ctx.transaction", () => {
       pending.catch(() => undefined);
       await clock.advance(10_000);
       await expect(pending).rejects.toThrow("connection lost");
-      expect((await first.provided).headers).toContainEqual(["idempotency-replayed", "true"]);
+      expect((await providedBy(first)).headers).toContainEqual(["idempotency-replayed", "true"]);
       await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
     },
   );
@@ -241,7 +242,7 @@ describe("ctx.transaction", () => {
         }),
     ).rejects.toMatchObject({ name: "FenceLost" });
     expect(rolledBack).toBe(true);
-    expect((await zombie.provided).status).toBe(409);
+    expect((await providedBy(zombie)).status).toBe(409);
     await second.context.transaction(() => made);
     expect((await all.ask()).kind).toBe("replay");
   });
@@ -280,7 +281,7 @@ describe("ctx.transaction", () => {
     const { ask } = transactional({}, { bodyBytesMax: 4 });
     const first = executionOf(await ask());
     await first.context.transaction(() => made);
-    expect(textOf(await first.provided)).toBe('{"id":1}');
+    expect(textOf(await providedBy(first))).toBe('{"id":1}');
     expect(responseOf(await ask()).status).toBe(409);
   });
 

@@ -62,12 +62,14 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
     for (const listener of listeners) tell(listener, event, listenerFailed);
   }
 
+  const isHeard = (): boolean => listeners.size > 0;
+
   const { environment, faults, scope, store } = settings;
-  const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, faults });
+  const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, isHeard, faults });
   const refusals = createRefusals(settings.format, settings.operationIds);
   const answers = createAnswers({ calls, refusals, emit });
-  const engine = createEngine(settings, { emit, calls, answers });
-  const decider = createDecider({ scope, environment, emit, refusals, answers, engine });
+  const engine = createEngine(settings, { emit, isHeard, calls, answers });
+  const decider = createDecider({ scope, environment, emit, isHeard, refusals, answers, engine });
   const parts: RunParts = { engine, environment, emit };
   const ichido: Ichido<Native> = {
     store,

@@ -8,7 +8,7 @@ import { isIchidoError, RequestBodyError } from "../contract/errors.ts";
 import type { IchidoEvent, IchidoListener, RequestOutcome } from "../contract/events.ts";
 import { fingerprintOf } from "../request/fingerprint.ts";
 import { judgeKey, parseKey } from "../request/key.ts";
-import type { NeutralRequest, NeutralResponse } from "../contract/message.ts";
+import type { NeutralRequest, NeutralResponse, RequestBody } from "../contract/message.ts";
 import { createIdleMounts } from "./mounts.ts";
 import type { Decider, Labels, ResolvedRoute } from "../contract/options.ts";
 import type { Key, ScopeLike } from "../contract/record.ts";
@@ -36,112 +36,138 @@ function outcomeOf(ruling: Refusal): RequestOutcome {
   }
 }
 
+/** What is known of a request that reached a protected route. */
+type Arrived<Native> = Pick<Ask<Native>, "route" | "startedMs"> & Partial<Pick<Ask<Native>, "identity">>;
+
 /** The engine as adapters see it: what stands between a request and the rulings. */
 export function createDecider<Native>(parts: {
   /** Absent: keys are shared by all callers. */
   readonly scope: ((request: Native) => ScopeLike) | undefined;
   readonly environment: Environment;
   readonly emit: IchidoListener;
+  /** Someone listens. */
+  readonly isHeard: () => boolean;
   readonly refusals: Refusals;
   readonly answers: Answers;
   readonly engine: Pick<Engine<Native>, "rule" | "route" | "closing">;
 }): Decider<Native> {
-  const { environment, emit, refusals, answers, engine } = parts;
+  const { environment, emit, isHeard, refusals, answers, engine } = parts;
   const idleMounts = createIdleMounts(emit);
 
-  async function decide(request: NeutralRequest<Native>, route: ResolvedRoute<Native>): Promise<Decision> {
+  type Request = NeutralRequest<Native>;
+  type Route = ResolvedRoute<Native>;
+
+  function tell(
+    { route, startedMs, identity }: Arrived<Native>,
+    outcome: RequestOutcome,
+    status: number | undefined,
+  ): void {
+    if (!isHeard()) return;
+    const durationMs = environment.monotonicMs() - startedMs;
+    const observed = !route.enforce;
+    const { operation } = route;
+    const keyHash = identity === undefined ? {} : { keyHash: keyHashOf(identity) };
+    emit({ type: "request", operation, outcome, observed, status, durationMs, ...keyHash });
+  }
+
+  /** In observe mode a refusal is counted and the request runs. */
+  function refused(arrived: Arrived<Native>, outcome: RequestOutcome, response: NeutralResponse): Decision {
+    tell(arrived, outcome, response.status);
+    return arrived.route.enforce ? { kind: "reject", response } : { kind: "pass" };
+  }
+
+  async function decide(request: Request, route: Route): Promise<Decision> {
     if (!route.methods.has(request.method)) {
       idleMounts.passed(route, request.method);
       return { kind: "pass" };
     }
     idleMounts.guarded(route);
     const startedMs = environment.monotonicMs();
-
-    function tell(outcome: RequestOutcome, status: number | undefined, keyHash?: string): void {
-      const durationMs = environment.monotonicMs() - startedMs;
-      const observed = !route.enforce;
-      const { operation } = route;
-      emit({ type: "request", operation, outcome, observed, status, durationMs, ...(keyHash && { keyHash }) });
-    }
-
-    /** In observe mode a refusal is counted and the request runs. */
-    function refused(outcome: RequestOutcome, response: NeutralResponse, keyHash?: string): Decision {
-      tell(outcome, response.status, keyHash);
-      return route.enforce ? { kind: "reject", response } : { kind: "pass" };
-    }
+    const arrived = { route, startedMs };
 
     const parsed = parseKey(request.headerLines(route.profile.header), route.profile);
     if (!parsed.ok) {
       if (parsed.reason === "invalid") {
-        return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: parsed.detail }));
+        return refused(arrived, "key_invalid", refusals.refuse("idempotency-key-invalid", { detail: parsed.detail }));
       }
       if (route.requiredFor.has(request.method)) {
-        return refused("key_missing", refusals.refuse("idempotency-key-required", { detail: parsed.detail }));
+        return refused(arrived, "key_missing", refusals.refuse("idempotency-key-required", { detail: parsed.detail }));
       }
-      tell("bypassed", undefined);
+      tell(arrived, "bypassed", undefined);
       return { kind: "pass" };
     }
     const judgement = judgeKey(parsed.key, route.keyPolicy);
     if (judgement.verdict === "refuse") {
-      return refused("key_invalid", refusals.refuse("idempotency-key-invalid", { detail: judgement.detail }));
+      return refused(arrived, "key_invalid", refusals.refuse("idempotency-key-invalid", { detail: judgement.detail }));
     }
     if (judgement.verdict === "warn") {
       emit({ type: "warning", code: `key-${judgement.reason}`, message: `${route.operation}: ${judgement.detail}` });
     }
     if (engine.closing) {
-      return refused("refused", refusals.refuse("engine-closed", { detail: "Ask another server.", retryAfter: 1 }));
+      const response = refusals.refuse("engine-closed", { detail: "Ask another server.", retryAfter: 1 });
+      return refused(arrived, "refused", response);
     }
 
     let ask: Ask<Native>;
     try {
-      ask = await askOf(request, route, parsed.key, startedMs);
+      const asked = askOf(request, route, parsed.key, startedMs);
+      ask = asked instanceof Promise ? await asked : asked;
     } catch (error) {
-      if (error instanceof RequestBodyError && error.code !== "body-unavailable") {
-        return refused("refused", refusals.refuse(error.code, { detail: error.message }));
-      }
-      if (route.enforce) throw error;
-      const code = isIchidoError(error) ? error.code : "observe-failed";
-      const why = isIchidoError(error) ? `: ${error.message}` : "";
-      emit({ type: "warning", code, message: `${route.operation}: the request could not be observed${why}`, error });
-      return { kind: "pass" };
+      return unreadable(arrived, error);
     }
 
     let ruling: Ruling;
     try {
       ruling = await engine.rule(ask);
     } catch (error) {
-      const response = answers.unavailable(error);
-      const decision = refused("store_error", response, keyHashOf(ask.identity));
+      const decision = refused(ask, "store_error", answers.unavailable(error));
       // Only where the claim itself failed: after it, an earlier attempt may be known to have taken effect.
       const unclaimed = error instanceof StoreFailure && error.verb === "claim";
       return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
     }
     if (ruling.kind === "execute") return ruling;
     const response = answers.toRuling(ask, ruling);
-    const decision = refused(outcomeOf(ruling), response, keyHashOf(ask.identity));
+    const decision = refused(ask, outcomeOf(ruling), response);
     return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
   }
 
-  async function askOf(
-    request: NeutralRequest<Native>,
-    route: ResolvedRoute<Native>,
-    key: Key,
-    startedMs: number,
-  ): Promise<Ask<Native>> {
+  function unreadable(arrived: Arrived<Native>, error: unknown): Decision {
+    if (error instanceof RequestBodyError && error.code !== "body-unavailable") {
+      return refused(arrived, "refused", refusals.refuse(error.code, { detail: error.message }));
+    }
+    const { enforce, operation } = arrived.route;
+    if (enforce) throw error;
+    const code = isIchidoError(error) ? error.code : "observe-failed";
+    const why = isIchidoError(error) ? `: ${error.message}` : "";
+    emit({ type: "warning", code, message: `${operation}: the request could not be observed${why}`, error });
+    return { kind: "pass" };
+  }
+
+  /** At once where the body is here. */
+  function askOf(request: Request, route: Route, key: Key, startedMs: number): Ask<Native> | Promise<Ask<Native>> {
     const scopeOf = route.scope ?? parts.scope;
     const scope = scopeOf === undefined ? sharedScope : scopeFor(scopeOf, request.native);
     const labels = labelsOf(request.native, route);
-    const body = await request.body();
-    const { profile } = route;
-    const fingerprint = fingerprintOf({
-      method: request.method,
-      target: request.target,
-      mediaType: request.headerLines("content-type")[0],
-      body,
-      options: route.fingerprint,
-      ...(profile.operationInIdentity ? {} : { operation: route.operation }),
-    });
-    return { identity: identityOf(scope, route.operation, key, profile), fingerprint, route, labels, startedMs };
+    const askFor = (body: RequestBody): Ask<Native> => {
+      const { operationInIdentity } = route.profile;
+      const fingerprint = fingerprintOf({
+        method: request.method,
+        target: request.target,
+        mediaType: request.headerLines("content-type")[0],
+        body,
+        options: route.fingerprint,
+        operation: operationInIdentity ? undefined : route.operation,
+      });
+      return {
+        identity: identityOf(scope, route.operation, key, route.profile),
+        fingerprint,
+        route,
+        labels,
+        startedMs,
+      };
+    };
+    const body = request.body();
+    return body instanceof Promise ? body.then(askFor) : askFor(body);
   }
 
   /** Labels are for searching: a function that fails must not stop a payment. */

@@ -6,17 +6,20 @@ import type { Heartbeat } from "./heartbeat.ts";
 import type { LateWrites } from "./late-writes.ts";
 import type { OwnerToken } from "../contract/record.ts";
 import type { ReplayCache } from "./replay-cache.ts";
-import type { Running } from "./running.ts";
+import type { Running, SilentHandlers } from "./running.ts";
 import type { StoreCalls } from "./store-calls.ts";
 import type { ResolvedEngine } from "./validate-options.ts";
 
 export interface EngineParts {
   readonly settings: ResolvedEngine<never>;
   readonly emit: IchidoListener;
+  /** Someone listens: an event of every request is worth making. Warnings are always told. */
+  readonly isHeard: () => boolean;
   readonly calls: StoreCalls;
   readonly answers: Answers;
   readonly newOwner: () => OwnerToken;
   readonly running: Running;
+  readonly silentHandlers: SilentHandlers;
   readonly heartbeat: Heartbeat;
   readonly lateWrites: LateWrites;
   readonly replays: ReplayCache | undefined;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { providedBy } from "../../testing/provided-by.ts";
 import {
   answer,
   alice,
@@ -569,7 +570,7 @@ describe("leases", () => {
       store.break("renew", "fail");
       await clock.advance(1_500);
       await expect(first.context.step("a", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
-      expect(JSON.parse(textOf(await first.provided))).toMatchObject(told);
+      expect(JSON.parse(textOf(await providedBy(first)))).toMatchObject(told);
       store.mend();
       if (onUnknown === "hold") expect(problemIn(await ask())).toMatchObject(told);
       else expect((await ask()).kind).toBe("execute");
@@ -586,7 +587,7 @@ describe("leases", () => {
     const { identity, fence } = record;
     await store.settle({ identity, fence, decision: { kind: "hold" }, actor: "ops", reason: "wait" });
     await expect(first.context.step("a", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
-    expect(JSON.parse(textOf(await first.provided))).toMatchObject({ code: "outcome-unknown", retryable: false });
+    expect(JSON.parse(textOf(await providedBy(first)))).toMatchObject({ code: "outcome-unknown", retryable: false });
   });
 
   it("all live claims of a process are renewed in one call", async () => {

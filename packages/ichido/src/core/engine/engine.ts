@@ -29,15 +29,17 @@ export interface Engine<Native> {
   close(): Promise<void>;
 }
 
-function ignore(): void {}
+type Made = Pick<EngineParts, "emit" | "isHeard" | "calls" | "answers">;
 
-function partsOf(settings: ResolvedEngine<never>, made: Pick<EngineParts, "emit" | "calls" | "answers">): EngineParts {
+function partsOf(settings: ResolvedEngine<never>, made: Made): EngineParts {
   const { environment, executionMs, replayCache } = settings;
+  const afterMs = Math.min(limits.handlerSilentMs, executionMs / 2);
   return {
     ...made,
     settings,
     newOwner: createOwners(environment),
     running: createRunning(environment, settings.closeMs),
+    silentHandlers: createSilentHandlers({ environment, emit: made.emit, executionMs, afterMs }),
     heartbeat: createHeartbeat({ calls: made.calls, environment, executionMs }),
     lateWrites: createLateWrites({ environment, executionMs }),
     replays: replayCache === undefined ? undefined : createReplayCache({ environment, ...replayCache }),
@@ -55,21 +57,16 @@ function checkMode(mode: "lease" | "transaction", { transactions, store }: Resol
   }
 }
 
-export function createEngine<Native>(
-  settings: ResolvedEngine<Native>,
-  made: Pick<EngineParts, "emit" | "calls" | "answers">,
-): Engine<Native> {
+export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Made): Engine<Native> {
   const { emit, calls } = made;
-  const { environment, executionMs, sweepMs, transactions } = settings;
+  const { environment, sweepMs, transactions } = settings;
   const parts = partsOf(settings, made);
-  const { running, replays } = parts;
+  const { running, silentHandlers, replays } = parts;
   const leaseMode = createLeaseMode(parts);
   const transactionMode = transactions === undefined ? undefined : createTransactionMode(parts, transactions);
   const { retentionMs } = resolveRoute(settings.shared, { operation: engineWideOperation });
   const housekeeping = createHousekeeping({ calls, environment, emit, sweepMs, retentionMs });
   const life = createLife({ calls, housekeeping, emit });
-  const afterMs = Math.min(limits.handlerSilentMs, executionMs / 2);
-  const silentHandlers = createSilentHandlers({ environment, emit, executionMs, afterMs });
   let warnedRetention = false;
   let closing: Promise<void> | undefined;
 
@@ -83,7 +80,7 @@ export function createEngine<Native>(
   noteRetention(retentionMs);
 
   function follow(ask: Ask<Native>, ruling: Ruling): void {
-    if (ruling.kind === "execute") silentHandlers.watch(ruling.execution, ask.route);
+    if (ruling.kind === "execute") silentHandlers.watch(ruling.execution);
     else if (ruling.kind === "replay" && ruling.expiresInMs !== undefined) {
       replays?.put(ask, ruling.stored, ruling.expiresInMs);
     }
@@ -95,14 +92,19 @@ export function createEngine<Native>(
   }
 
   return {
-    rule(ask) {
+    async rule(ask) {
       life.begin();
       const cached = replays?.get(ask);
-      if (cached !== undefined) return Promise.resolve({ kind: "replay", stored: cached, waited: false });
+      if (cached !== undefined) return { kind: "replay", stored: cached, waited: false };
       const mode = ask.route.mode === "transaction" ? (transactionMode ?? leaseMode) : leaseMode;
-      const ruling = mode.rule(ask);
-      running.track(ruling.then((ruled) => follow(ask, ruled), ignore));
-      return ruling;
+      running.rulingBegins();
+      try {
+        const ruling = await mode.rule(ask);
+        follow(ask, ruling);
+        return ruling;
+      } finally {
+        running.rulingEnds();
+      }
     },
     route(options) {
       const route = resolveRoute(settings.shared, options);

@@ -5,12 +5,13 @@
  */
 import { limits } from "../contract/defaults.ts";
 import type { Environment, Timer } from "../contract/environment.ts";
+import { Chain, type Link } from "../contract/chain.ts";
 import type { RenewRequest } from "../contract/store.ts";
 import type { StoreCalls } from "./store-calls.ts";
 
 export type LossReason = "stale" | "unreachable" | "execution-limit";
 
-export interface LiveClaim {
+export interface LiveClaim extends Link<LiveClaim> {
   readonly renewal: RenewRequest;
   /** When the store last confirmed the lease: the moment the request was sent, the latest that is surely safe. */
   confirmedMs: number;
@@ -18,6 +19,10 @@ export interface LiveClaim {
   /** The lease can no longer be counted on. Called at most once. */
   lose(reason: LossReason): void;
   lost: boolean;
+  /** The heartbeat's own: when its last renewal was sent; a third of the lease later the next one is due. */
+  sentMs: number;
+  renewing: boolean;
+  isLive: boolean;
 }
 
 /** A claimant stops trusting its lease at this share of it, so that it stops before its successor can start. */
@@ -36,12 +41,6 @@ export interface Heartbeat {
   remove(claim: LiveClaim): void;
   readonly size: number;
   stop(): void;
-}
-
-interface Entry {
-  /** When its last renewal was sent; a third of the lease later the next one is due. */
-  sentMs: number;
-  renewing: boolean;
 }
 
 /** A timer for the earliest of many moments: armed again only for an earlier one. */
@@ -70,12 +69,21 @@ export function createHeartbeat(parts: {
   readonly executionMs: number;
 }): Heartbeat {
   const { calls, environment } = parts;
-  const live = new Map<LiveClaim, Entry>();
+  const live = new Chain<LiveClaim>();
+  let size = 0;
   const beats = createAlarm(environment, beat);
   const expiryAlarm = createAlarm(environment, distrustLapsing);
   let stopped = false;
 
-  const dueMs = (claim: LiveClaim, entry: Entry): number => entry.sentMs + claim.renewal.leaseMs / 3;
+  const dueMs = ({ sentMs, renewal }: LiveClaim): number => sentMs + renewal.leaseMs / 3;
+
+  function remove(claim: LiveClaim): boolean {
+    if (!claim.isLive) return false;
+    claim.isLive = false;
+    size -= 1;
+    live.remove(claim);
+    return true;
+  }
 
   function lose(claim: LiveClaim, reason: LossReason): void {
     if (claim.lost) return;
@@ -88,11 +96,12 @@ export function createHeartbeat(parts: {
     if (stopped) return;
     const nowMs = environment.monotonicMs();
     const ready: LiveClaim[] = [];
-    for (const [claim, entry] of live) {
+    for (let claim = live.first; claim !== undefined; claim = claim.after) {
+      if (!claim.isLive) continue;
       if (nowMs - claim.startedMs >= parts.executionMs) {
-        live.delete(claim);
+        remove(claim);
         lose(claim, "execution-limit");
-      } else if (!entry.renewing) {
+      } else if (!claim.renewing) {
         ready.push(claim);
       }
     }
@@ -106,24 +115,22 @@ export function createHeartbeat(parts: {
     let shortestMs: number = limits.leaseMsMax;
     for (const claim of batch) {
       shortestMs = Math.min(shortestMs, claim.renewal.leaseMs);
-      const entry = live.get(claim);
-      if (entry !== undefined) Object.assign(entry, { sentMs, renewing: true });
+      claim.sentMs = sentMs;
+      claim.renewing = true;
     }
     try {
       const requests = batch.map((claim) => claim.renewal);
       const answers = await calls.renew(requests, shortestMs / 3);
       batch.forEach((claim, index) => {
         if (answers[index] === "ok") claim.confirmedMs = sentMs;
-        else if (live.delete(claim)) lose(claim, "stale");
+        else if (remove(claim)) lose(claim, "stale");
       });
     } catch {
       // The next beat tries again; meanwhile each claim judges its own lease by the monotonic clock.
     }
     for (const claim of batch) {
-      const entry = live.get(claim);
-      if (entry === undefined) continue;
-      entry.renewing = false;
-      watch(claim, entry);
+      claim.renewing = false;
+      if (claim.isLive) watch(claim);
     }
   }
 
@@ -131,30 +138,29 @@ export function createHeartbeat(parts: {
   function distrustLapsing(): void {
     if (stopped) return;
     const nowMs = environment.monotonicMs();
-    for (const [claim] of live) {
-      if (claim.lost) continue;
+    for (let claim = live.first; claim !== undefined; claim = claim.after) {
+      if (claim.lost || !claim.isLive) continue;
       if (nowMs >= trustEndMs(claim)) lose(claim, "unreachable");
       else expiryAlarm.at(trustEndMs(claim));
     }
   }
 
-  function watch(claim: LiveClaim, entry: Entry): void {
+  function watch(claim: LiveClaim): void {
     if (stopped) return;
-    beats.at(dueMs(claim, entry));
+    beats.at(dueMs(claim));
     if (!claim.lost) expiryAlarm.at(trustEndMs(claim));
   }
 
   return {
     add(claim) {
-      const entry = { sentMs: claim.confirmedMs, renewing: false };
-      live.set(claim, entry);
-      watch(claim, entry);
+      claim.isLive = true;
+      size += 1;
+      live.add(claim);
+      watch(claim);
     },
-    remove(claim) {
-      live.delete(claim);
-    },
+    remove: (claim) => void remove(claim),
     get size() {
-      return live.size;
+      return size;
     },
     stop() {
       stopped = true;

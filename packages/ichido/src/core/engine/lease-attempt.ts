@@ -39,15 +39,17 @@ export class LeaseAttempt extends Attempt {
     const { claim, ask } = granted;
     const startedMs = parts.settings.environment.monotonicMs();
     this.startedMs = startedMs;
-    this.#writer = new OutcomeWriter(parts, this, () => {
-      if (this.#answered) this.#letGo();
-    });
+    this.#writer = new OutcomeWriter(parts, this);
+    const { identity, owner, fence } = claim;
     this.#live = {
-      renewal: { ...claim, leaseMs: ask.route.leaseMs },
+      renewal: { identity, owner, fence, leaseMs: ask.route.leaseMs },
       confirmedMs: claimedMs,
       startedMs,
       lost: false,
       lose: (reason) => this.#lose(reason),
+      sentMs: claimedMs,
+      renewing: false,
+      isLive: false,
     };
     parts.heartbeat.add(this.#live);
   }
@@ -63,6 +65,11 @@ export class LeaseAttempt extends Attempt {
     if (reason !== "execution-limit") return;
     this.#end(undefined);
     this.#letGo();
+  }
+
+  /** What was written late is there, or given up. */
+  lateWriteEnded(): void {
+    if (this.#answered) this.#letGo();
   }
 
   /** From here on this process has no more to do with the record. */
@@ -127,14 +134,21 @@ export class LeaseAttempt extends Attempt {
     return this.#suspend(onUnknown === "hold" ? holdReason : undefined);
   }
 
-  async #conclude(outcome: HandlerOutcome): Promise<Settled> {
-    const commit = this.#commit;
-    await commit?.underWay;
-    if (commit?.pending === true) {
+  #conclude(outcome: HandlerOutcome): Promise<Settled> {
+    return this.#commit === undefined ? this.#concludeNow(outcome) : this.#concludeAfter(this.#commit, outcome);
+  }
+
+  async #concludeAfter(commit: Commit, outcome: HandlerOutcome): Promise<Settled> {
+    await commit.underWay;
+    if (commit.pending) {
       const made = await commit.resolve();
       if (made !== undefined) this.provide(made);
     }
-    if (this.answer !== undefined) return { kind: "replace", response: this.answer.response };
+    return this.#concludeNow(outcome);
+  }
+
+  #concludeNow(outcome: HandlerOutcome): Promise<Settled> {
+    if (this.answer !== undefined) return Promise.resolve({ kind: "replace", response: this.answer.response });
     if (this.isReleased) return this.#release();
     if (outcome.kind !== "answered") {
       return this.#leaveOpen(outcome.kind === "threw" ? "the handler threw" : "the connection broke under the answer");
@@ -154,7 +168,8 @@ export class LeaseAttempt extends Attempt {
 
   async #settleSafely(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
     try {
-      await this.parts.settings.faults?.("after-handler");
+      const { faults } = this.parts.settings;
+      if (faults !== undefined) await faults("after-handler");
       return await work();
     } catch (error) {
       this.tellNotStored(error);

@@ -1,5 +1,5 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
-import { recover } from "./doubt.ts";
+import { isInDoubt, recover } from "./doubt.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
@@ -32,21 +32,36 @@ class Claims {
   }
 
   /** `runsAnyhow`: the handler runs where this fails, so that nothing is given back, and no look is waited for. */
-  async send(runsAnyhow: boolean): Promise<ClaimResult> {
-    const { calls, lateWrites, running, settings } = this.#parts;
-    const { identity } = this.#ask;
-    const looking = runsAnyhow ? undefined : calls.lookForLost(identity);
+  send(runsAnyhow: boolean): Promise<ClaimResult> {
+    const { calls, lateWrites } = this.#parts;
+    const looking = runsAnyhow ? undefined : calls.lookForLost(this.#ask.identity);
+    if (looking === undefined && lateWrites.size === 0) return this.#claim(runsAnyhow);
+    return this.#claimAfter(looking, runsAnyhow);
+  }
+
+  async #claimAfter(looking: Promise<void> | undefined, runsAnyhow: boolean): Promise<ClaimResult> {
+    const { lateWrites } = this.#parts;
     if (looking !== undefined) await looking;
     // An outcome of this process that the store does not have yet goes first: the claim could take its record over. It is
     // the last thing before the claim, for such an outcome may come up at any time.
-    if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(identity)))) return stillProcessing;
+    if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(this.#ask.identity)))) return stillProcessing;
+    return this.#claim(runsAnyhow);
+  }
+
+  async #claim(runsAnyhow: boolean): Promise<ClaimResult> {
+    const { calls, running, settings } = this.#parts;
     // After all that was waited for: closing may have ended meanwhile.
     if (running.isClosed) return stillProcessing;
     this.sentMs = settings.environment.monotonicMs();
     const request = claimRequestOf(this.#ask, this.owner);
-    const result = await running.sent(runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request));
-    if (isUnheard(result)) this.owner = this.#parts.newOwner();
-    return result;
+    running.claimSent();
+    try {
+      const result = await (runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request));
+      if (isUnheard(result)) this.owner = this.#parts.newOwner();
+      return result;
+    } finally {
+      running.claimAnswered();
+    }
   }
 
   /**
@@ -70,10 +85,21 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
   const { environment, faults, store, waitersMax } = settings;
   const waiting: Waiting = createWaiting({ environment, store, waitersMax, isOver: () => running.isClosed });
 
-  async function startAttempt(ask: Ask<never>, { owner, sentMs }: Claims, grant: Grant): Promise<Ruling> {
+  function startAttempt(ask: Ask<never>, { owner, sentMs }: Claims, grant: Grant): Ruling | Promise<Ruling> {
     const claim = { identity: ask.identity, owner, fence: grant.fence };
     const attempt = new LeaseAttempt(parts, { ask, claim, grant }, sentMs);
     running.add(attempt);
+    // Mostly there is nothing to find out, and nothing to wait for.
+    const isPlain = !running.isClosing && !isInDoubt(grant) && faults === undefined && attempt.isTrusted();
+    return isPlain ? execute(attempt) : startWithCare(attempt);
+  }
+
+  function execute(attempt: LeaseAttempt): Ruling {
+    attempt.started = true;
+    return { kind: "execute", execution: attempt };
+  }
+
+  async function startWithCare(attempt: LeaseAttempt): Promise<Ruling> {
     if (running.isClosing) {
       await attempt.giveBack();
       return inFlight;
@@ -104,8 +130,7 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
       await attempt.giveBack();
       return inFlight;
     }
-    attempt.started = true;
-    return { kind: "execute", execution: attempt };
+    return execute(attempt);
   }
 
   function waitForAnswer(ask: Ask<never>, claims: Claims, waitMs: number): Promise<ClaimResult | "crowded"> {

@@ -13,15 +13,12 @@ type Body = Pick<LateOutcome, "bytes" | "dropBody">;
 export class OutcomeWriter {
   readonly #parts: Pick<EngineParts, "lateWrites" | "emit">;
   readonly #attempt: LeaseAttempt;
-  readonly #onEnd: () => void;
   #late: LateWrite | undefined;
   #stopped = false;
 
-  /** `onEnd`: what was written late is there, or given up. */
-  constructor(parts: EngineParts, attempt: LeaseAttempt, onEnd: () => void) {
+  constructor(parts: EngineParts, attempt: LeaseAttempt) {
     this.#parts = parts;
     this.#attempt = attempt;
-    this.#onEnd = onEnd;
   }
 
   /** An outcome that the store does not have yet. */
@@ -41,13 +38,22 @@ export class OutcomeWriter {
 
   /** `failed`: not known yet; the write goes on in the background. */
   async write(verb: string, write: () => Promise<Fenced>, body?: Body): Promise<Fenced | "failed"> {
-    const writeFenced = async (): Promise<Fenced> => this.fenced(verb, await write());
     try {
-      return await writeFenced();
+      return this.fenced(verb, await write());
     } catch (error) {
-      this.#attempt.tellNotStored(error);
-      this.#writeLater(writeFenced, body);
-      return "failed";
+      return this.#goOn(verb, write, error, body);
+    }
+  }
+
+  async writeAnswer(
+    verb: string,
+    response: StoredResponse,
+    write: (kept: StoredResponse) => Promise<Fenced>,
+  ): Promise<Fenced | "failed"> {
+    try {
+      return this.fenced(verb, await write(response));
+    } catch (error) {
+      return this.#goOnWithAnswer(verb, response, write, error);
     }
   }
 
@@ -55,29 +61,41 @@ export class OutcomeWriter {
    * An answer without its body is worth more than none: it says that the operation was done, or is open. So the body goes
    * where the store can never take it (too large for it), and where there is no room to wait with it.
    */
-  writeAnswer(
+  #goOnWithAnswer(
     verb: string,
     response: StoredResponse,
     write: (kept: StoredResponse) => Promise<Fenced>,
-  ): Promise<Fenced | "failed"> {
+    error: unknown,
+  ): "failed" | Promise<Fenced | "failed"> {
     let kept = response;
     const dropBody = (code: string, why: string): void => {
       kept = tombstoneOf(response);
       this.#warn(code, `${why}; the answer is kept without its body`);
     };
+    const cannotTake = (failure: unknown): boolean => {
+      if (!isUnstorable(failure) || kept.kind === "tombstone") return false;
+      dropBody("answer-too-large", "the store cannot take an answer of this size");
+      return true;
+    };
     async function writeKept(): Promise<Fenced> {
       try {
         return await write(kept);
-      } catch (error) {
-        if (!isUnstorable(error) || kept.kind === "tombstone") throw error;
-        dropBody("answer-too-large", "the store cannot take an answer of this size");
+      } catch (failure) {
+        if (!cannotTake(failure)) throw failure;
         return write(kept);
       }
     }
-    return this.write(verb, writeKept, {
+    const body = {
       bytes: response.body.length,
       dropBody: () => dropBody("late-body-dropped", "too many bytes wait for the store"),
-    });
+    };
+    return cannotTake(error) ? this.write(verb, writeKept, body) : this.#goOn(verb, writeKept, error, body);
+  }
+
+  #goOn(verb: string, write: () => Promise<Fenced>, error: unknown, body: Body | undefined): "failed" {
+    this.#attempt.tellNotStored(error);
+    this.#writeLater(async () => this.fenced(verb, await write()), body);
+    return "failed";
   }
 
   #writeLater(write: () => Promise<Fenced>, body?: Body): void {
@@ -90,7 +108,7 @@ export class OutcomeWriter {
       write,
       onEnd: () => {
         this.#late = undefined;
-        this.#onEnd();
+        this.#attempt.lateWriteEnded();
       },
     });
     if (this.#late === undefined) {

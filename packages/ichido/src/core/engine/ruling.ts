@@ -36,8 +36,8 @@ export type Refusal = Exclude<Ruling, { kind: "execute" }>;
 export type Grant = Extract<ClaimResult, { outcome: "granted" }>;
 
 export function claimRequestOf(ask: Ask<never>, owner: OwnerToken, waitMs?: number): ClaimRequest {
-  const { route } = ask;
-  return {
+  const { route, labels } = ask;
+  const request: { -readonly [Name in keyof ClaimRequest]: ClaimRequest[Name] } = {
     identity: ask.identity,
     owner,
     fingerprint: ask.fingerprint,
@@ -45,9 +45,10 @@ export function claimRequestOf(ask: Ask<never>, owner: OwnerToken, waitMs?: numb
     retentionMs: route.retentionMs,
     takeover: route.onUnknown === "hold" ? "none" : "lapsed",
     doubtStays: route.onUnknown !== "rerun",
-    ...(ask.labels === undefined ? {} : { labels: ask.labels }),
-    ...(waitMs === undefined ? {} : { waitMs }),
   };
+  if (labels !== undefined) request.labels = labels;
+  if (waitMs !== undefined) request.waitMs = waitMs;
+  return request;
 }
 
 export function rulingOf(result: Exclude<ClaimResult, Grant>): Refusal {

@@ -2,20 +2,25 @@
 import { sleep, withDeadline } from "../contract/deadline.ts";
 import type { Environment, Timer } from "../contract/environment.ts";
 import type { IchidoListener } from "../contract/events.ts";
+import type { Attempt } from "./attempt.ts";
+import { Chain, type Link } from "../contract/chain.ts";
 import type { LeaseAttempt } from "./lease-attempt.ts";
 import type { Identity } from "../contract/record.ts";
 import { localIdOf } from "../request/scope.ts";
-import type { ClaimResult } from "../contract/store.ts";
+import type { Ask } from "./ruling.ts";
 
 export interface Running {
-  /** Until it is done. */
+  /** Until it ends. */
   add(attempt: LeaseAttempt): void;
+  remove(attempt: Attempt): void;
   find(identity: Identity): LeaseAttempt | undefined;
   readonly size: number;
   /** A ruling under way may be granted its claim: closing waits until that is given back. */
-  track(ruling: Promise<void>): void;
+  rulingBegins(): void;
+  rulingEnds(): void;
   /** A question to the store that may be granted at any time until it is answered. */
-  sent(claim: Promise<ClaimResult>): Promise<ClaimResult>;
+  claimSent(): void;
+  claimAnswered(): void;
   readonly isClosing: boolean;
   /** Closing waits no longer: nothing more is claimed. */
   readonly isClosed: boolean;
@@ -25,44 +30,53 @@ export interface Running {
 
 export function createRunning(environment: Environment, closeMs: number): Running {
   const attempts = new Map<string, LeaseAttempt>();
-  const rulings = new Set<Promise<void>>();
-  const claims = new Set<Promise<ClaimResult>>();
+  let rulings = 0;
+  let claims = 0;
   let isClosing = false;
   let isClosed = false;
+  /** Made where closing waits for something to end. */
+  let change: PromiseWithResolvers<void> | undefined;
 
-  async function quiet(): Promise<void> {
-    while (attempts.size > 0 || rulings.size > 0) {
-      await Promise.allSettled([...[...attempts.values()].map((each) => each.done), ...rulings]);
+  function changed(): void {
+    change?.resolve();
+    change = undefined;
+  }
+
+  async function until(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      change ??= Promise.withResolvers<void>();
+      await change.promise;
+      // What was granted last is an attempt by then.
       await sleep(environment, 0);
     }
   }
 
-  /** What was granted last is an attempt by then. */
-  async function answered(): Promise<void> {
-    if (claims.size === 0) return;
-    await Promise.allSettled(claims);
-    await sleep(environment, 0);
-  }
-
   return {
     add(attempt) {
+      attempts.set(localIdOf(attempt.ask.identity), attempt);
+    },
+    remove(attempt) {
       const id = localIdOf(attempt.ask.identity);
-      attempts.set(id, attempt);
-      void attempt.done.then(() => {
-        if (attempts.get(id) === attempt) attempts.delete(id);
-      });
+      if (attempts.get(id) === attempt) attempts.delete(id);
+      changed();
     },
     find: (identity) => attempts.get(localIdOf(identity)),
     get size() {
       return attempts.size;
     },
-    track(ruling) {
-      rulings.add(ruling);
-      void ruling.finally(() => rulings.delete(ruling));
+    rulingBegins() {
+      rulings += 1;
     },
-    sent(claim) {
-      claims.add(claim);
-      return claim.finally(() => claims.delete(claim));
+    rulingEnds() {
+      rulings -= 1;
+      changed();
+    },
+    claimSent() {
+      claims += 1;
+    },
+    claimAnswered() {
+      claims -= 1;
+      changed();
     },
     get isClosing() {
       return isClosing;
@@ -72,9 +86,10 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
     },
     async close({ idle, lookForLost }) {
       isClosing = true;
+      const quiet = (): Promise<void> => until(() => attempts.size === 0 && rulings === 0);
       await withDeadline(environment, closeMs, quiet).catch(() => undefined);
       isClosed = true;
-      const heard = (): Promise<void> => answered().then(lookForLost);
+      const heard = (): Promise<void> => until(() => claims === 0).then(lookForLost);
       await Promise.allSettled([idle, heard].map((end) => withDeadline(environment, closeMs, end)));
       const left = [...attempts.values()];
       await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
@@ -82,14 +97,16 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
   };
 }
 
-interface Watched {
-  readonly operation: string;
-  readonly mode: "lease" | "transaction";
-  readonly sinceMs: number;
+/** A handler that was called and has not ended. */
+export interface Watched extends Link<Watched> {
+  readonly ask: Pick<Ask<never>, "route">;
+  /** When it was called; undefined: it is not watched. */
+  watchedMs: number | undefined;
 }
 
 export interface SilentHandlers {
-  watch(handler: { readonly done: Promise<void> }, route: Omit<Watched, "sinceMs">): void;
+  watch(handler: Watched): void;
+  ended(handler: Watched): void;
   stop(): void;
 }
 
@@ -102,7 +119,7 @@ export function createSilentHandlers(parts: {
 }): SilentHandlers {
   const { environment, emit, afterMs } = parts;
   /** In the order in which they began. */
-  const running = new Map<object, Watched>();
+  const running = new Chain<Watched>();
   const told = new Set<string>();
   let timer: Timer | undefined;
 
@@ -113,11 +130,19 @@ export function createSilentHandlers(parts: {
     });
   }
 
+  function ended(handler: Watched): void {
+    if (handler.watchedMs === undefined) return;
+    handler.watchedMs = undefined;
+    running.remove(handler);
+  }
+
   function tell(): void {
     const nowMs = environment.monotonicMs();
-    for (const [handler, { operation, mode, sinceMs }] of running) {
+    for (let handler = running.first; handler !== undefined; handler = running.first) {
+      const { operation, mode } = handler.ask.route;
+      const sinceMs = handler.watchedMs ?? nowMs;
       if (nowMs - sinceMs < afterMs) return arm(sinceMs);
-      running.delete(handler);
+      ended(handler);
       if (told.has(operation)) continue;
       told.add(operation);
       emit({
@@ -132,12 +157,13 @@ export function createSilentHandlers(parts: {
   }
 
   return {
-    watch(handler, route) {
+    watch(handler) {
       const sinceMs = environment.monotonicMs();
-      running.set(handler, { ...route, sinceMs });
+      handler.watchedMs = sinceMs;
+      running.add(handler);
       arm(sinceMs);
-      void handler.done.then(() => running.delete(handler));
     },
+    ended,
     stop: () => timer?.cancel(),
   };
 }

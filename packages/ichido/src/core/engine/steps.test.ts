@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { providedBy } from "../../testing/provided-by.ts";
 import {
   bed,
   executionOf,
@@ -153,7 +154,7 @@ describe("steps", () => {
       all.store.arrive();
       expect(await stepped).toMatchObject({ name: "FenceLost" });
       expect(calls).toBe(0);
-      expect((await first.provided).status).toBe(409);
+      expect((await providedBy(first)).status).toBe(409);
     },
   );
 
@@ -333,7 +334,7 @@ describe("steps", () => {
       const second = executionOf(await all.ask());
       const renamed = second.context.step("charge", options, () => expect.unreachable());
       await expect(renamed).rejects.toMatchObject({ name: "OutcomeOpen" });
-      expect((await second.provided).status).toBe(409);
+      expect((await providedBy(second)).status).toBe(409);
       await answer(second, { status: 500 });
       expect(all.events).toContainEqual(expect.objectContaining({ type: "warning", code: "step-unmet" }));
       const [record] = (await all.store.list({ limit: 1 })).records;
@@ -373,7 +374,7 @@ describe("steps", () => {
     const { all } = await unfinished({ onUnknown: "hold" });
     const execution = executionOf(await all.ask());
     await expect(execution.context.step("bank.charge", { onUnknown: "hold" }, () => 1)).rejects.toThrow();
-    expect((await execution.provided).status).toBe(409);
+    expect((await providedBy(execution)).status).toBe(409);
     const settled = await answer(execution, { status: 500 });
     expect(settled.kind === "replace" && settled.response.status).toBe(409);
   });
@@ -390,7 +391,7 @@ describe("steps", () => {
     gate.resolve("late");
     await expect(late).rejects.toMatchObject({ name: "FenceLost" });
     await expect(zombie.context.step("b", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
-    expect((await zombie.provided).status).toBe(409);
+    expect((await providedBy(zombie)).status).toBe(409);
     expect(await second.context.step("a", () => "again")).toBe("again");
   });
 
@@ -445,7 +446,7 @@ describe("ctx.unknown", () => {
     const { ask, store } = bed({ profile: "adr-007" });
     const first = executionOf(await ask({ key }));
     await first.context.unknown(interim);
-    expect((await first.provided).status).toBe(202);
+    expect((await providedBy(first)).status).toBe(202);
     for (let time = 0; time < 2; time += 1) {
       const response = responseOf(await ask({ key }));
       expect(response.status).toBe(202);
@@ -523,7 +524,7 @@ describe("ctx.unknown", () => {
     const first = executionOf(await ask());
     store.break("suspend", "fail", 1);
     await first.context.unknown(interim);
-    expect((await first.provided).status).toBe(202);
+    expect((await providedBy(first)).status).toBe(202);
     await clock.advance(1_000);
     expect(responseOf(await ask()).status).toBe(202);
     expect(JSON.parse(textOf(responseOf(await ask())))).toEqual({ status: "unknown" });
@@ -535,7 +536,7 @@ describe("ctx.unknown", () => {
     await die(all);
     await answer(executionOf(await all.ask()));
     await zombie.context.unknown(interim);
-    expect((await zombie.provided).status).toBe(201);
+    expect((await providedBy(zombie)).status).toBe(201);
   });
 
   it("run throws outcome-unknown", async () => {

@@ -72,6 +72,8 @@ export interface StoreCallsParts {
   readonly environment: Environment;
   readonly timeoutMs: number;
   readonly emit: IchidoListener;
+  /** Someone listens. Default: always. */
+  readonly isHeard?: () => boolean;
   readonly faults: FaultPoint | undefined;
 }
 
@@ -81,7 +83,7 @@ const listTimeoutMs = 3_600_000 + limits.storeSlackMs;
 const never = Number.POSITIVE_INFINITY;
 
 export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
-  const { store, environment, emit, faults } = parts;
+  const { store, environment, emit, isHeard = () => true, faults } = parts;
   const trouble = createTrouble(environment, emit);
 
   /** Routes differ in how long a claim may wait. */
@@ -93,15 +95,19 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     timeoutMs = parts.timeoutMs,
     onLate?: (value: T) => void,
   ): Promise<T> {
-    const startedMs = environment.monotonicMs();
+    const startedMs = isHeard() ? environment.monotonicMs() : undefined;
     try {
       const value = await (timeoutMs === never ? run() : deadlines.bound(timeoutMs, run(), onLate));
-      emit({ type: "store-call", store: store.name, verb, durationMs: environment.monotonicMs() - startedMs });
+      if (startedMs !== undefined) {
+        emit({ type: "store-call", store: store.name, verb, durationMs: environment.monotonicMs() - startedMs });
+      }
       trouble.worked(verb);
       return value;
     } catch (error) {
-      const durationMs = environment.monotonicMs() - startedMs;
-      emit({ type: "store-call", store: store.name, verb, durationMs, error });
+      if (startedMs !== undefined) {
+        const durationMs = environment.monotonicMs() - startedMs;
+        emit({ type: "store-call", store: store.name, verb, durationMs, error });
+      }
       const failure = new StoreFailure(store.name, verb, error);
       trouble.failed(failure);
       throw failure;

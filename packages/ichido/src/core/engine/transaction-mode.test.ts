@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { providedBy } from "../../testing/provided-by.ts";
 import {
   answer,
   bed,
@@ -171,7 +172,7 @@ describe("transaction mode", () => {
       return made;
     });
     expect(seen).toEqual(["tx"]);
-    const sent = await first.provided;
+    const sent = await providedBy(first);
     expect(textOf(sent)).toBe('{"id":1}');
     const settled = await answer(first, { status: 200 });
     expect(settled).toEqual({ kind: "replace", response: sent });
@@ -345,7 +346,7 @@ describe("transaction mode", () => {
     const { ask } = transactional({ commit: "lost-before" });
     const first = executionOf(await ask({ route }));
     await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
-    expect((await first.provided).status).toBe(503);
+    expect((await providedBy(first)).status).toBe(503);
   });
 
   it("an answer while the body runs ends nothing: the transaction ends with the body, and keeps nothing", async () => {
@@ -390,7 +391,7 @@ describe("transaction mode", () => {
     const body = first.context.transaction(() => gate.promise);
     body.catch(() => undefined);
     await clock.advance(1_500);
-    const told = JSON.parse(textOf(await first.provided)) as unknown;
+    const told = JSON.parse(textOf(await providedBy(first))) as unknown;
     expect(told).toMatchObject({ status: 503, code: "idempotency-in-flight", retryable: true, retryAfter: 1 });
     expect(first.context.signal.aborted).toBe(true);
     expect(fault.open).toBe(givesUp ? 0 : 1);
