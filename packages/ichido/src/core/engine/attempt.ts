@@ -63,6 +63,8 @@ export abstract class Attempt implements Execution, Watched {
     this.grant = grant;
     this.bodyBytesMax = ask.route.bodyBytesMax;
     this.context = new AttemptContext(this);
+    // The bytes are the handler's from now on; where the record is new, the store has asked for what they mean.
+    if (grant.origin !== "new") void ask.fingerprint.canonical;
   }
 
   abstract settle(outcome: HandlerOutcome): Promise<Settled>;

@@ -150,7 +150,7 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
 function valueOf<Value>(stored: Pick<StoredResponse, "headers" | "body">, operation: string): Value {
   const type = headerOf(stored.headers, "content-type") ?? "";
   if (type.startsWith("text/plain")) return new TextDecoder().decode(stored.body) as Value;
-  if (type.startsWith("application/octet-stream")) return stored.body as Value;
+  if (type.startsWith("application/octet-stream")) return stored.body.slice() as Value;
   try {
     return decodeValue(stored.body) as Value;
   } catch (cause) {

@@ -37,26 +37,89 @@ export interface FingerprintInput {
 
 export function fingerprintOf(input: FingerprintInput): Fingerprint {
   const content = contentOf(input);
-  const { path, query } = comparableTarget(input.target);
-  const request = [input.operation, input.method, path, query, content.mediaType?.essence];
-  const [spelling, digest] = canonicalDigest(content, input.options);
-  const canonical = hashCanonical([...request, spelling, digest]);
+  const asked = askedText(input, content.mediaType?.essence);
+  if (content.kind === "bytes") return new BytesFingerprint(asked, content, input.options);
+  const canonical = canonicalOf(asked, content, input.options);
   if (content.kind === "value") return { version: fingerprintVersion, raw: canonical, canonical };
-  // The boundary says how the same bytes fall into parts.
-  const raw = [...request, content.mediaType?.boundary, content.kind === "none" ? undefined : content.digest];
-  return { version: fingerprintVersion, raw: sha256(lengthPrefixed(["ichido-raw-1", ...raw])), canonical };
+  return { version: fingerprintVersion, raw: rawOf(asked, content), canonical };
+}
+
+/**
+ * Of bytes. What they mean is read when it is asked for: a retry with the same bytes is known by its raw hash. The bytes
+ * are the handler's too, so it must have been asked for, if ever, before the handler runs.
+ */
+class BytesFingerprint implements Fingerprint {
+  readonly version = fingerprintVersion;
+  readonly raw: Uint8Array;
+  readonly #asked: string;
+  readonly #options: FingerprintInput["options"];
+  #content: Extract<Content, { readonly kind: "bytes" }> | undefined;
+  #canonical: Uint8Array | undefined;
+
+  constructor(
+    asked: string,
+    content: Extract<Content, { readonly kind: "bytes" }>,
+    options: FingerprintInput["options"],
+  ) {
+    this.raw = rawOf(asked, content);
+    this.#asked = asked;
+    this.#content = content;
+    this.#options = options;
+  }
+
+  get canonical(): Uint8Array {
+    if (this.#content !== undefined) {
+      this.#canonical = canonicalOf(this.#asked, this.#content, this.#options);
+      this.#content = undefined;
+    }
+    return this.#canonical as Uint8Array;
+  }
+}
+
+interface AskedText {
+  readonly method: string;
+  readonly operation: string | undefined;
+  readonly essence: string | undefined;
+  readonly text: string;
+}
+
+const askedTexts = new Map<string, AskedText>();
+const askedTextsMax = 1_000;
+
+/** What both hashes contain beside the body. Cached: most requests go to few targets, and joining texts is dear. */
+function askedText({ operation, method, target }: FingerprintInput, essence: string | undefined): string {
+  const known = askedTexts.get(target);
+  if (known?.method === method && known.operation === operation && known.essence === essence) return known.text;
+  const { path, query } = comparableTarget(target);
+  const text = lengthPrefixed([operation, method, path, query, essence]);
+  if (askedTexts.size >= askedTextsMax) askedTexts.clear();
+  if (target.length <= askedTargetLengthMax) askedTexts.set(target, { method, operation, essence, text });
+  return text;
+}
+
+const askedTargetLengthMax = 500;
+
+const rawHead = lengthPrefixed(["ichido-raw-1"]);
+
+/** The boundary says how the same bytes fall into parts. */
+function rawOf(asked: string, content: Exclude<Content, { readonly kind: "value" }>): Uint8Array {
+  const digest = content.kind === "none" ? undefined : content.digest;
+  return sha256(rawHead + asked + lengthPrefixed([content.mediaType?.boundary, digest]));
+}
+
+function canonicalOf(asked: string, content: Content, options: FingerprintInput["options"]): Uint8Array {
+  const [spelling, digest] = canonicalDigest(content, options);
+  return sha256(canonicalHead + asked + lengthPrefixed([spelling, digest]));
 }
 
 /** For `ichido.run`: the input as a value; `undefined` is no input. */
 export function fingerprintOfInput(input: unknown, operation?: string): Fingerprint {
   const digest = input === undefined ? undefined : sha256Hex(canonicalValue(input));
-  const canonical = hashCanonical([operation, "input", digest]);
+  const canonical = sha256(canonicalHead + lengthPrefixed([operation, "input", digest]));
   return { version: fingerprintVersion, raw: canonical, canonical };
 }
 
-function hashCanonical(parts: readonly (string | undefined)[]): Uint8Array {
-  return sha256(lengthPrefixed(["ichido-canonical", String(fingerprintVersion), ...parts]));
-}
+const canonicalHead = lengthPrefixed(["ichido-canonical", String(fingerprintVersion)]);
 
 type Content =
   /** An empty body is no body, whatever its media type. */

@@ -13,8 +13,24 @@ export interface MediaType {
 
 const parameter = /;[ \t]*(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";,]+))[ \t]*)?/y;
 
+const mediaTypes = new Map<string, MediaType>();
+const mediaTypesMax = 100;
+const mediaTypeLengthMax = 100;
+
+/** Cached: clients of one service send few types; a multipart type is another one every time, by its boundary. */
 export function parseMediaType(header: string | undefined): MediaType {
   const text = header ?? "";
+  const known = mediaTypes.get(text);
+  if (known !== undefined) return known;
+  const mediaType = read(text);
+  if (mediaType.boundary === undefined && text.length <= mediaTypeLengthMax) {
+    if (mediaTypes.size >= mediaTypesMax) mediaTypes.clear();
+    mediaTypes.set(text, mediaType);
+  }
+  return mediaType;
+}
+
+function read(text: string): MediaType {
   const semicolon = text.indexOf(";");
   const essence = (semicolon < 0 ? text : text.slice(0, semicolon)).trim().toLowerCase();
   const kind = kindOf(essence);

@@ -113,14 +113,22 @@ function scopeHashOf(text: string): Uint8Array {
 
 const scopeWords = new WeakMap<Uint8Array, string>();
 
-/** The identity as one string for the maps of this process: cheaper than the hashes for logs and other services. */
-export function localIdOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
+/** The hash as a text of one character a byte. */
+export function scopeWordOf(scopeHash: Uint8Array): string {
   let word = scopeWords.get(scopeHash);
   if (word === undefined) {
     word = Buffer.from(scopeHash).toString("latin1");
     scopeWords.set(scopeHash, word);
   }
-  return word + key;
+  return word;
+}
+
+/**
+ * The identity as one string for the maps of this process: cheaper than the hashes for logs and other services. 32
+ * characters of hash, then the key: no delimiter that a key could imitate.
+ */
+export function localIdOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
+  return scopeWordOf(scopeHash) + key;
 }
 
 const scratch = Buffer.alloc(4_096);

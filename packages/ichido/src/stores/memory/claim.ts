@@ -2,7 +2,7 @@
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import { born, grantOf, held, isRefusal, judgeClaim, noted, refusalOf } from "../../core/record-machine/claim.ts";
 import type { Moment } from "../../core/record-machine/record.ts";
-import { bytesOf, copyOut, fingerprintRowOf, rowOf, type Row } from "./row.ts";
+import { AskedPrints, bytesOf, copyOut, rowOf, type Row } from "./row.ts";
 
 export interface Claimed {
   readonly row: Row | undefined;
@@ -10,20 +10,19 @@ export interface Claimed {
 }
 
 export function claim(before: Row | undefined, request: ClaimRequest, moment: Moment): Claimed {
-  const asked = fingerprintRowOf(request.fingerprint);
+  const asked = new AskedPrints(request.fingerprint);
   const verdict = judgeClaim(before, request, asked, moment);
-  let row: Row;
   if (before === undefined || verdict === "new") {
-    const birth = born(request, asked, before?.fence ?? 0, moment);
-    row = rowOf(birth, request.identity, asked, request.labels);
-  } else if (isRefusal(verdict)) {
-    return { row: noted(before, request, verdict), result: copied(refusalOf(before, verdict, moment.nowUs)) };
-  } else {
-    row = held(before, request, verdict, moment);
+    const prints = asked.toRow();
+    const birth = born(request, prints, before?.fence ?? 0, moment);
+    const row = rowOf(birth, request.identity, prints, request.labels);
+    return { row, result: grantOf(row, request.fingerprint.canonical, "new") };
   }
-  // Without a row there is nothing to refuse; the verdict is `new`.
-  const granted = isRefusal(verdict) ? "new" : verdict;
-  return { row, result: grantOf(row, bytesOf(row.fingerprint.canonical), granted) };
+  if (isRefusal(verdict)) {
+    return { row: noted(before, request, verdict), result: copied(refusalOf(before, verdict, moment.nowUs)) };
+  }
+  const row = held(before, request, verdict, moment);
+  return { row, result: grantOf(row, bytesOf(row.fingerprint.canonical), verdict) };
 }
 
 function copied(result: ClaimResult): ClaimResult {

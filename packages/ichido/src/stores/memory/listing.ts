@@ -37,7 +37,7 @@ function afterCursor(cursor: string): Place {
 export function stats(rows: Iterable<Row>, nowUs: number): StoreStats {
   const tally = createTally();
   for (const row of rows) {
-    tally.add(row, (row.response?.body.length ?? 0) + (row.interim?.body.length ?? 0), nowUs);
+    tally.add(row, (row.response?.bytes ?? 0) + (row.interim?.bytes ?? 0), nowUs);
   }
   return tally.sum();
 }

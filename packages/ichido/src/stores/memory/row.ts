@@ -2,8 +2,9 @@
 import { Buffer } from "node:buffer";
 import type { Fingerprint, Identity, StoredResponse } from "../../core/contract/record.ts";
 import type { StoredRecord } from "../../core/contract/store.ts";
-import type { HeldRecord, WholeRecord } from "../../core/record-machine/record.ts";
+import type { HeldRecord, Prints, WholeRecord } from "../../core/record-machine/record.ts";
 import { recordView } from "../../core/record-machine/view.ts";
+import { scopeWordOf } from "../../core/request/scope.ts";
 
 /**
  * Hashes are kept as text of one character per byte. Such a text takes a fifth of the memory of a byte array, is
@@ -19,10 +20,16 @@ export interface FingerprintRow {
 }
 
 export interface Row extends WholeRecord, Omit<Identity, "scopeHash"> {
+  readonly interim: KeptResponse | undefined;
+  readonly response: KeptResponse | undefined;
   readonly scopeHash: HashText;
   readonly fingerprint: FingerprintRow;
   readonly labels: Readonly<Record<string, string>>;
 }
+
+// Shared by all rows that have none: transitions replace them and never change them.
+const noLabels: Row["labels"] = Object.freeze({});
+const none: readonly never[] = Object.freeze([]);
 
 /** What a new record has beside the fields it is born with. */
 export function rowOf(
@@ -36,27 +43,48 @@ export function rowOf(
     ...birth,
     fingerprint,
     key,
-    scopeHash: textOf(scopeHash),
+    scopeHash: scopeWordOf(scopeHash),
     tenant,
     principal,
     operation,
-    labels: Object.freeze({ ...labels }),
-    steps: [],
-    audit: [],
+    labels: labels === undefined ? noLabels : Object.freeze({ ...labels }),
+    steps: none,
+    audit: none,
+    interim: undefined,
+    response: undefined,
   };
 }
 
 export function textOf(hash: Uint8Array): HashText {
-  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("latin1");
+  return (Buffer.isBuffer(hash) ? hash : Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength)).toString("latin1");
 }
 
 export function bytesOf(hash: HashText): Uint8Array {
   return new Uint8Array(Buffer.from(hash, "latin1"));
 }
 
-export function fingerprintRowOf({ version, raw, canonical, former }: Fingerprint): FingerprintRow {
-  const formerText = former === undefined ? undefined : textOf(former);
-  return { version, raw: textOf(raw), canonical: textOf(canonical), former: formerText };
+/** What is asked, to be compared with a row: its meaning is read only where its bytes are others. */
+export class AskedPrints implements Prints {
+  readonly raw: HashText;
+  readonly #of: Fingerprint;
+
+  constructor(of: Fingerprint) {
+    this.raw = textOf(of.raw);
+    this.#of = of;
+  }
+
+  get canonical(): HashText {
+    return textOf(this.#of.canonical);
+  }
+
+  get former(): HashText | undefined {
+    return this.#of.former === undefined ? undefined : textOf(this.#of.former);
+  }
+
+  toRow(): FingerprintRow {
+    const { raw, canonical, former } = this;
+    return { version: this.#of.version, raw, canonical, former };
+  }
 }
 
 function fingerprintOf({ version, raw, canonical, former }: FingerprintRow): Fingerprint {
@@ -72,27 +100,41 @@ export function toRecord(row: Row, nowUs: number, bodies: "with bodies" | "witho
   return recordView({ identity, fingerprint: fingerprintOf(row.fingerprint), labels }, given, nowUs);
 }
 
-/*
- * Bytes cannot be frozen, so a body is copied once on its way in and once on its way out: neither the buffer that a
- * framework reuses nor the one that a replay hands to a compressor is the stored one. The copy on the way in also lets
- * go of a larger buffer behind a small window. Header lines are copied and frozen once, then shared.
+/**
+ * An answer as it is kept. Bytes cannot be frozen, and a text can: neither the buffer that a framework reuses nor the one
+ * that a replay hands to a compressor is the stored one. A text is also cheaper to keep than an array of bytes. Header
+ * lines are copied and frozen once, then shared.
  */
-export function copyIn(response: StoredResponse): StoredResponse {
-  const headers = response.headers.map(([name, value]) => Object.freeze([name, value] as const));
-  return {
-    kind: response.kind,
-    status: response.status,
-    headers: Object.freeze(headers),
-    body: copyBytes(response.body),
-  };
+export class KeptResponse implements StoredResponse {
+  readonly kind: StoredResponse["kind"];
+  readonly status: number;
+  readonly headers: StoredResponse["headers"];
+  readonly #text: string;
+
+  constructor({ kind, status, headers, body }: StoredResponse) {
+    this.kind = kind;
+    this.status = status;
+    this.headers = Object.freeze(headers.map(([name, value]) => Object.freeze([name, value] as const)));
+    this.#text = textOf(body);
+  }
+
+  get bytes(): number {
+    return this.#text.length;
+  }
+
+  /** A copy of its own for each who asks. */
+  get body(): Uint8Array {
+    const { buffer, byteOffset, length } = Buffer.from(this.#text, "latin1");
+    return new Uint8Array(buffer, byteOffset, length);
+  }
 }
 
-export function copyOut(response: StoredResponse): StoredResponse {
-  return { ...response, body: copyBytes(response.body) };
+export function copyOut({ kind, status, headers, body }: StoredResponse): StoredResponse {
+  return { kind, status, headers, body };
 }
 
-function withoutBody(response: StoredResponse): StoredResponse {
-  return { ...response, body: new Uint8Array(0) };
+function withoutBody({ kind, status, headers }: StoredResponse): StoredResponse {
+  return { kind, status, headers, body: new Uint8Array(0) };
 }
 
 /** `Buffer.prototype.slice` would be another window on the same bytes. */

@@ -3,10 +3,10 @@
  * ordered by when they may go.
  */
 import { lengthPrefixed } from "../../core/request/sha256.ts";
-import type { Identity, StoredResponse } from "../../core/contract/record.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
-import { textOf, type Row } from "./row.ts";
+import type { KeptResponse, Row } from "./row.ts";
 
 /** All rows of one tenant and principal. Callers are queued by when the first of their rows may go. */
 interface Caller extends Queued {
@@ -48,8 +48,9 @@ export interface Shelf {
   readonly size: number;
   /** No record that was deleted had a greater fence. */
   readonly fenceFloor: number;
-  get(identity: Identity): Row | undefined;
-  put(row: Row): void;
+  /** By `localIdOf` of the identity. */
+  get(id: string): Row | undefined;
+  put(id: string, row: Row): void;
   rows(): IterableIterator<Row>;
   /** Whether this caller may have one more record, after clearing away a few expired ones if need be. */
   roomFor(caller: Whose, nowUs: number, trusted: boolean): Room;
@@ -126,9 +127,8 @@ export function createShelf(limits: ShelfLimits): Shelf {
     get fenceFloor() {
       return fenceFloor;
     },
-    get: (identity) => slots.get(idOf(identity))?.row,
-    put(row) {
-      const id = idOfRow(row);
+    get: (id) => slots.get(id)?.row,
+    put(id, row) {
       let slot = slots.get(id);
       if (slot === undefined) {
         slot = { id, caller: callerOf(row), row, bytes: 0, dueUs: 0, place: -1 };
@@ -159,25 +159,18 @@ export function createShelf(limits: ShelfLimits): Shelf {
 
 const callerIdOf = ({ tenant, principal }: Whose): string => lengthPrefixed([tenant, principal]);
 
-/** 32 characters of hash, then the key: no delimiter that a key could imitate. */
-export function idOf(identity: Identity): string {
-  return textOf(identity.scopeHash) + identity.key;
-}
-
-export const idOfRow = (row: Row): string => row.scopeHash + row.key;
-
 function sizeOf(row: Row): number {
   let sum = recordBytes + 2 * row.key.length;
-  for (const text of [row.tenant, row.principal, row.holdReason]) sum += text?.length ?? 0;
+  sum += (row.tenant?.length ?? 0) + (row.principal?.length ?? 0) + (row.holdReason?.length ?? 0);
   for (const name in row.labels) sum += name.length + (row.labels[name]?.length ?? 0) + headerBytes;
   for (const step of row.steps) sum += stepBytes + step.name.length + (step.result?.length ?? 0);
   for (const entry of row.audit) sum += stepBytes + entry.actor.length + entry.reason.length;
   return sum + responseBytes(row.response) + responseBytes(row.interim);
 }
 
-function responseBytes(response: StoredResponse | undefined): number {
+function responseBytes(response: KeptResponse | undefined): number {
   if (response === undefined) return 0;
-  let sum = response.body.length + stepBytes;
+  let sum = response.bytes + stepBytes;
   for (const [name, value] of response.headers) sum += headerBytes + name.length + value.length;
   return sum;
 }

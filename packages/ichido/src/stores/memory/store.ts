@@ -27,8 +27,9 @@ import { warnUnlessAlone } from "./alone.ts";
 import { claim } from "./claim.ts";
 import { list, stats } from "./listing.ts";
 import { resolveOptions, type MemoryStoreOptions } from "./options.ts";
-import { copyBytes, copyIn, toRecord, type Row } from "./row.ts";
-import { createShelf, idOf, idOfRow, type Shelf } from "./shelf.ts";
+import { copyBytes, KeptResponse, toRecord, type Row } from "./row.ts";
+import { createShelf, type Shelf } from "./shelf.ts";
+import { localIdOf } from "../../core/request/scope.ts";
 import { Waiters } from "../waiters.ts";
 
 /** Records that a sweep removes between two looks at its time budget. */
@@ -54,19 +55,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Keeps what a transition made; the same row back means that there is nothing to keep. */
-  function keep(before: Row | undefined, after: Row | undefined): void {
+  function keep(id: string, before: Row | undefined, after: Row | undefined): void {
     if (after === undefined || after === before) return;
-    shelf.put(after);
-    if (isNews(after)) waiters.wake(idOfRow(after));
+    shelf.put(id, after);
+    if (isNews(after)) waiters.wake(id);
   }
 
   function apply<Request extends { readonly identity: Identity }>(
     verb: (row: Row | undefined, request: Request, now: number) => Answered<Row>,
     request: Request,
   ): Fenced {
-    const before = shelf.get(request.identity);
+    const id = localIdOf(request.identity);
+    const before = shelf.get(id);
     const { record, result } = verb(before, request, nowUs());
-    keep(before, record);
+    keep(id, before, record);
     return result;
   }
 
@@ -77,40 +79,44 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async claim(request, transaction) {
       if (transaction !== undefined) throw cannotJoin(transaction);
-      const at = moment();
-      const before = shelf.get(request.identity);
-      const room = before === undefined ? shelf.roomFor(request.identity, at.nowUs, at.trusted) : "free";
-      if (room !== "free") return { outcome: room };
-      const { row, result } = claim(before, request, { ...at, fenceFloor: shelf.fenceFloor });
-      keep(before, row);
+      const id = localIdOf(request.identity);
+      const before = shelf.get(id);
+      if (before === undefined) {
+        const { nowUs, trusted } = moment();
+        const room = shelf.roomFor(request.identity, nowUs, trusted);
+        if (room !== "free") return { outcome: room };
+      }
+      const { row, result } = claim(before, request, moment());
+      keep(id, before, row);
       return result;
     },
     renew: async (requests) => requests.map((request) => apply(machine.renew<Row>, request)),
     async complete(request, transaction) {
       if (transaction !== undefined) throw cannotJoin(transaction);
-      return apply(machine.complete<Row>, { ...request, response: copyIn(request.response) });
+      return apply(machine.complete<Row>, { ...request, response: new KeptResponse(request.response) });
     },
-    landed: async (request) => machine.landedOf(shelf.get(request.identity), request),
+    landed: async (request) => machine.landedOf(shelf.get(localIdOf(request.identity)), request),
     release: async (claimed) => apply(machine.release<Row>, claimed),
     suspend: async (request) =>
       apply(
         machine.suspend<Row>,
-        request.interim === undefined ? request : { ...request, interim: copyIn(request.interim) },
+        request.interim === undefined ? request : { ...request, interim: new KeptResponse(request.interim) },
       ),
     startStep: async (request) => apply(machine.startStep<Row>, request),
     finishStep: async (request) => apply(machine.finishStep<Row>, { ...request, result: copyBytes(request.result) }),
 
-    steps: async (identity) => stepsOf(shelf.get(identity), nowUs()),
+    steps: async (identity) => stepsOf(shelf.get(localIdOf(identity)), nowUs()),
     async settle(request) {
-      const before = shelf.get(request.identity);
+      const id = localIdOf(request.identity);
+      const before = shelf.get(id);
       const { record, result } = settle(before, { ...request, decision: copyOf(request.decision) }, moment());
-      keep(before, record);
+      keep(id, before, record);
       return result;
     },
-    audit: async (identity) => shelf.get(identity)?.audit ?? [],
+    audit: async (identity) => shelf.get(localIdOf(identity))?.audit ?? [],
 
     async find(identity) {
-      const row = shelf.get(identity);
+      const row = shelf.get(localIdOf(identity));
       return row === undefined ? undefined : toRecord(row, nowUs(), "with bodies");
     },
     list: async (query) => list(shelf.rows(), query, nowUs()),
@@ -124,7 +130,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return { trusted: isTrusted(tick, now) };
     },
     ping: async () => undefined,
-    watch: (identity, timeoutMs) => waiters.wait(idOf(identity), timeoutMs, () => undefined),
+    watch: (identity, timeoutMs) => waiters.wait(localIdOf(identity), timeoutMs, () => undefined),
     async close() {
       waiters.wakeAll();
     },
@@ -138,7 +144,7 @@ function stepsOf(row: Row | undefined, nowUs: number): readonly Step[] {
 }
 
 function copyOf(decision: SettleRequest["decision"]): SettleRequest["decision"] {
-  return decision.kind === "adopt" ? { ...decision, response: copyIn(decision.response) } : decision;
+  return decision.kind === "adopt" ? { ...decision, response: new KeptResponse(decision.response) } : decision;
 }
 
 function sweep(shelf: Shelf, { nowUs, trusted }: Moment, { limit, budgetMs }: SweepRequest): SweepResult {
