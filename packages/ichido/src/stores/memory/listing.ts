@@ -1,7 +1,8 @@
 import type { ListPage, ListQuery, StoreStats } from "../../core/contract/store.ts";
 import { decodeCursor, encodeCursor } from "../encoding.ts";
 import { createTally, matches } from "../../core/record-machine/view.ts";
-import { bytesOf, textOf, toRecord, type HashText, type Row } from "./row.ts";
+import { bytesOf, textOf, toRecord, type HashText } from "./row.ts";
+import type { Listed } from "./shelf.ts";
 
 const listLimitMax = 1_000;
 
@@ -11,9 +12,9 @@ interface Place {
   readonly scopeHash: HashText;
 }
 
-export function list(rows: Iterable<Row>, query: ListQuery, nowUs: number): ListPage {
+export function list(rows: Iterable<Listed>, query: ListQuery, nowUs: number): ListPage {
   const after = query.cursor === undefined ? undefined : afterCursor(query.cursor);
-  const found: Row[] = [];
+  const found: Listed[] = [];
   for (const row of rows) {
     if (matches(row, row.labels, row, query, nowUs) && (after === undefined || comparePlaces(row, after) > 0))
       found.push(row);
@@ -22,7 +23,7 @@ export function list(rows: Iterable<Row>, query: ListQuery, nowUs: number): List
   const page = found.slice(0, Math.max(0, Math.min(query.limit, listLimitMax)));
   const last = page.at(-1);
   return {
-    records: page.map((row) => toRecord(row, nowUs, "without bodies")),
+    records: page.map(({ whole }) => toRecord(whole(), nowUs, "without bodies")),
     ...(last === undefined || page.length === found.length
       ? {}
       : { cursor: encodeCursor({ key: last.key, scopeHash: bytesOf(last.scopeHash) }) }),
@@ -34,11 +35,9 @@ function afterCursor(cursor: string): Place {
   return { key, scopeHash: textOf(scopeHash) };
 }
 
-export function stats(rows: Iterable<Row>, nowUs: number): StoreStats {
+export function stats(rows: Iterable<Listed>, nowUs: number): StoreStats {
   const tally = createTally();
-  for (const row of rows) {
-    tally.add(row, (row.response?.bytes ?? 0) + (row.interim?.bytes ?? 0), nowUs);
-  }
+  for (const row of rows) tally.add(row, row.bodyBytes, nowUs);
   return tally.sum();
 }
 

@@ -29,7 +29,7 @@ export interface Row extends WholeRecord, Omit<Identity, "scopeHash"> {
 
 // Shared by all rows that have none: transitions replace them and never change them.
 const noLabels: Row["labels"] = Object.freeze({});
-const none: readonly never[] = Object.freeze([]);
+export const none: readonly never[] = Object.freeze([]);
 
 /** What a new record has beside the fields it is born with. */
 export function rowOf(
@@ -109,22 +109,28 @@ export class KeptResponse implements StoredResponse {
   readonly kind: StoredResponse["kind"];
   readonly status: number;
   readonly headers: StoredResponse["headers"];
-  readonly #text: string;
+  /** One character a byte. */
+  readonly text: string;
 
-  constructor({ kind, status, headers, body }: StoredResponse) {
+  constructor(kind: StoredResponse["kind"], status: number, headers: StoredResponse["headers"], text: string) {
     this.kind = kind;
     this.status = status;
-    this.headers = Object.freeze(headers.map(([name, value]) => Object.freeze([name, value] as const)));
-    this.#text = textOf(body);
+    this.headers = headers;
+    this.text = text;
+  }
+
+  static of({ kind, status, headers, body }: StoredResponse): KeptResponse {
+    const lines = Object.freeze(headers.map(([name, value]) => Object.freeze([name, value] as const)));
+    return new KeptResponse(kind, status, lines, textOf(body));
   }
 
   get bytes(): number {
-    return this.#text.length;
+    return this.text.length;
   }
 
   /** A copy of its own for each who asks. */
   get body(): Uint8Array {
-    const { buffer, byteOffset, length } = Buffer.from(this.#text, "latin1");
+    const { buffer, byteOffset, length } = Buffer.from(this.text, "latin1");
     return new Uint8Array(buffer, byteOffset, length);
   }
 }

@@ -3,13 +3,15 @@
  * ordered by when they may go.
  */
 import { lengthPrefixed } from "../../core/request/sha256.ts";
-import type { Identity } from "../../core/contract/record.ts";
+import type { Identity, Key } from "../../core/contract/record.ts";
+import type { Standing } from "../../core/record-machine/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
+import { PackedRow } from "./packed-row.ts";
 import type { KeptResponse, Row } from "./row.ts";
 
 /** All rows of one tenant and principal. Callers are queued by when the first of their rows may go. */
-interface Caller extends Queued {
+interface Caller extends Queued, Whose {
   readonly id: string;
   readonly due: DueQueue<Slot>;
   records: number;
@@ -19,7 +21,7 @@ interface Caller extends Queued {
 interface Slot extends Queued {
   readonly id: string;
   readonly caller: Caller;
-  row: Row;
+  row: Row | PackedRow;
   bytes: number;
 }
 
@@ -44,6 +46,44 @@ const reclaimedPerClaimMax = 16;
 
 type Whose = Pick<Identity, "tenant" | "principal">;
 
+const scopeLength = 32;
+
+/** The row of a slot, as the rules of a record take it. */
+function rowOf({ id, caller, row }: Slot): Row {
+  if (!(row instanceof PackedRow)) return row;
+  const { tenant, principal } = caller;
+  return row.unpack({ key: keyIn(id), scopeHash: id.slice(0, scopeLength), tenant, principal });
+}
+
+const keyIn = (id: string): Key => id.slice(scopeLength) as Key;
+
+/** What can be said of a record without its whole row. */
+export type Listed = Pick<Row, "tenant" | "principal" | "operation" | "key" | "scopeHash" | "labels" | "createdUs"> &
+  Standing & { readonly bodyBytes: number; readonly whole: () => Row };
+
+function listed(slot: Slot): Listed {
+  const { id, caller, row } = slot;
+  if (!(row instanceof PackedRow)) {
+    return { ...row, bodyBytes: (row.response?.bytes ?? 0) + (row.interim?.bytes ?? 0), whole: () => row };
+  }
+  return {
+    state: "completed",
+    leaseUs: 0,
+    stepsStarted: 0,
+    doubtStays: false,
+    createdUs: 0,
+    expiresUs: row.expiresUs,
+    tenant: caller.tenant,
+    principal: caller.principal,
+    operation: row.operation,
+    key: keyIn(id),
+    scopeHash: id.slice(0, scopeLength),
+    labels: row.labels,
+    bodyBytes: row.bodyBytes,
+    whole: () => rowOf(slot),
+  };
+}
+
 export interface Shelf {
   readonly size: number;
   /** No record that was deleted had a greater fence. */
@@ -51,7 +91,7 @@ export interface Shelf {
   /** By `localIdOf` of the identity. */
   get(id: string): Row | undefined;
   put(id: string, row: Row): void;
-  rows(): IterableIterator<Row>;
+  rows(): IterableIterator<Listed>;
   /** Whether this caller may have one more record, after clearing away a few expired ones if need be. */
   roomFor(caller: Whose, nowUs: number, trusted: boolean): Room;
   /** Removes one expired record; false when there is none. */
@@ -73,7 +113,8 @@ export function createShelf(limits: ShelfLimits): Shelf {
     const id = callerIdOf(whose);
     let caller = callers.get(id);
     if (caller === undefined) {
-      caller = { id, due: createDueQueue<Slot>(), records: 0, bytes: 0, dueUs: 0, place: -1 };
+      const { tenant, principal } = whose;
+      caller = { id, tenant, principal, due: createDueQueue<Slot>(), records: 0, bytes: 0, dueUs: 0, place: -1 };
       callers.set(id, caller);
       bytes += callerBytes;
     }
@@ -104,7 +145,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
     requeue(slot, undefined);
     resize(slot, 0);
     slots.delete(slot.id);
-    fenceFloor = Math.max(fenceFloor, slot.row.fence);
+    fenceFloor = Math.max(fenceFloor, rowOf(slot).fence);
     caller.records -= 1;
     if (caller.records === 0) {
       callers.delete(caller.id);
@@ -127,7 +168,10 @@ export function createShelf(limits: ShelfLimits): Shelf {
     get fenceFloor() {
       return fenceFloor;
     },
-    get: (id) => slots.get(id)?.row,
+    get(id) {
+      const slot = slots.get(id);
+      return slot === undefined ? undefined : rowOf(slot);
+    },
     put(id, row) {
       let slot = slots.get(id);
       if (slot === undefined) {
@@ -135,12 +179,12 @@ export function createShelf(limits: ShelfLimits): Shelf {
         slot.caller.records += 1;
         slots.set(id, slot);
       }
-      slot.row = row;
+      slot.row = PackedRow.of(row) ?? row;
       resize(slot, sizeOf(row));
       requeue(slot, dueUs(row));
     },
     *rows() {
-      for (const slot of slots.values()) yield slot.row;
+      for (const slot of slots.values()) yield listed(slot);
     },
     roomFor(whose, nowUs, trusted) {
       const caller = isBounded(whose) ? callers.get(callerIdOf(whose)) : undefined;

@@ -93,14 +93,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     renew: async (requests) => requests.map((request) => apply(machine.renew<Row>, request)),
     async complete(request, transaction) {
       if (transaction !== undefined) throw cannotJoin(transaction);
-      return apply(machine.complete<Row>, { ...request, response: new KeptResponse(request.response) });
+      return apply(machine.complete<Row>, { ...request, response: KeptResponse.of(request.response) });
     },
     landed: async (request) => machine.landedOf(shelf.get(localIdOf(request.identity)), request),
     release: async (claimed) => apply(machine.release<Row>, claimed),
     suspend: async (request) =>
       apply(
         machine.suspend<Row>,
-        request.interim === undefined ? request : { ...request, interim: new KeptResponse(request.interim) },
+        request.interim === undefined ? request : { ...request, interim: KeptResponse.of(request.interim) },
       ),
     startStep: async (request) => apply(machine.startStep<Row>, request),
     finishStep: async (request) => apply(machine.finishStep<Row>, { ...request, result: copyBytes(request.result) }),
@@ -144,7 +144,7 @@ function stepsOf(row: Row | undefined, nowUs: number): readonly Step[] {
 }
 
 function copyOf(decision: SettleRequest["decision"]): SettleRequest["decision"] {
-  return decision.kind === "adopt" ? { ...decision, response: new KeptResponse(decision.response) } : decision;
+  return decision.kind === "adopt" ? { ...decision, response: KeptResponse.of(decision.response) } : decision;
 }
 
 function sweep(shelf: Shelf, { nowUs, trusted }: Moment, { limit, budgetMs }: SweepRequest): SweepResult {
