@@ -103,7 +103,8 @@ function unfold(reply: ReplyLike, payload: unknown): unknown {
 
 /** After all hooks, Fastify removes the content type from an answer that can have no content. */
 function linesOf(reply: ReplyLike, capture: Capture): readonly HeaderLine[] {
-  const lines = capture.linesOf(reply);
+  const all = reply.getHeaders();
+  const lines = capture.linesOf({ getHeaderNames: () => Object.keys(all), getHeader: (name) => all[name] });
   return reply.raw.statusCode === 204 ? lines.filter(([name]) => name !== "content-type") : lines;
 }
 

@@ -29,6 +29,8 @@ type Internals = Omit<ServerResponse, "writableEnded"> & {
   writableEnded: boolean;
 } & ServerResponse;
 
+const ended: PropertyDescriptor = { configurable: true, writable: true, value: true };
+
 export class ResponseHold {
   /** The methods as the outer layers left them. */
   readonly outer: Outlet;
@@ -69,7 +71,7 @@ export class ResponseHold {
   /** `finished` stays false: Node closes connections whose message is finished when the server shuts down. */
   closeBody(): void {
     // A plain value, not an accessor: those would make every later use of the response slower.
-    Object.defineProperty(this.#response, "writableEnded", { configurable: true, writable: true, value: true });
+    Object.defineProperty(this.#response, "writableEnded", ended);
   }
 
   /** A request to end the connection waits until the answer has left or cannot leave any more. */

@@ -2,7 +2,7 @@
  * How answers are written on a Node response: by its header lines (names in lower case, in order, repeated names
  * repeated) and by its methods, with the argument forms and the errors that their callers expect.
  */
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { defaults } from "../core/contract/defaults.ts";
 import type { NeutralResponse } from "../core/contract/message.ts";
 import { problemOf, problemResponse } from "../core/contract/problem.ts";
@@ -10,29 +10,35 @@ import type { HeaderLine } from "../core/contract/record.ts";
 import { isFinalStatus, isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
 import { isHttp2 } from "./node-request.ts";
 
-export type HeaderSnapshot = Readonly<OutgoingHttpHeaders>;
-
 /** Node's response, or what a framework keeps of headers until it writes them. */
-export interface HeaderSource {
-  getHeaders(): HeaderSnapshot;
-}
+export type HeaderSource = Pick<ServerResponse, "getHeaderNames" | "getHeader">;
 
-type HeaderValue = HeaderSnapshot[string];
+type HeaderValue = ReturnType<ServerResponse["getHeader"]>;
+
+/** What outer layers had set before the handler ran: a few names with their values, in two lists. */
+export interface HeaderSnapshot {
+  readonly names: readonly string[];
+  readonly values: readonly HeaderValue[];
+}
 
 function linesOf(value: HeaderValue): readonly string[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 
-/** What outer layers had set before the handler ran. */
 export function snapshotHeaders(response: HeaderSource): HeaderSnapshot {
-  const all = response.getHeaders() as OutgoingHttpHeaders;
-  for (const name in all) {
-    const value = all[name];
+  const names = response.getHeaderNames();
+  const values = names.map((name) => {
+    const value = response.getHeader(name);
     // Node adds lines to the very list that it was given.
-    if (Array.isArray(value)) all[name] = [...value];
-  }
-  return all;
+    return Array.isArray(value) ? [...value] : value;
+  });
+  return { names, values };
+}
+
+function valueIn({ names, values }: HeaderSnapshot, name: string): HeaderValue {
+  const index = names.indexOf(name);
+  return index < 0 ? undefined : values[index];
 }
 
 function isSame(some: HeaderValue, other: HeaderValue): boolean {
@@ -48,10 +54,9 @@ function isSame(some: HeaderValue, other: HeaderValue): boolean {
  */
 export function headerLinesBeyond(response: HeaderSource, baseline: HeaderSnapshot): readonly HeaderLine[] {
   const lines: HeaderLine[] = [];
-  const all = response.getHeaders();
-  for (const name in all) {
-    const value = all[name];
-    if (isSame(baseline[name], value)) continue;
+  for (const name of response.getHeaderNames()) {
+    const value = response.getHeader(name);
+    if (isSame(valueIn(baseline, name), value)) continue;
     if (Array.isArray(value)) for (const each of value) lines.push([name, String(each)]);
     else lines.push([name, String(value)]);
   }
@@ -66,11 +71,9 @@ function removeHeader(response: ServerResponse, name: string): void {
 }
 
 export function restoreHeaders(response: ServerResponse, baseline: HeaderSnapshot): void {
-  for (const name of response.getHeaderNames()) if (!(name in baseline)) removeHeader(response, name);
-  for (const name in baseline) {
-    const value = baseline[name];
-    if (value !== undefined) response.setHeader(name, value);
-  }
+  const { names, values } = baseline;
+  for (const name of response.getHeaderNames()) if (!names.includes(name)) removeHeader(response, name);
+  names.forEach((name, index) => response.setHeader(name, values[index] ?? ""));
 }
 
 /** A name that is given replaces all lines of that name which are there, and may be given several times. */

@@ -42,8 +42,12 @@ describe("deadlines", () => {
     const late: string[] = [];
     const value = Promise.withResolvers<string>();
     const failure = Promise.withResolvers<string>();
-    const first = expect(deadlines.bound(value.promise, (each) => void late.push(each))).rejects.toThrow("100 ms");
-    const second = expect(deadlines.bound(failure.promise, (each) => void late.push(each))).rejects.toThrow("100 ms");
+    const first = expect(deadlines.bound(value.promise, { late: (each) => void late.push(each) })).rejects.toThrow(
+      "100 ms",
+    );
+    const second = expect(deadlines.bound(failure.promise, { late: (each) => void late.push(each) })).rejects.toThrow(
+      "100 ms",
+    );
     await clock.advance(100);
     await Promise.all([first, second]);
     value.resolve("a grant");

@@ -11,30 +11,47 @@ interface Entry extends Link<Entry> {
   expire(): void;
 }
 
+/** What is to happen as a call ends, before its caller learns of it. */
+export interface Ends<T> {
+  worked?(value: T): void;
+  /** In time or not; returns the error that the caller gets. */
+  failed?(error: unknown): Error;
+  /** It worked after its time was up: its caller was told that it failed. */
+  late?(value: T): void;
+}
+
 /** A promise that follows another one until its time is up. */
 class Bounded<T> implements Entry {
   readonly promise: Promise<T>;
   readonly dueMs: number;
   readonly #of: Deadlines;
-  readonly #onLate: ((value: T) => void) | undefined;
+  readonly #ends: Ends<T> | undefined;
   #resolve!: (value: T) => void;
   #reject!: (error: Error) => void;
   #isOpen = true;
 
-  constructor(of: Deadlines, dueMs: number, pending: Promise<T>, onLate: ((value: T) => void) | undefined) {
+  constructor(of: Deadlines, dueMs: number, pending: Promise<T>, ends: Ends<T> | undefined) {
     this.#of = of;
     this.dueMs = dueMs;
-    this.#onLate = onLate;
+    this.#ends = ends;
     this.promise = new Promise<T>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     pending.then(
-      (value) => (this.#end() ? this.#resolve(value) : this.#onLate?.(value)),
+      (value) => {
+        if (!this.#end()) return this.#ends?.late?.(value);
+        this.#ends?.worked?.(value);
+        return this.#resolve(value);
+      },
       (error: unknown) => {
-        if (this.#end()) this.#reject(error as Error);
+        if (this.#end()) this.#fail(error);
       },
     );
+  }
+
+  #fail(error: unknown): void {
+    this.#reject(this.#ends?.failed === undefined ? (error as Error) : this.#ends.failed(error));
   }
 
   #end(): boolean {
@@ -46,7 +63,7 @@ class Bounded<T> implements Entry {
 
   expire(): void {
     this.#isOpen = false;
-    this.#reject(new DeadlineExceeded(`no answer within ${this.#of.timeoutMs} ms`));
+    this.#fail(new DeadlineExceeded(`no answer within ${this.#of.timeoutMs} ms`));
   }
 }
 
@@ -67,9 +84,9 @@ export class Deadlines {
   }
 
   /** As `withDeadline`, for a call that has begun already. */
-  bound<T>(pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
+  bound<T>(pending: Promise<T>, ends?: Ends<T>): Promise<T> {
     const nowMs = this.#environment.monotonicMs();
-    const bounded = new Bounded(this, nowMs + this.timeoutMs, pending, onLate);
+    const bounded = new Bounded(this, nowMs + this.timeoutMs, pending, ends);
     this.#add(bounded, nowMs);
     return bounded.promise;
   }
@@ -133,12 +150,12 @@ export class DeadlinesByLength {
     this.#environment = environment;
   }
 
-  bound<T>(timeoutMs: number, pending: Promise<T>, onLate?: (value: T) => void): Promise<T> {
+  bound<T>(timeoutMs: number, pending: Promise<T>, ends?: Ends<T>): Promise<T> {
     let deadlines = this.#lengths.get(timeoutMs);
     if (deadlines === undefined) {
       deadlines = new Deadlines(this.#environment, timeoutMs);
       this.#lengths.set(timeoutMs, deadlines);
     }
-    return deadlines.bound(pending, onLate);
+    return deadlines.bound(pending, ends);
   }
 }

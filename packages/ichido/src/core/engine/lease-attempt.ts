@@ -102,15 +102,23 @@ export class LeaseAttempt extends Attempt {
   }
 
   async #keep(response: StoredResponse): Promise<Settled> {
-    const { calls, answers, replays } = this.parts;
-    const { ask, claim, grant } = this;
-    const { enforce } = ask.route;
-    const complete = (kept: StoredResponse): Promise<Fenced> => calls.complete({ ...claim, response: kept });
-    const result = await this.#writer.writeAnswer("complete", response, complete);
+    const { answers, replays } = this.parts;
+    const { ask, grant } = this;
+    let result: Fenced | "failed";
+    try {
+      result = this.#writer.fenced("complete", await this.#store(response));
+    } catch (error) {
+      result = await this.#writer.goOnWithAnswer("complete", response, (kept) => this.#store(kept), error);
+    }
     if (result === "ok" && grant.origin === "new") replays?.put(ask, response, grant.expiresAtMs - grant.createdAtMs);
     // In observe mode a caller gets what its own handler answered, whatever became of the record.
-    if (!enforce || result === "ok") return sendAsIs;
+    if (!ask.route.enforce || result === "ok") return sendAsIs;
     return result === "failed" ? notStored : { kind: "replace", response: await answers.fromRecord(ask) };
+  }
+
+  #store(response: StoredResponse): Promise<Fenced> {
+    const { identity, owner, fence } = this.claim;
+    return this.parts.calls.complete({ identity, owner, fence, response });
   }
 
   async #release(): Promise<Settled> {
@@ -161,16 +169,16 @@ export class LeaseAttempt extends Attempt {
   }
 
   /** The first end of an attempt is its only one. */
-  #settleOnce(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
+  #settleOnce(status: number | undefined, work: HandlerOutcome | (() => Promise<Settled>)): Promise<Settled> {
     this.#settling ??= this.#settleSafely(status, work);
     return this.#settling;
   }
 
-  async #settleSafely(status: number | undefined, work: () => Promise<Settled>): Promise<Settled> {
+  async #settleSafely(status: number | undefined, work: HandlerOutcome | (() => Promise<Settled>)): Promise<Settled> {
     try {
       const { faults } = this.parts.settings;
       if (faults !== undefined) await faults("after-handler");
-      return await work();
+      return await (typeof work === "function" ? work() : this.#conclude(work));
     } catch (error) {
       this.tellNotStored(error);
       return this.ask.route.enforce ? notStored : sendAsIs;
@@ -183,7 +191,7 @@ export class LeaseAttempt extends Attempt {
     const rendered = this.rendering?.take(outcome);
     if (rendered !== undefined) return rendered;
     const status = outcome.kind === "answered" ? outcome.response.status : undefined;
-    return this.#settleOnce(status, () => this.#conclude(outcome));
+    return this.#settleOnce(status, outcome);
   }
 
   beginStream(head: AnswerHead): Promise<Settled> {

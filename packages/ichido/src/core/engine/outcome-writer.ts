@@ -53,15 +53,15 @@ export class OutcomeWriter {
     try {
       return this.fenced(verb, await write(response));
     } catch (error) {
-      return this.#goOnWithAnswer(verb, response, write, error);
+      return this.goOnWithAnswer(verb, response, write, error);
     }
   }
 
   /**
-   * An answer without its body is worth more than none: it says that the operation was done, or is open. So the body goes
+   * After a first try that failed. An answer without its body is worth more than none: it says that the operation was done, or is open. So the body goes
    * where the store can never take it (too large for it), and where there is no room to wait with it.
    */
-  #goOnWithAnswer(
+  goOnWithAnswer(
     verb: string,
     response: StoredResponse,
     write: (kept: StoredResponse) => Promise<Fenced>,

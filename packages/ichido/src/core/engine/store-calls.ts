@@ -1,6 +1,6 @@
 /** Every call of the engine to its store: bounded by a deadline, timed, reported, and passing its fault points. */
 import { DeadlineExceeded } from "../contract/deadline.ts";
-import { DeadlinesByLength } from "../contract/deadlines.ts";
+import { DeadlinesByLength, type Ends } from "../contract/deadlines.ts";
 import { limits } from "../contract/defaults.ts";
 import { isInDoubt } from "./doubt.ts";
 import type { Environment } from "../contract/environment.ts";
@@ -89,29 +89,58 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   /** Routes differ in how long a claim may wait. */
   const deadlines = new DeadlinesByLength(environment);
 
-  async function call<T>(
+  /** How a call ends: it is reported, and a failure says of what. */
+  class CallEnds<T> implements Ends<T> {
+    readonly #verb: string;
+    readonly #startedMs = isHeard() ? environment.monotonicMs() : undefined;
+
+    constructor(verb: string) {
+      this.#verb = verb;
+    }
+
+    #report(error?: { readonly error: unknown }): void {
+      if (this.#startedMs === undefined) return;
+      const durationMs = environment.monotonicMs() - this.#startedMs;
+      emit({ type: "store-call", store: store.name, verb: this.#verb, durationMs, ...error });
+    }
+
+    worked(_value: T): void {
+      this.#report();
+      trouble.worked(this.#verb);
+    }
+
+    failed(error: unknown): Error {
+      this.#report({ error });
+      const failure = new StoreFailure(store.name, this.#verb, error);
+      trouble.failed(failure);
+      return failure;
+    }
+  }
+
+  function call<T>(
     verb: string,
     run: () => Promise<T>,
     timeoutMs = parts.timeoutMs,
-    onLate?: (value: T) => void,
+    ends: Ends<T> & Pick<CallEnds<T>, "failed"> = new CallEnds<T>(verb),
   ): Promise<T> {
-    const startedMs = isHeard() ? environment.monotonicMs() : undefined;
+    let pending: Promise<T>;
     try {
-      const value = await (timeoutMs === never ? run() : deadlines.bound(timeoutMs, run(), onLate));
-      if (startedMs !== undefined) {
-        emit({ type: "store-call", store: store.name, verb, durationMs: environment.monotonicMs() - startedMs });
-      }
-      trouble.worked(verb);
-      return value;
+      pending = run();
     } catch (error) {
-      if (startedMs !== undefined) {
-        const durationMs = environment.monotonicMs() - startedMs;
-        emit({ type: "store-call", store: store.name, verb, durationMs, error });
-      }
-      const failure = new StoreFailure(store.name, verb, error);
-      trouble.failed(failure);
-      throw failure;
+      return Promise.reject(ends.failed(error));
     }
+    return timeoutMs === never ? unbounded(pending, ends) : deadlines.bound(timeoutMs, pending, ends);
+  }
+
+  async function unbounded<T>(pending: Promise<T>, ends: Required<Pick<Ends<T>, "failed">> & Ends<T>): Promise<T> {
+    let value: T;
+    try {
+      value = await pending;
+    } catch (error) {
+      throw ends.failed(error);
+    }
+    ends.worked?.(value);
+    return value;
   }
 
   /** On a file that the transaction has to itself there is nothing to wait for. */
@@ -133,22 +162,36 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   });
 
   /** Whatever becomes of it, nothing runs in the name of a claim that failed. */
-  async function claimOrGiveBack(request: ClaimRequest): Promise<ClaimResult> {
-    const timeoutMs = parts.timeoutMs + (request.waitMs ?? 0);
-    const onLate = (result: ClaimResult): void => {
+  class ClaimEnds extends CallEnds<ClaimResult> {
+    readonly #request: ClaimRequest;
+
+    constructor(request: ClaimRequest) {
+      super("claim");
+      this.#request = request;
+    }
+
+    override worked(result: ClaimResult): void {
+      if (isUnheard(result)) lostClaims.add(this.#request);
+      super.worked(result);
+    }
+
+    override failed(error: unknown): Error {
+      const failure = super.failed(error);
+      // What can never work was not granted either.
+      if (codeOf(failure) === "store-unavailable") lostClaims.add(this.#request);
+      return failure;
+    }
+
+    late(result: ClaimResult): void {
       if (result.outcome !== "granted") return;
       const { fence, origin } = result;
-      void giveBack({ ...request, fence }, origin).catch(() => lostClaims.add(request));
-    };
-    try {
-      const result = await call("claim", () => store.claim(request), timeoutMs, onLate);
-      if (isUnheard(result)) lostClaims.add(request);
-      return result;
-    } catch (error) {
-      // What can never work was not granted either.
-      if (codeOf(error) === "store-unavailable") lostClaims.add(request);
-      throw error;
+      void giveBack({ ...this.#request, fence }, origin).catch(() => lostClaims.add(this.#request));
     }
+  }
+
+  function claimOrGiveBack(request: ClaimRequest): Promise<ClaimResult> {
+    const timeoutMs = parts.timeoutMs + (request.waitMs ?? 0);
+    return call("claim", () => store.claim(request), timeoutMs, new ClaimEnds(request));
   }
 
   /** The look goes on, even if its caller stops waiting. */
@@ -198,7 +241,10 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   }
 
   return {
-    claim: (request) => around("before-claim", "after-claim", () => claimOrGiveBack(request)),
+    claim: (request) =>
+      faults === undefined
+        ? claimOrGiveBack(request)
+        : around("before-claim", "after-claim", () => claimOrGiveBack(request)),
     claimAnyhow: (request, transaction) =>
       around("before-claim", "after-claim", () =>
         call("claim", () => store.claim(request, transaction), timeoutOn(transaction) + (request.waitMs ?? 0)),

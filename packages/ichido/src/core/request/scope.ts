@@ -88,13 +88,32 @@ export function identityOf(
     throw new IchidoError("option-invalid", "The operation is empty or not well-formed text; name the effect.");
   }
   const hashed = profile.operationInIdentity ? operation : undefined;
-  return {
-    key,
-    scopeHash: scopeHashOf(lengthPrefixed(["ichido-scope-1", scope.tenant, scope.principal, hashed])),
-    tenant: scope.tenant,
-    principal: scope.principal,
-    operation,
-  };
+  const scopeHash = scopeHashOf(lengthPrefixed(["ichido-scope-1", scope.tenant, scope.principal, hashed]));
+  return new MadeIdentity(key, scopeHash, scope, operation);
+}
+
+/** Joined and hashed once: every map of this process that a request passes is asked by the same text. */
+class MadeIdentity implements Identity {
+  readonly key: Key;
+  readonly scopeHash: Uint8Array;
+  readonly tenant: string | undefined;
+  readonly principal: string | undefined;
+  readonly operation: string;
+  #localId: string | undefined;
+
+  constructor(key: Key, scopeHash: Uint8Array, { tenant, principal }: Scope, operation: string) {
+    this.key = key;
+    this.scopeHash = scopeHash;
+    this.tenant = tenant;
+    this.principal = principal;
+    this.operation = operation;
+  }
+
+  static localIdOf(identity: Pick<Identity, "key" | "scopeHash">): string {
+    if (!(#localId in identity)) return scopeWordOf(identity.scopeHash) + identity.key;
+    identity.#localId ??= scopeWordOf(identity.scopeHash) + identity.key;
+    return identity.#localId;
+  }
 }
 
 const scopeHashes = new Map<string, Uint8Array>();
@@ -127,8 +146,8 @@ export function scopeWordOf(scopeHash: Uint8Array): string {
  * The identity as one string for the maps of this process: cheaper than the hashes for logs and other services. 32
  * characters of hash, then the key: no delimiter that a key could imitate.
  */
-export function localIdOf({ key, scopeHash }: Pick<Identity, "key" | "scopeHash">): string {
-  return scopeWordOf(scopeHash) + key;
+export function localIdOf(identity: Pick<Identity, "key" | "scopeHash">): string {
+  return MadeIdentity.localIdOf(identity);
 }
 
 const scratch = Buffer.alloc(4_096);
