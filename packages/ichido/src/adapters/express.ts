@@ -2,6 +2,7 @@
 import { knownOptions } from "../core/contract/option-checks.ts";
 import type { ServerResponse } from "node:http";
 import type { Context } from "../core/contract/context.ts";
+import type { Presenter } from "../core/contract/decision.ts";
 import type { AnswerLike, Decider, RouteOptions } from "../core/contract/options.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
@@ -36,6 +37,18 @@ export function captureBody(options: BodyOptions = {}): ExpressMiddleware {
 type JsonResponse = ServerResponse & { json?(value: unknown): unknown; send?(body: unknown): unknown };
 
 /** As if the handler had sent it, so that settings such as `json replacer` hold. Text and bytes pass no serialiser. */
+class JsonPresenter implements Presenter {
+  readonly #response: JsonResponse;
+
+  constructor(response: JsonResponse) {
+    this.#response = response;
+  }
+
+  present(answer: AnswerLike): boolean {
+    return presentJson(this.#response, answer);
+  }
+}
+
 function presentJson(response: JsonResponse, { status, headers = {}, body }: AnswerLike): boolean {
   const isJson = body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array);
   if (!isJson || response.json === undefined || response.headersSent) return false;
@@ -72,7 +85,7 @@ export function idempotency<Request extends ExpressRequest>(
       if (verdict.kind === "run") {
         const { execution, capture } = verdict;
         request.idempotency = execution.context;
-        execution.present = (answer) => presentJson(response as JsonResponse, answer);
+        execution.presenter = new JsonPresenter(response);
         capture();
       }
     } catch (error) {

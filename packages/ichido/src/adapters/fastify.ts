@@ -108,7 +108,7 @@ async function plugin<Request extends FastifyRequestLike>(
     if (verdict.kind === "run") {
       const { execution } = verdict;
       request.idempotency = execution.context;
-      execution.present = (answer) => presentOnReply(reply, answer);
+      execution.presenter = { present: (answer) => presentOnReply(reply, answer) };
       captureReply(reply, verdict);
     }
     return undefined;

@@ -15,8 +15,17 @@ type FinishedListener = (error: unknown, response: ServerResponse) => void;
 interface FinishedQueue {
   queue: FinishedListener[] | null;
 }
-type Internals = ServerResponse & { _closed?: boolean; __onFinished?: FinishedQueue | null | undefined };
+const shielding = Symbol("ichido.shield");
+type Internals = ServerResponse & {
+  _closed?: boolean;
+  __onFinished?: FinishedQueue | null | undefined;
+  [shielding]?: ConnectionShield;
+};
 type Emit = (...values: unknown[]) => boolean;
+
+function sharedEmit(this: Internals, ...values: unknown[]): boolean {
+  return this[shielding]?.emit(values) === true;
+}
 
 function descriptorOf(target: object, name: string): PropertyDescriptor | undefined {
   for (let each: object | null = target; each !== null; each = Object.getPrototypeOf(each) as object | null) {
@@ -44,6 +53,7 @@ function mask<Value>(target: object, name: string, show: (value: Value) => Value
 export class ConnectionShield {
   readonly #response: Internals;
   readonly #onClosed: () => void;
+  readonly #emit: Emit;
   /** Of the connection that is this answer's alone; an HTTP/2 stream shares its own with others. */
   readonly #keeper: ConnectionKeeper | undefined;
   readonly #formerQueue: FinishedQueue | null | undefined;
@@ -64,24 +74,27 @@ export class ConnectionShield {
     this.#response = response;
     this.#onClosed = onClosed;
     this.#keeper = isHttp2(request) ? undefined : keeperOf(request.socket);
-    const { emit } = response as unknown as { readonly emit: Emit };
-    (response as { emit: unknown }).emit = (...values: unknown[]): boolean => this.#emit(emit, values);
+    this.#emit = (response as unknown as { readonly emit: Emit }).emit;
+    const isFirst = this.#response[shielding] === undefined;
+    if (isFirst) this.#response[shielding] = this;
+    // One function for all: a function of its own on each response would keep it from being collected early.
+    (response as { emit: unknown }).emit = isFirst ? sharedEmit : (...values: unknown[]) => this.emit(values);
     this.#formerQueue = this.#response.__onFinished;
     this.#response.__onFinished = this.#finishedQueue;
     if (this.#keeper === undefined || response.destroyed || !request.socket.writable) this.mask();
     this.#keeper?.shields.add(this);
   }
 
-  #emit(emit: Emit, values: readonly unknown[]): boolean {
+  emit(values: unknown[]): boolean {
     const [name] = values;
-    if (name !== "close" && name !== "finish") return emit.apply(this.#response, values as unknown[]);
+    if (name !== "close" && name !== "finish") return this.#emit.apply(this.#response, values);
     if (this.#up) {
       // On HTTP/2 a stream that the client gave up emits both; nothing was sent yet, so nothing can be finished.
       if (name === "close") this.noteClosed();
       return false;
     }
     if (name === "finish") this.finished = true;
-    const wasHeard = emit.apply(this.#response, values as unknown[]);
+    const wasHeard = this.#emit.apply(this.#response, values);
     if (this.#keeps) this.#keeper?.release();
     this.#keeps = false;
     return wasHeard;

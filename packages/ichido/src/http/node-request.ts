@@ -162,12 +162,9 @@ export function captureBytes(request: CapturedRequest, limits: BodyLimits): Requ
   const mediaType = parseMediaType(headers["content-type"]);
   const isMultipart = mediaType.kind === "multipart";
   const hash = isMultipart ? uploadHashFor(mediaType, [headers["content-encoding"] ?? ""]) : undefined;
-  const capture =
-    hash === undefined
-      ? new KeptBytes(request, limits.requestBytesMax)
-      : new HashedUpload(request, hash, limits.uploadBytesMax);
-  request[captured] = capture;
-  return capture;
+  return hash === undefined
+    ? new KeptBytes(request, limits.requestBytesMax)
+    : new HashedUpload(request, hash, limits.uploadBytesMax);
 }
 
 /** How long a client may take to send the body; Node's own `requestTimeout` is the same. */
@@ -193,16 +190,14 @@ function buffered(request: Internals): Uint8Array | undefined {
   return typeof chunk === "string" ? Buffer.from(chunk, request.readableEncoding ?? "utf8") : chunk;
 }
 
-/**
- * The client may go away after the body has fully arrived and before the handler has read it. Node would then throw the
- * rest of the buffer away; the handler must be able to finish.
- */
-function keepReadable(request: IncomingMessage): void {
-  const destroy = request.destroy.bind(request);
-  request.destroy = (error?: Error) => {
-    const clientGone = (error as NodeJS.ErrnoException | undefined)?.code === "ECONNRESET";
-    return clientGone && !request.readableEnded ? request : destroy(error);
-  };
+// One function of each for all requests: functions of their own would keep them from being collected early.
+
+function sharedPush(this: CapturedRequest, chunk: unknown, encoding?: BufferEncoding): boolean {
+  return (this[captured] as KeptBytes | HashedUpload).take(chunk, encoding);
+}
+
+function sharedDestroy(this: CapturedRequest, error?: Error): IncomingMessage {
+  return (this[captured] as KeptBytes | HashedUpload).destroy(error);
 }
 
 /** Sees a body arrive, beside whoever reads it. */
@@ -216,6 +211,7 @@ abstract class Arrival {
   #state: "arriving" | "complete" | "too-large" | "cut" = "arriving";
   #pulling = false;
   #wake: (() => void) | undefined;
+  #destroy: IncomingMessage["destroy"] | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -240,7 +236,7 @@ abstract class Arrival {
     if (early !== undefined) this.#note(early);
     if (isAborted(request)) this.#state = "cut";
     else if (request.complete) this.#note(null);
-    request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => this.#take(chunk, encoding);
+    request.push = sharedPush;
   }
 
   /** The answer is out. */
@@ -252,7 +248,7 @@ abstract class Arrival {
     return this.#push.call(this.#request, chunk, encoding);
   }
 
-  #take(chunk: unknown, encoding: BufferEncoding | undefined): boolean {
+  take(chunk: unknown, encoding: BufferEncoding | undefined): boolean {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : (chunk as Uint8Array | null);
     this.#note(bytes);
     const detour = this.#detour;
@@ -298,7 +294,24 @@ abstract class Arrival {
   #arrived(): void {
     if (this.#state === "too-large") throw tooLarge(this.#bytesMax);
     if (this.#state !== "complete") throw notInFull();
-    if (!this.#request.readableEnded) keepReadable(this.#request);
+    if (!this.#request.readableEnded) this.#keepReadable();
+  }
+
+  /**
+   * The client may go away after the body has fully arrived and before the handler has read it. Node would then throw the
+   * rest of the buffer away; the handler must be able to finish.
+   */
+  #keepReadable(): void {
+    if (this.#destroy !== undefined) return;
+    // oxlint-disable-next-line unbound-method -- called with the request
+    this.#destroy = this.#request.destroy;
+    this.#request.destroy = sharedDestroy as IncomingMessage["destroy"];
+  }
+
+  destroy(error: Error | undefined): IncomingMessage {
+    const clientGone = (error as NodeJS.ErrnoException | undefined)?.code === "ECONNRESET";
+    if (clientGone && !this.#request.readableEnded) return this.#request;
+    return this.#destroy?.call(this.#request, error) ?? this.#request;
   }
 
   async #arrive(): Promise<void> {
@@ -328,8 +341,9 @@ abstract class Arrival {
 class KeptBytes extends Arrival implements RequestBytes {
   #chunks: Uint8Array[] = [];
 
-  constructor(request: IncomingMessage, bytesMax: number) {
+  constructor(request: CapturedRequest, bytesMax: number) {
     super(request, bytesMax);
+    request[captured] = this;
     this.begin();
   }
 
@@ -357,9 +371,10 @@ class HashedUpload extends Arrival implements RequestBytes {
   readonly #hash: UploadHash;
   #body: Promise<ArrivedBody> | undefined;
 
-  constructor(request: IncomingMessage, hash: UploadHash, bytesMax: number) {
+  constructor(request: CapturedRequest, hash: UploadHash, bytesMax: number) {
     super(request, bytesMax, (push) => createUploadDetour(request, push));
     this.#hash = hash;
+    request[captured] = this;
     this.begin();
   }
 

@@ -54,6 +54,33 @@ export const quietMsDefault = 30_000;
 /** `opening`: the tombstone is being stored, then bytes go live. `over`: what the handler still writes goes nowhere. */
 type Phase = "holding" | "settling" | "opening" | "live" | "over";
 
+const capturing = Symbol("ichido.capture");
+type CapturedResponse = ServerResponse & { [capturing]?: ResponseCapture };
+
+type Wrapped = "write" | "end" | "writeHead" | "flushHeaders" | "destroy";
+
+const wrappedNames = ["write", "end", "writeHead", "flushHeaders", "destroy"] as const satisfies readonly Wrapped[];
+
+/** One function for all responses: a function of its own on each of them would keep it from being collected early. */
+function sharedMethod(name: Wrapped): (this: CapturedResponse, ...values: unknown[]) => unknown {
+  return function method(...values) {
+    return this[capturing]?.[name](values);
+  };
+}
+
+const sharedMethods = Object.fromEntries(wrappedNames.map((name) => [name, sharedMethod(name)]));
+
+/** Of two captures on one response, the inner one needs functions that know it from the outer one. */
+function wrapMethods(response: CapturedResponse, capture: ResponseCapture): void {
+  const isFirst = response[capturing] === undefined;
+  if (isFirst) response[capturing] = capture;
+  const methods = response as unknown as Record<string, unknown>;
+  for (const name of wrappedNames) {
+    methods[name] = isFirst ? sharedMethods[name] : (...values: unknown[]) => capture[name](values);
+  }
+  methods["writeHeader"] = methods["writeHead"];
+}
+
 class ResponseCapture implements Capture {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -74,13 +101,7 @@ class ResponseCapture implements Capture {
     this.#execution = execution;
     this.#settings = settings;
     this.#hold = new ResponseHold(request, response, () => this.#watchQuiet());
-    const wrapped = response as unknown as Record<string, unknown>;
-    wrapped["write"] = (...values: unknown[]) => this.#write(values);
-    wrapped["end"] = (...values: unknown[]) => this.#end(values);
-    wrapped["writeHead"] = (...values: unknown[]) => this.#writeHead(values);
-    wrapped["writeHeader"] = wrapped["writeHead"];
-    wrapped["flushHeaders"] = () => this.#flushHeaders();
-    wrapped["destroy"] = (error?: Error) => this.#destroy(error);
+    wrapMethods(response, this);
     execution.onProvided((answer) => this.#sendProvided(answer));
   }
 
@@ -139,7 +160,7 @@ class ResponseCapture implements Capture {
     this.#hold.open();
   }
 
-  #writeHead(values: readonly unknown[]): ServerResponse {
+  writeHead(values: readonly unknown[]): ServerResponse {
     const response = this.#response;
     if (this.#phase === "live") return this.#hold.outer.writeHead(...values);
     if (this.#phase === "over") return response;
@@ -163,11 +184,11 @@ class ResponseCapture implements Capture {
   /** By the outermost `writeHead`, so that layers mounted after this one add their headers before they are captured. */
   #closeHead(): AnswerHead {
     if (this.#head === undefined) this.#response.writeHead(this.#response.statusCode);
-    if (this.#head === undefined) this.#writeHead([this.#response.statusCode]);
+    if (this.#head === undefined) this.writeHead([this.#response.statusCode]);
     return this.#head as unknown as AnswerHead;
   }
 
-  #write(values: readonly unknown[]): boolean {
+  write(values: readonly unknown[]): boolean {
     if (this.#phase === "live") return this.#hold.outer.write(...values);
     const callback = callbackOf(values);
     const bytes = chunkBytes(values[0], values[1], callback === undefined ? "keep" : "copy");
@@ -186,7 +207,7 @@ class ResponseCapture implements Capture {
     return done(callback);
   }
 
-  #end(values: readonly unknown[]): ServerResponse {
+  end(values: readonly unknown[]): ServerResponse {
     const response = this.#response;
     if (this.#phase === "live") return this.#hold.outer.end(...values);
     const callback = callbackOf(values);
@@ -219,7 +240,7 @@ class ResponseCapture implements Capture {
     return response;
   }
 
-  #flushHeaders(): void {
+  flushHeaders(): void {
     if (this.#phase === "live") {
       this.#hold.outer.flushHeaders();
     } else if (this.#phase === "holding") {
@@ -228,7 +249,8 @@ class ResponseCapture implements Capture {
     }
   }
 
-  #destroy(error: Error | undefined): ServerResponse {
+  destroy([given]: readonly unknown[]): ServerResponse {
+    const error = given as Error | undefined;
     const response = this.#response;
     if (this.#isGivenUp(error)) {
       this.#hold.noteClosed();

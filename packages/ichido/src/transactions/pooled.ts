@@ -244,7 +244,7 @@ function lend<Connection>(
   callMs: number,
 ): Promise<Connection> {
   return deadlines
-    .bound(callMs, parts.acquire(), { late: (connection) => void parts.giveBack(connection, false) })
+    .bound(callMs, parts.acquire(), { late: (connection) => parts.giveBack(connection, false) })
     .catch((error: unknown) => {
       throw noConnection(callMs, error);
     });

@@ -101,7 +101,7 @@ export function sparing<Tx>(runner: TransactionRunner<Tx>, library: unknown): Tr
       const free = line.enter(sized.max - 1);
       if (free !== undefined) {
         try {
-          await deadlines.bound(callMs, free, { late: () => void line.leave() });
+          await deadlines.bound(callMs, free, { late: () => line.leave() });
         } catch (error) {
           throw noConnection(callMs, error);
         }

@@ -97,9 +97,11 @@ export class IdempotencyInterceptor {
     };
     const present = (early: EarlyAnswer): void => {
       if (verdict.kind === "pass" || answersItself(context.getClass(), context.getHandler())) return;
-      verdict.execution.present = (answer) => {
-        for (const [name, value] of Object.entries(answer.headers ?? {})) setLine(name, value);
-        return early.give(answer);
+      verdict.execution.presenter = {
+        present(answer) {
+          for (const [name, value] of Object.entries(answer.headers ?? {})) setLine(name, value);
+          return early.give(answer);
+        },
       };
     };
     return observable(next, (subscriber) => {

@@ -32,6 +32,10 @@ export type Settled =
   /** Send this instead of what the handler wrote (the fence was lost: the record's answer counts). */
   | { readonly kind: "replace"; readonly response: NeutralResponse };
 
+export interface Presenter {
+  present(answer: AnswerLike): boolean;
+}
+
 export interface Execution<Tx = unknown> {
   readonly context: Context<Tx>;
   /** Past this many body bytes an answer is streamed, not held. */
@@ -46,7 +50,7 @@ export interface Execution<Tx = unknown> {
    * Set by an adapter whose framework serialises: lets the framework send this answer, as if the handler had sent it.
    * What the framework writes is then settled like any answer. False where the framework cannot.
    */
-  present?: ((answer: AnswerLike) => boolean) | undefined;
+  presenter?: Presenter | undefined;
   /** Exactly once, unless `beginStream` was called. Never rejects. */
   settle(outcome: HandlerOutcome): Promise<Settled>;
   /**

@@ -36,7 +36,7 @@ export abstract class Attempt implements Execution, Watched {
   /** The handler was called. Before that, a shutdown may give the key back. */
   started = false;
   answer: Provided | undefined;
-  present: Execution["present"];
+  presenter: Execution["presenter"];
   /** The handler said that nothing happened. */
   isReleased = false;
   /** Why nothing more may be done in its name. */

@@ -96,7 +96,7 @@ export function createHeartbeat(parts: {
     if (stopped) return;
     const nowMs = environment.monotonicMs();
     const ready: LiveClaim[] = [];
-    for (let claim = live.first; claim !== undefined; claim = claim.after) {
+    for (const claim of live.all()) {
       if (!claim.isLive) continue;
       if (nowMs - claim.startedMs >= parts.executionMs) {
         remove(claim);
@@ -138,7 +138,7 @@ export function createHeartbeat(parts: {
   function distrustLapsing(): void {
     if (stopped) return;
     const nowMs = environment.monotonicMs();
-    for (let claim = live.first; claim !== undefined; claim = claim.after) {
+    for (const claim of live.all()) {
       if (claim.lost || !claim.isLive) continue;
       if (nowMs >= trustEndMs(claim)) lose(claim, "unreachable");
       else expiryAlarm.at(trustEndMs(claim));

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import type { Execution } from "../contract/decision.ts";
+import type { Presenter } from "../contract/decision.ts";
 import { createRendering } from "./rendering.ts";
 
 const answer = { status: 201, body: { id: 1, secret: "x" } };
 const written = { status: 201, headers: [], body: new TextEncoder().encode('{"id":1}') };
 const kept = { kind: "send", addHeaders: [] } as const;
 
-function rendering(present?: Execution["present"]) {
-  return createRendering({ present });
+function rendering(present?: Presenter["present"]) {
+  return createRendering({ presenter: present && { present } });
 }
 
 test("where no framework serialises, the value itself is", async () => {

@@ -17,7 +17,7 @@ export interface Rendering {
   end(settled: () => Settled | Promise<Settled>): void;
 }
 
-export function createRendering(execution: Pick<Execution, "present">): Rendering {
+export function createRendering(execution: Pick<Execution, "presenter">): Rendering {
   let expected: { readonly status: number; readonly made: PromiseWithResolvers<NeutralResponse> } | undefined;
   let ended: PromiseWithResolvers<Settled> | undefined;
 
@@ -28,7 +28,7 @@ export function createRendering(execution: Pick<Execution, "present">): Renderin
         throw new IchidoError("usage-invalid", "the framework has an answer of ctx.transaction already");
       expected = { status: answer.status, made: Promise.withResolvers<NeutralResponse>() };
       const { made } = expected;
-      if (execution.present?.(answer) === true) return made.promise;
+      if (execution.presenter?.present(answer) === true) return made.promise;
       expected = undefined;
       return answerOf(answer);
     },
