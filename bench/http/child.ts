@@ -1,0 +1,70 @@
+/** A program of this benchmark in its own process, pinned to a core where that can be had. */
+import { fork, type ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { twoCores } from "./proc.ts";
+
+const taskset = ["/usr/bin/taskset", "/bin/taskset"].find((path) => existsSync(path));
+const cores = taskset === undefined ? undefined : twoCores();
+export const pinned = cores !== undefined;
+
+const nodeFlags = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
+
+interface Told {
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+export class Child {
+  readonly name: string;
+  readonly #process: ChildProcess;
+
+  private constructor(name: string, child: ChildProcess) {
+    this.name = name;
+    this.#process = child;
+  }
+
+  /** Starts the program and waits for its first word. */
+  static async start(file: string, args: readonly string[], core: 0 | 1): Promise<[Child, unknown]> {
+    const path = fileURLToPath(new URL(file, import.meta.url));
+    const flags = [...nodeFlags, ...(process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [])];
+    const pin =
+      cores === undefined ? {} : { execPath: taskset, execArgv: ["-c", cores[core], process.execPath, ...flags] };
+    const child = fork(path, [...args], {
+      execArgv: flags,
+      ...pin,
+      env: { ...process.env, NODE_ENV: "production" },
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    const started = new Child([file, ...args].join(" "), child);
+    return [started, await started.#next()];
+  }
+
+  /** Known once the program has spoken: taskset has become it by then. */
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  ask(what: object | string): Promise<unknown> {
+    const told = this.#next();
+    this.#process.send(what);
+    return told;
+  }
+
+  #next(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const gone = (code: number | null): void => reject(new Error(`${this.name} ended with ${code}`));
+      this.#process.once("exit", gone);
+      this.#process.once("message", ({ value, error }: Told) => {
+        this.#process.off("exit", gone);
+        if (error === undefined) resolve(value);
+        else reject(new Error(`${this.name}: ${error}`));
+      });
+    });
+  }
+
+  end(): void {
+    this.#process.removeAllListeners("exit");
+    if (this.#process.connected) this.#process.disconnect();
+  }
+}

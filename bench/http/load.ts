@@ -1,0 +1,138 @@
+/**
+ * The load generator, a process of its own: raw HTTP/1.1 over kept connections, one request in flight on each, bytes made
+ * beforehand. Of an answer it reads status and length only, so that it costs a fraction of what any server costs.
+ */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { Load, LoadAsk, Turn } from "./contract.ts";
+import { requestBody } from "./request-body.ts";
+
+/** Keys that are known when replays begin; more than connections, so that none is in flight twice. */
+const knownKeys = 1_000;
+const binUs = 10;
+const bins = new Uint32Array(500_000);
+const hex = Buffer.from("0123456789abcdef");
+const slowMs = 5;
+
+/** One connection with its own copy of the request, whose key is written in place. */
+interface Line {
+  readonly socket: Socket;
+  pending: string;
+  sentMs: number;
+  expected: number;
+}
+
+let lines: Line[] = [];
+
+function template(turn: Turn, body: Buffer): { readonly bytes: Buffer; readonly keyAt: number } {
+  const slow = turn.mix === "slow" ? `X-Slow-Ms: ${slowMs}\r\n` : "";
+  const head =
+    "POST /payments HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ann\r\nContent-Type: application/json\r\n" +
+    `${slow}Content-Length: ${body.length}\r\nIdempotency-Key: `;
+  return { bytes: Buffer.concat([Buffer.from(`${head}${"0".repeat(32)}\r\n\r\n`), body]), keyAt: head.length };
+}
+
+/** Random, as keys of real clients are: a sequence would spare the index of a database. */
+function writeNewKey(bytes: Buffer, at: number): void {
+  for (let word = 0; word < 4; word += 1) {
+    let value = Math.random() * 0x1_0000_0000;
+    for (let digit = 0; digit < 8; digit += 1) {
+      bytes[at + word * 8 + digit] = hex[value & 15] ?? 0;
+      value = Math.floor(value / 16);
+    }
+  }
+}
+
+/** The length of the whole answer once its head is there. */
+function answerLength(text: string): number | undefined {
+  const end = text.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const head = text.slice(0, end).toLowerCase();
+  const at = head.indexOf("content-length:");
+  if (at !== -1) return end + 4 + Number.parseInt(head.slice(at + 15), 10);
+  const last = text.indexOf("\r\n0\r\n\r\n", end);
+  return last === -1 ? undefined : last + 7;
+}
+
+async function run(turn: Turn): Promise<Load> {
+  bins.fill(0);
+  const body = requestBody(turn.bodyBytes);
+  const other = Buffer.from(String(body).replace('"amount":100', '"amount":200'));
+  const known = `${turn.bodyBytes}-`;
+  const total = turn.mix === "fill" ? knownKeys : Number.POSITIVE_INFINITY;
+  const cpu = process.cpuUsage();
+  const startMs = performance.now();
+  const endMs = startMs + turn.seconds * 1_000;
+  let [asked, done, newKeys, open] = [0, 0, 0, lines.length];
+  let lastMs = startMs;
+
+  await new Promise<void>((resolve, reject) => {
+    const finish = (): void => void ((open -= 1) === 0 && resolve());
+    const begin = (line: Line): void => {
+      const { bytes, keyAt } = template(turn, turn.mix === "mismatch" ? other : body);
+      const send = (): void => {
+        if (asked >= total || performance.now() >= endMs) return finish();
+        const fresh = turn.mix === "new" || turn.mix === "slow" || (turn.mix === "half" && asked % 2 === 0);
+        if (fresh) {
+          writeNewKey(bytes, keyAt);
+          newKeys += 1;
+        } else bytes.write((known + (asked % knownKeys)).padStart(32, "k"), keyAt, "latin1");
+        line.expected = fresh || (turn.mix !== "replay" && turn.mix !== "half") ? turn.status : turn.replayStatus;
+        asked += 1;
+        line.sentMs = performance.now();
+        line.socket.write(bytes);
+      };
+      line.socket.on("data", (chunk: Buffer) => {
+        const text = line.pending === "" ? chunk.toString("latin1") : line.pending + chunk.toString("latin1");
+        const length = answerLength(text);
+        if (length === undefined || text.length < length) return void (line.pending = text);
+        if (text.length > length) return reject(new Error(`more than one answer: ${text.slice(length, length + 200)}`));
+        line.pending = "";
+        const status = Number(text.slice(9, 12));
+        if (status !== line.expected)
+          return reject(new Error(`status ${status} instead of ${line.expected} (${turn.mix}): ${text.slice(0, 500)}`));
+        lastMs = performance.now();
+        const bin = Math.min(bins.length - 1, Math.floor(((lastMs - line.sentMs) * 1_000) / binUs));
+        bins[bin] = (bins[bin] ?? 0) + 1;
+        done += 1;
+        send();
+      });
+      line.socket.on("close", () => reject(new Error("the server closed a connection")));
+      send();
+    };
+    lines.forEach(begin);
+  }).finally(() => {
+    for (const { socket } of lines) socket.removeAllListeners("data").removeAllListeners("close");
+  });
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (lastMs - startMs) / 1_000;
+  const busy = (user + system) / 1e6 / seconds;
+  return { requests: done, newKeys, seconds, p50Ms: quantileMs(done, 0.5), p99Ms: quantileMs(done, 0.99), busy };
+}
+
+function quantileMs(count: number, share: number): number {
+  let left = count * share;
+  const bin = bins.findIndex((each) => (left -= each) <= 0);
+  return ((bin + 0.5) * binUs) / 1_000;
+}
+
+async function answer(ask: LoadAsk): Promise<unknown> {
+  if (ask.do === "run") return run(ask.turn);
+  for (const { socket } of lines) socket.destroy();
+  if (ask.do === "disconnect") return (lines = []);
+  lines = Array.from({ length: ask.connections }, () => {
+    const socket = connect(ask.port, "127.0.0.1").setNoDelay(true);
+    return { socket, pending: "", sentMs: 0, expected: 0 };
+  });
+  await Promise.all(lines.map(({ socket }) => once(socket, "connect")));
+  return "connected";
+}
+
+process.on("message", (ask: LoadAsk) => {
+  answer(ask).then(
+    (value) => process.send?.({ value }),
+    (error: unknown) => process.send?.({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit());
+process.send?.({ value: "ready" });

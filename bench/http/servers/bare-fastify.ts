@@ -1,0 +1,4 @@
+import type { Running } from "../contract.ts";
+import { serveFastify } from "./fastify-app.ts";
+
+export const start = (): Promise<Running> => serveFastify();

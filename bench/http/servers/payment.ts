@@ -1,0 +1,11 @@
+/** What every handler does: an effect that can be counted, and an answer of about 150 bytes. */
+import { randomUUID } from "node:crypto";
+
+let effects = 0;
+
+export const effectsNow = (): number => effects;
+
+export function payment(): { readonly id: string } & Readonly<Record<string, unknown>> {
+  effects += 1;
+  return { id: randomUUID(), amount: 100, currency: "JPY", state: "captured", reference: "order 2026-11 of Ann, paid" };
+}

@@ -1,0 +1,93 @@
+/** What was measured, as a table: medians over rounds, ratios with their spread. */
+import type { Measured, Outcome, Sample } from "./run.ts";
+import { median } from "../measure.ts";
+
+type Pick = (sample: Sample) => number | undefined;
+
+function medianOf({ rounds }: Measured, pick: Pick): number | undefined {
+  const values = rounds.map(({ own }) => pick(own)).filter((value) => value !== undefined);
+  return values.length === 0 ? undefined : median(values);
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+function spread(values: readonly number[]): Spread {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
+}
+
+export interface Row {
+  readonly server: string;
+  readonly mix: string;
+  readonly bodyBytes: number;
+  readonly perSecond: number;
+  readonly ratio: Spread;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuUs: number;
+  /** Over bare of the same round. */
+  readonly addedUs: Spread;
+  readonly helperUs: number | undefined;
+  readonly storeMsPer10k: number | undefined;
+  readonly allocatedBytes: number;
+  readonly residentBytes: number;
+  readonly bytesPerKey: number | undefined;
+  readonly generatorBusy: number;
+  readonly lacks: string | undefined;
+}
+
+export function rowsOf({ measured, bytesPerKey }: Outcome): readonly Row[] {
+  return measured.map((each) => {
+    const of = (pick: Pick): number => medianOf(each, pick) ?? Number.NaN;
+    return {
+      server: each.server.name,
+      mix: each.mix,
+      bodyBytes: each.bodyBytes,
+      perSecond: of((sample) => sample.perSecond),
+      ratio: spread(each.rounds.map(({ bare, own }) => own.perSecond / bare.perSecond)),
+      p50Ms: of((sample) => sample.p50Ms),
+      p99Ms: of((sample) => sample.p99Ms),
+      cpuUs: of((sample) => sample.cpuUs),
+      addedUs: spread(each.rounds.map(({ bare, own }) => own.cpuUs - bare.cpuUs)),
+      helperUs: medianOf(each, (sample) => sample.helperUs),
+      storeMsPer10k: medianOf(each, (sample) => sample.storeMs),
+      allocatedBytes: of((sample) => sample.allocatedBytes),
+      residentBytes: of((sample) => sample.residentBytes),
+      bytesPerKey: bytesPerKey.get(each.server.name),
+      generatorBusy: Math.max(...each.rounds.map(({ own, bare }) => Math.max(own.generatorBusy, bare.generatorBusy))),
+      lacks: each.server.lacks,
+    };
+  });
+}
+
+const fixed = (value: number | undefined, digits = 0): string => (value === undefined ? "" : value.toFixed(digits));
+const range = ({ median: middle, min, max }: Spread, digits: number): string =>
+  `${middle.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+
+const columns: readonly (readonly [string, (row: Row) => string])[] = [
+  ["Server", ({ server }) => server],
+  ["Mix", ({ mix }) => mix],
+  ["Body", ({ bodyBytes }) => String(bodyBytes)],
+  ["Requests/s", ({ perSecond }) => fixed(perSecond)],
+  ["Ratio", ({ ratio }) => range(ratio, 2)],
+  ["p50 ms", ({ p50Ms }) => fixed(p50Ms, 1)],
+  ["p99 ms", ({ p99Ms }) => fixed(p99Ms, 1)],
+  ["CPU µs", ({ cpuUs }) => fixed(cpuUs)],
+  ["Added µs", ({ addedUs }) => range(addedUs, 0)],
+  ["Helper threads µs", ({ helperUs }) => fixed(helperUs)],
+  ["Store ms/10k", ({ storeMsPer10k }) => fixed(storeMsPer10k)],
+  ["Allocated B", ({ allocatedBytes }) => fixed(allocatedBytes)],
+  ["Resident MB", ({ residentBytes }) => fixed(residentBytes / 1e6)],
+  ["B/key", ({ bytesPerKey }) => fixed(bytesPerKey)],
+];
+
+export function tableOf(rows: readonly Row[]): string {
+  const cells = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  const lines = cells.map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
+  lines.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
+  return lines.join("\n");
+}
