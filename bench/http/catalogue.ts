@@ -10,32 +10,37 @@ export interface Server {
   /** Where they differ from 201 and 422. */
   readonly replayStatus?: number;
   readonly mismatchStatus?: number;
-  /** What it does not do. */
-  readonly lacks?: string;
+  /** Another library. */
+  readonly peer?: true;
+  /** What a peer fails; `npm run bench:http -- --check` shows it. */
+  readonly fails?: string;
 }
 
 type Framework = Server["framework"];
+type Store = Server["store"];
 
-const frameworks: readonly Framework[] = ["express", "fastify", "hono"];
+function server(who: string, framework: Framework, store: Store, more: Partial<Server> = {}): Server {
+  const name = [who, framework, ...(store === "none" ? [] : [store]), ...(more.grouped ? ["grouped"] : [])].join("-");
+  return { name, file: `${who}-${framework}`, framework, store, ...more };
+}
 
-const bare = (framework: Framework): Server => ({
-  name: `bare-${framework}`,
-  file: `bare-${framework}`,
-  framework,
-  store: "none",
-});
-
-const on = (who: "ichido" | "minimum", framework: Framework, store: Server["store"]): Server => ({
-  name: `${who}-${framework}-${store}`,
-  file: `${who}-${framework}`,
-  framework,
-  store,
-});
-
-export const bareServers = frameworks.map(bare);
+export const bareServers = (["express", "fastify", "hono"] as const).map((framework) =>
+  server("bare", framework, "none"),
+);
 
 export const servers: readonly Server[] = [
   ...bareServers,
-  on("ichido", "express", "memory"),
-  on("minimum", "express", "memory"),
+  ...(["memory", "sqlite", "postgres", "mariadb", "redis"] as const).flatMap((store) => [
+    server("ichido", "express", store),
+    server("minimum", "express", store),
+    ...(store === "sqlite" || store === "postgres" ? [server("minimum", "express", store, { grouped: true })] : []),
+  ]),
+  ...(["fastify", "hono"] as const).flatMap((framework) => [
+    server("ichido", framework, "memory"),
+    server("minimum", framework, "memory"),
+  ]),
+  server("node-idempotency", "express", "memory", { peer: true, fails: "A08, A20" }),
+  server("node-idempotency", "express", "redis", { peer: true, fails: "A04, A08, A20" }),
+  server("express-idempotency", "express", "memory", { peer: true, mismatchStatus: 417, fails: "A08" }),
+  server("idempotency-backend", "express", "memory", { peer: true, mismatchStatus: 201, fails: "A01, A08, A20" }),
 ];

@@ -104,6 +104,7 @@ async function run(turn: Turn): Promise<Load> {
   }).finally(() => {
     for (const { socket } of lines) socket.removeAllListeners("data").removeAllListeners("close");
   });
+  if (turn.mix === "fill" && done < total) throw new Error(`only ${done} of ${total} keys in ${turn.seconds} s`);
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (lastMs - startMs) / 1_000;
   const busy = (user + system) / 1e6 / seconds;

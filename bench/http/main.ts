@@ -1,37 +1,46 @@
 /**
  * What protection costs over HTTP: `npm run bench:http -- --help`. Each server and the load generator are processes of
- * their own; ratios are to the bare framework in the same round.
+ * their own; ratios are to the bare framework in the same round, those of bare frameworks to bare Express.
  */
-import { parseArgs } from "node:util";
+import { writeFileSync } from "node:fs";
 import { servers } from "./catalogue.ts";
-import { mixes, type Mix } from "./contract.ts";
+import { check } from "./check.ts";
+import { measureImports } from "./imports.ts";
+import { help, readOptions, UsageError } from "./options.ts";
+import { pictureOf } from "./picture.ts";
+import { Progress } from "./progress.ts";
 import { estimate, run } from "./run.ts";
-import { placeOf } from "./services.ts";
-import { rowsOf, tableOf } from "./table.ts";
+import { Services } from "./services.ts";
+import { described, surroundings } from "./surroundings.ts";
+import { notesOf, rowsOf, tableOf } from "./table.ts";
 
-const { values } = parseArgs({
-  options: {
-    only: { type: "string" },
-    rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "1" },
-    mix: { type: "string", default: "new,replay" },
-    body: { type: "string", default: "150" },
-    connections: { type: "string", default: "64" },
-    list: { type: "boolean" },
-    help: { type: "boolean" },
-  },
-});
+async function measure(options: ReturnType<typeof readOptions>): Promise<void> {
+  const { plan, json, svg } = options;
+  const around = surroundings();
+  const services = new Services();
+  const progress = new Progress(estimate(plan));
+  console.log(`${described(around)}\n${progress.beforehand()}`);
+  try {
+    const outcome = await run(plan, services, (line) => progress.say(line));
+    const rows = rowsOf(outcome);
+    progress.end();
+    console.log(`${services.described()}\n\n${tableOf(rows)}\n${notesOf(rows)}`);
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify({ ...around, rows, ...outcome }, null, 2)}\n`);
+    if (svg !== undefined) writeFileSync(svg, pictureOf(rows, around));
+  } finally {
+    progress.end();
+    await services.close();
+  }
+}
 
-const bytesOf = (text: string): number => Number.parseFloat(text) * (text.endsWith("k") ? 1_000 : 1);
-const plan = {
-  servers: servers.filter(({ name }) => values.only?.split(",").includes(name) ?? name !== "bare-express"),
-  mixes: values.mix.split(",").map((name) => name as Mix),
-  bodies: values.body.split(",").map(bytesOf),
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  connections: Number(values.connections),
-};
-console.log(mixes.join(), estimate(plan));
-const outcome = await run(plan, placeOf, (line) => process.stderr.write(`\r\x1b[K${line}`));
-process.stderr.write("\r\x1b[K");
-console.log(tableOf(rowsOf(outcome)));
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options.help === true) console.log(help);
+  else if (options.list === true) console.log(servers.map(({ name }) => name).join("\n"));
+  else if (options.import === true) await measureImports();
+  else if (options.check === true) await check(options.plan.servers);
+  else await measure(options);
+} catch (error) {
+  console.error(error instanceof UsageError ? error.message : error);
+  process.exitCode = 1;
+}

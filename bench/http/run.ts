@@ -3,7 +3,7 @@ import { bareServers, type Server } from "./catalogue.ts";
 import { Child } from "./child.ts";
 import type { Load, Mix, Spent, Turn } from "./contract.ts";
 import { familyUs, helperThreadsUs } from "./proc.ts";
-import type { Place } from "./services.ts";
+import type { Place, Services } from "./services.ts";
 
 export interface Plan {
   readonly servers: readonly Server[];
@@ -39,11 +39,12 @@ export interface Measured {
 export interface Outcome {
   readonly measured: readonly Measured[];
   /** By server, where keys are kept in its own memory. */
-  readonly bytesPerKey: ReadonlyMap<string, number>;
+  readonly bytesPerKey: Readonly<Record<string, number>>;
 }
 
 const warmSeconds = 1;
 const startSeconds = 1;
+const fillSecondsMax = 60;
 
 /** Seconds that the plan will take, about. */
 export function estimate({ servers, mixes, bodies, rounds, seconds }: Plan): number {
@@ -52,14 +53,14 @@ export function estimate({ servers, mixes, bodies, rounds, seconds }: Plan): num
   return servers.length * (turns * (seconds + 0.05) + warming);
 }
 
-interface Running {
+export interface Running {
   readonly server: Server;
   readonly child: Child;
   readonly port: number;
   readonly storePid: number | undefined;
 }
 
-async function startServer(server: Server, { url, pid }: Place): Promise<Running> {
+export async function startServer(server: Server, { url, pid }: Place): Promise<Running> {
   const store = server.grouped === true ? `${server.store}-grouped` : server.store;
   const [child, port] = await Child.start("server.ts", [server.file, store, url], 0);
   return { server, child, port: port as number, storePid: pid };
@@ -109,7 +110,7 @@ class Bench {
   /** Compiled code, full pools, and the keys that replays ask for. */
   async warm(running: Running, bodies: readonly number[]): Promise<void> {
     for (const bodyBytes of bodies) {
-      await this.turn(running, turnOf(running, "fill", bodyBytes, Number.POSITIVE_INFINITY));
+      await this.turn(running, turnOf(running, "fill", bodyBytes, fillSecondsMax));
       const each = warmSeconds / bodies.length;
       await this.turn(running, turnOf(running, "new", bodyBytes, each));
       await this.turn(running, turnOf(running, "replay", bodyBytes, each));
@@ -126,58 +127,90 @@ function mean(one: Sample, other: Sample): Sample {
   return Object.fromEntries(names.map((name) => [name, of(name)])) as unknown as Sample;
 }
 
-export async function run(
-  plan: Plan,
-  placeOf: (server: Server) => Promise<Place>,
-  say: (line: string) => void,
-): Promise<Outcome> {
-  const children: Child[] = [];
-  const bares = new Map<string, Running>();
-  const measured: Measured[] = [];
-  const bytesPerKey = new Map<string, number>();
-  const [generator] = await Child.start("load.ts", [], 1);
-  children.push(generator);
-  const bench = new Bench(generator, plan.connections);
+const noPlace: Place = { url: "" };
 
-  const started = async (server: Server): Promise<Running> => {
-    const running = await startServer(server, await placeOf(server));
-    children.push(running.child);
-    await bench.warm(running, plan.bodies);
+class Run {
+  readonly #plan: Plan;
+  readonly #services: Services;
+  readonly #bench: Bench;
+  readonly #children: Child[];
+  readonly #bares = new Map<string, Running>();
+  readonly #measured: Measured[] = [];
+  readonly #bytesPerKey = new Map<string, number>();
+
+  constructor(plan: Plan, services: Services, generator: Child) {
+    this.#plan = plan;
+    this.#services = services;
+    this.#children = [generator];
+    this.#bench = new Bench(generator, plan.connections);
+  }
+
+  async #started(server: Server, place: Place): Promise<Running> {
+    const running = await startServer(server, place);
+    this.#children.push(running.child);
+    await this.#bench.warm(running, this.#plan.bodies);
     return running;
-  };
+  }
 
+  /** Of the same framework; bare frameworks themselves are held against Express. */
+  async #bareOf({ framework, store }: Server): Promise<Running> {
+    const like = store === "none" ? "express" : framework;
+    const server = bareServers.find((each) => each.framework === like) as Server;
+    const bare = this.#bares.get(server.name) ?? (await this.#started(server, noPlace));
+    this.#bares.set(server.name, bare);
+    return bare;
+  }
+
+  async measure(server: Server, say: (line: string) => void): Promise<void> {
+    const { mixes, bodies, rounds, seconds } = this.#plan;
+    const place = await this.#services.placeOf(server);
+    const bare = await this.#bareOf(server);
+    const own = await this.#started(server, place);
+    const heapBefore = (await own.child.ask("heap")) as number;
+    let newKeys = 0;
+    for (const [mix, bodyBytes] of mixes.flatMap((each) => bodies.map((bytes) => [each, bytes] as const))) {
+      const seen: { bare: Sample; own: Sample }[] = [];
+      const turn = async (running: Running): Promise<Sample> => {
+        const { sample, load } = await this.#bench.turn(running, turnOf(running, mix, bodyBytes, seconds));
+        if (running === own) newKeys += load.newKeys;
+        return sample;
+      };
+      for (let round = 1; round <= rounds; round += 1) {
+        say(`${server.name}, ${mix}, ${bodyBytes} B, round ${round} of ${rounds}`);
+        const first = await turn(bare);
+        const candidate = mean(await turn(own), await turn(own));
+        seen.push({ bare: mean(first, await turn(bare)), own: candidate });
+      }
+      this.#measured.push({ server, mix, bodyBytes, rounds: seen });
+    }
+    if (server.store === "memory" && newKeys > 0) {
+      const grown = ((await own.child.ask("heap")) as number) - heapBefore;
+      this.#bytesPerKey.set(server.name, grown / newKeys);
+    }
+    await own.child.ask("close");
+    own.child.end();
+  }
+
+  outcome(): Outcome {
+    return { measured: this.#measured, bytesPerKey: Object.fromEntries(this.#bytesPerKey) };
+  }
+
+  end(): void {
+    for (const child of this.#children) child.end();
+  }
+}
+
+export async function run(plan: Plan, services: Services, say: (line: string) => void): Promise<Outcome> {
+  const [generator] = await Child.start("load.ts", [], 1);
+  const made = new Run(plan, services, generator);
   try {
     for (const server of plan.servers) {
-      const bareServer = bareServers.find(({ framework }) => framework === server.framework) as Server;
-      const reference = server.store === "none" ? (bareServers[0] as Server) : bareServer;
-      const bare = bares.get(reference.name) ?? (await started(reference));
-      bares.set(reference.name, bare);
-      const own = await started(server);
-      const heapBefore = (await own.child.ask("heap")) as number;
-      let newKeys = 0;
-      for (const [mix, bodyBytes] of plan.mixes.flatMap((each) => plan.bodies.map((bytes) => [each, bytes] as const))) {
-        const rounds: { bare: Sample; own: Sample }[] = [];
-        const turn = async (running: Running): Promise<Sample> => {
-          const done = await bench.turn(running, turnOf(running, mix, bodyBytes, plan.seconds));
-          if (running === own) newKeys += done.load.newKeys;
-          return done.sample;
-        };
-        for (let round = 0; round < plan.rounds; round += 1) {
-          say(`${server.name}, ${mix}, ${bodyBytes} B, round ${round + 1} of ${plan.rounds}`);
-          const first = await turn(bare);
-          const second = mean(await turn(own), await turn(own));
-          rounds.push({ bare: mean(first, await turn(bare)), own: second });
-        }
-        measured.push({ server, mix, bodyBytes, rounds });
-      }
-      if (server.store === "memory" && newKeys > 0) {
-        bytesPerKey.set(server.name, (((await own.child.ask("heap")) as number) - heapBefore) / newKeys);
-      }
-      await own.child.ask("close");
-      own.child.end();
+      const missing = await services.whyMissing(server);
+      if (missing === undefined) await made.measure(server, say);
+      else console.log(`SKIPPED ${server.name}: ${missing}`);
     }
-    return { measured, bytesPerKey };
+    return made.outcome();
   } finally {
-    for (const child of children) child.end();
+    made.end();
   }
 }

@@ -1,6 +1,7 @@
 /** What was measured, as a table: medians over rounds, ratios with their spread. */
 import type { Measured, Outcome, Sample } from "./run.ts";
 import { median } from "../measure.ts";
+import { bodyCost } from "./body-cost.ts";
 
 type Pick = (sample: Sample) => number | undefined;
 
@@ -36,7 +37,7 @@ export interface Row {
   readonly residentBytes: number;
   readonly bytesPerKey: number | undefined;
   readonly generatorBusy: number;
-  readonly lacks: string | undefined;
+  readonly fails: string | undefined;
 }
 
 export function rowsOf({ measured, bytesPerKey }: Outcome): readonly Row[] {
@@ -56,9 +57,9 @@ export function rowsOf({ measured, bytesPerKey }: Outcome): readonly Row[] {
       storeMsPer10k: medianOf(each, (sample) => sample.storeMs),
       allocatedBytes: of((sample) => sample.allocatedBytes),
       residentBytes: of((sample) => sample.residentBytes),
-      bytesPerKey: bytesPerKey.get(each.server.name),
+      bytesPerKey: bytesPerKey[each.server.name],
       generatorBusy: Math.max(...each.rounds.map(({ own, bare }) => Math.max(own.generatorBusy, bare.generatorBusy))),
-      lacks: each.server.lacks,
+      fails: each.server.fails,
     };
   });
 }
@@ -90,4 +91,20 @@ export function tableOf(rows: readonly Row[]): string {
   const lines = cells.map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
   lines.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
   return lines.join("\n");
+}
+
+/** A generator that has no time left measures itself. */
+const busyMax = 0.9;
+
+export function notesOf(rows: readonly Row[]): string {
+  const peers = new Map(rows.flatMap(({ server, fails }) => (fails === undefined ? [] : [[server, fails]])));
+  const busy = rows.filter(({ generatorBusy }) => generatorBusy > busyMax);
+  const sizes = [...new Set(rows.map(({ bodyBytes }) => bodyBytes))].filter((bytes) => bytes >= 1_000);
+  return [
+    "Ratio: requests per second to those of the bare framework in the same round, bare frameworks to bare Express.",
+    "Medians over rounds (least and most). CPU, helper threads and allocated bytes are per request; CPU has the threads in it.",
+    ...[...peers].map(([server, fails]) => `${server} fails ${fails} (\`npm run bench:http -- --check\`).`),
+    ...busy.map(({ server, mix }) => `WARNING: the load generator had no time left (${server}, ${mix}).`),
+    ...sizes.map(bodyCost),
+  ].join("\n");
 }

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 export const leaseMs = 30_000;
 export const retentionMs = 86_400_000;
+export const keptNames = ["content-type", "location", "etag"] as const;
 
 export interface Kept {
   readonly status: number;
@@ -14,16 +15,11 @@ export interface Kept {
   readonly body: Buffer;
 }
 
-export interface Claim {
-  readonly id: string;
-  readonly content: string;
-  readonly owner: string;
-}
+export type Claim = Readonly<Record<"id" | "content" | "owner", string>>;
 
-/** What a key already holds. */
+/** What a key already holds; nothing kept while its owner is at work. */
 export interface Seen {
   readonly content: string;
-  /** Absent while its owner is at work. */
   readonly kept?: Kept | undefined;
 }
 
@@ -34,7 +30,7 @@ export interface MinimumStore {
   complete(claim: Claim, kept: Kept): Promise<boolean>;
 }
 
-type Verdict = { readonly answer: Kept } | { complete(kept: Kept): Promise<void> };
+export type Verdict = { readonly answer: Kept } | { complete(kept: Kept): Promise<void> };
 
 const problem = (status: number, ...headers: [string, string][]): Verdict => ({
   answer: { status, headers: [["content-type", "application/problem+json"], ...headers], body: Buffer.from("{}") },
@@ -46,14 +42,12 @@ export async function begin(store: MinimumStore, headers: IncomingHttpHeaders, b
   const id = hash("sha256", JSON.stringify([headers.authorization, "payment.create", key]), "base64url");
   const claim = { id, content: hash("sha256", body, "base64url"), owner: randomUUID() };
   const seen = await store.claim(claim);
-  if (seen === undefined) {
-    return {
-      async complete(kept) {
-        if (!(await store.complete(claim, kept))) throw new Error("the key was taken over");
-      },
-    };
-  }
-  if (seen.content !== claim.content) return problem(422);
-  if (seen.kept === undefined) return problem(409, ["retry-after", "1"]);
-  return { answer: { ...seen.kept, headers: [...seen.kept.headers, ["idempotency-replayed", "true"]] } };
+  if (seen?.content === claim.content && seen.kept !== undefined)
+    return { answer: { ...seen.kept, headers: [...seen.kept.headers, ["idempotency-replayed", "true"]] } };
+  if (seen !== undefined) return seen.content === claim.content ? problem(409, ["retry-after", "1"]) : problem(422);
+  return {
+    async complete(kept) {
+      if (!(await store.complete(claim, kept))) throw new Error("the key was taken over");
+    },
+  };
 }

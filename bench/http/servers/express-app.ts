@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import type { Running } from "../contract.ts";
-import { effectsNow, payment } from "./payment.ts";
+import { effectsNow, payment, someFile } from "./payment.ts";
 
 function send(res: express.Response): void {
   const made = payment();
@@ -16,15 +16,18 @@ export const pay: express.RequestHandler = (req, res) => {
   else setTimeout(send, Number(slowMs), res);
 };
 
+export const file: express.RequestHandler = (_req, res) => void res.status(201).type("bin").send(someFile());
+
 export async function serveExpress(
   layers: readonly express.RequestHandler[],
   protect: readonly express.RequestHandler[],
-  handler = pay,
+  handlers = { pay, file },
 ): Promise<Running> {
   const app = express().set("env", "test");
   app.get("/effects", (_req, res) => void res.json({ effects: effectsNow() }));
   app.use(...layers);
-  app.post("/payments", ...protect, handler);
+  app.post("/payments", ...protect, handlers.pay);
+  app.post("/files", ...protect, handlers.file);
   const server = app.listen(0, "127.0.0.1");
   await once(server, "listening");
   return { port: (server.address() as AddressInfo).port, close: () => server.closeAllConnections() };

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Running } from "../contract.ts";
-import { effectsNow, payment } from "./payment.ts";
+import { effectsNow, payment, someFile } from "./payment.ts";
 
 async function pay(request: FastifyRequest, reply: FastifyReply): Promise<object> {
   const slowMs = request.headers["x-slow-ms"];
@@ -18,6 +18,9 @@ export async function serveFastify(protect?: (app: FastifyInstance) => Promise<o
   const options = (await protect?.(app)) ?? {};
   app.get("/effects", async () => ({ effects: effectsNow() }));
   app.post("/payments", options, pay);
+  app.post("/files", options, async (_request, reply) =>
+    reply.code(201).type("application/octet-stream").send(someFile()),
+  );
   await app.listen({ port: 0, host: "127.0.0.1" });
   return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import type { Running } from "../contract.ts";
-import { effectsNow, payment } from "./payment.ts";
+import { effectsNow, payment, someFile } from "./payment.ts";
 
 async function pay(c: Context): Promise<Response> {
   await c.req.json();
@@ -19,8 +19,9 @@ async function pay(c: Context): Promise<Response> {
 export async function serveHono(protect: readonly MiddlewareHandler[]): Promise<Running> {
   const app = new Hono();
   app.get("/effects", (c) => c.json({ effects: effectsNow() }));
-  for (const layer of protect) app.use("/payments", layer);
+  for (const layer of protect) app.use("*", layer);
   app.post("/payments", pay);
+  app.post("/files", (c) => c.body(new Uint8Array(someFile()), 201, { "content-type": "application/octet-stream" }));
   const listener = getRequestListener(app.fetch);
   const server = createServer((req, res) => void listener(req, res)).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,5 +1,5 @@
 /** What every handler does: an effect that can be counted, and an answer of about 150 bytes. */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 
 let effects = 0;
 
@@ -9,3 +9,6 @@ export function payment(): { readonly id: string } & Readonly<Record<string, unk
   effects += 1;
   return { id: randomUUID(), amount: 100, currency: "JPY", state: "captured", reference: "order 2026-11 of Ann, paid" };
 }
+
+/** Bytes that are no text, for the cases of --check. */
+export const someFile = (): Buffer => randomBytes(65_536);
