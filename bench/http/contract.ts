@@ -34,7 +34,10 @@ export type LoadAsk =
 export interface Turn {
   readonly mix: Mix | "fill";
   readonly bodyBytes: number;
+  /** At most. */
   readonly seconds: number;
+  /** At most. */
+  readonly requests?: number | undefined;
   /** Status of a mix's answers; a replay has its own, for those that forget the first one's. */
   readonly status: number;
   readonly replayStatus: number;

@@ -59,7 +59,7 @@ async function run(turn: Turn): Promise<Load> {
   const body = requestBody(turn.bodyBytes);
   const other = Buffer.from(String(body).replace('"amount":100', '"amount":200'));
   const known = `${turn.bodyBytes}-`;
-  const total = turn.mix === "fill" ? knownKeys : Number.POSITIVE_INFINITY;
+  const total = turn.mix === "fill" ? knownKeys : (turn.requests ?? Number.POSITIVE_INFINITY);
   const cpu = process.cpuUsage();
   const startMs = performance.now();
   const endMs = startMs + turn.seconds * 1_000;
@@ -67,11 +67,16 @@ async function run(turn: Turn): Promise<Load> {
   let lastMs = startMs;
 
   await new Promise<void>((resolve, reject) => {
-    const finish = (): void => void ((open -= 1) === 0 && resolve());
+    const finish = (line: Line): void => {
+      // A server may close a connection that has nothing left to do.
+      line.socket.removeAllListeners("close");
+      open -= 1;
+      if (open === 0) resolve();
+    };
     const begin = (line: Line): void => {
       const { bytes, keyAt } = template(turn, turn.mix === "mismatch" ? other : body);
       const send = (): void => {
-        if (asked >= total || performance.now() >= endMs) return finish();
+        if (asked >= total || performance.now() >= endMs) return finish(line);
         const fresh = turn.mix === "new" || turn.mix === "slow" || (turn.mix === "half" && asked % 2 === 0);
         if (fresh) {
           writeNewKey(bytes, keyAt);
@@ -123,6 +128,8 @@ async function answer(ask: LoadAsk): Promise<unknown> {
   if (ask.do === "disconnect") return (lines = []);
   lines = Array.from({ length: ask.connections }, () => {
     const socket = connect(ask.port, "127.0.0.1").setNoDelay(true);
+    // What follows is a close, and the turn says what that means.
+    socket.on("error", () => {});
     return { socket, pending: "", sentMs: 0, expected: 0 };
   });
   await Promise.all(lines.map(({ socket }) => once(socket, "connect")));

@@ -10,7 +10,9 @@ export interface Plan {
   readonly mixes: readonly Mix[];
   readonly bodies: readonly number[];
   readonly rounds: number;
+  /** Of a turn, which ends earlier after so many requests. */
   readonly seconds: number;
+  readonly requests?: number;
   readonly connections: number;
 }
 
@@ -42,15 +44,18 @@ export interface Outcome {
   readonly bytesPerKey: Readonly<Record<string, number>>;
 }
 
-const warmSeconds = 1;
-const startSeconds = 1;
+/** Enough for compiled code; a slow server gets no longer than so many seconds. */
+const warmRequests = 4_000;
+const warmSecondsMax = 4;
 const fillSecondsMax = 60;
+
+/** What it takes to start and warm a server, as a rule. */
+const startSeconds = 5;
 
 /** Seconds that the plan will take, about. */
 export function estimate({ servers, mixes, bodies, rounds, seconds }: Plan): number {
   const turns = mixes.length * bodies.length * rounds * 4;
-  const warming = startSeconds + warmSeconds * 4;
-  return servers.length * (turns * (seconds + 0.05) + warming);
+  return servers.length * (turns * (seconds + 0.05) + startSeconds * bodies.length);
 }
 
 export interface Running {
@@ -66,10 +71,12 @@ export async function startServer(server: Server, { url, pid }: Place): Promise<
   return { server, child, port: port as number, storePid: pid };
 }
 
-function turnOf({ server }: Running, mix: Turn["mix"], bodyBytes: number, seconds: number): Turn {
+type Length = Pick<Turn, "seconds" | "requests">;
+
+function turnOf({ server }: Running, mix: Turn["mix"], bodyBytes: number, { seconds, requests }: Length): Turn {
   const protects = server.store !== "none";
   const status = mix === "mismatch" && protects ? (server.mismatchStatus ?? 422) : 201;
-  return { mix, bodyBytes, seconds, status, replayStatus: server.replayStatus ?? 201 };
+  return { mix, bodyBytes, seconds, requests, status, replayStatus: server.replayStatus ?? 201 };
 }
 
 class Bench {
@@ -109,11 +116,11 @@ class Bench {
 
   /** Compiled code, full pools, and the keys that replays ask for. */
   async warm(running: Running, bodies: readonly number[]): Promise<void> {
+    const length = { seconds: warmSecondsMax, requests: warmRequests / 2 / bodies.length };
     for (const bodyBytes of bodies) {
-      await this.turn(running, turnOf(running, "fill", bodyBytes, fillSecondsMax));
-      const each = warmSeconds / bodies.length;
-      await this.turn(running, turnOf(running, "new", bodyBytes, each));
-      await this.turn(running, turnOf(running, "replay", bodyBytes, each));
+      await this.turn(running, turnOf(running, "fill", bodyBytes, { seconds: fillSecondsMax }));
+      await this.turn(running, turnOf(running, "new", bodyBytes, length));
+      await this.turn(running, turnOf(running, "replay", bodyBytes, length));
     }
   }
 }
@@ -162,7 +169,7 @@ class Run {
   }
 
   async measure(server: Server, say: (line: string) => void): Promise<void> {
-    const { mixes, bodies, rounds, seconds } = this.#plan;
+    const { mixes, bodies, rounds } = this.#plan;
     const place = await this.#services.placeOf(server);
     const bare = await this.#bareOf(server);
     const own = await this.#started(server, place);
@@ -171,7 +178,7 @@ class Run {
     for (const [mix, bodyBytes] of mixes.flatMap((each) => bodies.map((bytes) => [each, bytes] as const))) {
       const seen: { bare: Sample; own: Sample }[] = [];
       const turn = async (running: Running): Promise<Sample> => {
-        const { sample, load } = await this.#bench.turn(running, turnOf(running, mix, bodyBytes, seconds));
+        const { sample, load } = await this.#bench.turn(running, turnOf(running, mix, bodyBytes, this.#plan));
         if (running === own) newKeys += load.newKeys;
         return sample;
       };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import type { Running } from "../contract.ts";
-import { effectsNow, payment, someFile } from "./payment.ts";
+import { effectsNow, keepAliveMs, payment, someFile } from "./payment.ts";
 
 function send(res: express.Response): void {
   const made = payment();
@@ -29,6 +29,7 @@ export async function serveExpress(
   app.post("/payments", ...protect, handlers.pay);
   app.post("/files", ...protect, handlers.file);
   const server = app.listen(0, "127.0.0.1");
+  server.keepAliveTimeout = keepAliveMs;
   await once(server, "listening");
   return { port: (server.address() as AddressInfo).port, close: () => server.closeAllConnections() };
 }

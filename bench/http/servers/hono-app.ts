@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import type { Running } from "../contract.ts";
-import { effectsNow, payment, someFile } from "./payment.ts";
+import { effectsNow, keepAliveMs, payment, someFile } from "./payment.ts";
 
 async function pay(c: Context): Promise<Response> {
   await c.req.json();
@@ -24,6 +24,7 @@ export async function serveHono(protect: readonly MiddlewareHandler[]): Promise<
   app.post("/files", (c) => c.body(new Uint8Array(someFile()), 201, { "content-type": "application/octet-stream" }));
   const listener = getRequestListener(app.fetch);
   const server = createServer((req, res) => void listener(req, res)).listen(0, "127.0.0.1");
+  server.keepAliveTimeout = keepAliveMs;
   await once(server, "listening");
   return { port: (server.address() as AddressInfo).port, close: () => server.closeAllConnections() };
 }

@@ -1,6 +1,9 @@
 /** What every handler does: an effect that can be counted, and an answer of about 150 bytes. */
 import { randomBytes, randomUUID } from "node:crypto";
 
+/** That of Fastify: by Node's five seconds a server that is busy for longer closes connections in use. */
+export const keepAliveMs = 72_000;
+
 let effects = 0;
 
 export const effectsNow = (): number => effects;
