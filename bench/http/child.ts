@@ -6,6 +6,7 @@ import { twoCores } from "./proc.ts";
 
 const taskset = ["/usr/bin/taskset", "/bin/taskset"].find((path) => existsSync(path));
 const cores = taskset === undefined ? undefined : twoCores();
+const startMsMax = 60_000;
 export const pinned = cores !== undefined;
 
 const nodeFlags = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
@@ -24,12 +25,14 @@ export class Child {
     this.#process = child;
   }
 
-  /** Starts the program and waits for its first word. */
-  static async start(file: string, args: readonly string[], core: 0 | 1): Promise<[Child, unknown]> {
+  /** Starts the program, on one of two cores or on any, and waits for its first word. */
+  static async start(file: string, args: readonly string[], core: 0 | 1 | "any"): Promise<[Child, unknown]> {
     const path = fileURLToPath(new URL(file, import.meta.url));
     const flags = [...nodeFlags, ...(process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [])];
     const pin =
-      cores === undefined ? {} : { execPath: taskset, execArgv: ["-c", cores[core], process.execPath, ...flags] };
+      cores === undefined || core === "any"
+        ? {}
+        : { execPath: taskset, execArgv: ["-c", cores[core], process.execPath, ...flags] };
     const child = fork(path, [...args], {
       execArgv: flags,
       ...pin,
@@ -37,7 +40,8 @@ export class Child {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     const started = new Child([file, ...args].join(" "), child);
-    return [started, await started.#next()];
+    const late = setTimeout(() => child.kill(), startMsMax);
+    return [started, await started.#next().finally(() => clearTimeout(late))];
   }
 
   /** Known once the program has spoken: taskset has become it by then. */

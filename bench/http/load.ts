@@ -13,6 +13,9 @@ const binUs = 10;
 const bins = new Uint32Array(500_000);
 const hex = Buffer.from("0123456789abcdef");
 const slowMs = 5;
+/** Without any answer for so many looks, a turn has failed. */
+const looksMax = 6;
+const lookMs = 5_000;
 
 /** One connection with its own copy of the request, whose key is written in place. */
 interface Line {
@@ -65,6 +68,7 @@ async function run(turn: Turn): Promise<Load> {
   const endMs = startMs + turn.seconds * 1_000;
   let [asked, done, newKeys, open] = [0, 0, 0, lines.length];
   let lastMs = startMs;
+  let patience: NodeJS.Timeout | undefined;
 
   await new Promise<void>((resolve, reject) => {
     const finish = (line: Line): void => {
@@ -106,7 +110,15 @@ async function run(turn: Turn): Promise<Load> {
       send();
     };
     lines.forEach(begin);
+    let [before, looks] = [0, 0];
+    // Looks, not one deadline: a machine that was frozen has had no time to answer.
+    patience = setInterval(() => {
+      looks = done === before ? looks + 1 : 0;
+      before = done;
+      if (looks === looksMax) reject(new Error(`${asked - done} of ${asked} answers are missing (${turn.mix})`));
+    }, lookMs);
   }).finally(() => {
+    clearInterval(patience);
     for (const { socket } of lines) socket.removeAllListeners("data").removeAllListeners("close");
   });
   if (turn.mix === "fill" && done < total) throw new Error(`only ${done} of ${total} keys in ${turn.seconds} s`);

@@ -82,6 +82,7 @@ export function readOptions(args: readonly string[]): Values & { readonly plan: 
     rounds: above("rounds", values.rounds, 1),
     seconds: above("seconds", values.seconds, 0.1),
     connections: above("connections", values.connections, 1),
+    pinned: true,
   };
   if (asked.includes(undefined)) throw new UsageError(`--mix is ${values.mix}; of ${mixes.join(", ")}`);
   return { ...values, plan };

@@ -14,6 +14,8 @@ export interface Plan {
   readonly seconds: number;
   readonly requests?: number;
   readonly connections: number;
+  /** Server and load on a core each: for rates. CPU per request does not need it, and a busy machine does not bear it. */
+  readonly pinned: boolean;
 }
 
 /** Per request, where nothing else is said. */
@@ -65,9 +67,9 @@ export interface Running {
   readonly storePid: number | undefined;
 }
 
-export async function startServer(server: Server, { url, pid }: Place): Promise<Running> {
+export async function startServer(server: Server, { url, pid }: Place, pinned = false): Promise<Running> {
   const store = server.grouped === true ? `${server.store}-grouped` : server.store;
-  const [child, port] = await Child.start("server.ts", [server.file, store, url], 0);
+  const [child, port] = await Child.start("server.ts", [server.file, store, url], pinned ? 0 : "any");
   return { server, child, port: port as number, storePid: pid };
 }
 
@@ -153,7 +155,7 @@ class Run {
   }
 
   async #started(server: Server, place: Place): Promise<Running> {
-    const running = await startServer(server, place);
+    const running = await startServer(server, place, this.#plan.pinned);
     this.#children.push(running.child);
     await this.#bench.warm(running, this.#plan.bodies);
     return running;
@@ -208,7 +210,7 @@ class Run {
 }
 
 export async function run(plan: Plan, services: Services, say: (line: string) => void): Promise<Outcome> {
-  const [generator] = await Child.start("load.ts", [], 1);
+  const [generator] = await Child.start("load.ts", [], plan.pinned ? 1 : "any");
   const made = new Run(plan, services, generator);
   try {
     for (const server of plan.servers) {

@@ -42,6 +42,7 @@ describe("what protection costs on Express with the memory store", () => {
       seconds: 10,
       requests: 800,
       connections: 32,
+      pinned: false,
     };
     const { measured } = await run(plan, services, () => {});
     await services.close();
