@@ -32,22 +32,30 @@ export interface HandlerParts {
 
 type Charge = { readonly charge: number };
 
-/** The longest a call may be on its way, a start may wait for its acknowledgement, and an effect stay invisible. */
-function visibleAfterMs({ plan }: World): number {
-  return Math.ceil(plan.callMsMax + plan.lagMs + 2 * plan.driver.timeoutMs + 100);
+/** The longest a start may wait for its acknowledgement. */
+const acknowledgedMs = ({ plan }: World): number => 2 * plan.driver.timeoutMs + 100;
+
+/** The longest a call may be on its way, and an effect stay invisible, from the start that was noted. */
+function visibleAfterMs(world: World): number {
+  const { callMsMax, lagMs } = world.plan;
+  return Math.ceil(callMsMax + lagMs + acknowledgedMs(world));
 }
 
 export function bodyOf(id: string, intent: string, made: unknown): string {
   return JSON.stringify({ id, intent, made });
 }
 
-/** Who has given its key away, or is past its time, calls nobody any more. */
-function judgeCall(world: World, { id, record, heldByPerson }: Seen, run: Run, name: string): void {
+/** Who has given its key away, or is past its time, calls nobody any more; nor long after the start that others count from. */
+function judgeCall(world: World, { id, record, heldByPerson, starts }: Seen, run: Run, name: string): void {
   const { executionMs, leaseMs } = world.plan;
   const isEnded = isOpen(record) && record.fence === run.fence && record.leaseLeftMs === 0;
   if (isEnded && !heldByPerson) world.violate("step-after-end", `${id}: ${name} on a lease that was ended`);
   const isOver = world.nowMs - run.startedMs > executionMs + leaseMs / 2;
   if (isOver && run.machine.isUntroubled) world.violate("step-past-limit", `${id}: ${name} is called too late`);
+  const sinceMs = world.nowMs - (starts.get(`${run.fence} ${name}`) ?? world.nowMs);
+  if (sinceMs > acknowledgedMs(world)) {
+    world.violate("start-outdated", `${id}: ${name} is called ${sinceMs.toFixed(0)} ms after its start was noted`);
+  }
 }
 
 export async function runHandler(parts: HandlerParts): Promise<Made> {

@@ -91,22 +91,29 @@ export function judge(world: World, change: Change): void {
 /** A claim whose answer never came is looked for that long after it was sent, and longer where it failed later. */
 const lookedForMs = 50_000;
 
-/** Whether or not its answer is ever heard: nobody but its claimant can give such a record back. */
-function noteGrant(world: World, { seen, from }: Change, request: ClaimRequest, result: ClaimResult): void {
-  const { labels } = request;
-  const sentMs = world.sentMs.get(request) ?? world.nowMs;
+/** Of what is granted nobody but its claimant can give back what is not run. */
+export function noteGrant(world: World, from: Machine, request: ClaimRequest, result: ClaimResult): void {
+  const { labels, identity } = request;
   if (result.outcome !== "granted" || labels?.["ask"] === undefined) return;
   // Given again under the same fence, it was noted when it was given first.
   if (result.resent === true || (result.origin !== "new" && result.origin !== "failed")) return;
-  if (world.nowMs - sentMs > lookedForMs) return;
-  seen.granted.set(result.fence, { machine: from, atMs: world.nowMs, ask: labels["ask"] });
+  const { granted } = world.seenOf(identity);
+  if (!granted.has(result.fence)) granted.set(result.fence, { machine: from, atMs: world.nowMs, ask: labels["ask"] });
+}
+
+/** Whether or not its answer is ever heard. */
+function noteUnheard(world: World, { seen, from }: Change, request: ClaimRequest, result: ClaimResult): void {
+  const former = seen.asked.get(request);
+  // A copy of a question that was answered already is nobody's any more, unless its sender has made the copy.
+  const isNobodys = former === "granted" || (former !== undefined && !world.sentAgain.has(request));
+  const isLookedFor = world.nowMs - (world.sentMs.get(request) ?? world.nowMs) <= lookedForMs;
+  if (!isNobodys && isLookedFor) noteGrant(world, from, request, result);
+  if (former !== "granted") seen.asked.set(request, result.outcome);
 }
 
 function judgeClaim(world: World, change: Change, request: ClaimRequest, result: ClaimResult): void {
   const { seen, before, after, stepsBefore, isSteady } = change;
-  // A copy of a question that was answered already is nobody's any more.
-  if (!seen.asked.has(request)) noteGrant(world, change, request, result);
-  seen.asked.add(request);
+  noteUnheard(world, change, request, result);
   seen.owners.set(request.owner, change.from);
   if (request.takeover === "open") seen.askers.add(request.owner);
   if (change.from.hasExited && change.from.isUntroubled && result.outcome === "granted") {
@@ -284,6 +291,7 @@ export function judgeSteps(world: World, change: Change, after: readonly Step[])
   const started = after.find(({ name }) => name === (request as Partial<StepRequest>).name);
   if (verb === "startStep" && result === "ok" && started?.state === "started") {
     if (started.lastStartedAtMs !== world.storeNowMs()) world.violate("step-start-lost", `${seen.id}: ${started.name}`);
+    seen.starts.set(`${(request as StepRequest).fence} ${started.name}`, world.nowMs);
   }
   const { actor } = request as Partial<SettleRequest>;
   const isPersonal = verb === "settle" && actor === person;

@@ -15,6 +15,7 @@ import { keyHashOf } from "../packages/ichido/src/core/request/scope.ts";
 import type { LandedRequest, RenewRequest, StepRequest } from "../packages/ichido/src/core/contract/store.ts";
 import { CommitFailed } from "../packages/ichido/src/core/contract/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
+import { noteGrant } from "./judgement.ts";
 import type { Machine } from "./machine.ts";
 import type { RoutePlan } from "./plan.ts";
 import type { Provider } from "./provider.ts";
@@ -83,6 +84,8 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       // A reconciler asks what happened before it decides, in whatever process it runs: it may take any record in doubt.
       if (takeover !== "open" && unstored.has(keyHashOf(identity))) noteOwnOutcome(world, machine, identity, owner);
       const result = await plainClaim(...args);
+      // However late it is heard, and whether or not it is looked for any more.
+      noteGrant(world, machine, args[0], result);
       if (result.outcome === "granted") unstored.delete(keyHashOf(identity));
       const asks = args[0].labels?.["ask"];
       // What comes later than that the engine has given up.

@@ -165,6 +165,7 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
       const passedMs = machine.monotonicMs() - startedMs;
       const leftMs = Math.max(1, giveUpMs - passedMs);
       const tryMs = again ? Math.min(leftMs, giveUpMs * tryPart) : leftMs;
+      if (verb === "claim" && tries > 1) world.sentAgain.add(args[0] as ClaimRequest);
       try {
         const value = await attempt(
           verb,

@@ -4,6 +4,7 @@
  */
 import type { Identity } from "../packages/ichido/src/core/contract/record.ts";
 import type {
+  ClaimRequest,
   CompleteRequest,
   Landed,
   LandedRequest,
@@ -105,8 +106,13 @@ export function createStoreServer(world: World): StoreServer {
   let transactions = 0;
 
   /** What a store answers that could not have the row: somebody is writing it at this very moment. */
-  function whileLocked(verb: string): unknown {
-    if (verb === "claim") return { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
+  function whileLocked(verb: string, [request]: readonly unknown[]): unknown {
+    if (verb === "claim") {
+      const claim = request as ClaimRequest;
+      const { asked } = world.seenOf(claim.identity);
+      if (!asked.has(claim)) asked.set(claim, "processing");
+      return { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
+    }
     if (verb === "landed") return "busy";
     throw new Error("the row is locked");
   }
@@ -174,7 +180,7 @@ export function createStoreServer(world: World): StoreServer {
       if (silent.has(verb)) return call(verb, args);
       const [locked] = args as [{ readonly identity?: Identity } | undefined];
       const isFree = locked?.identity === undefined || (await locks.wait(locked.identity, lockMs));
-      if (!isFree) return whileLocked(verb);
+      if (!isFree) return whileLocked(verb, args);
       if (verb === "landed") {
         const landed = (await call(verb, args)) as Landed;
         judgeLanded(world, args[0] as LandedRequest, landed, committed);

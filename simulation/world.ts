@@ -1,6 +1,6 @@
 /** What one history shares: its time, its trace, what is known of every record, and what was found wrong. */
 import type { Identity } from "../packages/ichido/src/core/contract/record.ts";
-import type { ClaimRequest, StoredRecord } from "../packages/ichido/src/core/contract/store.ts";
+import type { ClaimRequest, ClaimResult, StoredRecord } from "../packages/ichido/src/core/contract/store.ts";
 import type { RowWrite } from "./database.ts";
 import { Machine, epochMs } from "./machine.ts";
 import type { Plan, ProviderKind, RoutePlan } from "./plan.ts";
@@ -52,10 +52,12 @@ export interface Seen {
   leaseUntilMs: number | undefined;
   /** Steps, by fence and name, whose start was refused and told so. */
   readonly refusedSteps: Set<string>;
+  /** When the store last noted the start of a step, by fence and name. */
+  readonly starts: Map<string, number>;
   /** Fences of attempts with nothing in doubt, and whose claim was granted them. */
   readonly granted: Map<number, { readonly machine: Machine; readonly atMs: number; readonly ask: string }>;
-  /** Questions that the store has answered: one that waits asks several, each of which may be sent more than once. */
-  readonly asked: WeakSet<ClaimRequest>;
+  /** How the store answered a question: one that waits asks several, each of which may be sent more than once. */
+  readonly asked: WeakMap<ClaimRequest, ClaimResult["outcome"]>;
   /** Claims by a process with an outcome of its own for the fence, which it should have written first. */
   readonly hasty: Map<string, number>;
   /** Claims by which the outside world is asked about a record in doubt. */
@@ -112,6 +114,8 @@ export class World {
   readonly unprotected = new Set<string>();
   /** When a process sent a claim, whenever it arrives. */
   readonly sentMs = new WeakMap<ClaimRequest, number>();
+  /** Claims that their sender has sent a second time. */
+  readonly sentAgain = new WeakSet<ClaimRequest>();
   readonly machines: Machine[] = [];
   readonly fates: string[] = [];
   readonly counts = { storeCalls: 0, faults: 0, takeovers: 0, replays: 0, lost: 0, answers: 0, handlers: 0 };
@@ -258,8 +262,9 @@ export class World {
         sealedUntilMs: -1,
         leaseUntilMs: undefined,
         refusedSteps: new Set(),
+        starts: new Map(),
         granted: new Map(),
-        asked: new WeakSet(),
+        asked: new WeakMap(),
         hasty: new Map(),
         askers: new Set(),
         intents: new Set(),
