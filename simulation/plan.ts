@@ -120,6 +120,8 @@ export interface Plan {
   readonly callTimeoutMs: number;
   /** What a handler may take at most; beyond it nobody keeps the key for it. */
   readonly executionMs: number;
+  /** All who ask for a key come to the same process, while it is there. */
+  readonly isSticky: boolean;
   /** How long the faults last. */
   readonly spanMs: number;
   readonly leaseMs: number;
@@ -233,6 +235,27 @@ function routeOf(random: Random, number: number, leaseMs: number, isShort: boole
   };
 }
 
+/**
+ * Drawn apart: an outage while nobody asks changes little. Somebody is at work when it begins; others, some with another
+ * content, ask for the same while it lasts and when it ends.
+ */
+function asksAround(
+  random: Random,
+  { atMs, forMs }: Extract<Item, { kind: "outage" }>,
+  routes: number,
+  keys: number,
+  leaseMs: number,
+): readonly Item[] {
+  const asked = { kind: "ask", route: random.int(0, routes - 1), key: random.int(0, keys - 1), principal: 0 } as const;
+  const first: Item = { ...asked, atMs: atMs - leaseMs * random.between(0, 0.6), content: 0 };
+  const others = Array.from({ length: random.int(3, 6) }, () => ({
+    ...asked,
+    atMs: atMs + (random.chance(0.5) ? forMs * random.between(0.2, 1) : forMs + leaseMs * random.between(0, 0.2)),
+    content: random.int(0, 1),
+  }));
+  return [first, ...others];
+}
+
 export function planOf(seed: number): Plan {
   const random = createRandom(seed, 11);
   const weather = weatherOf(random);
@@ -308,6 +331,9 @@ export function planOf(seed: number): Plan {
     items.push({ kind: "operator", atMs: at(), thinksMs, wish });
   }
   if (random.chance(0.2)) items.push({ kind: "blind", atMs: at(), forMs: random.between(0.5, 1.5) * spanMs });
+  const apart = createRandom(seed, 65);
+  const outages = apart.chance(0.25) ? items.filter((item) => item.kind === "outage") : [];
+  items.push(...outages.flatMap((outage) => asksAround(apart, outage, routes.length, keys, leaseMs)));
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
@@ -337,5 +363,6 @@ export function planOf(seed: number): Plan {
     drift: random.chance(0.2) ? random.between(-0.02, 0.02) : 0,
     leaps,
     isShort,
+    isSticky: outages.length > 0 && apart.chance(0.7),
   };
 }

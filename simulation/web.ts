@@ -35,7 +35,9 @@ export function send(world: World, fleet: Fleet, from: Machine, request: WebRequ
   const backMs = random.between(0.2, plan.leaseMs * 0.02 + 1);
   const secondMs = plan.leaseMs * random.between(0, 1);
   const resetMs = random.between(0, plan.leaseMs * 0.3);
-  const slots = [random.int(0, 1_000), random.int(0, 1_000)] as const;
+  const drawn = [random.int(0, 1_000), random.int(0, 1_000)] as const;
+  const home = Number.parseInt(request.key.slice(0, 8), 16);
+  const slots = plan.isSticky ? ([home, home] as const) : drawn;
   const troubles = `${isLostBefore ? " lost" : ""}${isLostAfter ? " answer-lost" : ""}${gateway === undefined ? "" : ` gateway-${gateway}`}`;
   world.note(
     `${from.name} asks ${request.route.operation} key ${request.key} for ${request.intent} (${name}${troubles})`,
