@@ -123,6 +123,12 @@ export const engine: readonly Mutant[] = [
     "answer === undefined",
   ),
   one(
+    "who waits is grouped by key alone",
+    "core/engine/waiting.ts",
+    "const groupId = content + id;",
+    "const groupId = content.slice(0, 0) + id;",
+  ),
+  one(
     "a server error is kept",
     "core/engine/recorder.ts",
     "return status >= 500 ? profile.keepServerErrors : !releasingStatuses.has(status);",
@@ -188,12 +194,17 @@ export const engine: readonly Mutant[] = [
     'if (verdict.verdict !== "absent") throw',
     'if (verdict.verdict === ("never" as string)) throw',
   ),
-  one(
-    "a step calls out on a lease that is over",
-    "core/engine/steps.ts",
-    "stopUnlessTrusted(notedMs);",
-    "void notedMs;",
-  ),
+  {
+    name: "a step calls out on a lease that is over",
+    edits: [
+      { file: "core/engine/steps.ts", find: "stopUnlessTrusted(notedMs);", replace: "void notedMs;" },
+      {
+        file: "core/engine/steps.ts",
+        find: "while (environment.monotonicMs() - notedMs > storeTimeoutMs) notedMs = await noteStart(request);",
+        replace: "",
+      },
+    ],
+  },
   one(
     "a throw is released under hold and verify",
     "core/engine/lease-attempt.ts",
@@ -258,6 +269,12 @@ export const engine: readonly Mutant[] = [
     "core/engine/lease-mode.ts",
     "      this.owner = this.#parts.newOwner();\n      return stillProcessing;",
     "      return stillProcessing;",
+  ),
+  one(
+    "who was refused asks on as the owner of a copy that may still be granted",
+    "core/engine/lease-mode.ts",
+    "if (isUnheard(result)) this.owner = this.#parts.newOwner();",
+    "",
   ),
   one(
     "the question about a lost commit is a claim",

@@ -38,6 +38,12 @@ const leases: readonly Mutant[] = [
     'if (codeOf(error) === "store-unavailable") lostClaims.add(request);',
     "",
   ),
+  one(
+    "the other copy of a claim that was refused is not looked for",
+    "core/engine/store-calls.ts",
+    "if (isUnheard(result)) lostClaims.add(request);",
+    "",
+  ),
   one("a failed claim is looked for once", "core/engine/lost-claims.ts", "const looksMax = 10;", "const looksMax = 1;"),
   one(
     "a record that cannot be told about is not handed over",
@@ -136,6 +142,12 @@ const steps: readonly Mutant[] = [
     "core/engine/steps.ts",
     "fenced(await calls.startStep(request));",
     "void calls.startStep(request).catch(() => undefined);",
+  ),
+  one(
+    "a start that was noted long ago is not noted again",
+    "core/engine/steps.ts",
+    "while (environment.monotonicMs() - notedMs > storeTimeoutMs) notedMs = await noteStart(request);",
+    "",
   ),
 ];
 
