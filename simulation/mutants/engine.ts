@@ -35,8 +35,8 @@ export const engine: readonly Mutant[] = [
   one(
     "a stale completion is sent as if stored",
     "core/engine/lease-attempt.ts",
-    'if (!enforce || result === "ok") return sendAsIs;',
-    'if (!enforce || result !== "failed") return sendAsIs;',
+    'if (!ask.route.enforce || result === "ok") return sendAsIs;',
+    'if (!ask.route.enforce || result !== "failed") return sendAsIs;',
   ),
   one(
     "an answer that was not stored does not say so",
@@ -228,10 +228,10 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "core/engine/running.ts",
-        find: "while (attempts.size > 0 || rulings.size > 0) {",
-        replace: "while (attempts.size > 0) {",
+        find: "attempts.size === 0 && rulings === 0",
+        replace: "attempts.size === 0",
       },
-      { file: "core/engine/running.ts", find: "claims.add(claim);", replace: "" },
+      { file: "core/engine/running.ts", find: "until(() => claims === 0)", replace: "until(() => true)" },
     ],
   },
   one(
@@ -331,7 +331,7 @@ export const engine: readonly Mutant[] = [
   one(
     "an outcome of this process does not go first",
     "core/engine/lease-mode.ts",
-    "if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(identity)))) return stillProcessing;",
+    "if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(this.#ask.identity)))) return stillProcessing;",
     "",
   ),
 ];

@@ -5,8 +5,8 @@ const leases: readonly Mutant[] = [
   one(
     "a lease is renewed when it is over",
     "core/engine/heartbeat.ts",
-    "entry.sentMs + claim.renewal.leaseMs / 3;",
-    "entry.sentMs + claim.renewal.leaseMs * 1.2;",
+    "sentMs + renewal.leaseMs / 3;",
+    "sentMs + renewal.leaseMs * 1.2;",
   ),
   one(
     "a renewal that was refused counts",
@@ -35,13 +35,13 @@ const leases: readonly Mutant[] = [
   one(
     "a failed claim is not looked for",
     "core/engine/store-calls.ts",
-    'if (codeOf(error) === "store-unavailable") lostClaims.add(request);',
+    'if (codeOf(failure) === "store-unavailable") lostClaims.add(this.#request);',
     "",
   ),
   one(
     "the other copy of a claim that was refused is not looked for",
     "core/engine/store-calls.ts",
-    "if (isUnheard(result)) lostClaims.add(request);",
+    "if (isUnheard(result)) lostClaims.add(this.#request);",
     "",
   ),
   one("a failed claim is looked for once", "core/engine/lost-claims.ts", "const looksMax = 10;", "const looksMax = 1;"),
