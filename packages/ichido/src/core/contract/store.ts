@@ -133,7 +133,7 @@ export type ClaimResult =
       readonly createdAtMs: number;
       readonly expiresAtMs: number;
     }
-  | {
+  | (Unheard & {
       readonly outcome: "completed";
       readonly response: StoredResponse;
       readonly fence: number;
@@ -142,7 +142,7 @@ export type ClaimResult =
       readonly expiresAtMs: number;
       /** By the store's clock: how long this answer may still be replayed. */
       readonly expiresInMs: number;
-    }
+    })
   | (Unheard & { readonly outcome: "processing"; readonly leaseLeftMs: number; readonly attempts: number })
   | (Unheard & {
       /** The owner vanished or reported that it does not know, and this claim may not take the record. */
@@ -152,10 +152,10 @@ export type ClaimResult =
       readonly fence: number;
       readonly attempts: number;
     })
-  | { readonly outcome: "mismatch" }
-  | { readonly outcome: "full" }
+  | (Unheard & { readonly outcome: "mismatch" })
+  | (Unheard & { readonly outcome: "full" })
   /** This caller (tenant and principal) has used up its share of the store; other callers can still claim. */
-  | { readonly outcome: "quota" };
+  | (Unheard & { readonly outcome: "quota" });
 
 /** The proof of ownership that every later verb must show. */
 export interface Claim {

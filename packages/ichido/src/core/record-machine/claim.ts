@@ -108,9 +108,9 @@ export function held<R extends HeldRecord>(
   };
 }
 
-/** What a store answers to a claim that it sent more than once. */
+/** What a store answers to a claim that it sent more than once: whatever refused one copy may be gone when the other lands. */
 export function sentAgain(result: ClaimResult): ClaimResult {
-  return result.outcome === "processing" || result.outcome === "unknown" ? { ...result, unheard: true } : result;
+  return result.outcome === "granted" ? result : { ...result, unheard: true };
 }
 
 /**
