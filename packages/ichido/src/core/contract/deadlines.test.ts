@@ -56,6 +56,33 @@ describe("deadlines", () => {
     expect(late).toEqual(["a grant"]);
   });
 
+  it("a caller learns of a value that the end of its call cannot read, and of what is no promise", async () => {
+    const deadlines = new Deadlines(fakeClock().environment, 100);
+    const worked = (value: object): void => void ("outcome" in value);
+    await expect(deadlines.bound(Promise.resolve(undefined as never), { worked })).rejects.toThrow(TypeError);
+    const failed = (): Error => new Error("the store failed");
+    await expect(deadlines.bound(undefined as never, { failed })).rejects.toThrow("the store failed");
+    expect(deadlines.busy).toBe(false);
+  });
+
+  it("what answers before `then` returns has ended, and takes no other call along", async () => {
+    const clock = fakeClock();
+    const deadlines = new Deadlines(clock.environment, 100);
+    const other = expect(deadlines.bound(never())).rejects.toThrow("100 ms");
+    const ends: string[] = [];
+    // oxlint-disable-next-line no-thenable -- such as a store of the user's own may make
+    const atOnce = { then: (resolve: (value: string) => void) => resolve("granted") };
+    const answer = deadlines.bound(atOnce as Promise<string>, {
+      worked: (value) => void ends.push(value),
+      failed: () => new Error(String(ends.push("failed"))),
+    });
+    expect(await answer).toBe("granted");
+    await clock.advance(100);
+    await other;
+    expect(ends).toEqual(["granted"]);
+    expect(deadlines.busy).toBe(false);
+  });
+
   it("many calls share one timer, which holds the process only while one of them is under way", async () => {
     const held: boolean[] = [];
     let timers = 0;

@@ -30,7 +30,7 @@ class Bounded<T> implements Entry {
   #reject!: (error: Error) => void;
   #isOpen = true;
 
-  constructor(of: Deadlines, dueMs: number, pending: Promise<T>, ends: Ends<T> | undefined) {
+  constructor(of: Deadlines, dueMs: number, ends: Ends<T> | undefined) {
     this.#of = of;
     this.dueMs = dueMs;
     this.#ends = ends;
@@ -38,16 +38,35 @@ class Bounded<T> implements Entry {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    pending.then(
-      (value) => {
-        if (!this.#end()) return this.#ends?.late?.(value);
-        this.#ends?.worked?.(value);
-        return this.#resolve(value);
-      },
-      (error: unknown) => {
-        if (this.#end()) this.#fail(error);
-      },
-    );
+  }
+
+  /** Once it is among the others: what a store made itself may answer before `then` returns. */
+  follow(pending: Promise<T>): void {
+    try {
+      pending.then(
+        (value) => {
+          if (!this.#end()) return this.#ends?.late?.(value);
+          return this.#work(value);
+        },
+        (error: unknown) => {
+          if (this.#end()) this.#fail(error);
+        },
+      );
+    } catch (error) {
+      // No promise at all.
+      if (this.#end()) this.#fail(error);
+    }
+  }
+
+  #work(value: T): void {
+    try {
+      this.#ends?.worked?.(value);
+    } catch (error) {
+      // A value that is none of those that the caller knows, from a store of the user's own.
+      this.#reject(error as Error);
+      return;
+    }
+    this.#resolve(value);
   }
 
   #fail(error: unknown): void {
@@ -86,8 +105,9 @@ export class Deadlines {
   /** As `withDeadline`, for a call that has begun already. */
   bound<T>(pending: Promise<T>, ends?: Ends<T>): Promise<T> {
     const nowMs = this.#environment.monotonicMs();
-    const bounded = new Bounded(this, nowMs + this.timeoutMs, pending, ends);
+    const bounded = new Bounded(this, nowMs + this.timeoutMs, ends);
     this.#add(bounded, nowMs);
+    bounded.follow(pending);
     return bounded.promise;
   }
 
