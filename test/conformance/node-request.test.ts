@@ -7,7 +7,7 @@ import express from "express";
 import express4 from "express4";
 import { captureBody } from "ichido/express";
 import type { RequestBody } from "ichido";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { bodyLimitsOf } from "../../packages/ichido/src/http/body-limits.ts";
 import {
   captureBytes,
@@ -74,6 +74,23 @@ describe("F-08 F-12 an unread body", () => {
       };
       expect([seen === content, read === content]).toEqual([true, true]);
     }
+  });
+
+  it("F-12 is read once it has arrived, where a library has put its own class in the place of Promise", async () => {
+    const port = await serve(async (request, response) => {
+      vi.stubGlobal("Promise", class extends Promise<unknown> {});
+      const reading = look(request).finally(() => vi.unstubAllGlobals());
+      response.writeContinue();
+      response.end(text(await reading));
+    });
+    const socket = await connect(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n");
+    let seen = "";
+    socket.on("data", (chunk) => (seen += String(chunk)));
+    await until("the handler", () => seen.includes("100 Continue"));
+    socket.write("body");
+    await until("the answer", () => seen.includes("200 OK"));
+    expect(seen.split("\r\n\r\n").at(-1)).toBe("body");
+    socket.destroy();
   });
 
   it("F-12 that arrived before anybody looked is seen from its first byte", async () => {

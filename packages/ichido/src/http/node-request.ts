@@ -83,7 +83,7 @@ function bodyOf(request: NodeRequest, limits: BodyLimits): RequestBody | Promise
   if (capture === undefined && isAborted(request)) throw notInFull();
   if (capture === undefined) return parsedBody(request);
   const body = capture.all();
-  return body instanceof Promise
+  return "then" in body
     ? body.then((arrived) => decoded(request, capture, arrived, limits))
     : decoded(request, capture, body, limits);
 }
@@ -282,13 +282,14 @@ abstract class Arrival {
   }
 
   /** At once where nothing is missing. Fails when the body is too large, or when the client stops before the end. */
-  protected complete(): void | Promise<void> {
+  protected complete(): undefined | Promise<void> {
     const request = this.#request;
     const declared = Number(request.headers["content-length"] ?? 0);
     if (this.#state === "arriving" && declared > this.#bytesMax) this.#state = "too-large";
     if (this.#state === "arriving" && (request.destroyed || isAborted(request))) this.#state = "cut";
     if (this.#state === "arriving") return this.#arrive().then(() => this.#arrived());
-    return this.#arrived();
+    this.#arrived();
+    return undefined;
   }
 
   #arrived(): void {
@@ -357,7 +358,7 @@ class KeptBytes extends Arrival implements RequestBytes {
 
   all(): ArrivedBody | Promise<ArrivedBody> {
     const arriving = this.complete();
-    return arriving instanceof Promise ? arriving.then(() => this.#body()) : this.#body();
+    return arriving === undefined ? this.#body() : arriving.then(() => this.#body());
   }
 
   #body(): ArrivedBody {

@@ -111,7 +111,7 @@ export function createDecider<Native>(parts: {
     let ask: Ask<Native>;
     try {
       const asked = askOf(request, route, parsed.key, startedMs);
-      ask = asked instanceof Promise ? await asked : asked;
+      ask = "then" in asked ? await asked : asked;
     } catch (error) {
       return unreadable(arrived, error);
     }
@@ -167,7 +167,8 @@ export function createDecider<Native>(parts: {
       };
     };
     const body = request.body();
-    return body instanceof Promise ? body.then(askFor) : askFor(body);
+    // Not by its class: a library may have put a `Promise` of its own in the place of the one that async functions make.
+    return "then" in body ? body.then(askFor) : askFor(body);
   }
 
   /** Labels are for searching: a function that fails must not stop a payment. */

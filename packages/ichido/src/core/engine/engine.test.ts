@@ -148,6 +148,17 @@ describe("a first request and its retries", () => {
 });
 
 describe("other content and duplicates in flight", () => {
+  it("F-01 reads a body that arrives later, where a library has put its own class in the place of Promise", async () => {
+    const { ask } = bed();
+    const sent = (text: string) => (): Promise<RequestBody> => {
+      const body = Promise.resolve<RequestBody>({ kind: "bytes", bytes: Buffer.from(text) });
+      // oxlint-disable-next-line no-thenable -- a promise of another class
+      return { then: body.then.bind(body) } as Promise<RequestBody>;
+    };
+    await answer(executionOf(await ask({ readBody: sent('{"amount":1}') })));
+    expect(problemIn(await ask({ readBody: sent('{"amount":9}') }))).toMatchObject({ code: "idempotency-key-reused" });
+  });
+
   it("F-01 F-02 C-03 A14 judges a mismatch before in-flight and never alters the record", async () => {
     const { ask } = bed();
     const first = executionOf(await ask());
