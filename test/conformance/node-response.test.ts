@@ -145,6 +145,42 @@ describe("the handler sees a response as Node makes it", () => {
     expect(seen).toEqual([false, false, true, false, "ERR_HTTP_HEADERS_SENT", "ERR_HTTP_HEADERS_SENT", true, false]);
   });
 
+  it("A21 an answer has ended from its end on, also while the outer of two operations records what the inner one has", async () => {
+    const store = memoryStore();
+    const letGo = Promise.withResolvers<void>();
+    let recording = "";
+    const ichido = createIchido({
+      store: {
+        ...store,
+        async complete(request) {
+          recording = request.identity.operation;
+          if (recording === "outer") await letGo.promise;
+          return store.complete(request);
+        },
+      },
+      dangerouslyShareKeys: true,
+      onUnknown: "rerun",
+    });
+    const seen: unknown[] = [];
+    let held: ServerResponse | undefined;
+    const inner = idempotent(ichido, { operation: "inner" }, (_request, response) => {
+      held = response;
+      response.end("done");
+    });
+    const outer = idempotent(ichido, { operation: "outer" }, inner);
+    const server = createServer((request, response) => void outer(request, response)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const reply = ask((server.address() as AddressInfo).port, { headers: { "idempotency-key": "k-1" } });
+    await until("the outer operation", () => recording === "outer");
+    await new Promise(setImmediate);
+    seen.push(held?.headersSent, held?.writableEnded, held?.finished);
+    letGo.resolve();
+    seen.push((await reply).body.toString(), held?.writableEnded);
+    server.close();
+    await ichido.close();
+    expect(seen).toEqual([true, true, false, "done", true]);
+  });
+
   it("A21 what is written after the end changes nothing and does not end the process", async () => {
     const errors: unknown[] = [];
     const { port } = await start((_request, response) => {

@@ -163,9 +163,10 @@ export class ResponseHold {
       // An outer layer failed on the answer. Its effect is recorded, so a retry gets it; this caller gets a cut.
       this.outer.destroy(error as Error);
     }
-    // Taking the property away again would cost; an outer layer that has not ended yet needs the true one.
+    // Taking the property away again would cost; an outer layer that has not ended yet needs the true one. Where it says
+    // so by now, it is another hold's, which has taken the answer.
     if (response.finished) this.#tellEnded(true);
-    else this.#showBody();
+    else if (!response.writableEnded) this.#showBody();
     if (!isDead) return;
     process.nextTick(() => {
       // Node never finishes an answer to a dead connection: a handler that awaits `finish` would wait for ever.
