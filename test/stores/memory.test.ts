@@ -351,3 +351,17 @@ describe("memory store in one process of several", () => {
   it("warns once under a numbered instance", async () => expect(await warnings({ NODE_APP_INSTANCE: "3" })).toBe(1));
   it("says nothing in a process of its own", async () => expect(await warnings({})).toBe(0));
 });
+
+it("a completed record keeps fingerprints of any length, as the contract leaves them", async () => {
+  for (const length of [4, 32, 64]) {
+    const store = memoryStore();
+    const fingerprint = { version: 1, raw: Buffer.alloc(length, 1), canonical: Buffer.alloc(length, 2) };
+    const result = await claim(store, "k", { fingerprint });
+    if (result.outcome !== "granted") throw new Error(`not granted: ${result.outcome}`);
+    const owned = { identity: sampleIdentity("k"), owner: sampleOwner("k"), fence: result.fence };
+    await store.complete({ ...owned, response: sampleResponse() });
+    const again = await claim(store, "k", { fingerprint, owner: sampleOwner("other") });
+    const found = await store.find(sampleIdentity("k"));
+    expect([again.outcome, found?.fingerprint.raw.length]).toEqual(["completed", length]);
+  }
+});

@@ -37,7 +37,12 @@ export class PackedRow {
   static of(row: Row): PackedRow | undefined {
     const { state, response, steps, audit, interim, holdReason } = row;
     const isPlain = steps.length === 0 && audit.length === 0 && interim === undefined && holdReason === undefined;
-    return state === "completed" && response !== undefined && isPlain ? new PackedRow(row, response) : undefined;
+    // The engine's hashes have one length. The contract leaves it open, so others are kept as they are.
+    const { raw, canonical } = row.fingerprint;
+    const isOurs = raw.length === hashLength && canonical.length === hashLength;
+    return state === "completed" && response !== undefined && isPlain && isOurs
+      ? new PackedRow(row, response)
+      : undefined;
   }
 
   private constructor(row: Row, response: KeptResponse) {
