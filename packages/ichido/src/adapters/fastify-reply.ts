@@ -108,10 +108,28 @@ function linesOf(reply: ReplyLike, capture: Capture): readonly HeaderLine[] {
   return reply.raw.statusCode === 204 ? lines.filter(([name]) => name !== "content-type") : lines;
 }
 
+/** An error of another hook is being made into an answer, which may be one without content. */
+function isHandlingError(reply: object): boolean {
+  const symbol = Object.getOwnPropertySymbols(reply).find(
+    ({ description }) => description === "fastify.reply.nextErrorHandler",
+  );
+  return symbol !== undefined && Boolean((reply as Record<symbol, unknown>)[symbol]);
+}
+
+/**
+ * Where the promise of a handler that has answered by `reply.send` resolves to nothing, and nothing has left yet, Fastify
+ * sends nothing as the answer. The true one is on its way: being recorded, or between this hook and the connection.
+ */
+function sendSomething(this: ReplyLike, payload?: unknown): unknown {
+  if (payload === undefined && !isHandlingError(this)) return this;
+  return (Object.getPrototypeOf(this) as ReplyLike).send.call(this, payload);
+}
+
 async function recordAnswer(reply: ReplyLike, capture: Capture, given: unknown): Promise<unknown> {
   const payload = unfold(reply, given);
   const content = contentOf(payload);
   if (content === undefined) return payload;
+  if (!Object.hasOwn(reply, "send")) (reply as { send: unknown }).send = sendSomething;
   const headers = linesOf(reply, capture);
   const taken = await capture.hand({ status: reply.raw.statusCode, headers, content });
   if (taken === undefined) return payload;
