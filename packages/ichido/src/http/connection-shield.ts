@@ -183,12 +183,12 @@ class ConnectionKeeper {
   constructor(socket: Socket) {
     this.#socket = socket;
     const { destroy, end } = socket as unknown as Record<"destroy" | "end", (...values: unknown[]) => Socket>;
-    const destroyNow = (error?: Error): Socket => {
+    const destroyNow = (...values: unknown[]): Socket => {
       this.#mask();
-      return destroy.call(socket, error);
+      return destroy.apply(socket, values);
     };
-    socket.destroy = (error?: Error): Socket => {
-      if (this.#holders === 0 || error !== undefined || !socket.writable) return destroyNow(error);
+    socket.destroy = (...values: unknown[]): Socket => {
+      if (this.#holders === 0 || values[0] !== undefined || !socket.writable) return destroyNow(...values);
       this.#limit ??= setTimeout(destroyNow, keepMsMax).unref();
       return socket;
     };

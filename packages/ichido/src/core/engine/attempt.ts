@@ -157,18 +157,15 @@ export abstract class Attempt implements Execution, Watched {
   }
 }
 
-type Method = keyof Context & ("reference" | "step" | "transaction" | "complete" | "release" | "unknown");
-
 /**
- * What a handler asks for is made when it asks: most ask for little, and there is one of these for every request. Each
- * method works on its own too, taken out of the context.
+ * The signal is an accessor on the prototype: most handlers never ask for it, and there is one of these for every
+ * request. The methods are the context's own, so that each works taken out of it, and a copy of it has them.
  */
 class AttemptContext implements Context {
   readonly key: Key;
   readonly attempt: number;
   readonly fence: number;
   readonly #of: Attempt;
-  #made: Partial<Pick<Context, Method>> | undefined;
 
   constructor(of: Attempt) {
     this.key = of.ask.identity.key;
@@ -177,44 +174,17 @@ class AttemptContext implements Context {
     this.#of = of;
   }
 
-  #once<Name extends Method>(name: Name, make: (of: Attempt) => Context[Name]): Context[Name] {
-    this.#made ??= {};
-    return (this.#made[name] ??= make(this.#of)) as Context[Name];
-  }
-
   get signal(): AbortSignal {
     return this.#of.signal;
   }
 
-  get reference(): Context["reference"] {
-    return this.#once("reference", (of) => (name) => of.reference(name));
-  }
-
-  get step(): Context["step"] {
-    return this.#once("step", (of) => <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
-      const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
-      return of.step(name, options as StepOptions<Value>, fn as StepFunction<Value>);
-    });
-  }
-
-  get transaction(): Context["transaction"] {
-    return this.#once(
-      "transaction",
-      (of) =>
-        (...given: readonly unknown[]): Promise<AnswerLike> =>
-          of.transaction(given),
-    );
-  }
-
-  get complete(): Context["complete"] {
-    return this.#once("complete", (of) => (handle, answer) => of.complete(handle, answer));
-  }
-
-  get release(): Context["release"] {
-    return this.#once("release", (of) => () => void (of.isReleased = true));
-  }
-
-  get unknown(): Context["unknown"] {
-    return this.#once("unknown", (of) => (interim) => of.leaveUnknown(interim));
-  }
+  readonly reference = (name: string): string => this.#of.reference(name);
+  readonly step = <Value>(name: string, ...rest: readonly unknown[]): Promise<Value> => {
+    const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
+    return this.#of.step(name, options as StepOptions<Value>, fn as StepFunction<Value>);
+  };
+  readonly transaction = (...given: readonly unknown[]): Promise<AnswerLike> => this.#of.transaction(given);
+  readonly complete: Context["complete"] = (handle, answer) => this.#of.complete(handle, answer);
+  readonly release = (): void => void (this.#of.isReleased = true);
+  readonly unknown = (interim: AnswerLike): Promise<void> => this.#of.leaveUnknown(interim);
 }

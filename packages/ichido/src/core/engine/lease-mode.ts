@@ -80,6 +80,11 @@ class Claims {
   }
 }
 
+function execute(attempt: LeaseAttempt): Ruling {
+  attempt.started = true;
+  return { kind: "execute", execution: attempt };
+}
+
 export function createLeaseMode(parts: EngineParts): LeaseMode {
   const { settings, calls, running } = parts;
   const { environment, faults, store, waitersMax } = settings;
@@ -92,11 +97,6 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
     // Mostly there is nothing to find out, and nothing to wait for.
     const isPlain = !running.isClosing && !isInDoubt(grant) && faults === undefined && attempt.isTrusted();
     return isPlain ? execute(attempt) : startWithCare(attempt);
-  }
-
-  function execute(attempt: LeaseAttempt): Ruling {
-    attempt.started = true;
-    return { kind: "execute", execution: attempt };
   }
 
   async function startWithCare(attempt: LeaseAttempt): Promise<Ruling> {

@@ -81,7 +81,8 @@ export function checkMountedOnce(request: ClaimedRequest, operation: string): vo
 }
 
 export function noteClaim(request: ClaimedRequest, operation: string, execution: Execution): void {
-  request[claims] = { operation, execution, outer: request[claims] };
+  // A frozen request takes no note; then a second mount is not told from a retry, and nothing else is lost.
+  if (Object.isExtensible(request)) request[claims] = { operation, execution, outer: request[claims] };
 }
 
 /** For requests that may be handed in again, as tests do. */

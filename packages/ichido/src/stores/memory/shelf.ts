@@ -4,7 +4,7 @@
  */
 import { lengthPrefixed } from "../../core/request/sha256.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
-import type { Standing } from "../../core/record-machine/record.ts";
+import type { Moment, Standing } from "../../core/record-machine/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
 import { PackedRow } from "./packed-row.ts";
@@ -93,7 +93,7 @@ export interface Shelf {
   put(id: string, row: Row): void;
   rows(): IterableIterator<Listed>;
   /** Whether this caller may have one more record, after clearing away a few expired ones if need be. */
-  roomFor(caller: Whose, nowUs: number, trusted: boolean): Room;
+  roomFor(caller: Whose, moment: Pick<Moment, "nowUs" | "trusted">): Room;
   /** Removes one expired record; false when there is none. */
   removeExpired(nowUs: number): boolean;
   /** Some record is expired. */
@@ -186,7 +186,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
     *rows() {
       for (const slot of slots.values()) yield listed(slot);
     },
-    roomFor(whose, nowUs, trusted) {
+    roomFor(whose, { nowUs, trusted }) {
       const caller = isBounded(whose) ? callers.get(callerIdOf(whose)) : undefined;
       for (let count = 0; trusted && count < reclaimedPerClaimMax; count += 1) {
         const isOver = hasItsShare(caller);

@@ -13,6 +13,7 @@ import type {
   Step,
   Store,
   StoreCapabilities,
+  SuspendRequest,
   SweepRequest,
   SweepResult,
 } from "../../core/contract/store.ts";
@@ -81,11 +82,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (transaction !== undefined) throw cannotJoin(transaction);
       const id = localIdOf(request.identity);
       const before = shelf.get(id);
-      if (before === undefined) {
-        const { nowUs, trusted } = moment();
-        const room = shelf.roomFor(request.identity, nowUs, trusted);
-        if (room !== "free") return { outcome: room };
-      }
+      const room = before === undefined ? shelf.roomFor(request.identity, moment()) : "free";
+      if (room !== "free") return { outcome: room };
       const { row, result } = claim(before, request, moment());
       keep(id, before, row);
       return result;
@@ -97,11 +95,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     landed: async (request) => machine.landedOf(shelf.get(localIdOf(request.identity)), request),
     release: async (claimed) => apply(machine.release<Row>, claimed),
-    suspend: async (request) =>
-      apply(
-        machine.suspend<Row>,
-        request.interim === undefined ? request : { ...request, interim: KeptResponse.of(request.interim) },
-      ),
+    suspend: async (request) => apply(machine.suspend<Row>, keptInterim(request)),
     startStep: async (request) => apply(machine.startStep<Row>, request),
     finishStep: async (request) => apply(machine.finishStep<Row>, { ...request, result: copyBytes(request.result) }),
 
@@ -135,6 +129,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       waiters.wakeAll();
     },
   };
+}
+
+function keptInterim(request: SuspendRequest): SuspendRequest {
+  return request.interim === undefined ? request : { ...request, interim: KeptResponse.of(request.interim) };
 }
 
 function stepsOf(row: Row | undefined, nowUs: number): readonly Step[] {
