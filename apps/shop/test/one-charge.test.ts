@@ -203,7 +203,7 @@ describe("two shops on one folder", () => {
   });
 
   it("C-05 a handler three times slower than its lease is never overtaken", async () => {
-    const settings = { SHOP_DATA: newFolder(), IDEMPOTENCY_LEASE_MS: "500", SHOP_HANDLER_DELAY_MS: "1800" };
+    const settings = { SHOP_DATA: newFolder(), IDEMPOTENCY_LEASE_MS: "1500", SHOP_HANDLER_DELAY_MS: "5000" };
     const shops = await Promise.all([startShop(settings), startShop(settings)]);
     const key = randomUUID();
     let answered = false;

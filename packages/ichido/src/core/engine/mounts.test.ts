@@ -1,9 +1,11 @@
 import Fastify from "fastify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { alice, bed } from "../../../../../test/support/engine-bed.ts";
 import { idempotency } from "../../adapters/fastify.ts";
+import type { Execution } from "../contract/decision.ts";
 import type { IchidoEvent } from "../contract/events.ts";
 import type { NeutralRequest } from "../contract/message.ts";
+import { checkMountedOnce, forgetClaim, noteClaim } from "./mounts.ts";
 
 function told(events: readonly IchidoEvent[]): string[] {
   return events.flatMap((event) =>
@@ -81,5 +83,44 @@ describe("a scope that throws", () => {
         message: expect.stringContaining("it threw TypeError") as string,
       }),
     );
+  });
+});
+
+describe("a request under the claims of several mounts", () => {
+  function execution() {
+    const release = vi.fn();
+    return { release, execution: { context: { release } } as unknown as Execution };
+  }
+
+  it("is refused by the second mount of an operation, and the claim of the first is given back", () => {
+    const request = {};
+    const outer = execution();
+    const other = execution();
+    checkMountedOnce(request, "pay");
+    noteClaim(request, "pay", outer.execution);
+    checkMountedOnce(request, "ship");
+    noteClaim(request, "ship", other.execution);
+    expect(() => checkMountedOnce(request, "pay")).toThrow(/"pay" is mounted twice/);
+    expect(outer.release).toHaveBeenCalledOnce();
+    expect(other.release).not.toHaveBeenCalled();
+  });
+
+  it("may be handed in again once its claim is forgotten, and forgets that claim alone", () => {
+    const request = {};
+    noteClaim(request, "pay", execution().execution);
+    noteClaim(request, "ship", execution().execution);
+    forgetClaim(request, "pay");
+    forgetClaim(request, "pay");
+    checkMountedOnce(request, "pay");
+    expect(() => checkMountedOnce(request, "ship")).toThrow(/"ship" is mounted twice/);
+    noteClaim(request, "pay", execution().execution);
+    expect(() => checkMountedOnce(request, "pay")).toThrow(/"pay" is mounted twice/);
+  });
+
+  it("takes no note where it is frozen", () => {
+    const request = Object.freeze({});
+    noteClaim(request, "pay", execution().execution);
+    checkMountedOnce(request, "pay");
+    forgetClaim(request, "pay");
   });
 });
