@@ -288,3 +288,18 @@ for (const [framework, start] of Object.entries(frameworks)) {
     });
   });
 }
+
+it("K-02 an empty body that ended while a layer in front was waiting is no body that is still on its way", async () => {
+  const ichido = createIchido<http2.Http2ServerRequest>({ store: memoryStore(), ...options });
+  const listener = idempotent<http2.Http2ServerRequest, http2.Http2ServerResponse>(
+    ichido,
+    { operation },
+    (_request, response) => void response.end("made"),
+  );
+  const port = await listen(
+    http2.createServer((request, response) => void setTimeout(() => void listener(request, response), 50)),
+  );
+  const session = connect(port, "clear");
+  expect(await ask(session, "key-1", "")).toMatchObject({ status: 200, body: "made" });
+  expect((await ask(session, "key-1", "")).headers["idempotency-replayed"]).toBe("true");
+});

@@ -33,6 +33,12 @@ function isAborted(request: IncomingMessage): boolean {
   return isHttp2(request) && (request as unknown as Http2ServerRequest).aborted;
 }
 
+/** Nothing more will come. On HTTP/2 an empty body ends by itself, and `complete` says so only after somebody read that. */
+function isWhole(request: IncomingMessage): boolean {
+  if (request.complete) return true;
+  return isHttp2(request) && (request as unknown as Http2ServerRequest).stream.readableEnded;
+}
+
 /** Header lines as they came: Node's own `headers` joins or drops repeated ones. */
 function linesOf(request: IncomingMessage, name: string): readonly string[] {
   const lines: string[] = [];
@@ -235,7 +241,7 @@ abstract class Arrival {
     const early = buffered(request);
     if (early !== undefined) this.#note(early);
     if (isAborted(request)) this.#state = "cut";
-    else if (request.complete) this.#note(null);
+    else if (isWhole(request)) this.#note(null);
     request.push = sharedPush;
   }
 
