@@ -273,8 +273,8 @@ export const engine: readonly Mutant[] = [
   one(
     "who was refused asks on as the owner of a copy that may still be granted",
     "core/engine/lease-mode.ts",
-    "if (isUnheard(result)) this.owner = this.#parts.newOwner();",
-    "",
+    "if (runsAnyhow) calls.giveBackLater(request);\n        this.owner = this.#parts.newOwner();",
+    "if (runsAnyhow) calls.giveBackLater(request);",
   ),
   one(
     "the question about a lost commit is a claim",

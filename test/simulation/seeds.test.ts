@@ -50,6 +50,11 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [100_019_747, "two contents of one key that wait for an answer which is not written yet"],
   [100_091_996, "a copy of a claim that is granted after the other one was refused"],
   [200_033_862, "a copy of a claim that is granted after the record that refused the other one has expired"],
+  [820_021_877, "a copy of a claim that is granted late, where the handler would have run without the store"],
+  [
+    820_228_261,
+    "a lease that ran out while its process stood still, beside a claim that is answered in the same moment",
+  ],
   [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
 

@@ -43,13 +43,13 @@ export interface Heartbeat {
   stop(): void;
 }
 
-/** A timer for the earliest of many moments: armed again only for an earlier one. */
+/** A timer for the earliest of many moments: armed again only for an earlier one, and never put off once it is due. */
 function createAlarm(environment: Environment, ring: () => void): { at(dueMs: number): void; stop(): void } {
   let timer: Timer | undefined;
   let armedMs = Number.POSITIVE_INFINITY;
   return {
     at(dueMs) {
-      if (dueMs >= armedMs) return;
+      if (dueMs >= armedMs || armedMs <= environment.monotonicMs()) return;
       timer?.cancel();
       armedMs = dueMs;
       timer = environment.after(Math.max(1, dueMs - environment.monotonicMs()), () => {

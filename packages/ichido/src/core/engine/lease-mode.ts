@@ -57,7 +57,11 @@ class Claims {
     running.claimSent();
     try {
       const result = await (runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request));
-      if (isUnheard(result)) this.owner = this.#parts.newOwner();
+      if (isUnheard(result)) {
+        // Refused, so that nothing runs in its name after all.
+        if (runsAnyhow) calls.giveBackLater(request);
+        this.owner = this.#parts.newOwner();
+      }
       return result;
     } finally {
       running.claimAnswered();

@@ -13,6 +13,10 @@ async function recordIn({ store }: Bed): Promise<StoredRecord | undefined> {
   return (await store.list({ limit: 1 })).records[0];
 }
 
+async function recordOf({ store }: Bed, key = "key-1"): Promise<StoredRecord | undefined> {
+  return (await store.list({ key, limit: 1 })).records[0];
+}
+
 /** Long enough for all looks. */
 const minuteMs = 60_000;
 
@@ -41,6 +45,22 @@ describe("a copy of a claim that a driver sent again", () => {
     expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 2 });
     await all.clock.advance(minuteMs / 2);
     expect(await recordIn(all)).toMatchObject({ state: "failed", attempts: 2 });
+  });
+
+  it("is given back also where the handler would have run without the store", async () => {
+    let driver: ReturnType<typeof resending> | undefined;
+    const route = { dangerouslyRunWithoutStore: true };
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" }, (clock) => (driver = resending(clock)).store);
+    const elsewhere = bed({ leaseMs: 60_000, onUnknown: "hold" }, () => driver?.store ?? expect.unreachable());
+    // Both make the same owners, one after the other.
+    executionOf(await all.ask({ key: "key-2" }));
+    const first = executionOf(await elsewhere.ask());
+    expect(problemIn(await all.ask({ route }))).toMatchObject({ code: "idempotency-in-flight" });
+    await answer(first, { status: 429 });
+    await driver?.late[1]?.();
+    expect(await recordOf(all)).toMatchObject({ state: "processing", attempts: 2 });
+    await all.clock.advance(minuteMs / 2);
+    expect(await recordOf(all)).toMatchObject({ state: "failed", attempts: 2 });
   });
 
   it("does not give back what the next question of the same caller was granted", async () => {

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import type { Environment, Timer } from "../contract/environment.ts";
+import { sampleIdentity, sampleOwner } from "../../testing/store-suite/samples.ts";
+import { createHeartbeat, type LiveClaim } from "./heartbeat.ts";
+
+/** A process that stood still: its clock went on, its timers are due and have not run. */
+function stoodStill() {
+  let nowMs = 0;
+  const timers = new Map<Timer, { readonly dueMs: number; readonly run: () => void }>();
+  const environment: Environment = {
+    monotonicMs: () => nowMs,
+    wallMs: () => nowMs,
+    randomBytes: (length) => new Uint8Array(length),
+    after(delayMs, run) {
+      const timer: Timer = { cancel: () => void timers.delete(timer) };
+      timers.set(timer, { dueMs: nowMs + delayMs, run });
+      return timer;
+    },
+  };
+  return {
+    environment,
+    standStill: (forMs: number) => void (nowMs += forMs),
+    runDue: () => {
+      for (const [timer, { dueMs, run }] of timers) if (dueMs <= nowMs && timers.delete(timer)) run();
+    },
+  };
+}
+
+function claimOf(key: string, confirmedMs: number, lost: string[]): LiveClaim {
+  return {
+    renewal: { identity: sampleIdentity(key), owner: sampleOwner(key), fence: 1, leaseMs: 1_000 },
+    confirmedMs,
+    sentMs: confirmedMs,
+    startedMs: 0,
+    lose: (reason) => void lost.push(`${key} ${reason}`),
+    lost: false,
+    renewing: false,
+    isLive: false,
+  } as LiveClaim;
+}
+
+it("a lease that ran out while the process stood still is lost at once, whatever is claimed in the same moment", () => {
+  const { environment, standStill, runDue } = stoodStill();
+  const calls = { renew: () => new Promise<never>(() => undefined) };
+  const heartbeat = createHeartbeat({ calls, environment, executionMs: 60_000 });
+  const lost: string[] = [];
+  heartbeat.add(claimOf("first", 0, lost));
+  standStill(5_000);
+  // The answer to a claim that was sent earlier is read before the timers are.
+  heartbeat.add(claimOf("second", -100, lost));
+  runDue();
+  expect(lost).toEqual(["first unreachable", "second unreachable"]);
+});
