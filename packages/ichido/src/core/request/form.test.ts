@@ -43,7 +43,9 @@ describe("canonicalForm", () => {
     };
     fc.assert(
       fc.property(text, text, (a, b) => {
-        // URLSearchParams would drop a question mark in front; there is none here.
+        // URLSearchParams would drop a question mark in front; there is none here. Of bytes that are not UTF-8 (%ab, %b1)
+        // it makes one character, whichever they are; here they stay apart.
+        fc.pre(!`${pairs(a)}${pairs(b)}`.includes("\ufffd"));
         expect(form(a) === form(b)).toBe(pairs(a) === pairs(b));
       }),
       { numRuns: 10_000 },

@@ -144,13 +144,16 @@ describe("readMultipart", () => {
     );
   });
 
-  it("A28 takes what parsers read in several ways for malformed: folded lines, names that are no token", () => {
+  it("A28 takes what parsers read in several ways for malformed: folded lines, names that are no token, controls", () => {
     for (const headers of [
       "Content-Disposition: form-data;\r\n name=a",
       " Content-Disposition: form-data; name=a",
       "\nContent-Disposition: form-data; name=a",
       "Content-Disposition : form-data; name=a",
       "X Y: 1",
+      "Content-Disposition: form-data; name=a\nX: 1",
+      "Content-Disposition: form-data; name=a\r\nX: 1\r2",
+      "Content-Disposition: form-data; name=a\r\nX: \0",
     ]) {
       expect(read(`${part(headers, "1")}--B--`), headers).toBeUndefined();
     }

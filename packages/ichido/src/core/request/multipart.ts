@@ -244,6 +244,9 @@ function readHeaders(text: string): Part | undefined {
 
 /** RFC 9110 section 5.6.2. */
 const tokenForm = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+/** RFC 9110 section 5.5: no controls, which a lone line feed is too. */
+// oxlint-disable-next-line no-control-regex -- controls are exactly what is excluded
+const valueForm = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * Undefined when a line is not a header (a folded line is none either), or when a header is repeated: parsers read
@@ -255,8 +258,9 @@ function headersOf(text: string): ReadonlyMap<string, string> | undefined {
     if (line === "") continue;
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(0, colon)).toLowerCase();
-    if (!tokenForm.test(name) || headers.has(name)) return undefined;
-    headers.set(name, line.slice(colon + 1).trim());
+    const value = line.slice(colon + 1);
+    if (!tokenForm.test(name) || !valueForm.test(value) || headers.has(name)) return undefined;
+    headers.set(name, value.trim());
   }
   return headers;
 }
