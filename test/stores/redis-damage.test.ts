@@ -1,6 +1,6 @@
 /** A record of which something is gone: never taken for one that was never there. */
 import { redisStore } from "ichido/redis";
-import { sampleResponse } from "ichido/testing";
+import { sampleFingerprint, sampleResponse } from "ichido/testing";
 import { afterAll, expect, test } from "vitest";
 import { namesFor } from "../../packages/ichido/src/stores/redis/names.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
@@ -25,6 +25,7 @@ describeWith("redis", "redis store and records that were damaged", (url) => {
     ["all but its time of expiry", ["HDEL", ..."s o t n l c u f i r b z h x d a".split(" ")]],
     ["its lease", ["HDEL", "l"]],
     ["the meaning of its state", ["HSET", "s", "z"]],
+    ["its state to a word that every object has", ["HSET", "s", "constructor"]],
   ];
   for (const [what, [command = "", ...args]] of damages) {
     for (const state of ["processing", "completed"] as const) {
@@ -51,5 +52,34 @@ describeWith("redis", "redis store and records that were damaged", (url) => {
         expect(found).not.toBe("absent");
       });
     }
+  }
+
+  const cuts: readonly (readonly [string, readonly string[]])[] = [
+    ["hashes", ["HSET", "f", "x".repeat(32)]],
+    ["all hashes", ["HSET", "f", ""]],
+    ["body", ["HSET", "b", "{"]],
+    ["whole body", ["HDEL", "b"]],
+    ["kind of answer", ["HSET", "r", "ful 201 []"]],
+    ["status", ["HSET", "r", "full  []"]],
+    ["lines", ["HSET", "r", "full 201 [["]],
+  ];
+  for (const [what, [command = "", ...args]] of cuts) {
+    test(`S3 S7 a record whose ${what} was cut is damage, for the same content and for other`, async () => {
+      client ??= await openClient("ioredis", url);
+      const store = redisStore(client.client, { prefix });
+      const first = request(`cut ${what}`);
+      const claimed = await store.claim(first);
+      if (claimed.outcome !== "granted") expect.fail(claimed.outcome);
+      await store.complete({ ...first, fence: claimed.fence, response: sampleResponse() });
+      await client.send(command, names.record(first.identity), ...args);
+      for (const fingerprint of [first.fingerprint, sampleFingerprint("other")]) {
+        const again = await store.claim({ ...first, fingerprint }).then(
+          ({ outcome }) => outcome,
+          (error: unknown) => (error as { code?: unknown }).code ?? (error as Error).name,
+        );
+        const isOther = fingerprint !== first.fingerprint && again === "mismatch";
+        expect(isOther || again === "internal-error" || again === "TypeError").toBe(true);
+      }
+    });
   }
 });

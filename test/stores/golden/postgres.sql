@@ -141,6 +141,8 @@ begin
           or coalesce(r.fingerprint_former = canonicals[i], false)) then 'mismatch'
         when r.state = 'completed' then 'completed'
         when r.state = 'failed' then 'failed'
+        -- Written by nobody here: what was done is not known, and it must not look like a lease that lapsed.
+        when r.state <> 'processing' then 'damaged'
         -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
         when r.owner = owners[i] and (live or not doubtful) then 'resend'
         when live then 'processing'
@@ -149,7 +151,7 @@ begin
         when takeovers[i] = 'none' then 'unknown'
         else 'lapsed'
       end;
-      exit when taken in ('mismatch', 'completed', 'processing')
+      exit when taken in ('mismatch', 'completed', 'processing', 'damaged')
         or (taken = 'unknown' and (r.doubt_stays or not stays[i]));
       if not locked then
         locked := true;
@@ -186,7 +188,8 @@ begin
     end loop;
 
     place := i;
-    outcome := case when taken in ('mismatch', 'completed', 'processing', 'unknown') then taken else 'granted' end;
+    outcome := case
+      when taken in ('mismatch', 'completed', 'processing', 'unknown', 'damaged') then taken else 'granted' end;
     held_fence := r.fence;
     attempt := r.attempts;
     held_origin := r.origin;

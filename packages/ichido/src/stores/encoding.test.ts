@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { decodeCursor, decodeHeaders, decodeLabels, encodeCursor, encodeHeaders, encodeLabels } from "./encoding.ts";
+import {
+  decodeCursor,
+  decodeHeaders,
+  decodeLabels,
+  encodeCursor,
+  encodeHeaders,
+  encodeLabels,
+  kindOf,
+  stateOf,
+} from "./encoding.ts";
 
 describe("header lines", () => {
   it("S13 order, multiplicity and every character come back", () => {
@@ -13,7 +22,8 @@ describe("header lines", () => {
   });
 
   it("damaged text throws instead of giving strange headers", () => {
-    for (const text of ["{}", '["a"]', '[["a"]]', '[["a",1]]', "["]) expect(() => decodeHeaders(text)).toThrow();
+    for (const text of ["{}", '["a"]', '[["a"]]', '[["a",1]]', "[", ""])
+      expect(() => decodeHeaders(text)).toThrow(TypeError);
   });
 });
 
@@ -38,7 +48,18 @@ describe("labels", () => {
   });
 
   it("damaged text throws", () => {
-    for (const text of ["null", '{"a":1}', "1"]) expect(() => decodeLabels(text)).toThrow();
+    for (const text of ["null", '{"a":1}', "1", "{", ""]) expect(() => decodeLabels(text)).toThrow(TypeError);
+  });
+});
+
+describe("words of a record", () => {
+  it("S7 a kind or a state that nobody wrote is damage, and never taken for one that was written", () => {
+    expect(["full", "tombstone"].map(kindOf)).toEqual(["full", "tombstone"]);
+    expect(["processing", "completed", "failed"].map(stateOf)).toEqual(["processing", "completed", "failed"]);
+    for (const word of ["ful", "", null, undefined, "Full", "constructor", "__proto__", 0]) {
+      expect(() => kindOf(word)).toThrow(TypeError);
+      expect(() => stateOf(word)).toThrow(TypeError);
+    }
   });
 });
 

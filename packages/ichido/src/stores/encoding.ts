@@ -1,7 +1,7 @@
 /** What stores keep as text where they have no type for it, and the pages and words that they share. */
 import { IchidoError } from "../core/contract/errors.ts";
 import { integerOption } from "../core/contract/option-checks.ts";
-import type { HeaderLine } from "../core/contract/record.ts";
+import type { HeaderLine, StoredResponse, WrittenState } from "../core/contract/record.ts";
 import type { ListPage, SettleResult, StoredRecord } from "../core/contract/store.ts";
 
 /** Header lines as one JSON text, order and multiplicity preserved. */
@@ -9,15 +9,45 @@ export function encodeHeaders(lines: readonly HeaderLine[]): string {
   return JSON.stringify(lines);
 }
 
+/**
+ * JSON that a store wrote. A `TypeError` where it is none, as for all other damage: it says that the record is damaged
+ * and not that the server is out of reach, which others who asked at the same time would be told as well.
+ */
+export function storedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new TypeError("stored JSON is damaged");
+  }
+}
+
 /** The text was written by `encodeHeaders`; anything else in its place is a damaged record and throws. */
 export function decodeHeaders(text: string): readonly HeaderLine[] {
-  const lines: unknown = JSON.parse(text);
+  const lines = storedJson(text);
   if (!Array.isArray(lines) || !lines.every(isLine)) throw new TypeError("stored header lines are damaged");
   return lines;
 }
 
 function isLine(line: unknown): line is HeaderLine {
   return Array.isArray(line) && line.length === 2 && typeof line[0] === "string" && typeof line[1] === "string";
+}
+
+const kinds: readonly StoredResponse["kind"][] = ["full", "tombstone"];
+
+/** Of an answer. Taken for a full one, what was never stored would be replayed as empty. */
+export function kindOf(word: unknown): StoredResponse["kind"] {
+  const kind = kinds.find((each) => each === word);
+  if (kind === undefined) throw new TypeError("the stored kind of an answer is damaged");
+  return kind;
+}
+
+const states: readonly WrittenState[] = ["processing", "completed", "failed"];
+
+/** A state that no rule knows would be taken for one that may run. */
+export function stateOf(word: unknown): WrittenState {
+  const state = states.find((each) => each === word);
+  if (state === undefined) throw new TypeError("the stored state of a record is damaged");
+  return state;
 }
 
 export type Labels = Readonly<Record<string, string>>;
@@ -33,7 +63,7 @@ export function encodeLabels(labels: Labels | undefined): string | null {
 
 export function decodeLabels(text: string | null): Labels {
   if (text === null) return {};
-  const value: unknown = JSON.parse(text);
+  const value = storedJson(text);
   if (!isLabels(value)) throw new TypeError("stored labels are damaged");
   return value;
 }

@@ -19,7 +19,8 @@ export function optionalTextOf(value: unknown): string | undefined {
 }
 
 export function numberOf(value: unknown): number {
-  const number = typeof value === "number" ? value : Number(textOf(value));
+  // An empty text would be zero.
+  const number = typeof value === "number" ? value : Number(textOf(value) || Number.NaN);
   if (!Number.isSafeInteger(number)) throw new TypeError("expected an integer from Redis");
   return number;
 }

@@ -1,12 +1,12 @@
 /** Rows of the server → values of the contract. Text comes back as UTF-8 bytes. */
-import type { Identity, Key, OwnerToken, WrittenState, StoredResponse } from "../../core/contract/record.ts";
+import type { Identity, Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 import type { Step, StoredRecord } from "../../core/contract/store.ts";
 import { lockWaitUs, tickPatienceUs } from "../../core/record-machine/bounds.ts";
 import type { Holding } from "../../core/record-machine/owned.ts";
 import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
 import { tickSeen, type TickRow } from "../../core/record-machine/ticks.ts";
 import { answersOf, leaseSeen, recordView, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders, decodeLabels } from "../encoding.ts";
+import { decodeHeaders, decodeLabels, kindOf, stateOf } from "../encoding.ts";
 import { integerOf, type Row } from "./client.ts";
 import { bufferOf } from "../../sql/statement.ts";
 import type { ClaimValues } from "./values.ts";
@@ -51,7 +51,7 @@ export function seenOf(row: Row): Seen {
 /** What `look`, `find` and listings read alike. */
 function shownOf(row: Row) {
   const answer = responseOf(row);
-  const state = stateOf(row);
+  const state = stateOf(stringOf(row["state"]));
   return {
     state,
     owner: stringOf(row["owner"]) as OwnerToken,
@@ -87,19 +87,19 @@ export function tickOf(row: Row): TickRow | undefined {
   };
 }
 
-function stateOf(row: Row): WrittenState {
-  return stringOf(row["state"]) as WrittenState;
-}
-
 /** A row of `landed`. */
 export function holdingOf(row: Row): Holding {
-  return { state: stateOf(row), owner: stringOf(row["owner"]) as OwnerToken, fence: integerOf(row["fence"]) };
+  return {
+    state: stateOf(stringOf(row["state"])),
+    owner: stringOf(row["owner"]) as OwnerToken,
+    fence: integerOf(row["fence"]),
+  };
 }
 
 function responseOf(row: Row): StoredResponse | undefined {
   if (row["response_status"] === null) return undefined;
   return {
-    kind: stringOf(row["response_kind"]) === "tombstone" ? "tombstone" : "full",
+    kind: kindOf(stringOf(row["response_kind"])),
     status: integerOf(row["response_status"]),
     headers: decodeHeaders(stringOf(row["response_headers"])),
     body: binaryOf(row["response_body"] ?? empty),
@@ -128,12 +128,15 @@ export function claimOf(row: Row): ClaimValues {
   return { key: bytes("key"), scopeHash: bytes("scope_hash"), owner: bytes("owner"), fence: integerOf(row["fence"]) };
 }
 
+export function positionOf(row: Row): Pick<Identity, "key" | "scopeHash"> {
+  return { key: stringOf(row["key"]) as Key, scopeHash: binaryOf(row["scope_hash"]) };
+}
+
 export function labelledOf(row: Row): {
   readonly identity: Pick<Identity, "key" | "scopeHash">;
   readonly labels: Readonly<Record<string, string>>;
 } {
-  const identity = { key: stringOf(row["key"]) as Key, scopeHash: binaryOf(row["scope_hash"]) };
-  return { identity, labels: decodeLabels(optional(row["labels"]) ?? null) };
+  return { identity: positionOf(row), labels: decodeLabels(optional(row["labels"]) ?? null) };
 }
 
 export function stepOf(row: Row): Step {

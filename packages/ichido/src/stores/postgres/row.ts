@@ -2,11 +2,11 @@
  * Positional rows to values. Numbers are converted here and not trusted to the driver: a program may have set a parser
  * of its own for `bigint`.
  */
-import type { Key, OwnerToken, StoredResponse, WrittenState } from "../../core/contract/record.ts";
+import type { Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 import type { AuditEntry, ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import { answersOf } from "../../core/record-machine/view.ts";
-import { decodeHeaders, decodeLabels } from "../encoding.ts";
+import { decodeHeaders, decodeLabels, kindOf, stateOf } from "../encoding.ts";
 import type { Row } from "./connection.ts";
 import { decodeMembers, decodeText } from "./text.ts";
 
@@ -45,7 +45,7 @@ function damaged(): never {
 function responseOf(kind: unknown, status: unknown, headers: unknown, body: unknown): StoredResponse | undefined {
   if (kind === null) return undefined;
   return {
-    kind: kind === "tombstone" ? "tombstone" : "full",
+    kind: kindOf(kind),
     status: numberOf(status),
     headers: decodeHeaders(textOf(headers)),
     body: body === null ? new Uint8Array() : bytesOf(body),
@@ -99,14 +99,12 @@ export function claimResultOf(row: Row): ClaimResult {
   }
 }
 
-const states: readonly WrittenState[] = ["processing", "completed", "failed"];
-
 /** The columns of a record in `find.sql` and `list.sql`; the first says whether the server is a standby. */
 export function recordOf(row: Row): StoredRecord {
   const [, key, scopeHash, tenant, principal, operation, version, raw, canonical, former, state] = row;
   const [owner, origin, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers] = row.slice(11);
   const [labels, createdMs, updatedMs, expiresMs, body] = row.slice(21);
-  const known = states.find((each) => each === state) ?? damaged();
+  const known = stateOf(state);
   const { interim, response } = answersOf(known, responseOf(kind, status, headers, body));
   const reason = optionalText(holdReason);
   const leftMs = optionalNumber(leaseLeftMs) ?? 0;

@@ -19,13 +19,17 @@ import type {
 import type { AuditEntry, ClaimRequest, Step } from "../../core/contract/store.ts";
 import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
 import { answersOf, stepView, type FirstClaim } from "../../core/record-machine/view.ts";
-import { decodeHeaders, encodeHeaders } from "../encoding.ts";
+import { decodeHeaders, encodeHeaders, kindOf, storedJson } from "../encoding.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
 
 export const fields = ["s", "o", "t", "n", "l", "c", "u", "e", "f", "i", "r", "h", "x", "z", "d", "a"] as const;
 const bodyField = fields.length;
 
-const states: Readonly<Record<string, WrittenState>> = { p: "processing", c: "completed", f: "failed" };
+const states: ReadonlyMap<string, WrittenState> = new Map([
+  ["p", "processing"],
+  ["c", "completed"],
+  ["f", "failed"],
+]);
 const hashBytes = 32;
 
 /** Labels as pairs: one may be called `__proto__`. */
@@ -59,11 +63,12 @@ export function encodeHead({ kind, status, headers }: Omit<StoredResponse, "body
 
 export function decodeResponse(head: unknown, body: unknown): StoredResponse {
   const text = textOf(head);
-  const [first, second] = [text.indexOf(" "), text.indexOf("[")];
+  const first = text.indexOf(" ");
+  const second = text.indexOf(" ", first + 1);
   return {
-    kind: text.startsWith("tombstone ") ? "tombstone" : "full",
-    status: numberOf(text.slice(first + 1, second - 1)),
-    headers: decodeHeaders(text.slice(second)),
+    kind: kindOf(text.slice(0, first)),
+    status: numberOf(text.slice(first + 1, second)),
+    headers: decodeHeaders(text.slice(second + 1)),
     body: bytesOf(body),
   };
 }
@@ -78,7 +83,7 @@ export const damagedRecord = "a record in Redis does not hold what ichido wrote"
 /** `values` are those of `fields`, and the body where it was asked for. Nothing when there is no such record. */
 export function rowOf(values: readonly unknown[]): Row | undefined {
   const [s, o, t, n, l, c, u, e, f, i, r, h, x, z, d, a] = values;
-  const state = states[optionalTextOf(s) ?? ""];
+  const state = states.get(optionalTextOf(s) ?? "");
   if (state === undefined) {
     if (values.every((value) => value === null || value === undefined)) return undefined;
     throw new TypeError(damagedRecord);
@@ -112,7 +117,7 @@ function decodeFirstClaim(value: unknown): {
   version: number;
   labels: Readonly<Record<string, string>>;
 } {
-  const [key, scopeHash, tenant, principal, operation, version, labels] = JSON.parse(textOf(value)) as FirstClaimText;
+  const [key, scopeHash, tenant, principal, operation, version, labels] = storedJson(textOf(value)) as FirstClaimText;
   return {
     identity: {
       key: key as Key,
@@ -128,6 +133,7 @@ function decodeFirstClaim(value: unknown): {
 
 function fingerprintOf(value: unknown, version: number): Fingerprint {
   const bytes = bytesOf(value);
+  if (bytes.length !== 2 * hashBytes && bytes.length !== 3 * hashBytes) throw new TypeError(damagedRecord);
   const former = bytes.slice(2 * hashBytes);
   return {
     version,
@@ -165,7 +171,7 @@ export function encodeAudit(entry: Omit<AuditEntry, "atMs">): string {
 export function auditOf(value: unknown): AuditEntry {
   const text = textOf(value);
   const space = text.indexOf(" ");
-  const [actor, action, reason, fence] = listOf(JSON.parse(text.slice(space + 1)));
+  const [actor, action, reason, fence] = listOf(storedJson(text.slice(space + 1)));
   return {
     atMs: toMs(numberOf(text.slice(0, space))),
     actor: textOf(actor),

@@ -1,14 +1,14 @@
 /** Columns to values and back. A column of the wrong type means a damaged file or a foreign schema, and throws. */
-import type { Identity, Key, OwnerToken, WrittenState, StoredResponse } from "../../core/contract/record.ts";
+import type { Identity, Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 import type { ClaimRequest, Step, StoredRecord } from "../../core/contract/store.ts";
 import { originOf, type HeldRecord } from "../../core/record-machine/record.ts";
 import { recordView, stepView } from "../../core/record-machine/view.ts";
-import { decodeHeaders, decodeLabels, encodeHeaders } from "../encoding.ts";
+import { decodeHeaders, decodeLabels, encodeHeaders, kindOf, stateOf } from "../encoding.ts";
 import type { Row, SqliteValue } from "./database.ts";
 
 export function integer(row: Row, column: string): number {
   const value = row[column];
-  return typeof value === "number" ? value : damaged(column);
+  return Number.isSafeInteger(value) ? (value as number) : damaged(column);
 }
 
 /** A row from the caller's connection, which may be set to answer with bigints; every integer of ours fits a number. */
@@ -42,16 +42,11 @@ function damaged(column: string): never {
   throw new TypeError(`column ${column} does not hold what ichido wrote`);
 }
 
-export function stateOf(row: Row): WrittenState {
-  const state = row["state"];
-  return state === "processing" || state === "completed" || state === "failed" ? state : damaged("state");
-}
-
 /** `body` is absent in listings, and null where a driver stores no bytes as nothing. */
 export function responseOf(row: Row, prefix: "response" | "interim"): StoredResponse {
   const body = row[`${prefix}_body`];
   return {
-    kind: row[`${prefix}_kind`] === "tombstone" ? "tombstone" : "full",
+    kind: kindOf(row[`${prefix}_kind`]),
     status: integer(row, `${prefix}_status`),
     headers: decodeHeaders(text(row, `${prefix}_headers`)),
     body: body === null || body === undefined ? new Uint8Array() : bytes(row, `${prefix}_body`),
@@ -102,7 +97,7 @@ export function heldOf(row: Row): Held {
 
 /** What `look`, `find` and listings read alike. */
 function shownOf(row: Row) {
-  const state = stateOf(row);
+  const state = stateOf(row["state"]);
   return {
     state,
     owner: text(row, "owner") as OwnerToken,

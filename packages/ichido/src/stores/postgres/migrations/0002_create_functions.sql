@@ -10,7 +10,7 @@
 -- newest version under its row lock. Each statement has a fresh snapshot (READ COMMITTED), so a row that appeared
 -- meanwhile is seen by the next look.
 -- A claim that is sent again is told how its owner first came by the record. Nobody takes a record on hold, and `open` takes
--- one with an interim answer. A doubt that stays outlives retention, also where a claim that was refused says so.
+-- one with an interim answer. `damaged`: it has a state that no statement writes. A doubt that stays outlives retention, also where a claim that was refused says so.
 create function {prefix}claim(
   keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[],
   versions integer[], raws bytea[], canonicals bytea[], formers bytea[],
@@ -88,6 +88,8 @@ begin
           or coalesce(r.fingerprint_former = canonicals[i], false)) then 'mismatch'
         when r.state = 'completed' then 'completed'
         when r.state = 'failed' then 'failed'
+        -- Written by nobody here: what was done is not known, and it must not look like a lease that lapsed.
+        when r.state <> 'processing' then 'damaged'
         -- An owner that left its record in doubt does not get it back by a claim that was under way meanwhile.
         when r.owner = owners[i] and (live or not doubtful) then 'resend'
         when live then 'processing'
@@ -96,7 +98,7 @@ begin
         when takeovers[i] = 'none' then 'unknown'
         else 'lapsed'
       end;
-      exit when taken in ('mismatch', 'completed', 'processing')
+      exit when taken in ('mismatch', 'completed', 'processing', 'damaged')
         or (taken = 'unknown' and (r.doubt_stays or not stays[i]));
       if not locked then
         locked := true;
@@ -133,7 +135,8 @@ begin
     end loop;
 
     place := i;
-    outcome := case when taken in ('mismatch', 'completed', 'processing', 'unknown') then taken else 'granted' end;
+    outcome := case
+      when taken in ('mismatch', 'completed', 'processing', 'unknown', 'damaged') then taken else 'granted' end;
     held_fence := r.fence;
     attempt := r.attempts;
     held_origin := r.origin;

@@ -9,7 +9,7 @@
 --          the record already; the origin is then its first one
 --          {'completed fence attempts created expires now', answer head, body}, {'processing lease-left attempts'},
 --          {'unknown fence attempts', answer head, body, hold reason}, {'mismatch'}, {'damaged'}: it has no state, or one
---          that no script writes; or {'clock'}: past its retention, but the tick given does not prove that the clock ran
+--          that no script writes, or hashes or a body of another length than was written; or {'clock'}: past its retention, but the tick given does not prove that the clock ran
 --          evenly
 -- Promise  S1 to S4, S6, S8 to S11. All values are read before the first write, and nothing after it can fail.
 local time = redis.call('TIME')
@@ -19,7 +19,7 @@ local lease, retention, margin = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(
 local function whole(number) return string.format('%.0f', number) end
 
 -- The body is read along: most records that a claim meets are answers, and a second call costs more than its bytes.
-local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'b', 'a', 'd')
+local row = redis.call('HMGET', KEYS[1], 's', 'f', 'o', 't', 'n', 'l', 'e', 'c', 'x', 'h', 'r', 'b', 'a', 'd', 'z')
 local state, print, fence = row[1], row[2], row[4]
 
 local function first()
@@ -41,6 +41,9 @@ end
 if not state and not (print or row[3] or fence or row[5] or row[6] or row[7] or row[8]) then return first() end
 -- A part of a record is there: whatever is gone, an attempt may have run.
 if state ~= 'p' and state ~= 'c' and state ~= 'f' then return { 'damaged' } end
+-- Of hashes that were cut, an absent one would be the same as any request's absent one.
+if not print or (#print ~= 64 and #print ~= 96) then return { 'damaged' } end
+if row[15] and tonumber(row[15]) ~= #(row[12] or '') then return { 'damaged' } end
 
 local leaseEnd, expires, steps = tonumber(row[6]), tonumber(row[7]), tonumber(row[9])
 -- A lease that ends further ahead than twice the longest one was written by a clock that has gone back since.
