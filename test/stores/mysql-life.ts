@@ -95,6 +95,21 @@ export async function liveOneLife(store: MysqlStore, key: string): Promise<void>
 }
 
 /** A record that ticks allow to expire is taken as new, and swept with what hung on it. Takes about a second. */
+/** The same for verbs that travel together: each member's own bytes, and none of its neighbours'. */
+export async function liveTogether(store: MysqlStore, key: string): Promise<void> {
+  const keys = ["a", "b", "c"].map((each) => `${key} ${each}`);
+  const claims = await Promise.all(keys.map((each) => granted(store, request(each, each))));
+  const bodies = claims.map((_, index) => new Uint8Array([index, 0, 39, 92, 255]));
+  const responses = bodies.map((body, index) => ({ ...sampleResponse(), status: 200 + index, body }));
+  const completed = claims.map((claim, index) =>
+    store.complete({ ...claim, response: responses[index] ?? sampleResponse() }),
+  );
+  assert.deepEqual(await Promise.all(completed), ["ok", "ok", "ok"]);
+  const replays = await Promise.all(keys.map((each) => store.claim(request(each, "other"))));
+  const seen = replays.map((replay) => (replay.outcome === "completed" ? replay.response : replay.outcome));
+  assert.deepEqual(seen, responses);
+}
+
 export async function outlive(store: MysqlStore, key: string): Promise<void> {
   const deadline = performance.now() + 20_000;
   const short = { retentionMs: 400, leaseMs: 100, labels: { order: "1" } };

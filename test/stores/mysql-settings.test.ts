@@ -9,7 +9,7 @@ import { describeWith, freshDatabase } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
 import { drivers, emptyTables, migrated, openClient } from "./mysql-clients.ts";
 import type { Client, ClientOptions, Driver } from "./mysql-clients.ts";
-import { granted, liveOneLife, outlive, request } from "./mysql-life.ts";
+import { granted, liveOneLife, liveTogether, outlive, request } from "./mysql-life.ts";
 
 const sessions: Readonly<Record<string, string>> = {
   "no strict mode": "set session sql_mode = ''",
@@ -100,6 +100,7 @@ describeWith("mariadb", "mysql store under any setting", (url) => {
         await withClient(driver, { session }, async ({ pool }) => {
           const store = mysqlStore(pool);
           await liveOneLife(store, "life");
+          await liveTogether(store, "together");
           await outlive(store, "short");
         });
       });
@@ -111,6 +112,7 @@ describeWith("mariadb", "mysql store under any setting", (url) => {
       await withClient(driver, options, async ({ pool }) => {
         const store = mysqlStore(pool);
         await liveOneLife(store, "life");
+        await liveTogether(store, "together");
         await outlive(store, "short");
       });
     });

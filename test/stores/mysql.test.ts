@@ -29,10 +29,11 @@ describeWith("mariadb", "mysql store", (url) => {
   for (const driver of drivers) {
     let first: Client | undefined;
     let second: Client | undefined;
+    const isGrouped = driver === "mysql2";
     storeSuite(
       { describe, it },
       {
-        name: `MariaDB through ${driver}`,
+        name: `MariaDB through ${driver}${isGrouped ? "" : ", ungrouped beside one that groups"}`,
         watches: true,
         joins: true,
         histories: 2,
@@ -42,7 +43,7 @@ describeWith("mariadb", "mysql store", (url) => {
           await emptyTables(first);
           const runner = driver === "mysql2" ? mysql2Transactions : mariadbTransactions;
           return {
-            store: mysqlStore(first.pool),
+            store: mysqlStore(first.pool, { group: isGrouped }),
             second: mysqlStore(second.pool),
             runner: runner(first.pool as never) as TransactionRunner<unknown>,
             close: async () => undefined,

@@ -3,20 +3,27 @@ import { withDeadline } from "../../core/contract/deadline.ts";
 import { systemEnvironment } from "../../core/contract/environment.ts";
 import type { DriverClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf, isCutShort } from "./failures.ts";
 import { createRenewals } from "./renewals.ts";
 import { assertFits, lookAtServer } from "./server.ts";
 import { countdown, createSession, type Run } from "./session.ts";
+
+/**
+ * A group is not patient: a row that somebody else has locked would hold up all of them. The server undoes what it cuts
+ * short; a connection given up would leave the statement, and the locks that it has already, behind.
+ */
+const shortened = "set statement max_statement_time = 0.25 for ";
 
 export function createCalls(pool: DriverClient, callTimeoutMs: number, dialect: Dialect) {
   let checked: Promise<void> | undefined;
   let isReady = false;
   let packetBytesMax = Number.POSITIVE_INFINITY;
+  let isMariadb = false;
   const renewals = createRenewals(pool, look);
   const session = createSession(pool, { timeoutMs: callTimeoutMs, beforeResend: look, renewOnce: renewals.once });
 
   async function look(probe: Run): Promise<void> {
-    ({ packetBytesMax } = await lookAtServer(probe, dialect));
+    ({ packetBytesMax, isMariadb } = await lookAtServer(probe, dialect));
   }
 
   async function ping(): Promise<void> {
@@ -57,7 +64,7 @@ export function createCalls(pool: DriverClient, callTimeoutMs: number, dialect: 
       try {
         return await send(sql, values, left());
       } catch (error) {
-        lookAgain();
+        if (!isCutShort(error)) lookAgain();
         throw error;
       }
     };
@@ -67,6 +74,13 @@ export function createCalls(pool: DriverClient, callTimeoutMs: number, dialect: 
     session,
     /** For one call: all its statements share its time. */
     call: (timeoutMs: number = callTimeoutMs) => bounded(timeoutMs, session.run, ready),
+    /** Whether calls may travel together: MariaDB alone can be told how long a statement may wait for a lock. */
+    mayGroup: () => isReady && isMariadb,
+    /** For a group of calls: each of its statements is sent once, and what writes is cut short by the server. */
+    groupCall: (): Run => {
+      const send = bounded(callTimeoutMs / 2, session.runOnce, ready);
+      return (sql, values) => send(/^\s*select/i.test(sql) ? sql : shortened + sql, values);
+    },
     // A claim that got no connection makes the next call look again: renewals must not wait for that look.
     renewal: () => bounded(callTimeoutMs, session.renewals.run, () => look(session.renewals.probe)),
     /** For statements that must share a connection, without a bound of their own. */

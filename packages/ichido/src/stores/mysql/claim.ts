@@ -6,10 +6,13 @@
  * number of claims that saw the same record, one succeeds and the others look again.
  *
  * Deciding a takeover inside the insert itself would save that claim a round trip and cost every claim a statement
- * several times as long to parse. Claims are not grouped: a multi-row insert has one insertId and cannot tell each claim
- * its own outcome.
+ * several times as long to parse.
+ *
+ * Many claims together look first, since replays and refusals need no more. A multi-row insert for the others cannot tell
+ * each of them its own outcome, so they look again. What neither look answers is claimed alone.
  */
 import { IchidoError } from "../../core/contract/errors.ts";
+import type { Identity } from "../../core/contract/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import {
   born,
@@ -24,11 +27,12 @@ import {
 } from "../../core/record-machine/claim.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
+import { idOf } from "../group.ts";
 import { integerOf } from "./client.ts";
-import type { Dialect, Values } from "./dialect.ts";
+import type { Dialect, Value, Values } from "./dialect.ts";
 import { readClock } from "./sweep.ts";
 import { addLabels, forgetLabels } from "./labels.ts";
-import { seenOf, type Seen } from "./row.ts";
+import { positionOf, seenOf, type Seen } from "./row.ts";
 import type { Run } from "./session.ts";
 import { fingerprintValues, identityValues, labelValue, ownerValue, scopeValues, text } from "./values.ts";
 
@@ -43,12 +47,12 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
   for (let round = 0; round < roundsMax; round += 1) {
     const { insertId } = await dialect.send(run, "claim", values);
     if (insertId > 0) {
-      await addLabels(run, dialect, request.identity, request.labels);
+      await addLabels(run, dialect, [request]);
       // Known without a look: a record is made at the very microsecond that its first fence names.
       const birth = born(request, request.fingerprint, 0, { nowUs: insertId, trusted: false, fenceFloor: 0 });
       return grantOf(birth, request.fingerprint.canonical, "new");
     }
-    const seen = await look(run, dialect, values);
+    const seen = await look(run, dialect, request);
     if (seen === undefined) continue;
     const trusted = isExpired(seen, seen.nowUs) && (await readClock(run, dialect)).trusted;
     const verdict = judgeClaim(seen, request, request.fingerprint, { nowUs: seen.nowUs, trusted });
@@ -61,6 +65,51 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
     "store-unavailable",
     `the record changed hands ${roundsMax} times while it was being claimed; try again`,
   );
+}
+
+/**
+ * What needs no more than a look, for many claims at once: `absent` is to be inserted, and what is undefined must be
+ * claimed alone.
+ */
+export async function answersWithoutWriting(
+  run: Run,
+  dialect: Dialect,
+  requests: readonly ClaimRequest[],
+): Promise<readonly (ClaimResult | "absent" | undefined)[]> {
+  const seen = await lookMany(run, dialect, requests);
+  return requests.map((request) => {
+    const record = seen.get(idOf(request.identity));
+    return record === undefined ? "absent" : refusedOf(record, request);
+  });
+}
+
+/** Many claims that had no record a moment ago. Undefined for one that must be claimed alone. */
+export async function insertMany(
+  run: Run,
+  dialect: Dialect,
+  requests: readonly ClaimRequest[],
+): Promise<readonly (ClaimResult | undefined)[]> {
+  await run(dialect.claimMany(requests.length), requests.flatMap(bornValues));
+  const made = await lookMany(run, dialect, requests);
+  const results = requests.map((request) => grantedOf(made.get(idOf(request.identity)), request));
+  const granted = requests.filter((_, index) => results[index] !== undefined);
+  await addLabels(run, dialect, granted);
+  return results;
+}
+
+function grantedOf(record: Seen | undefined, request: ClaimRequest): ClaimResult | undefined {
+  if (record === undefined || record.owner !== request.owner) return undefined;
+  // Still as it was made: its first fence names the very microsecond.
+  if (record.state !== "processing" || record.fence !== record.createdUs) return undefined;
+  return grantOf(record, request.fingerprint.canonical, "new");
+}
+
+/** What needs no write, and no look at the ticks. */
+function refusedOf(record: Seen, request: ClaimRequest): ClaimResult | undefined {
+  if (isExpired(record, record.nowUs)) return undefined;
+  const verdict = judgeClaim(record, request, request.fingerprint, { nowUs: record.nowUs, trusted: false });
+  if (!isRefusal(verdict) || noted(record, request, verdict) !== record) return undefined;
+  return refusalOf(record, verdict, record.nowUs);
 }
 
 /** Notes what the refusal leaves behind, if anything; nothing when the record changed meanwhile. */
@@ -91,15 +140,16 @@ async function hold(
   if (verdict === "resend") {
     const { insertId } = await dialect.send(run, "claimResend", { ...values, fence });
     if (insertId === 0) return undefined;
+    // Whoever was not told of its grant may have come no further than that.
+    await addLabels(run, dialect, [request]);
     return granted(await withSteps(run, dialect, values, seen), verdict);
   }
   if (verdict === "new") {
     const { insertId } = await dialect.send(run, "claimRestart", { ...values, fence });
     if (insertId === 0) return undefined;
-    const { identity, labels } = request;
-    await forgetLabels(run, dialect, [{ identity, labels: seen.labels }]);
-    await addLabels(run, dialect, identity, labels);
-    const fresh = await look(run, dialect, values);
+    await forgetLabels(run, dialect, [{ identity: request.identity, labels: seen.labels }]);
+    await addLabels(run, dialect, [request]);
+    const fresh = await look(run, dialect, request);
     return fresh?.fence === insertId ? granted(fresh, verdict) : undefined;
   }
   const open = verdict === "suspended" ? 1 : 0;
@@ -112,9 +162,24 @@ async function hold(
   return granted(await withSteps(run, dialect, values, taken), verdict);
 }
 
-async function look(run: Run, dialect: Dialect, values: Values): Promise<Seen | undefined> {
-  const [row] = (await dialect.send(run, "look", values)).rows;
+async function look(run: Run, dialect: Dialect, { identity }: ClaimRequest): Promise<Seen | undefined> {
+  const [row] = (await run(dialect.look(1), positionValues(identity))).rows;
   return row === undefined ? undefined : seenOf(row);
+}
+
+async function lookMany(
+  run: Run,
+  dialect: Dialect,
+  requests: readonly ClaimRequest[],
+): Promise<ReadonlyMap<string, Seen>> {
+  const values = requests.flatMap(({ identity }) => positionValues(identity));
+  const { rows } = await run(dialect.look(requests.length), values);
+  return new Map(rows.map((row) => [idOf(positionOf(row)), seenOf(row)]));
+}
+
+function positionValues(identity: Identity): Value[] {
+  const { key, scopeHash } = identityValues(identity);
+  return [key, scopeHash];
 }
 
 async function withSteps(run: Run, dialect: Dialect, values: Values, seen: Seen): Promise<Seen> {
@@ -134,6 +199,15 @@ function valuesOf(request: ClaimRequest): Values {
     labels: labelValue(request.labels),
     doubtStays: request.doubtStays === true ? 1 : 0,
   };
+}
+
+/** As `claimMany` of the dialect has them. */
+function bornValues(request: ClaimRequest): Value[] {
+  const { key, scopeHash, ...values } = { ...identityValues(request.identity), ...valuesOf(request) };
+  const { tenant, principal, operation, version, raw, canonical, former } = values;
+  const { owner, labels, doubtStays, leaseUs, retentionUs } = values;
+  const known = [key, scopeHash, tenant, principal, operation, version, raw, canonical, former];
+  return [...known, owner, labels, doubtStays, leaseUs, retentionUs, doubtStays, retentionUs] as Value[];
 }
 
 function granted(seen: Seen, verdict: Exclude<ClaimVerdict, Refusal>): ClaimResult {

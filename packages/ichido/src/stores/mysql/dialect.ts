@@ -33,6 +33,14 @@ const claimRow = "(`key` = ? and scope_hash = ? and owner = ? and fence = ?)";
 const identityRow = "(r.`key` = ? and r.scope_hash = ?)";
 const labelRow = "(label_hash = ? and `key` = ? and scope_hash = ?)";
 
+const bornRow =
+  "(?, ?, ?, ?, ?, ?, ?, ?, ?, 'processing', 'new', ?, 1, ?, ?, {now}, fence, fence, fence, fence + ?, fence + ?," +
+  " if(?, null, fence + ?))";
+/** The first one names the columns of all. */
+const answerNames = "of_key, of_scope, of_owner, of_fence, kind, status, bytes, headers, body".split(", ");
+const answerRow = `select ${answerNames.map(() => "?").join(", ")}`;
+const firstAnswer = `select ${answerNames.map((name) => `? as ${name}`).join(", ")}`;
+
 /** Records that a label may belong to: completed ones by the index of labels, open ones by the index of states. */
 const labelled =
   "(select l.`key`, l.scope_hash from {labels} l where l.label_hash = :labelHash" +
@@ -57,7 +65,16 @@ export type ListFilter = keyof typeof filters;
 
 export type StatementName = keyof typeof statements;
 /** Statements with as many rows as there are things to do. */
-type ManyRows = "renew" | "held" | "sweep" | "sweepSteps" | "addLabels" | "forgetLabels";
+type ManyRows =
+  | "look"
+  | "claimMany"
+  | "completeMany"
+  | "renew"
+  | "held"
+  | "sweep"
+  | "sweepSteps"
+  | "addLabels"
+  | "forgetLabels";
 type SingleName = Exclude<StatementName, ManyRows | "list">;
 export type Dialect = ReturnType<typeof createDialect>;
 
@@ -67,9 +84,10 @@ export function createDialect(prefix: string) {
   const cache = new Map<StatementName, Statement>();
 
   const text = (name: StatementName): string => expandText(statements[name], { ...macros, ...tables });
-  const manyRows = (name: ManyRows, row: string, separator: string) => {
+  const manyRows = (name: ManyRows, row: string, separator: string, first = row) => {
     const [head = "", tail = ""] = text(name).split("{rows}");
-    return (count: number): string => head + Array.from({ length: count }, () => row).join(separator) + tail;
+    const next = separator + row;
+    return (count: number): string => head + first + next.repeat(count - 1) + tail;
   };
 
   function statement(name: SingleName): Statement {
@@ -85,6 +103,9 @@ export function createDialect(prefix: string) {
       const found = statement(name);
       return run(found.sql, found.bind(values));
     },
+    look: manyRows("look", identityRow, " or "),
+    claimMany: manyRows("claimMany", expandText(bornRow, macros), ", "),
+    completeMany: manyRows("completeMany", answerRow, " union all ", firstAnswer),
     renew: manyRows("renew", claimRow, " or "),
     held: manyRows("held", claimRow, " or "),
     sweep: manyRows("sweep", identityRow, " or "),

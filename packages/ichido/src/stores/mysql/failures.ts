@@ -42,6 +42,11 @@ export function isLocked(error: unknown): boolean {
   return errno === 1205 || errno === 3572;
 }
 
+/** By the time that the statement was given on the server. */
+export function isCutShort(error: unknown): boolean {
+  return partsOf(error).errno === 1969;
+}
+
 /** The connection must not be used again, or may carry a late answer. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof DeadlineExceeded) return true;

@@ -21,8 +21,13 @@ function rowsOf(identity: Position, labels: Labels): Value[][] {
   return Object.entries(labels).map(([name, value]) => [labelHash(name, value), key, scopeHash]);
 }
 
-export async function addLabels(run: Run, dialect: Dialect, identity: Position, labels: Labels = {}): Promise<void> {
-  const rows = rowsOf(identity, labels);
+/** Harmless where they are there. */
+export async function addLabels(
+  run: Run,
+  dialect: Dialect,
+  records: readonly { readonly identity: Position; readonly labels?: Labels | undefined }[],
+): Promise<void> {
+  const rows = records.flatMap(({ identity, labels = {} }) => rowsOf(identity, labels));
   if (rows.length > 0) await run(dialect.addLabels(rows.length), rows.flat());
 }
 

@@ -69,6 +69,21 @@ export async function complete(
   return (await dialect.send(execute, "completed", values)).rows.length > 0 ? "ok" : "stale";
 }
 
+/** Undefined for those that must be completed alone: not all were stored, and this statement cannot tell which. */
+export async function completeMany(
+  run: Run,
+  dialect: Dialect,
+  requests: readonly CompleteRequest[],
+): Promise<readonly (Fenced | undefined)[]> {
+  const values = requests.flatMap((request): Value[] => {
+    const { key, scopeHash, owner, fence } = claimValues(request);
+    const { kind, status, bytes, headers, body } = responseValues(request.response);
+    return [key, scopeHash, owner, fence, kind, status, bytes, headers, body] as Value[];
+  });
+  const { affected } = await run(dialect.completeMany(requests.length), values);
+  return requests.map(() => (affected === requests.length ? "ok" : undefined));
+}
+
 export async function release(run: Run, dialect: Dialect, claim: Claim): Promise<Fenced> {
   const values = claimValues(claim);
   if ((await dialect.send(run, "release", values)).insertId > 0) return "ok";

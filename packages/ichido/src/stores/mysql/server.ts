@@ -6,6 +6,7 @@ import type { Run } from "./session.ts";
 
 export interface Server {
   readonly packetBytesMax: number;
+  readonly isMariadb: boolean;
 }
 
 /** Fails where a claim would fail, or would be made in vain. */
@@ -24,7 +25,10 @@ export async function lookAtServer(run: Run, dialect: Dialect): Promise<Server> 
       "autocommit is off on this pool's connections, so no claim would ever be committed; give the store a pool that leaves it on",
     );
   }
-  return { packetBytesMax: integerOf(row?.["packet_bytes_max"] ?? Number.MAX_SAFE_INTEGER) };
+  return {
+    packetBytesMax: integerOf(row?.["packet_bytes_max"] ?? Number.MAX_SAFE_INTEGER),
+    isMariadb: /mariadb/i.test(String(row?.["version"])),
+  };
 }
 
 /** Refused before it is sent: the server would hang up on it, and it would be sent again. */

@@ -36,6 +36,8 @@ export type Run = (sql: string, values: readonly Value[], timeoutMs?: number) =>
 
 export interface Session {
   run: Run;
+  /** Sent once, with the driver's own error: for what may be asked otherwise after a failure. */
+  runOnce: Run;
   /** For the look at the server itself, which needs no such look before it. */
   probe: Run;
   /** As `run` and `probe`, but never waiting behind the program's own transactions. */
@@ -115,6 +117,7 @@ export function createSession(given: DriverClient, parts: SessionParts): Session
   const usual = way(once);
   return {
     ...usual,
+    runOnce: (sql, values, limitMs = parts.timeoutMs) => once(sql, values, limitMs),
     renewals: way(parts.renewOnce),
     async onOneConnection(work, whenLost) {
       const on =

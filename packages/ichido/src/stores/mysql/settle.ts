@@ -62,7 +62,8 @@ async function isSettled(run: Run, dialect: Dialect, id: number): Promise<boolea
 }
 
 async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {
-  const [row] = (await dialect.send(run, "look", identityValues(request.identity))).rows;
+  const { key, scopeHash } = identityValues(request.identity);
+  const [row] = (await run(dialect.look(1), [key, scopeHash])).rows;
   if (row === undefined) return settleRefusal(undefined, request, 0);
   const seen = seenOf(row);
   return settleRefusal(seen, request, seen.nowUs);

@@ -16,8 +16,6 @@
  * `sync_binlog = 1` for a crash; semi-synchronous replication for a failover. `max_allowed_packet` must hold an answer
  * twice over, since drivers send its bytes as hexadecimal digits or with escapes.
  *
- * Completions are not grouped either: InnoDB itself lets commits of many connections share one flush of its log.
- *
  * Proven on MariaDB 10.11. The statements keep to what MySQL 8 documents as well, but no MySQL server was at hand: run
  * the store suite of `ichido/testing` on yours.
  */
@@ -26,13 +24,13 @@ import type { Store, StoreCapabilities } from "../../core/contract/store.ts";
 import { createMigrator, type Migrator } from "../../sql/migrator.ts";
 import { talkLater } from "../../sql/talk.ts";
 import { createCalls } from "./calls.ts";
-import { claim } from "./claim.ts";
 import { driverClient, type MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./owned.ts";
 import { sweepAlone, tick } from "./sweep.ts";
 import { landed } from "./landed.ts";
 import { list, stats } from "./listing.ts";
+import { createTogether } from "./together.ts";
 import { validateOptions, type MysqlStoreOptions } from "./options.ts";
 import { recordOf, stepOf } from "./row.ts";
 import { audit, settle } from "./settle.ts";
@@ -60,22 +58,26 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   const pool = driverClient(client);
   const settings = validateOptions(pool, options);
   const dialect = createDialect(settings.tablePrefix);
-  const { session, call, renewal, alone, ping, close } = createCalls(pool, settings.callTimeoutMs, dialect);
+  const calls = createCalls(pool, settings.callTimeoutMs, dialect);
+  const { session, call, renewal, alone, ping, close } = calls;
   let sweeping = false;
+
+  const together = createTogether(settings, calls, dialect);
 
   return {
     name: "mysql",
     capabilities,
     callTimeoutMs: settings.callTimeoutMs,
     async claim(request, transaction) {
-      if (transaction === undefined) return claim(call(), dialect, request);
+      if (transaction === undefined) return together.claim(request);
       throw new IchidoError(
         "usage-invalid",
         "claim: MySQL deadlocks on claims inside longer transactions, so the mysql store has no transaction mode; use lease mode and ctx.transaction",
       );
     },
     renew: (requests) => renew(renewal(), dialect, requests),
-    complete: (request, transaction) => complete(call(), dialect, request, transaction),
+    complete: (request, transaction) =>
+      transaction === undefined ? together.complete(request) : complete(call(), dialect, request, transaction),
     landed: (request) => landed(call(), dialect, request),
     release: (held) => release(call(), dialect, held),
     suspend: (request) => suspend(call(), dialect, request),

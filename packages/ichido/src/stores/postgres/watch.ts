@@ -11,7 +11,7 @@ import { createHash } from "node:crypto";
 import type { Environment, Timer } from "../../core/contract/environment.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import { Waiters } from "../waiters.ts";
-import { idOf } from "./group.ts";
+import { idOf } from "../group.ts";
 import type { Listener } from "./listen.ts";
 import { encodeText } from "./text.ts";
 

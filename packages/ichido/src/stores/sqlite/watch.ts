@@ -4,7 +4,8 @@
  */
 import type { Identity } from "../../core/contract/record.ts";
 import { leaseLeftMs } from "../../core/record-machine/view.ts";
-import { identityValues, integer, stateOf } from "./row.ts";
+import { stateOf } from "../encoding.ts";
+import { identityValues, integer } from "./row.ts";
 import type { Session } from "./session.ts";
 
 const pollMs = 25;
@@ -36,7 +37,7 @@ export function createWatching(session: Session): Watching {
   function look(identity: Identity) {
     const row = connection.get(session.statements.watch, ...identityValues(identity));
     if (row === undefined) return { stamp: "", leftMs: 0 };
-    const state = stateOf(row);
+    const state = stateOf(row["state"]);
     const leftMs = leaseLeftMs({ state, leaseUs: integer(row, "lease_us") }, session.nowUs());
     return { stamp: `${state} ${integer(row, "fence")} ${integer(row, "updated_us")}`, leftMs };
   }

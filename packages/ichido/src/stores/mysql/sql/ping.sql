@@ -1,11 +1,11 @@
 -- Fails where a claim would fail: no such tables or columns of the newest migration, no right to read them. Reads what
--- would make claims unsafe.
+-- would make claims unsafe, and what the server is.
 -- Parameters: none.
 -- Rows: one.
 -- Guarantee: S18. Reads no record.
 select
   @@global.read_only as read_only, @@global.innodb_read_only as innodb_read_only, @@session.autocommit as autocommit,
-  @@global.max_allowed_packet as packet_bytes_max,
+  @@global.max_allowed_packet as packet_bytes_max, version() as version,
   (select max(r.released_fence) from {records} r where false) as records,
   (select max(l.label_hash) from {labels} l where false) as labels,
   (select max(s.start_fence) from {steps} s where false) as steps,

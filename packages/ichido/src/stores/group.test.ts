@@ -12,6 +12,7 @@ function slowServer(changes: Partial<GroupOptions<Ask, string>> = {}) {
   const groups: { readonly ids: string[]; answer(): void; fail(error: Error): void }[] = [];
   const singles: string[] = [];
   const send = createGroup<Ask, string>({
+    server: "the server",
     sizeMax: 4,
     waitMs: 1_000,
     idOf: (ask) => ask.id,

@@ -1,0 +1,141 @@
+/**
+ * Requests that travel together. Requests of one iteration of the event loop leave at its end. Requests that come while
+ * a group is under way gather, and leave as one group when it returns. So a single request does not wait, and many
+ * requests share a commit. A group holds each identity once, because one statement cannot judge a row twice, and is
+ * sorted, because rows are locked in that order.
+ */
+import { IchidoError } from "../core/contract/errors.ts";
+import type { Identity } from "../core/contract/record.ts";
+
+export interface GroupOptions<Request, Answer> {
+  /** The server, as messages name it. */
+  readonly server: string;
+  readonly sizeMax: number;
+  /** A request that could not leave within this time is refused and never sent: its caller has left. */
+  readonly waitMs: number;
+  /** Two requests with the same id never travel together. */
+  idOf(request: Request): string;
+  /** What the requests of one group may weigh together (bytes of bodies); heavier ones travel alone. */
+  weightOf(request: Request): number;
+  /** Answers in the order asked; undefined for a request that a group cannot carry. */
+  sendMany(requests: readonly Request[]): Promise<readonly (Answer | undefined)[]>;
+  /** The patient way, for one request that a group could not carry. `isAgain`: a group that failed may have carried it. */
+  sendOne(request: Request, isAgain: boolean): Promise<Answer>;
+  /** Whether the requests of a group that failed with this error may succeed one by one. */
+  splits(error: unknown): boolean;
+}
+
+export type Group<Request, Answer> = (request: Request) => Promise<Answer>;
+
+interface Waiting<Request, Answer> {
+  readonly request: Request;
+  readonly id: string;
+  readonly weight: number;
+  readonly sinceMs: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Groups under way at once. More than one, so that a group that waits for a lock does not hold up the others. */
+const underWayMax = 4;
+/** How long to gather behind a group that does not return. */
+const gatherMs = 10;
+const weightMax = 1_048_576;
+const waitingMax = 10_000;
+
+export function createGroup<Request, Answer>(options: GroupOptions<Request, Answer>): Group<Request, Answer> {
+  let waiting: Waiting<Request, Answer>[] = [];
+  let underWay = 0;
+  let gathering: NodeJS.Timeout | undefined;
+  let leaving = false;
+
+  function send(request: Request): Promise<Answer> {
+    const weight = options.weightOf(request);
+    if (weight > weightMax / 2) return options.sendOne(request, false);
+    if (waiting.length >= waitingMax) {
+      return Promise.reject(
+        new IchidoError(
+          "store-unavailable",
+          `${waitingMax} calls already wait for ${options.server}; the server is too slow for what this process asks of it`,
+        ),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      waiting.push({ request, id: options.idOf(request), weight, sinceMs: performance.now(), resolve, reject });
+      if (underWay === 0 || waiting.length >= options.sizeMax) leaveSoon();
+      else gathering ??= setTimeout(leaveSoon, gatherMs);
+    });
+  }
+
+  /** After all callers of this iteration of the event loop have asked, before any input or output. */
+  function leaveSoon(): void {
+    clearTimeout(gathering);
+    gathering = undefined;
+    if (leaving || underWay >= underWayMax) return;
+    leaving = true;
+    process.nextTick(leave);
+  }
+
+  function leave(): void {
+    leaving = false;
+    const group = takeGroup();
+    if (group.length === 0) return;
+    underWay += 1;
+    void carry(group).finally(() => {
+      underWay -= 1;
+      if (waiting.length > 0) leaveSoon();
+    });
+  }
+
+  function takeGroup(): Waiting<Request, Answer>[] {
+    const ids = new Set<string>();
+    const group: Waiting<Request, Answer>[] = [];
+    const rest: Waiting<Request, Answer>[] = [];
+    let weight = 0;
+    const nowMs = performance.now();
+    for (const each of waiting) {
+      if (nowMs - each.sinceMs > options.waitMs) {
+        each.reject(tooLate(options));
+        continue;
+      }
+      const fits = group.length < options.sizeMax && !ids.has(each.id) && weight + each.weight <= weightMax;
+      (fits ? group : rest).push(each);
+      if (!fits) continue;
+      ids.add(each.id);
+      weight += each.weight;
+    }
+    waiting = rest;
+    return group.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  async function carry(group: readonly Waiting<Request, Answer>[]): Promise<void> {
+    try {
+      const answers = await options.sendMany(group.map((each) => each.request));
+      for (const [index, each] of group.entries()) {
+        const answer = answers[index];
+        if (answer === undefined) sendAlone(each, false);
+        else each.resolve(answer);
+      }
+    } catch (error) {
+      for (const each of group) {
+        if (options.splits(error)) sendAlone(each, true);
+        else each.reject(error);
+      }
+    }
+  }
+
+  function sendAlone({ request, resolve, reject }: Waiting<Request, Answer>, isAgain: boolean): void {
+    options.sendOne(request, isAgain).then(resolve, reject);
+  }
+
+  return send;
+}
+
+function tooLate({ server, waitMs }: Pick<GroupOptions<never, never>, "server" | "waitMs">): IchidoError {
+  return new IchidoError("store-unavailable", `could not be sent to ${server} within ${waitMs} ms`);
+}
+
+/** Orders by key, then by scope, alike in every process. */
+export function idOf(identity: Pick<Identity, "key" | "scopeHash">): string {
+  return `${identity.key}\0${Buffer.from(identity.scopeHash).toString("latin1")}`;
+}
