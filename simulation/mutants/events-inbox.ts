@@ -7,8 +7,8 @@ export const inboxMutants: readonly Mutant[] = [
     edits: [
       {
         file: "inbox/run-once.ts",
-        find: "const taken = await take(parts, handle, key);",
-        replace: "await handler(tx, { ...context, handle });\n    const taken = await take(parts, handle, key);",
+        find: "const taken = await take(parts, handle, key, line);",
+        replace: "await handler(tx, { ...context, handle });\n    const taken = await take(parts, handle, key, line);",
       },
       {
         file: "inbox/run-once.ts",
@@ -173,6 +173,12 @@ export const inboxMutants: readonly Mutant[] = [
     "a message that is parked is not kept",
     "inbox/attempts.ts",
     "      await parts.parked.add(message, name, news);\n",
+    "",
+  ),
+  one(
+    "a message is taken although another one of its key waits",
+    "inbox/run-once.ts",
+    'if (line !== undefined && !asOne && (await isWaitedIn(parts, handle, key, line))) return "behind";',
     "",
   ),
   one(

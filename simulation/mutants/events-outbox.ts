@@ -54,14 +54,14 @@ export const outboxMutants: readonly Mutant[] = [
   one(
     "a reading behind what was tried in vain reads its keys",
     "outbox/statements.generated.ts",
-    "and e.seq <= :floor",
-    "and e.seq <= :floor and 1 = 0",
+    "or coalesce(({earlier-of-key}), :floor + 1) > :floor)",
+    "or 1 = 1)",
   ),
   one(
     "a parked key is read",
     "outbox/statements.generated.ts",
-    "where p.key_hash = o.key_hash and (p.until_ms is null or p.until_ms > {now})\\n  )\\n  and (o.key_hash is null or not exists (\\n    select 1 from {prefix}outbox e where e.key_hash = o.key_hash and e.seq <= :floor",
-    "where p.key_hash = o.key_hash and 1 = 0\\n  )\\n  and (o.key_hash is null or not exists (\\n    select 1 from {prefix}outbox e where e.key_hash = o.key_hash and e.seq <= :floor",
+    "where p.key_hash = o.key_hash and (p.until_ms is null or p.until_ms > {now})\\n  )\\n  and (o.key_hash is null or o.key_hash in",
+    "where p.key_hash = o.key_hash and 1 = 0\\n  )\\n  and (o.key_hash is null or o.key_hash in",
   ),
   one(
     "a dead event does not park its key",

@@ -60,6 +60,41 @@ forEachDatabase("a key that fails", (open) => {
     expect(await effectsOf(name)).toEqual([other.id, first.id, second.id, third.id, last.id]);
   });
 
+  for (const { title, parkAfterMs } of [
+    { title: "is tried again in place", parkAfterMs: 600_000 },
+    { title: "is parked", parkAfterMs: 1 },
+  ]) {
+    test(`in the middle of many of its key ${title}, with its attempts counted and the order kept`, async () => {
+      const name = uniqueName("middle");
+      const run = Array.from({ length: 5 }, () => message({ key: "a" }));
+      const [, , sick] = run;
+      const seen: number[] = [];
+      const bed = await consuming(
+        inbox,
+        [
+          {
+            name,
+            topics: ["*"],
+            once: async (_tx, { handle, attempt, message: { id } }) => {
+              await addEffect(handle, `${name} ${id}`);
+              if (id !== sick?.id) return;
+              seen.push(attempt);
+              if (attempt < 3) throw new Error("not yet");
+            },
+          },
+        ],
+        { ...soon, parkAfterMs },
+      );
+      for (const each of run) await bed.deliver(each);
+      await eventually(async () => expect(await effectsOf(name)).toEqual(run.map(({ id }) => id)));
+      expect(seen).toEqual([1, 2, 3]);
+      expect(bed.answers).toMatchObject({ acked: run.map(({ id }) => id), retried: [] });
+      expect(bed.types().filter((type) => type === "parked")).toHaveLength(parkAfterMs === 1 ? 3 : 0);
+      await eventually(async () => expect(await inbox.stats()).toMatchObject({ parked: 0 }));
+      await bed.consumer.stop();
+    });
+  }
+
   test("counts its attempts on in the park, ends as a dead letter, and what stood behind it goes", async () => {
     const poison = message({ key: "a" });
     const seen: number[] = [];

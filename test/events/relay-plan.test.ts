@@ -1,14 +1,15 @@
-/** How PostgreSQL runs a relay's readings. */
+/** How the servers run a relay's readings. */
 import { createOutbox, createRelay } from "ichido/outbox";
 import type { TransactionHandle, TransactionRunner } from "ichido/transactions";
 import { expect, onTestFinished, test } from "vitest";
 import { openSide } from "../effects/sides.ts";
+import { eventually } from "../support/eventually.ts";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import { wire } from "./outbox-bed.ts";
 
 interface Plan {
   readonly sql: string;
-  readonly isCompiled: boolean;
+  readonly lines: readonly string[];
 }
 
 /** Asks for the plan of every reading right before it, in its own transaction. */
@@ -16,7 +17,7 @@ function explained(runner: TransactionRunner<unknown>, plans: Plan[]): Transacti
   const through = (handle: TransactionHandle): TransactionHandle => ({
     ...handle,
     async execute(sql, values, options) {
-      if (sql.includes("order by o.seq")) plans.push({ sql, isCompiled: await isCompiled(handle, sql, values) });
+      if (sql.includes("order by o.seq")) plans.push({ sql, lines: await planOf(handle, sql, values) });
       return handle.execute(sql, values, options);
     },
   });
@@ -26,9 +27,34 @@ function explained(runner: TransactionRunner<unknown>, plans: Plan[]): Transacti
   };
 }
 
-async function isCompiled(handle: TransactionHandle, sql: string, values: readonly unknown[]): Promise<boolean> {
+async function planOf(handle: TransactionHandle, sql: string, values: readonly unknown[]): Promise<readonly string[]> {
   const { rows } = await handle.execute(`explain ${sql}`, values);
-  return rows.some((row) => String(row["QUERY PLAN"]).startsWith("JIT:"));
+  return rows.map((row) => Object.values(row).join(" "));
+}
+
+const isCompiled = (lines: readonly string[]): boolean => lines.some((line) => line.startsWith("JIT:"));
+
+/** Plans of readings that begin above the oldest numbers: past more events than a reading goes back. */
+async function plansAbove(runner: TransactionRunner<unknown>): Promise<readonly Plan[]> {
+  const plans: Plan[] = [];
+  const publisher = wire();
+  const outbox = createOutbox({
+    transactions: explained(runner, plans),
+    source: "/shop",
+    topics: { "*": { to: "wire" } },
+  });
+  await outbox.migrate();
+  const relay = createRelay(outbox, { routes: { wire: publisher } });
+  onTestFinished(() => relay.stop());
+  await relay.start();
+  for (let round = 1; round <= 4; round += 1) {
+    await outbox.transaction(async (_tx, handle) => {
+      for (let at = 0; at < 400; at += 1)
+        await outbox.add(handle, { topic: "order.paid", key: `k${round}-${at}`, payload: at });
+    });
+    await eventually(() => expect(publisher.sent).toHaveLength(round * 400), 30_000);
+  }
+  return plans.filter(({ sql }) => !sql.includes("o.seq > 0 "));
 }
 
 describeWith("postgres", "the relay's readings on PostgreSQL", (server) => {
@@ -64,9 +90,35 @@ describeWith("postgres", "the relay's readings on PostgreSQL", (server) => {
     }
     expect(publisher.sent).toHaveLength(2);
     expect(plans.map(({ sql }) => sql.slice(0, 6))).toEqual(["with g", "select"]);
-    expect(plans.filter((plan) => plan.isCompiled)).toEqual([]);
+    expect(plans.filter(({ lines }) => isCompiled(lines))).toEqual([]);
     const sql = plans.at(-1)?.sql ?? "";
-    const other = await later.runner.run((_tx, handle) => isCompiled(handle, sql.replaceAll(/\$\d/g, "''"), []));
-    expect(other, "the same reading by itself would be").toBe(true);
+    const other = await later.runner.run((_tx, handle) => planOf(handle, sql.replaceAll(/\$\d/g, "''"), []));
+    expect(isCompiled(other), "the same reading by itself would be").toBe(true);
+  });
+
+  test("find what stands before an event by the index of keys, and not past all that was removed", async () => {
+    await using database = await freshDatabase(server);
+    const side = openSide("postgres", database.url);
+    onTestFinished(() => side.close());
+    const plans = await plansAbove(side.runner);
+    expect(plans.length).toBeGreaterThan(0);
+    for (const { lines } of plans) {
+      const [scan] = lines.filter((line) => line.includes(" on ichido_outbox e "));
+      expect(scan).toMatch(/Index (?:Only )?Scan using ichido_outbox_key/);
+    }
+  });
+});
+
+describeWith("mariadb", "the relay's readings on MariaDB", (server) => {
+  test("find what stands before an event by the index of keys, and not past all that was removed", async () => {
+    await using database = await freshDatabase(server);
+    const side = openSide("mysql", database.url);
+    onTestFinished(() => side.close());
+    const plans = await plansAbove(side.runner);
+    expect(plans.length).toBeGreaterThan(0);
+    for (const { lines } of plans) {
+      const [step] = lines.filter((line) => / e (?:ref|range) /.test(line));
+      expect(step).toMatch(/DEPENDENT SUBQUERY e ref ichido_outbox_key ichido_outbox_key /);
+    }
   });
 });

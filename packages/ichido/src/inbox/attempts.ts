@@ -11,7 +11,7 @@ import type { InboxDeadReason } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import type { Inbox, InboxParts, RunOptions } from "./inbox.ts";
 import type { ParkedMessage, ParkedNews } from "./parked.ts";
-import type { InboxResult } from "./run-once.ts";
+import type { InboxResult, OnceHandler } from "./run-once.ts";
 import { NotNoted } from "./run-leased.ts";
 import type { Start } from "./starts.ts";
 
@@ -109,8 +109,8 @@ export async function settleMessage<Tx>(
   let firstFailedMs: number | undefined;
   let waits = 0;
   let waitingSinceMs = parked === undefined ? undefined : attempts.nowMs() - parked.waitsMs;
-  /** Nothing of its key waits before it. */
-  let isFirst = decided || parked !== undefined;
+  /** Nothing of its key waits before it. Without a key there is no order to keep. */
+  let isFirst = decided || parked !== undefined || message.key === undefined;
   let parking: ParkedNews | undefined;
   /** Only redeliveries are noted: the first one costs nothing. */
   let start: Start | undefined;
@@ -128,11 +128,10 @@ export async function settleMessage<Tx>(
   async function step(): Promise<Settled | "busy"> {
     if (verdict !== undefined) return deadLetter(verdict);
     if (parking !== undefined) return park(parking);
-    if (!isFirst) {
-      const before = await parts.parked.before(message, name);
-      if (before === "full") return "busy";
-      if (before === "some") return park({ attempts: 0, delayMs: 0 });
-      isFirst = true;
+    const asOne = lookAndRun();
+    if (!isFirst && asOne === undefined) {
+      const refusal = await behind();
+      if (refusal !== undefined) return refusal;
     }
     if (!mayRun) {
       const refusal = await begin();
@@ -140,10 +139,13 @@ export async function settleMessage<Tx>(
       mayRun = true;
     }
     running = true;
-    const result = await attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided });
-    const { outcome, reason } = result;
+    const result = await (asOne === undefined
+      ? attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided })
+      : asOne());
     running = false;
     isUnnoted = false;
+    if (result.outcome === "behind") return (await behind()) ?? step();
+    const { outcome, reason } = result;
     if (outcome === "duplicate") return known(result);
     if (outcome === "conflict") return deadLetter(reason === "too-old" ? tooOld : conflict);
     if (outcome !== "busy") return outcome;
@@ -152,6 +154,28 @@ export async function settleMessage<Tx>(
     // Nothing ran: a copy that only waits must not look like one that died.
     await end();
     return "busy";
+  }
+
+  /** Nothing where no message of its key waits. */
+  async function behind(): Promise<Settled | "busy" | undefined> {
+    const before = await parts.parked.before(message, name);
+    if (before === "full") return "busy";
+    if (before === "some") return park({ attempts: 0, delayMs: 0 });
+    isFirst = true;
+    return undefined;
+  }
+
+  /** The look at its line and the attempt as one, where that is possible. */
+  function lookAndRun(): (() => Promise<InboxResult | { readonly outcome: "behind" }>) | undefined {
+    const { once } = handler;
+    const { runInLine } = parts;
+    if (isFirst || redelivered || once === undefined || runInLine === undefined || parts.isTooOld(message))
+      return undefined;
+    const run: OnceHandler<never> = (tx, context) => {
+      isFirst = true;
+      return once(tx, context);
+    };
+    return () => runInLine(message, name, run, failed + 1);
   }
 
   async function park(news: ParkedNews): Promise<Settled> {

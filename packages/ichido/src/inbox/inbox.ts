@@ -24,9 +24,19 @@ import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import { sweepInbox, statsOf, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
-import { createParked, type Parked } from "./parked.ts";
+import { createParked, lineOf, type Parked } from "./parked.ts";
 import { putAsideLeased, runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
-import { keyOf, lookUp, noteProcessed, resultOf, runOnce, type InboxResult, type OnceHandler } from "./run-once.ts";
+import {
+  keyOf,
+  lookUp,
+  noteProcessed,
+  resultOf,
+  runInLine,
+  runOnce,
+  type InboxResult,
+  type OnceHandler,
+  type OnceParts,
+} from "./run-once.ts";
 import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createStarts, type Starts } from "./starts.ts";
 import { createStatements } from "./statement.ts";
@@ -95,6 +105,18 @@ export interface InboxParts {
   readonly environment: Environment;
   /** So old that it may have been processed and forgotten. */
   isTooOld(message: EventMessage): boolean;
+  /**
+   * `runOnce` of a message that is not too old, unless something of its key waits: both in one transaction. Absent on MySQL,
+   * where the look would fix what the handler sees of other transactions, before the message's row makes it wait for them.
+   */
+  readonly runInLine:
+    | ((
+        message: EventMessage,
+        handler: string,
+        fn: OnceHandler<never>,
+        attempt: number,
+      ) => ReturnType<typeof runInLine>)
+    | undefined;
   /** What the inbox's own table says of it. */
   lookUp(message: EventMessage, handler: string): ReturnType<typeof lookUp>;
   /** Notes in the inbox's own table that it was processed. */
@@ -126,6 +148,19 @@ function checkRetention(retentionMs: number, redeliveryMsMax: number, whose: str
   );
 }
 
+/** For how long it is remembered that a message was processed. */
+function keepMsFor(retentionMs: number): number {
+  return Math.min(limits.retentionMsMax, retentionMs + Math.min(clocksApartMsMax, Math.floor(retentionMs / 10)));
+}
+
+function inLineOf(once: OnceParts<never>): InboxParts["runInLine"] {
+  if (once.transactions.dialect === "mysql") return undefined;
+  return (message, handler, fn, attempt) => {
+    const context = { message, attempt };
+    return runInLine(once, { key: keyOf(message, handler), handler: fn, context, line: lineOf(message) });
+  };
+}
+
 const optionTable = {
   transactions: aRunner,
   ichido: given<InboxOptions<never>["ichido"]>(),
@@ -155,10 +190,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const migrations = { mysql, postgres, sqlite };
   const { migrator, requireSchema } = createRunnerMigrator({ part: "inbox", migrations, prefix, transactions });
   const { dead, letters } = createDeadLetters(transactions, statements);
-  const keepMs = Math.min(
-    limits.retentionMsMax,
-    retentionMs + Math.min(clocksApartMsMax, Math.floor(retentionMs / 10)),
-  );
+  const keepMs = keepMsFor(retentionMs);
 
   function isTooOld({ time }: EventMessage): boolean {
     // Not a number where there is no time: such an event cannot be judged by it.
@@ -175,7 +207,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       const isRefused = !evenIfOld && isTooOld(message);
       const found = redelivered || isRefused ? await lookUp(once, key) : undefined;
       if (found !== undefined) return resultOf(found);
-      return isRefused ? tooOld : runOnce(once, key, fn, { message, attempt });
+      return isRefused ? tooOld : runOnce(once, { key, handler: fn, context: { message, attempt } });
     },
     async run(message, handler, fn, given = {}) {
       knownOptions("inbox.run", given, runNames);
@@ -209,6 +241,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
     leased: ichido !== undefined,
     environment,
     isTooOld,
+    runInLine: inLineOf(once as unknown as OnceParts<never>),
     lookUp: (message, handler) => lookUp(once, keyOf(message, handler)),
     noteProcessed: (message, handler) => noteProcessed(once, keyOf(message, handler)),
     putAside(message, handler, news) {

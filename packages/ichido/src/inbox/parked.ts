@@ -47,7 +47,8 @@ const lineMax = 1_000;
 /** How long no other process takes up what a process has taken up. */
 const holdMs = 5_000;
 
-function lineOf({ key, id }: EventMessage): Uint8Array {
+/** In which line a message stands. */
+export function lineOf({ key, id }: EventMessage): Uint8Array {
   return sha256(key === undefined ? `id ${id}` : `key ${key}`);
 }
 

@@ -64,9 +64,10 @@ export interface OnceParts<Tx> {
 /** Deadlocks among several that waited for one row; each time at least one of them got on. */
 const triesMax = 4;
 
-type Taken = "taken" | "again" | Exclude<InboxOutcome, "processed">;
+/** `behind`: another message of its key waits, and this one was left alone. */
+type Taken = "taken" | "again" | "behind" | Exclude<InboxOutcome, "processed">;
 
-const byNumber: Readonly<Record<number, Taken>> = { 2: "taken", 1: "duplicate", 0: "conflict" };
+const byNumber: Readonly<Record<number, Taken>> = { 3: "behind", 2: "taken", 1: "duplicate", 0: "conflict" };
 
 /** What was committed before; undefined: nothing. */
 export async function findOutcome(
@@ -101,10 +102,30 @@ export async function lookUp<Tx>(
   }
 }
 
-async function take<Tx>(parts: OnceParts<Tx>, handle: TransactionHandle, key: InboxKey): Promise<Taken> {
+async function isWaitedIn<Tx>(
+  { statements }: OnceParts<Tx>,
+  handle: TransactionHandle,
+  { handler }: InboxKey,
+  line: Uint8Array,
+): Promise<boolean> {
+  const { rows } = await statements(handle, "countLine", { handler, line, limit: 1 });
+  return rows[0] !== undefined && numberOf(rows[0], "waiting") > 0;
+}
+
+async function take<Tx>(
+  parts: OnceParts<Tx>,
+  handle: TransactionHandle,
+  key: InboxKey,
+  line?: Uint8Array,
+): Promise<Taken> {
   const { statements, waitMs } = parts;
+  const values = { ...key, wait_ms: String(waitMs) };
+  const asOne = line !== undefined && handle.dialect === "postgres";
+  if (line !== undefined && !asOne && (await isWaitedIn(parts, handle, key, line))) return "behind";
   try {
-    const { rows, affected } = await statements(handle, "insert", { ...key, wait_ms: String(waitMs) });
+    const { rows, affected } = await (asOne
+      ? statements(handle, "insertInLine", { ...values, line })
+      : statements(handle, "insert", values));
     const [row] = rows;
     // PostgreSQL answers all in one row.
     if (row !== undefined) return byNumber[optionalNumber(row, "taken") ?? -1] ?? "again";
@@ -154,17 +175,28 @@ async function requireWhole(transactions: TransactionRunner<never>, handle: Tran
   }
 }
 
-export async function runOnce<Tx>(
+export interface OnceRequest<Tx> {
+  readonly key: InboxKey;
+  readonly handler: OnceHandler<Tx>;
+  readonly context: Omit<OnceContext, "handle">;
+  /** Only where nothing of this line waits. */
+  readonly line?: Uint8Array;
+}
+
+/** `behind` where a line was given, and something waits in it. */
+export async function runInLine<Tx>(
   parts: OnceParts<Tx>,
-  key: InboxKey,
-  handler: OnceHandler<Tx>,
-  context: Omit<OnceContext, "handle">,
-): Promise<InboxResult> {
+  request: OnceRequest<Tx>,
+): Promise<InboxResult | { readonly outcome: "behind" }> {
   for (let tries = 1; ; tries += 1) {
-    const outcome = await runInTime(parts, key, handler, context);
+    const outcome = await runInTime(parts, request);
     if (outcome !== "again") return { outcome };
     if (tries >= triesMax) return { outcome: "busy" };
   }
+}
+
+export async function runOnce<Tx>(parts: OnceParts<Tx>, request: Omit<OnceRequest<Tx>, "line">): Promise<InboxResult> {
+  return (await runInLine(parts, request)) as InboxResult;
 }
 
 type Phase = "reaching" | "taking" | "handling" | "ending";
@@ -176,10 +208,8 @@ class Late extends Error {}
  */
 async function runInTime<Tx>(
   parts: OnceParts<Tx>,
-  key: InboxKey,
-  handler: OnceHandler<Tx>,
-  context: Omit<OnceContext, "handle">,
-): Promise<InboxOutcome | "again"> {
+  { key, handler, context, line }: OnceRequest<Tx>,
+): Promise<InboxOutcome | "again" | "behind"> {
   const { transactions, waitMs, environment } = parts;
   let phase: Phase = "reaching";
   let timer: Timer | undefined;
@@ -189,7 +219,7 @@ async function runInTime<Tx>(
     tellLate = resolve;
   });
 
-  async function body(tx: Tx, handle: TransactionHandle): Promise<InboxOutcome | "again"> {
+  async function body(tx: Tx, handle: TransactionHandle): Promise<InboxOutcome | "again" | "behind"> {
     phase = "taking";
     if (handle.dialect === "mysql") {
       const tell = (): void => {
@@ -198,7 +228,7 @@ async function runInTime<Tx>(
       };
       timer = environment.after(waitMs, tell, { hold: true });
     }
-    const taken = await take(parts, handle, key);
+    const taken = await take(parts, handle, key, line);
     timer?.cancel();
     if (late) throw new Late();
     if (taken !== "taken") return taken;

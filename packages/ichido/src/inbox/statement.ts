@@ -13,7 +13,8 @@ export type Values = Readonly<Record<string, string | number | Uint8Array>>;
 /** Runs one statement of the inbox on a transaction. */
 export type Statements = (handle: TransactionHandle, verb: Verb, values?: Values) => Promise<TransactionResult>;
 
-const own: Readonly<Record<Dialect, Readonly<Record<keyof typeof postgres, string>>>> = { mysql, postgres, sqlite };
+const own: Readonly<Record<Dialect, Readonly<Partial<Record<Verb, string>>>>> = { mysql, postgres, sqlite };
+const frequent: ReadonlySet<Verb> = new Set<Verb>(["insert", "insertInLine", "find", "countLine"]);
 
 /** Text is compared with binary columns as the bytes it has in UTF-8, whatever the session's character set. */
 function asBytes(values: Values): Values {
@@ -29,6 +30,6 @@ export function createStatements(dialect: Dialect, prefix: string, waitMs: numbe
   const textOf = createTexts<Verb>(dialect, prefix, { ...portable, ...own[dialect] }, { wait });
   return (handle, verb, values = {}) => {
     const { sql, bound } = bind(dialect, textOf(verb), dialect === "mysql" ? asBytes(values) : values);
-    return handle.execute(sql, bound, { frequent: verb === "insert" || verb === "find" });
+    return handle.execute(sql, bound, { frequent: frequent.has(verb) });
   };
 }

@@ -66,12 +66,12 @@ export type Statements = (
 ) => Promise<TransactionResult>;
 
 export function createStatements(dialect: Dialect, prefix: string): Statements {
-  const textOf = createTexts<Verb>(
-    dialect,
-    prefix,
-    { ...portable, ...own[dialect] },
-    { ...tokens[dialect], claim: portable.claim },
-  );
+  const texts = { ...portable, ...own[dialect] };
+  const textOf = createTexts<Verb>(dialect, prefix, texts, {
+    ...tokens[dialect],
+    claim: texts.claim,
+    "earlier-of-key": texts.earlierOfKey,
+  });
   let add: FixedStatement | undefined;
 
   /** The statement that comes with every event, where it can stay prepared. */

@@ -5,13 +5,14 @@ import { laneCount } from "./lanes.ts";
 import { Lease } from "./lease.ts";
 import { createOutcomes } from "./outcomes.ts";
 import type { OutboxParts } from "./outbox.ts";
+import { PassedKeys } from "./passed-keys.ts";
 import { Readings } from "./readings.ts";
 import type { ResolvedRelayOptions } from "./relay-options.ts";
 import { numberOf } from "../sql/columns.ts";
 import { createRoutes, type Routes } from "./routes.ts";
 import { createSender, type Sender } from "./sender.ts";
 import { createSignal } from "./signal.ts";
-import { takeTurn } from "./turn.ts";
+import { takeTurn, type Outcome } from "./turn.ts";
 
 export class RelayWork {
   readonly #parts: OutboxParts;
@@ -21,6 +22,7 @@ export class RelayWork {
   /** Of one key at most so many in hand: they leave one after the other, and others must not wait behind them. */
   readonly #chainMax: number;
   readonly #readings: Readings;
+  readonly #passedKeys = new PassedKeys();
   readonly routes: Routes;
   readonly flights = createFlights();
   readonly signal;
@@ -43,6 +45,7 @@ export class RelayWork {
     this.outcomes = createOutcomes(this.nowMs, batch / 2);
     this.lease = new Lease(parts, options, () => {
       this.sender.sessionLost();
+      this.#passedKeys.forget();
       options.onEvent({ type: "session-lost" });
     });
     const { routes, flights, outcomes } = this;
@@ -127,12 +130,14 @@ export class RelayWork {
             lanes: lease.ownLanes,
             pausedTopics: routes.pausedTopics(),
             fullKeys: flights.fullKeys(ofOneKey),
+            passedKeys: reading.floor === 0 ? [] : this.#passedKeys.above(reading.floor),
             batch: claims,
           },
         }),
       }),
     );
     outcomes.written(known);
+    this.#notePassed(known);
     if (claims > 0) {
       const last = found.at(-1)?.seq ?? 0;
       const isFull = found.length >= claims;
@@ -143,6 +148,13 @@ export class RelayWork {
       flights.accept(sender.sift(taken, { last, isFull }), ofOneKey);
     }
     return found.length;
+  }
+
+  /** Not where dead letters are passed by: one that is replayed comes before what waits, and it may have any number. */
+  #notePassed(written: readonly Outcome[]): void {
+    for (const { kind, event } of written)
+      if (kind === "sent" && this.#parts.topics.find(event.message.topic)?.onDead === "park-key")
+        this.#passedKeys.sent(event);
   }
 
   /**
@@ -236,6 +248,7 @@ export class RelayWork {
       this.#options.onEvent({ type: "failed", error });
     }
     lease.forget();
+    this.#passedKeys.forget();
     // What arrives from now on belongs to no session: another relay may have its lane.
     this.sender.sessionLost();
   }

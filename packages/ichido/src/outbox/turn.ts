@@ -34,6 +34,8 @@ export interface Turn {
     readonly pausedTopics: readonly string[];
     /** Hashes of keys of which enough is in its hands, in hex. */
     readonly fullKeys: readonly string[];
+    /** Hashes of keys of which nothing waits at or below the floor, in hex. */
+    readonly passedKeys: readonly string[];
     readonly batch: number;
   };
   readonly keepsSent: boolean;
@@ -52,8 +54,10 @@ export function errorText(error: unknown): string {
   return text.replaceAll("\0", "").slice(0, errorLengthMax);
 }
 
+const bytesOfHex = (hex: string): Buffer => Buffer.from(hex, "hex");
+
 export function keyBytes(event: Pick<OutboxEvent, "keyHash">): Buffer {
-  return Buffer.from(event.keyHash ?? "", "hex");
+  return bytesOfHex(event.keyHash ?? "");
 }
 
 export async function park(
@@ -140,7 +144,8 @@ function claimValues({ held, outcomes }: Turn, claim: NonNullable<Turn["claim"]>
     // Not what was refused: where its wait is over by now, what stands behind it would be read without it and pass it.
     claimed: [...held, ...outcomes.flatMap(({ kind, event }) => (kind === "sent" ? [event.seq] : []))],
     topics: claim.pausedTopics,
-    full_keys: claim.fullKeys.map((hash) => Buffer.from(hash, "hex")),
+    full_keys: claim.fullKeys.map(bytesOfHex),
+    passed_keys: claim.passedKeys.map(bytesOfHex),
     batch: claim.batch,
   };
 }

@@ -101,7 +101,7 @@ export function bind(dialect: Dialect, text: string, values: Values): BoundState
     const value = valueOf(values, name);
     if (value === null) return "null";
     if (typeof value !== "object" || value instanceof Uint8Array) return one(name, value);
-    if (value.length === 0) return name === "topics" || name === "full_keys" ? "''" : nothing;
+    if (value.length === 0) return textLists.has(name) ? "''" : nothing;
     return value.map((each) => one(name, each)).join(", ");
   };
   const sql = partsOf(text)
@@ -110,8 +110,9 @@ export function bind(dialect: Dialect, text: string, values: Values): BoundState
   return { sql, bound };
 }
 
-/** No row has such a number or topic: an empty list matches nothing, and its negation everything. */
+/** No row has such a number, topic or hash: an empty list matches nothing, and its negation everything. */
 const nothing = "-1";
+const textLists: ReadonlySet<string> = new Set(["topics", "full_keys", "passed_keys"]);
 
 function markOf(dialect: Dialect, number: number): string {
   return dialect === "postgres" ? `$${number}` : "?";
