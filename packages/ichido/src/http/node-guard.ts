@@ -6,6 +6,7 @@ import type { NeutralResponse } from "../core/contract/message.ts";
 import type { Decider, RouteOptions, ResolvedRoute } from "../core/contract/options.ts";
 import { checkMountedOnce, noteClaim } from "../core/engine/mounts.ts";
 import { bodyLimitsOf, bodyNames, positiveOption, type BodyOptions } from "./body-limits.ts";
+import { endOfIteration } from "./end-of-iteration.ts";
 import { isClosed } from "./http2.ts";
 import { capturedBytes, NodeNeutralRequest, type NodeRequest } from "./node-request.ts";
 import { captureResponse, quietMsDefault, type Capture, type CaptureSettings } from "./node-response.ts";
@@ -76,6 +77,7 @@ export function createNodeGuard<Native, Tx = unknown>(
     route,
     async guard(request, response, native) {
       checkMountedOnce(request, route.operation);
+      await endOfIteration();
       const decision = await ichido.decide(new NodeNeutralRequest(request, limits, native), route);
       if (decision.kind !== "execute") {
         letGoAfter(request, response);
