@@ -270,6 +270,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
     crashAt: [["nth", (o) => call("./testing", "crashAt", "before-claim", "throw", o)]],
     createFaultProxy: [["target", (o) => call("./testing", "createFaultProxy", o)]],
     everyCrashPoint: [["points", (o) => call("./testing", "everyCrashPoint", handler, handler, o)]],
+    everyStoreFault: [["verbs", (o) => call("./testing", "everyStoreFault", handler, handler, o)]],
     fakeClock: [["wallMs", (o) => call("./testing", "fakeClock", o)]],
     fakeProvider: [["slowMs", (o) => call("./testing", "fakeProvider", o)]],
     spawnChild: [["readyMs", (o) => call("./testing", "spawnChild", "/nowhere.ts", o)]],
@@ -316,8 +317,8 @@ const without: Readonly<Record<string, string>> = {
   "./inbox": "payloadOf",
   // The subjects of suites are objects of the caller's own, which may have members of their own.
   "./testing":
-    "CrashError adapterSuite combineFaults countedEffects createHarness faultsFromEnv faultsToEnv filedEffects reapAfterDeath " +
-    "sampleFingerprint sampleIdentity sampleOwner sampleResponse signatureOf storeSuite writePlan",
+    "CrashError adapterSuite combineFaults countedEffects createHarness faultsFromEnv faultsToEnv faultyStore filedEffects race " +
+    "reapAfterDeath sampleFingerprint sampleIdentity sampleOwner sampleResponse signatureOf storeSuite writePlan",
 };
 
 async function inFastify(options: object, config: object): Promise<unknown> {

@@ -7,58 +7,7 @@ import type { IchidoOptions, RouteOptions } from "../../packages/ichido/src/core
 import type { Store } from "../../packages/ichido/src/core/contract/store.ts";
 import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
 import { fakeClock, type FakeClock } from "../../packages/ichido/src/testing/clock.ts";
-
-/**
- * `fail`: refuses without effect. `hang`: never answers. `lose`: takes effect, then the reply is lost. `late`: takes
- * effect, and the reply waits for `arrive()`.
- */
-export type StoreFault = "fail" | "hang" | "lose" | "late";
-
-type Verb = {
-  [Name in keyof Store]: Store[Name] extends ((...args: never[]) => Promise<unknown>) | undefined ? Name : never;
-}[keyof Store];
-
-export interface FaultyStore extends Store {
-  /** Applies to the next `times` calls of the verb (default: until cleared). */
-  break(verb: Verb & string, fault: StoreFault, times?: number): void;
-  mend(): void;
-  /** Lets late replies through. */
-  arrive(): void;
-  readonly calls: string[];
-}
-
-export function faultyStore(store: Store): FaultyStore {
-  const faults = new Map<string, { fault: StoreFault; left: number }>();
-  const calls: string[] = [];
-  const late: (() => void)[] = [];
-  const extra = {
-    calls,
-    break: (verb: string, fault: StoreFault, times = Number.POSITIVE_INFINITY) =>
-      void faults.set(verb, { fault, left: times }),
-    mend: () => faults.clear(),
-    arrive: () => late.splice(0).forEach((reply) => reply()),
-  };
-  return new Proxy(store, {
-    get(target, name, receiver) {
-      if (name in extra) return extra[name as keyof typeof extra];
-      const value: unknown = Reflect.get(target, name, receiver);
-      if (typeof value !== "function" || typeof name !== "string") return value;
-      return async (...args: unknown[]): Promise<unknown> => {
-        calls.push(name);
-        const entry = faults.get(name);
-        if (entry === undefined || entry.left <= 0)
-          return (value as (...all: unknown[]) => unknown).apply(target, args);
-        entry.left -= 1;
-        if (entry.fault === "hang") return new Promise(() => undefined);
-        if (entry.fault === "lose" || entry.fault === "late") {
-          const result = await (value as (...all: unknown[]) => unknown).apply(target, args);
-          if (entry.fault === "late") return new Promise((resolve) => late.push(() => resolve(result)));
-        }
-        throw new Error(`${name} was made to ${entry.fault}`);
-      };
-    },
-  }) as FaultyStore;
-}
+import { faultyStore, type FaultyStore } from "../../packages/ichido/src/testing/faulty-store.ts";
 
 export interface Caller {
   readonly tenant: string;

@@ -1,31 +1,35 @@
-/** Runs a scenario once for every point at which it can crash. */
+/** Runs a scenario once for every point at which it can crash, and once for every pair of them. */
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { faultPoints } from "../core/contract/faults.ts";
 import type { FaultName, FaultPoint } from "../core/contract/faults.ts";
 import { crashAt, faultsToEnv } from "./faults.ts";
 import type { CrashAction } from "./faults.ts";
 
-export interface CrashRun {
-  /** Absent in the rehearsal, the run without a crash. */
+/** What one engine lives through, until it crashes or the scenario is over. */
+export interface CrashLife {
+  /** For `createIchido({ faults })`. */
+  readonly faults: FaultPoint;
+  /** For `spawnChild(…, { env })`: the child kills itself there, when it uses `faultsFromEnv()`. Empty where it lives on. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Resolves when `faults` crashed; never where it lives on. Race a try against it, since its caller gets no answer. */
+  readonly crashed: Promise<void>;
+}
+
+export interface CrashRun extends CrashLife {
+  /** Absent in the rehearsal, the run without a crash. `faults`, `env` and `crashed` of the run are those of its first life. */
   readonly point: FaultName | undefined;
   readonly nth: number;
-  /** For `createIchido({ faults })` of the engine that crashes; the engine that retries gets no faults. */
-  readonly faults: FaultPoint;
-  /**
-   * For `spawnChild(…, { env })`: the child kills itself there, when it uses `faultsFromEnv()`. Empty in the rehearsal.
-   */
-  readonly env: Readonly<Record<string, string>>;
-  /**
-   * Resolves when `faults` crashed; never in the rehearsal. Race the first try against it, since its caller gets no
-   * answer.
-   */
-  readonly crashed: Promise<void>;
+  /** Where the engine that retries crashes, too. */
+  readonly second?: { readonly point: FaultName; readonly nth: number };
+  /** One engine after the other, on the same store: each but the last crashes. */
+  readonly lives: readonly CrashLife[];
 }
 
 export interface CrashVerdict {
   readonly point: FaultName | undefined;
   readonly nth: number;
-  /** Whether the hook of this process reached the point; not known for a child process. */
+  readonly second?: { readonly point: FaultName; readonly nth: number };
+  /** Whether the hooks of this process reached every point of the run; not known for a child process. */
   readonly reached: boolean;
   readonly error?: unknown;
 }
@@ -43,9 +47,55 @@ export interface EveryCrashPointOptions {
   readonly points?: readonly FaultName[];
   /** How many passes of one point are crashed at, at most. Default 3. */
   readonly nthMax?: number;
+  /**
+   * Also crash the engine that retries, at every point that it passed after the first crash. The scenario must go through
+   * all `lives`. Default false.
+   */
+  readonly pairs?: boolean;
 }
 
 const nthMaxDefault = 3;
+
+interface Place {
+  readonly point: FaultName;
+  readonly nth: number;
+}
+
+interface Life extends CrashLife {
+  readonly wasReached: () => boolean;
+}
+
+const never = new Promise<void>(() => {});
+
+function livingOn(faults: FaultPoint = () => undefined): Life {
+  return { faults, env: {}, crashed: never, wasReached: () => true };
+}
+
+function crashing({ point, nth }: Place, action: Exclude<CrashAction, "kill">): Life {
+  const hook = crashAt(point, action, { nth });
+  return {
+    faults: hook,
+    env: faultsToEnv(point, "kill", nth),
+    crashed: hook.reached,
+    wasReached: () => hook.hits >= nth,
+  };
+}
+
+/** Counts the points that an engine passes. */
+class Recorder {
+  readonly #passed = new Map<FaultName, number>();
+
+  readonly faults = (name: FaultName): void => void this.#passed.set(name, (this.#passed.get(name) ?? 0) + 1);
+
+  /** All points once where none was passed: then they are passed in a process of their own, if at all. */
+  places({ points, nthMax = nthMaxDefault }: EveryCrashPointOptions): readonly Place[] {
+    const passed = this.#passed;
+    const names = points ?? (passed.size === 0 ? faultPoints : faultPoints.filter((name) => passed.has(name)));
+    return names.flatMap((point) =>
+      Array.from({ length: Math.min(passed.get(point) ?? 1, nthMax) }, (_, at) => ({ point, nth: at + 1 })),
+    );
+  }
+}
 
 /**
  * Rehearses the scenario, then runs it again for each point that it passed, and crashes there. Each time the scenario
@@ -57,10 +107,15 @@ export async function everyCrashPoint<World>(
   invariant: (world: World, run: CrashRun) => void | Promise<void>,
   options: EveryCrashPointOptions = {},
 ): Promise<CrashReport> {
-  knownOptions("everyCrashPoint", options, { action: true, points: true, nthMax: true });
+  knownOptions("everyCrashPoint", options, { action: true, points: true, nthMax: true, pairs: true });
+  const { action = "die", pairs = false } = options;
   const verdicts: CrashVerdict[] = [];
   const errors: unknown[] = [];
-  const attempt = async (run: CrashRun, wasReached: () => boolean): Promise<void> => {
+
+  async function attempt(lives: readonly [Life, ...Life[]], first?: Place, second?: Place): Promise<void> {
+    const where = { point: first?.point, nth: first?.nth ?? 0, ...(second && { second }) };
+    const { faults, env, crashed } = lives[0];
+    const run: CrashRun = { ...where, faults, env, crashed, lives };
     let failure: { readonly error: unknown } | undefined;
     try {
       await invariant(await scenario(run), run);
@@ -68,26 +123,18 @@ export async function everyCrashPoint<World>(
       failure = { error };
       errors.push(error);
     }
-    verdicts.push({ point: run.point, nth: run.nth, reached: wasReached(), ...failure });
-  };
+    const reached = first !== undefined && lives.every((life) => life.wasReached());
+    verdicts.push({ ...where, reached, ...failure });
+  }
 
-  const passed = new Map<FaultName, number>();
-  const rehearsal: CrashRun = {
-    point: undefined,
-    nth: 0,
-    faults: (name) => void passed.set(name, (passed.get(name) ?? 0) + 1),
-    env: {},
-    crashed: new Promise<void>(() => {}),
-  };
-  await attempt(rehearsal, () => false);
-
-  const points = options.points ?? (passed.size === 0 ? faultPoints : faultPoints.filter((name) => passed.has(name)));
-  for (const point of points) {
-    const times = Math.min(passed.get(point) ?? 1, options.nthMax ?? nthMaxDefault);
-    for (let nth = 1; nth <= times; nth += 1) {
-      const hook = crashAt(point, options.action ?? "die", { nth });
-      const run = { point, nth, faults: hook, env: faultsToEnv(point, "kill", nth), crashed: hook.reached };
-      await attempt(run, () => hook.hits >= nth);
+  const rehearsal = new Recorder();
+  await attempt([livingOn(rehearsal.faults)]);
+  for (const first of rehearsal.places(options)) {
+    const retry = new Recorder();
+    await attempt([crashing(first, action), livingOn(retry.faults)], first);
+    if (!pairs) continue;
+    for (const second of retry.places(options)) {
+      await attempt([crashing(first, action), crashing(second, action), livingOn()], first, second);
     }
   }
   const matrix = verdicts.map(lineOf).join("\n");
@@ -98,7 +145,9 @@ export async function everyCrashPoint<World>(
 }
 
 function lineOf(verdict: CrashVerdict): string {
-  const name = verdict.point === undefined ? "no crash" : `${verdict.point} #${verdict.nth}`;
+  const { point, nth, second } = verdict;
+  const then = second === undefined ? "" : `, then ${second.point} #${second.nth}`;
+  const name = point === undefined ? "no crash" : `${point} #${nth}${then}`;
   const outcome = "error" in verdict ? `BROKEN  ${String(verdict.error).split("\n")[0]}` : "holds";
   return `${name.padEnd(24)} ${(verdict.reached ? "crashed" : "").padEnd(8)} ${outcome}`;
 }

@@ -26,10 +26,12 @@ export {
   type ServerProcesses,
   type TransactionalEffects,
 } from "./adapter-suite/index.ts";
+export { answerMatchers, type AnswerMatchers, type MatcherResult } from "./answer-matchers.ts";
 export { spawnChild, type Child, type ChildExit, type SpawnChildOptions } from "./child.ts";
 export { fakeClock, type FakeClock, type FakeClockOptions } from "./clock.ts";
 export {
   everyCrashPoint,
+  type CrashLife,
   type CrashReport,
   type CrashRun,
   type CrashVerdict,
@@ -68,6 +70,17 @@ export {
   type FaultName,
   type FaultPoint,
 } from "./faults.ts";
+export {
+  everyStoreFault,
+  faultyStore,
+  type EveryStoreFaultOptions,
+  type FaultyStore,
+  type StoreFault,
+  type StoreFaultReport,
+  type StoreFaultRun,
+  type StoreVerb,
+} from "./faulty-store.ts";
+export { race, type RaceResult } from "./race.ts";
 export { reapAfterDeath, type Estate, type Will } from "./reaper.ts";
 export {
   sampleFingerprint,
