@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,13 +27,15 @@ export interface Instance {
   resume(): void;
   /** Starts it again on the same port and data; ends it first when it still runs. */
   restart(): Promise<void>;
-  /** Ends it and removes its folder. Idempotent. */
+  /** Ends it and removes its folder, unless the folder was given. Idempotent. */
   stop(): Promise<void>;
   log(): string;
 }
 
 export interface Recipe {
   readonly name: string;
+  /** Where its data are and stay, for a later launch to find. Without one: a temporary folder that goes with the server. */
+  readonly folder?: string | undefined;
   /** Prepares the folder (data directory, configuration) once. */
   prepare?(folder: string, port: number): Promise<void> | void;
   command(folder: string, port: number): { readonly program: string; readonly args: readonly string[] };
@@ -58,6 +60,12 @@ export function temporaryFolder(name: string): string {
   return folder;
 }
 
+function givenFolder(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  giveToServer(folder);
+  return folder;
+}
+
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -72,9 +80,10 @@ export async function freePort(): Promise<number> {
 
 export async function launch(recipe: Recipe): Promise<Instance> {
   for (let attempt = 1; ; attempt += 1) {
-    const running = new RunningInstance(recipe, temporaryFolder(recipe.name), await freePort());
+    const folder = recipe.folder === undefined ? temporaryFolder(recipe.name) : givenFolder(recipe.folder);
+    const running = new RunningInstance(recipe, folder, await freePort());
     try {
-      await recipe.prepare?.(running.folder, running.port);
+      await running.prepare();
       await running.start();
       return running;
     } catch (error) {
@@ -91,7 +100,7 @@ class RunningInstance implements Instance {
   readonly folder: string;
   readonly url: string;
   readonly #recipe: Recipe;
-  readonly #folderWill: Will;
+  readonly #folderWill: Will | undefined;
   #child: ChildProcess | undefined;
   #family: readonly number[] = [];
   #processWill: Will | undefined;
@@ -102,7 +111,7 @@ class RunningInstance implements Instance {
     this.folder = folder;
     this.port = port;
     this.url = recipe.url(port);
-    this.#folderWill = reapAfterDeath({ folder });
+    this.#folderWill = recipe.folder === folder ? undefined : reapAfterDeath({ folder });
   }
 
   get pid(): number {
@@ -117,6 +126,15 @@ class RunningInstance implements Instance {
     } catch {
       return "";
     }
+  }
+
+  /** A kept folder is prepared once; a preparation that was cut off is done again from the start. */
+  async prepare(): Promise<void> {
+    const mark = join(this.folder, "prepared");
+    if (existsSync(mark)) return;
+    if (this.#folderWill === undefined) rmSync(join(this.folder, "data"), { recursive: true, force: true });
+    await this.#recipe.prepare?.(this.folder, this.port);
+    writeFileSync(mark, "");
   }
 
   async start(): Promise<void> {
@@ -192,6 +210,7 @@ class RunningInstance implements Instance {
     this.#stopped = true;
     await this.#end();
     await this.#recipe.afterwards?.(this.folder);
+    if (this.#folderWill === undefined) return;
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     this.#folderWill.forget();
   }

@@ -10,6 +10,8 @@ import { runAsServer } from "./run-program.ts";
 export interface MariadbOptions {
   /** Server options without the leading dashes. The defaults do not wait for the disk, see PostgresOptions. */
   readonly settings?: Readonly<Record<string, string | number>>;
+  /** Where its data are and stay, see Recipe. */
+  readonly folder?: string;
 }
 
 const defaults: Readonly<Record<string, string | number>> = {
@@ -34,6 +36,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Instan
   const user = serverAccount() === undefined ? [] : ["--user=nobody"];
   return launch({
     name: "mariadb",
+    folder: options.folder,
     prepare: async (folder) => {
       const args = [
         "--no-defaults",

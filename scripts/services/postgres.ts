@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { answersPostgres } from "./handshakes.ts";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { giveToServer } from "./account.ts";
+import { answersPostgres, handshakeMs } from "./handshakes.ts";
 import { launch } from "./instance.ts";
-import type { Instance } from "./instance.ts";
+import type { Instance, Recipe } from "./instance.ts";
 import { postgresPrograms } from "./postgres-binaries.ts";
 import { runAsServer } from "./run-program.ts";
 
@@ -13,6 +14,10 @@ export interface PostgresOptions {
    * does. Set `fsync: "on"` where the cost of a real commit is what you measure.
    */
   readonly settings?: Readonly<Record<string, string | number>>;
+  /** Added to the environment of the server. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where its data are and stay, see Recipe. */
+  readonly folder?: string;
 }
 
 const defaults: Readonly<Record<string, string | number>> = {
@@ -29,10 +34,10 @@ const defaults: Readonly<Record<string, string | number>> = {
 };
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<Instance> {
-  const { initdb, postgres } = postgresPrograms();
-  const settings = Object.entries({ ...defaults, ...options.settings });
+  const { initdb } = postgresPrograms();
   return launch({
-    name: "postgres",
+    ...recipe(options),
+    folder: options.folder,
     prepare: async (folder) => {
       const args = [
         "-D",
@@ -48,6 +53,75 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Inst
       ];
       await runAsServer(initdb, args, { folder });
     },
+    ready: answersPostgres,
+  });
+}
+
+/**
+ * A standby that follows the given server, by a copy of its data; `through`: the port by which it reaches that server.
+ * Ready when it answers, not when it has caught up. It serves as a primary once it was promoted.
+ */
+export async function startStandby(
+  primary: Instance,
+  options: PostgresOptions & { readonly through?: number; readonly name?: string } = {},
+): Promise<Instance> {
+  const { through = primary.port, name = "standby" } = options;
+  const conninfo = `host=127.0.0.1 port=${through} user=postgres application_name=${name}`;
+  return launch({
+    ...recipe({ ...options, settings: { ...options.settings, primary_conninfo: conninfo } }),
+    prepare: (folder) => copyData(primary, join(folder, "data")),
+    ready: async (url) => (await ask(url, ["SELECT pg_is_in_recovery() AS value"])) === true,
+  });
+}
+
+/** While it runs, as https://www.postgresql.org/docs/current/continuous-archiving.html tells: label, copy, stop. */
+async function copyData({ url, folder }: Instance, data: string): Promise<void> {
+  const copy = async (): Promise<void> => {
+    // Files come and go meanwhile; what is missing is in the log that is streamed.
+    await runAsServer("sh", ["-c", `cp -a "${join(folder, "data")}" "${data}" || true`], { folder: dirname(data) });
+  };
+  const label = await ask(
+    url,
+    ["SELECT pg_backup_start('standby', true)", copy],
+    "SELECT labelfile AS value FROM pg_backup_stop(false)",
+  );
+  rmSync(join(data, "postmaster.pid"), { force: true });
+  for (const [name, text] of [
+    ["backup_label", String(label)],
+    ["standby.signal", ""],
+  ] as const) {
+    writeFileSync(join(data, name), text);
+    giveToServer(join(data, name));
+  }
+}
+
+/** Statements and other work in their order, on one session; gives the value of the last statement. */
+async function ask(
+  url: string,
+  first: readonly (string | (() => Promise<void>))[],
+  ...last: readonly string[]
+): Promise<unknown> {
+  const { Client } = (await import("pg")).default;
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: handshakeMs });
+  client.on("error", () => {});
+  await client.connect();
+  let value: unknown;
+  try {
+    for (const each of [...first, ...last]) {
+      if (typeof each === "string") value = (await client.query<{ value: unknown }>(each)).rows[0]?.value;
+      else await each();
+    }
+  } finally {
+    await client.end().catch(() => {});
+  }
+  return value;
+}
+
+function recipe(options: PostgresOptions): Omit<Recipe, "prepare" | "ready"> {
+  const { postgres } = postgresPrograms();
+  const settings = Object.entries({ ...defaults, ...options.settings });
+  return {
+    name: "postgres",
     command: (folder, port) => ({
       program: postgres,
       args: [
@@ -58,11 +132,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Inst
         ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
       ],
     }),
+    env: () => options.env ?? {},
     url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
-    ready: answersPostgres,
     endSignal: "SIGQUIT",
     afterwards: removeSharedMemory,
-  });
+  };
 }
 
 /** After SIGKILL the small System V segment that guards the data directory stays; its id is in the seventh line. */

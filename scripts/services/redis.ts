@@ -12,6 +12,10 @@ const clusterMs = 30_000;
 export interface RedisOptions {
   /** Server settings by their names in redis.conf (`maxmemory-policy`, `appendonly`, …). */
   readonly config?: Readonly<Record<string, string | number>>;
+  /** Added to the environment of the server. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where its data are and stay, see Recipe. */
+  readonly folder?: string;
 }
 
 export async function startRedis(options: RedisOptions = {}): Promise<Instance> {
@@ -20,6 +24,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Instance> 
   const settings = Object.entries(config);
   return launch({
     name: "redis",
+    folder: options.folder,
     command: (folder, port) => ({
       program: server,
       args: [
@@ -32,6 +37,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Instance> 
         ...settings.flatMap(([name, value]) => [`--${name}`, String(value)]),
       ],
     }),
+    env: () => options.env ?? {},
     url: (port) => `redis://127.0.0.1:${port}`,
     ready: answersRedis,
   });

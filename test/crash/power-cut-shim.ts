@@ -1,8 +1,8 @@
-/** Builds the preloaded library with the system's C compiler; installs one where root may. */
+/** Builds a library that is preloaded into a process, with the system's C compiler; installs one where root may. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installRefusal } from "../../scripts/services/install.ts";
 
@@ -22,17 +22,17 @@ function run(program: string, args: readonly string[]): { readonly ok: boolean; 
   };
 }
 
-export function buildShim(): Shim {
+/** `source`: the C file. */
+export function buildShim(source = new URL("power-cut-shim.c", import.meta.url)): Shim {
   if (process.platform !== "linux") return { reason: `the library is for Linux, this is ${process.platform}` };
-  const folder = mkdtempSync(join(tmpdir(), "ichido-power-cut-"));
-  const shim = buildIn(folder);
+  const folder = mkdtempSync(join(tmpdir(), "ichido-shim-"));
+  const shim = buildIn(folder, fileURLToPath(source));
   if ("reason" in shim) rmSync(folder, { recursive: true });
   return shim;
 }
 
-function buildIn(folder: string): Shim {
-  const library = join(folder, "power-cut-shim.so");
-  const source = fileURLToPath(new URL("power-cut-shim.c", import.meta.url));
+function buildIn(folder: string, source: string): Shim {
+  const library = join(folder, `${basename(source, ".c")}.so`);
   const compile = () => run("cc", ["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", library, source, "-lpthread"]);
   let built = compile();
   if (!built.ok && !run("cc", ["--version"]).ok) {

@@ -1,8 +1,10 @@
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { Redis } from "ioredis";
 import { Client } from "pg";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { answersAmqp, answersNats } from "../../scripts/services/handshakes.ts";
 import { familyOf, isAlive } from "../../scripts/services/process-tree.ts";
 import {
@@ -12,6 +14,7 @@ import {
   startRabbitmq,
   startRedis,
   startRedisCluster,
+  startStandby,
 } from "../support/services.ts";
 import type { Instance } from "../support/services.ts";
 import { environmentOf, listenersOn } from "./proc.ts";
@@ -56,6 +59,43 @@ describe("private instances", { timeout: 120_000 }, () => {
     const last = familyOf(server.pid);
     await server.kill("SIGKILL");
     await expectNothingLeft(server, last);
+  });
+
+  test("a standby of PostgreSQL has what was committed, and goes on where its primary died", async () => {
+    const primary = await startPostgres();
+    await onPostgres(primary.url, (client) => client.query("CREATE TABLE kept AS SELECT 1 AS answer"));
+    const standby = await startStandby(primary);
+    await onPostgres(primary.url, (client) => client.query("INSERT INTO kept VALUES (2)"));
+    const answers = async (): Promise<readonly unknown[]> =>
+      onPostgres(standby.url, async (client) => (await client.query("TABLE kept")).rows);
+    await expect.poll(answers, { timeout: 60_000 }).toEqual([{ answer: 1 }, { answer: 2 }]);
+    await primary.kill("SIGKILL");
+    await onPostgres(standby.url, async (client) => {
+      await client.query("SELECT pg_promote(true, 60)");
+      await client.query("INSERT INTO kept VALUES (3)");
+    });
+    expect(await answers()).toHaveLength(3);
+    await expectNothingLeft(primary, []);
+    await expectNothingLeft(standby, familyOf(standby.pid));
+  });
+
+  test("PostgreSQL in a folder that is given leaves its data there, and another one finds them", async () => {
+    const parent = mkdtempSync(join(tmpdir(), "ichido-kept-"));
+    onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
+    // Its account must be able to go through it.
+    chmodSync(parent, 0o755);
+    const folder = join(parent, "postgres");
+    const first = await startPostgres({ folder });
+    await onPostgres(first.url, (client) => client.query("CREATE TABLE kept AS SELECT 42 AS answer"));
+    await first.stop();
+    const second = await startPostgres({ folder });
+    expect(await onPostgres(second.url, async (client) => (await client.query("TABLE kept")).rows)).toEqual([
+      { answer: 42 },
+    ]);
+    const family = familyOf(second.pid);
+    await second.stop();
+    expect(family.filter(isAlive)).toEqual([]);
+    expect(existsSync(folder)).toBe(true);
   });
 
   test("a paused PostgreSQL answers nobody, a resumed one goes on", async () => {

@@ -71,6 +71,7 @@ function privately<Args extends unknown[], Result>(name: ServiceName, start: (..
 }
 
 export const startPostgres = privately("postgres", postgres.startPostgres);
+export const startStandby = privately("postgres", postgres.startStandby);
 export const startMariadb = privately("mariadb", mariadb.startMariadb);
 export const startRedis = privately("redis", redis.startRedis);
 export const startRedisCluster = privately("redis", redis.startRedisCluster);
