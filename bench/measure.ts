@@ -18,15 +18,9 @@ export const newKey = (): string => `bench-${(keys += 1)}-${randomBytes(8).toStr
 type Identity = Parameters<Store["find"]>[0];
 type Owner = Parameters<Store["claim"]>[0]["owner"];
 
-/** The store's verbs as the engine calls them. */
-export function storeSubject(name: string, store: Store): Subject {
-  const response = {
-    kind: "full" as const,
-    status: 201,
-    headers: [["content-type", "application/json"]] as const,
-    body: sampleBody,
-  };
-  const request = (key: string): Parameters<Store["claim"]>[0] => ({
+/** A claim as the engine sends it. */
+export function sampleRequest(key: string, retentionMs = 86_400_000): Parameters<Store["claim"]>[0] {
+  return {
     identity: {
       key: key as Identity["key"],
       scopeHash: sampleScopeHash,
@@ -37,20 +31,30 @@ export function storeSubject(name: string, store: Store): Subject {
     owner: randomBytes(16).toString("hex") as Owner,
     fingerprint: { version: 1, raw: sampleHash, canonical: sampleHash },
     leaseMs: 30_000,
-    retentionMs: 86_400_000,
+    retentionMs,
     takeover: "lapsed",
-  });
+  };
+}
+
+/** The store's verbs as the engine calls them. */
+export function storeSubject(name: string, store: Store): Subject {
+  const response = {
+    kind: "full" as const,
+    status: 201,
+    headers: [["content-type", "application/json"]] as const,
+    body: sampleBody,
+  };
   return {
     name,
     async claimAndComplete(key) {
-      const asked = request(key);
+      const asked = sampleRequest(key);
       const claim = await store.claim(asked);
       if (claim.outcome !== "granted") throw new Error(claim.outcome);
       const done = await store.complete({ ...asked, fence: claim.fence, response });
       if (done !== "ok") throw new Error(done);
     },
     async replay(key) {
-      const claim = await store.claim(request(key));
+      const claim = await store.claim(sampleRequest(key));
       if (claim.outcome !== "completed") throw new Error(claim.outcome);
     },
   };

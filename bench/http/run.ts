@@ -47,12 +47,12 @@ export interface Outcome {
 }
 
 /** Enough for compiled code; a slow server gets no longer than so many seconds. */
-const warmRequests = 4_000;
-const warmSecondsMax = 4;
+const warmRequests = 30_000;
+const warmSecondsMax = 6;
 const fillSecondsMax = 60;
 
 /** What it takes to start and warm a server, as a rule. */
-const startSeconds = 5;
+const startSeconds = 9;
 
 /** Seconds that the plan will take, about. */
 export function estimate({ servers, mixes, bodies, rounds, seconds }: Plan): number {

@@ -24,7 +24,7 @@ function versionOf(name: string): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-export function surroundings(): Surroundings {
+export function surroundings(script = "bench:http"): Surroundings {
   return {
     date: new Date().toISOString().slice(0, 10),
     machine: `${cpus()[0]?.model ?? "unknown processor"}, ${availableParallelism()} cores, ${platform()} ${release()}`,
@@ -32,7 +32,7 @@ export function surroundings(): Surroundings {
     loadBefore: loadavg()[0] ?? 0,
     node: process.version,
     libraries: Object.fromEntries([...frameworksAndDrivers, ...peers].map((name) => [name, versionOf(name)])),
-    command: ["npm run bench:http", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" "),
+    command: [`npm run ${script}`, ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" "),
   };
 }
 

@@ -86,8 +86,12 @@ const columns: readonly (readonly [string, (row: Row) => string])[] = [
 ];
 
 export function tableOf(rows: readonly Row[]): string {
-  const cells = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, of]) => of(row)))];
-  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  return tableOfCells([columns.map(([title]) => title), ...rows.map((row) => columns.map(([, of]) => of(row)))]);
+}
+
+/** The first line holds the titles. */
+export function tableOfCells(cells: readonly (readonly string[])[]): string {
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
   const lines = cells.map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
   lines.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
   return lines.join("\n");
