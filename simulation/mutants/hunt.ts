@@ -24,10 +24,15 @@ export interface HuntOptions {
   readonly onHunt?: (hunt: Hunt) => void;
 }
 
-function play(path: string, args: readonly string[]): Promise<{ readonly out: string; readonly err: string }> {
+/** Runs a program of a copy, such as `simulation/main.ts`. */
+export function play(
+  path: string,
+  program: string,
+  args: readonly string[],
+): Promise<{ readonly out: string; readonly err: string }> {
   return new Promise((resolve, reject) => {
     const flags = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
-    const child = spawn(process.execPath, [...flags, join(path, "simulation/main.ts"), "--quiet", ...args], {
+    const child = spawn(process.execPath, [...flags, join(path, program), "--quiet", ...args], {
       cwd: path,
       // A mutant changes one file or two: the others are compiled once for all mutants of a copy.
       env: { ...process.env, NODE_COMPILE_CACHE: join(path, "compiled") },
@@ -45,7 +50,13 @@ async function huntOne(copy: Copy, mutant: Mutant, options: HuntOptions): Promis
   const undo = copy.edit(mutant.edits);
   try {
     const range = ["--seeds", String(seeds), "--from", String(from)];
-    const { out, err } = await play(copy.path, ["--part", partOf(mutant), ...range, "--ignore", ignore]);
+    const { out, err } = await play(copy.path, "simulation/main.ts", [
+      "--part",
+      partOf(mutant),
+      ...range,
+      "--ignore",
+      ignore,
+    ]);
     const match = /^seed (\d+): (\S+): (.*)$/m.exec(out);
     if (match === null) return { mutant, found: undefined, seeds, trouble: err.slice(0, 500) };
     const seed = Number(match[1]);

@@ -40,7 +40,8 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 export class Copy {
   readonly path: string;
 
-  constructor() {
+  /** `more`: what else is copied beside the source and the simulation. */
+  constructor(more: readonly string[] = []) {
     this.path = mkdtempSync(join(tmpdir(), "ichido-mutants-"));
     symlinkSync(join(root, "node_modules"), join(this.path, "node_modules"));
     for (const each of [
@@ -49,6 +50,7 @@ export class Copy {
       "simulation",
       "packages/ichido/package.json",
       "packages/ichido/src",
+      ...more,
     ]) {
       cpSync(join(root, each), join(this.path, each), { recursive: true });
     }
