@@ -1,0 +1,67 @@
+/** A private PostgreSQL, alone or behind PgBouncer in transaction mode. */
+import pg from "pg";
+import { install, isInstalled } from "../../scripts/services/install.ts";
+import { startPgbouncer } from "../../scripts/services/pgbouncer.ts";
+import { startPostgres } from "../../scripts/services/postgres.ts";
+import { policies } from "../policies.ts";
+import type { Backend } from "./backend.ts";
+import { shiftedClock } from "./shifted-clock.ts";
+
+const restartsMax = 5;
+
+async function run(url: string, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+export async function startPostgresBackend(commit = "COMMIT"): Promise<Backend> {
+  const clock = shiftedClock();
+  const server = await startPostgres({ env: clock?.env ?? {} });
+  return {
+    url: server.url,
+    line: { key: "key-", commit },
+    policies,
+    async restart() {
+      await server.kill("SIGKILL");
+      // A zombie that nobody has waited for yet is a running server to the next one.
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await server.restart();
+        } catch (error) {
+          if (tries === restartsMax) throw error;
+        }
+      }
+    },
+    readOnly: (on) =>
+      run(
+        server.url,
+        `ALTER SYSTEM SET default_transaction_read_only = ${on ? "on" : "off"}`,
+        "SELECT pg_reload_conf()",
+      ),
+    ...(clock === undefined ? {} : { leap: (ms: number) => clock.leap(ms) }),
+    async stop() {
+      await server.stop();
+      clock?.remove();
+    },
+  };
+}
+
+export async function startPgbouncerBackend(): Promise<Backend> {
+  const server = await startPostgresBackend();
+  if (!isInstalled("pgbouncer")) await install(["pgbouncer"], (line) => console.log(line));
+  const pooler = await startPgbouncer(server.url, { settings: { server_login_retry: 0, query_wait_timeout: 2 } });
+  return {
+    ...server,
+    url: pooler.url,
+    async stop() {
+      await pooler.stop();
+      await server.stop();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** A private Redis that writes every command down before it answers: a kill forgets nothing. */
+import { Redis } from "ioredis";
+import { startRedis } from "../../scripts/services/redis.ts";
+import { isRow, policies } from "../policies.ts";
+import type { Backend } from "./backend.ts";
+import { shiftedClock } from "./shifted-clock.ts";
+
+export async function run(url: string, command: string, ...args: readonly string[]): Promise<unknown> {
+  const client = new Redis(url, { connectTimeout: 2_000, maxRetriesPerRequest: 1 });
+  client.on("error", () => {});
+  try {
+    return await client.call(command, [...args]);
+  } finally {
+    client.disconnect();
+  }
+}
+
+export async function startRedisBackend(): Promise<Backend> {
+  const clock = shiftedClock();
+  const config = { appendonly: "yes", appendfsync: "always" };
+  const server = await startRedis({ config, env: clock?.env ?? {} });
+  return {
+    url: server.url,
+    line: { key: "ichido:{" },
+    policies: policies.filter((policy) => !isRow(policy)),
+    async restart() {
+      await server.kill("SIGKILL");
+      await server.restart();
+    },
+    full: async (on) => void (await run(server.url, "CONFIG", "SET", "maxmemory", on ? "1" : "0")),
+    ...(clock === undefined ? {} : { leap: (ms: number) => clock.leap(ms) }),
+    async stop() {
+      await server.stop();
+      clock?.remove();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** One kind of harm. */
+import type { Backend } from "../backends/backend.ts";
+import type { FakeProvider } from "../../packages/ichido/src/testing/fake-provider.ts";
+import type { Random } from "../../simulation/random.ts";
+import type { Berth, Fleet } from "../fleet.ts";
+
+export interface Scene {
+  readonly fleet: Fleet;
+  readonly backend: Backend;
+  readonly banks: readonly FakeProvider[];
+  readonly random: Random;
+  /** The names of the kinds that strike; absent: all. */
+  readonly only?: readonly string[] | undefined;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** How often it strikes, about. */
+  readonly everyMs: number;
+  /** What it needs for itself while it lasts: two that share it do not strike at once. */
+  readonly needs?: "store";
+  /** Tells whether a call was under way when it struck; undefined: there was nothing to strike. */
+  strike(scene: Scene): Promise<boolean>;
+}
+
+/** A server at work that nothing else is done to; as long as another one is left. */
+export function victimIn({ fleet, random }: Scene): Berth | undefined {
+  const sound = fleet.ready.filter(({ isStruck }) => !isStruck);
+  const busy = sound.filter(({ underWay }) => underWay > 0);
+  return sound.length < 2 || busy.length === 0 ? undefined : random.pick(busy);
+}
+
+/** While it is struck nothing else is done to its process. */
+export async function whileStruck(berth: Berth, work: () => Promise<void>): Promise<void> {
+  berth.isStruck = true;
+  try {
+    await work();
+  } finally {
+    berth.isStruck = false;
+  }
+}

@@ -1,0 +1,128 @@
+/** What a run comes to: counts, violations, and whether it proved anything. */
+import type { History, Violation } from "./history.ts";
+import type { RunOptions } from "./run.ts";
+import { sights, type Sight, type Tally } from "./tally.ts";
+
+export interface Report {
+  readonly store: string;
+  readonly control: string;
+  readonly seed: number;
+  readonly seconds: number;
+  readonly operations: number;
+  readonly answers: number;
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Requests without an answer: the server died, stood still or was too slow. */
+  readonly interrupted: number;
+  /** True answers that the store had not taken yet when they were given. */
+  readonly unstored: number;
+  readonly mismatches: number;
+  /** Of a store that loses what it had acknowledged: answers that were made anew, and charges that were made twice. */
+  readonly forgotten: number;
+  readonly faults: number;
+  readonly faultsByKind: Readonly<Record<string, number>>;
+  readonly seen: Readonly<Record<Sight, number>>;
+  readonly seenBesides: Readonly<Record<string, number>>;
+  /** How long it took after the last fault until every key had its answer. */
+  readonly settledMs: number;
+  readonly violations: readonly Violation[];
+  /** Why the run proves nothing, whatever it found. */
+  readonly vacuous: readonly string[];
+  readonly troubles: readonly string[];
+}
+
+/** A shorter run must show all that a run must show; how often each fault strikes is asked of longer ones. */
+const fullSeconds = 60;
+const hitsMin = 10;
+
+interface Parts {
+  readonly options: RunOptions;
+  readonly history: History;
+  readonly tally: Tally;
+  /** How long things went wrong. */
+  readonly seconds: number;
+  readonly settledMs: number;
+  readonly kinds: readonly string[];
+}
+
+const seenOf = (sight: Sight, { replays }: History, { seen }: Tally): number =>
+  sight === "replay" ? replays : (seen.get(sight) ?? 0);
+
+/** What a run must show and has not shown yet. */
+export function vacuousBy(parts: Pick<Parts, "options" | "history" | "tally" | "kinds">): readonly string[] {
+  const { options, history, tally, kinds } = parts;
+  const hitsNeeded = options.seconds >= fullSeconds ? hitsMin : 0;
+  const hitsOf = (kind: string): number => tally.faults.get(kind) ?? 0;
+  return [
+    ...sights.filter((sight) => seenOf(sight, history, tally) === 0).map((sight) => `no ${sight} was seen`),
+    ...kinds
+      .filter((kind) => hitsOf(kind) < hitsNeeded)
+      .map((kind) => `${kind} struck ${hitsOf(kind)} times, fewer than ${hitsNeeded}`),
+  ];
+}
+
+export function reportOf(parts: Parts): Report {
+  const { options, history, tally, settledMs, kinds, seconds } = parts;
+  const { store, control, seed } = options;
+  const seen = Object.fromEntries(sights.map((sight) => [sight, seenOf(sight, history, tally)])) as Record<
+    Sight,
+    number
+  >;
+  const faultsByKind = Object.fromEntries(kinds.map((kind) => [kind, tally.faults.get(kind) ?? 0]));
+  return {
+    store,
+    control,
+    seed,
+    seconds: Math.round(seconds),
+    operations: history.operations.length,
+    answers: history.answers,
+    statuses: Object.fromEntries([...history.statuses].toSorted((a, b) => b[1] - a[1])),
+    interrupted: history.interrupted,
+    unstored: history.unstored,
+    mismatches: history.mismatches,
+    forgotten: history.forgotten,
+    faults: tally.faultsInAll,
+    faultsByKind,
+    seen,
+    seenBesides: Object.fromEntries([...tally.seen].filter(([name]) => !(name in seen))),
+    settledMs: Math.round(settledMs),
+    violations: history.violations,
+    vacuous: vacuousBy(parts),
+    troubles: tally.troubles,
+  };
+}
+
+/** A run holds when nothing was violated and it was no empty one. */
+export const holds = ({ violations, vacuous }: Report): boolean => violations.length === 0 && vacuous.length === 0;
+
+const listed = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+
+/** Of each invariant. */
+const shownMax = 4;
+
+function shown(violations: readonly Violation[]): readonly string[] {
+  const byInvariant = Map.groupBy(violations, ({ invariant }) => invariant);
+  return [...byInvariant].flatMap(([invariant, each]) => [
+    ...each.slice(0, shownMax).map(({ detail }) => `violation: ${invariant}: ${detail}`),
+    ...(each.length > shownMax ? [`violation: ${invariant}: and ${each.length - shownMax} more`] : []),
+  ]);
+}
+
+export function textOf(report: Report): string {
+  const { violations, vacuous, troubles } = report;
+  const control = report.control === "none" ? "" : `, control ${report.control}`;
+  return [
+    `chaos on ${report.store}${control}, ${report.seconds} s, seed ${report.seed}`,
+    `${report.operations} operations, ${report.answers} answers: ${listed(report.statuses)}`,
+    `${report.interrupted} requests without an answer, ${report.unstored} answers told as not stored, ${report.mismatches} mismatches refused, ${report.forgotten} forgotten`,
+    `${report.faults} faults: ${listed(report.faultsByKind)}`,
+    `seen: ${listed(report.seen)}; besides: ${listed(report.seenBesides)}`,
+    `settled ${report.settledMs} ms after the last fault`,
+    ...troubles.map((trouble) => `trouble: ${trouble}`),
+    ...shown(violations),
+    ...vacuous.map((reason) => `proves nothing: ${reason}`),
+    `${violations.length} violations`,
+  ].join("\n");
+}

@@ -1,0 +1,46 @@
+/** What a run has seen: faults that hit, and events that the processes told of. */
+export const sights = ["takeover", "fence-rejected", "replay", "ambiguous-commit", "settlement"] as const;
+
+export type Sight = (typeof sights)[number];
+
+const troublesMax = 50;
+
+export class Tally {
+  readonly faults = new Map<string, number>();
+  readonly seen = new Map<string, number>();
+  readonly troubles: string[] = [];
+  readonly #beganMs = performance.now();
+
+  get seconds(): number {
+    return (performance.now() - this.#beganMs) / 1_000;
+  }
+
+  get faultsInAll(): number {
+    return [...this.faults.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** A call was under way when it struck. */
+  hit(kind: string): void {
+    this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
+  }
+
+  see(sight: string): void {
+    this.seen.set(sight, (this.seen.get(sight) ?? 0) + 1);
+  }
+
+  trouble(what: string): void {
+    if (this.troubles.length < troublesMax) this.troubles.push(what);
+  }
+
+  /** What a process printed from that line on; tells how many there are. */
+  read(lines: readonly string[], from: number): number {
+    for (const line of lines.slice(from)) {
+      const [word, ...rest] = line.split(" ");
+      if (word === "saw") this.see(rest.join(" "));
+      else if (word === "reconciled") this.see("settlement");
+      else if (word === "settled") this.see(rest[1] === "ok" ? "settlement" : `settle ${rest[1]}`);
+      else if (word === "trouble") this.trouble(rest.join(" "));
+    }
+    return lines.length;
+  }
+}
