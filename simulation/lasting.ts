@@ -1,6 +1,6 @@
 /** What stays as it is for the whole life of a record, and what a call must leave as it was asked to. */
+import type { AuditEntry } from "../packages/ichido/src/core/contract/history.ts";
 import type {
-  AuditEntry,
   ClaimRequest,
   Landed,
   LandedRequest,

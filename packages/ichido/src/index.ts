@@ -3,6 +3,7 @@ export { createIchido, type Ichido } from "./core/engine/create-ichido.ts";
 export type { Context, StepContext, StepFunction } from "./core/contract/context.ts";
 export type { Decision, Execution, HandlerOutcome, Settled } from "./core/contract/decision.ts";
 export { defaults, limits } from "./core/contract/defaults.ts";
+export { forget, type Forgetting, type ForgettingReport } from "./core/engine/forgetting.ts";
 export type { Health } from "./core/engine/health.ts";
 export { systemEnvironment, type Environment, type Timer } from "./core/contract/environment.ts";
 export {
@@ -18,6 +19,7 @@ export type { MultipartHash } from "./core/contract/message.ts";
 export type { AnswerHead, NeutralRequest, NeutralResponse, RequestBody } from "./core/contract/message.ts";
 export type {
   AnswerLike,
+  AttemptLogOptions,
   Decider,
   FingerprintOptions,
   IchidoOptions,
@@ -58,5 +60,6 @@ export type { RunRequest, RunResult } from "./core/engine/run.ts";
 export { settle, type Settlement } from "./core/engine/settlement.ts";
 export type { StoreHolder } from "./core/engine/store-holder.ts";
 export type { StepOptions, StepVerdict } from "./core/contract/options.ts";
+export type * from "./core/contract/history.ts";
 export type * from "./core/contract/store.ts";
 export type { TransactionHandle, TransactionResult } from "./core/contract/transaction.ts";

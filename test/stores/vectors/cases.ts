@@ -159,6 +159,7 @@ function base(ahead: boolean, former: boolean): WholeRecord {
     expiresUs: nowUs + 1,
     steps: [],
     audit: [],
+    resources: [],
   };
 }
 
@@ -237,7 +238,7 @@ function claimed(record: WholeRecord | undefined, request: ClaimRequest, trusted
   let after: WholeRecord;
   if (record === undefined || verdict === "new") {
     const { version: _version, ...asked } = fingerprint;
-    after = { ...born(request, asked, record?.fence ?? 0, moment), steps: [], audit: [] };
+    after = { ...born(request, asked, record?.fence ?? 0, moment), steps: [], audit: [], resources: [] };
     return { after, result: grantOf(after, fingerprint.canonical, "new") };
   }
   if (isRefusal(verdict)) {

@@ -61,6 +61,12 @@ export const families = {
     "Calls to the store; error_type is empty where the call succeeded.",
   ),
   "idempotency.purge.deleted": counter("{record}", [], "Expired records removed by this process."),
+  "idempotency.attempt.dropped": counter("{attempt}", [], "Attempts that the attempt log had no room for."),
+  "idempotency.duplicate.suspected": counter(
+    "{pair}",
+    ["operation"],
+    "Two keys of one caller with the same content within minutes; nothing was stopped.",
+  ),
   "idempotency.warning": counter("{warning}", ["code"], "Warnings of the engine."),
   "idempotency.store.up": gauge("1", [], "Whether the store answered when it was last asked for its sizes."),
   "idempotency.record.active": gauge("{record}", [], "Records whose owner is at work."),

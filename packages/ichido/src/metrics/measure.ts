@@ -66,6 +66,10 @@ export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): 
     }
     case "sweep":
       return measured("idempotency.purge.deleted", event.deleted);
+    case "attempts-logged":
+      return measured("idempotency.attempt.dropped", event.dropped);
+    case "suspected-duplicate":
+      return measured("idempotency.duplicate.suspected", 1, operation(event.operation));
     case "warning":
       return measured("idempotency.warning", 1, word(event.code));
   }

@@ -59,6 +59,13 @@ export interface Context<Tx = unknown> {
    */
   complete(this: void, handle: TransactionHandle, answer: AnswerLike): Promise<void>;
   /**
+   * Tells what the operation makes, by your own name for it (`"payment", id`): the person on call finds the record by it
+   * and it by the record, and the same caller gets it with a 409 or a 422. The record has it from the next write of this
+   * attempt on (the start or the result of a step, `unknown`, the answer), without a round trip of its own: so tell an id
+   * that you know before a call before that call.
+   */
+  resource(this: void, kind: string, id: string | number | bigint): void;
+  /**
    * Says that nothing happened: whatever the handler answers next is sent but not kept, and the next attempt runs. Only
    * the handler can know this; after an external call it is almost never true.
    */

@@ -14,6 +14,9 @@ export const defaults = {
   sweepMs: 3_600_000,
   waitersMax: 1_000,
   enforce: true,
+  flushMs: 1_000,
+  queueMax: 10_000,
+  suspectWithinMs: 600_000,
 } as const;
 
 /** Bounds that are part of a guarantee and so not options. */
@@ -53,4 +56,13 @@ export const limits = {
   handlerSilentMs: 60_000,
   sweepBatch: 1_000,
   sweepBudgetMs: 250,
+  resourcesMax: 16,
+  resourceKindLengthMax: 64,
+  resourceIdLengthMax: 255,
+  askedByLengthMax: 200,
+  /** Of runs, and of all other answers, as many are kept for each record. */
+  attemptsPerRecordMax: 100,
+  /** Attempts in one call of the store. */
+  attemptBatchMax: 500,
+  historyPageMax: 1_000,
 } as const;

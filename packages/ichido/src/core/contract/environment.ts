@@ -19,6 +19,8 @@ export interface Environment {
   randomBytes(length: number): Uint8Array;
   /** Timers never keep the process alive by themselves unless `hold` is set. */
   after(delayMs: number, run: () => void, options?: { readonly hold?: boolean }): Timer;
+  /** Names this process for people: host and process id. */
+  processName?(): string;
 }
 
 export const systemEnvironment: Environment = {
@@ -34,6 +36,11 @@ export const systemEnvironment: Environment = {
       cancel: () => clearTimeout(timer),
       hold: (on) => void (on ? ref : unref)?.call(timer),
     };
+  },
+  // Outside Node there may be no process to name.
+  processName: () => {
+    const { process } = globalThis as { readonly process?: Partial<typeof globalThis.process> };
+    return `${process?.env?.["HOSTNAME"] ?? "host"}:${process?.pid ?? 0}`;
   },
 };
 

@@ -47,6 +47,16 @@ export type IchidoEvent =
       readonly error?: unknown;
     }
   | { readonly type: "sweep"; readonly deleted: number; readonly guarded: boolean }
+  /** A batch of the attempt log was written, or given up: then `written` is 0. `dropped`: there was no room for them. */
+  | { readonly type: "attempts-logged"; readonly written: number; readonly dropped: number; readonly queued: number }
+  /** Another key of the same caller ran the same content a little earlier. Nothing was stopped. */
+  | {
+      readonly type: "suspected-duplicate";
+      readonly operation: string;
+      readonly keyHash: string;
+      readonly firstKeyHash: string;
+      readonly apartMs: number;
+    }
   | { readonly type: "warning"; readonly code: string; readonly message: string; readonly error?: unknown };
 
 export type IchidoListener = (event: IchidoEvent) => void;

@@ -101,6 +101,18 @@ export interface SharedOptions<Native> {
   readonly statusUrl?: (operationId: string) => string;
 }
 
+/** What is written down of every request to a protected route, beside its record; never in a request's way. */
+export interface AttemptLogOptions<Native> {
+  /** What more is known of the caller than tenant and principal: a client, a session, a trace id. At most 200 characters. */
+  readonly askedBy?: (request: Native) => string | undefined;
+  /** How often what has gathered is written. */
+  readonly flushMs?: number;
+  /** Attempts that may wait to be written; further ones are dropped and counted. */
+  readonly queueMax?: number;
+  /** Two keys of one caller with the same content within this time are told as a suspected duplicate. 0: never. */
+  readonly suspectWithinMs?: number;
+}
+
 interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   /** Where keys live. */
   readonly store: Store;
@@ -134,6 +146,12 @@ interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   readonly waitersMax?: number;
   /** Completed answers kept in this process: a replay then needs no round trip. Default: none. */
   readonly replayCache?: { readonly recordsMax?: number; readonly bytesMax?: number };
+  /** Who asked, when, and what they got, for the person on call. `false`: nothing is written. */
+  readonly attemptLog?: false | AttemptLogOptions<Native>;
+  /** The version of your program, as the attempt log shows it: a commit or a tag. */
+  readonly release?: string;
+  /** This process, as the attempt log shows it. Default: host, process id and a few digits. */
+  readonly processName?: string;
   readonly onEvent?: IchidoListener;
   readonly environment?: Environment;
   readonly faults?: FaultPoint;

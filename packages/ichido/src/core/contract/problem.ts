@@ -1,5 +1,6 @@
 /** Problem documents (RFC 9457): the only form in which the layer itself refuses. */
 import { catalogue, type IchidoErrorCode } from "./errors.ts";
+import type { Resource } from "./history.ts";
 import type { NeutralResponse } from "./message.ts";
 import type { HeaderLine } from "./record.ts";
 
@@ -15,6 +16,8 @@ export interface Problem {
   /** With `response-not-stored`: how the operation answered. */
   readonly originalStatus?: number;
   readonly location?: string;
+  /** What the operation under this key made, told to the caller whose key it is. */
+  readonly resources?: readonly Resource[];
 }
 
 export interface ProblemFormat {
@@ -30,6 +33,7 @@ export interface ProblemDetails {
   readonly retryAfter?: number;
   readonly originalStatus?: number;
   readonly location?: string;
+  readonly resources?: readonly Resource[];
 }
 
 export function problemOf(code: IchidoErrorCode, details: ProblemDetails, problemBase: string): Problem {

@@ -59,11 +59,25 @@
  *  S19 Landed.           `landed` answers whether a commit of this owner and fence took effect. It waits, bounded, for
  *                        the transaction that may still be under way, and answers `busy` when that has not ended by
  *                        then. It grants, renews and gives back nothing, however late its answer comes.
+ *  S20 Resources.        What a step, a suspension or a completion tells of what the operation made is kept if the verb
+ *                        answers `ok`, in the order told and each once, until the record goes; a `stale` one leaves
+ *                        nothing. It is found both ways: by `resources`, and by `list` with kind and id.
+ *  S21 Attempt log.      `attempts` gives back what `log` was told of a record, by the store's clock, bounded for each
+ *                        record; `follow` walks over all of it in the order of writing and skips nothing that was
+ *                        written before. It goes with the record.
+ *  S22 Twins.            Two keys of one scope whose first runs had the same canonical hash, no further apart than was
+ *                        asked for, are told as one pair, whichever process ran them.
+ *  S23 Audit.            What was noted is never changed and never swept, is walked once from old to new, and may be
+ *                        about no record. (`forget` alone empties the reasons of a record's entries.)
+ *  S24 Forgetting.       A forgotten record holds nothing that a caller sent or got but its status, and says that it is
+ *                        done for as long as it would have been kept. What is under way, or in doubt, is left alone.
+ *  S25 Index.            `list` by label or resource reads in proportion to what it finds, not to what is kept.
  *
  * What is left out: a store never decides what an outcome means, never runs user code, never reads the clock of the
  * process, and retries only what cannot change the answer.
  */
 import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "./record.ts";
+import type { RecordHistory, Resource } from "./history.ts";
 import type { TransactionHandle } from "./transaction.ts";
 
 export interface StoreCapabilities {
@@ -168,7 +182,12 @@ export interface RenewRequest extends Claim {
   readonly leaseMs: number;
 }
 
-export interface CompleteRequest extends Claim {
+interface Telling {
+  /** What the operation made, as far as the record does not know it: kept in the same atomic step, or just before. */
+  readonly resources?: readonly Resource[];
+}
+
+export interface CompleteRequest extends Claim, Telling {
   readonly response: StoredResponse;
   /**
    * This completion is the last statement of the caller's transaction, which claimed the record itself. A store may
@@ -178,7 +197,7 @@ export interface CompleteRequest extends Claim {
   readonly endsTransaction?: boolean;
 }
 
-export interface SuspendRequest extends Claim {
+export interface SuspendRequest extends Claim, Telling {
   /** The answer that callers get until the outcome is settled. The record is then in doubt. */
   readonly interim?: StoredResponse;
   /** Puts the record on hold: only a person ends it. */
@@ -219,7 +238,7 @@ export interface Step {
   readonly finishedAtMs?: number;
 }
 
-export interface StepRequest extends Claim {
+export interface StepRequest extends Claim, Telling {
   readonly name: string;
   readonly leaseMs: number;
   /**
@@ -260,14 +279,6 @@ export interface SettleRequest {
 /** `live`: an owner is at work, wait for its lease. `completed`: already has its answer. */
 export type SettleResult = "ok" | "stale" | "absent" | "live" | "completed";
 
-export interface AuditEntry {
-  readonly atMs: number;
-  readonly actor: string;
-  readonly action: string;
-  readonly reason: string;
-  readonly fence: number;
-}
-
 export interface StoredRecord {
   readonly identity: Identity;
   readonly fingerprint: Fingerprint;
@@ -299,6 +310,7 @@ export interface ListQuery {
   readonly key?: string;
   readonly state?: RecordState;
   readonly label?: { readonly name: string; readonly value: string };
+  readonly resource?: Resource;
   /** At most 1000. */
   readonly limit: number;
   /** From the previous page. */
@@ -353,7 +365,7 @@ export interface TickResult {
   readonly trusted: boolean;
 }
 
-export interface Store {
+export interface Store extends RecordHistory {
   readonly name: string;
   readonly capabilities: StoreCapabilities;
   /**
@@ -389,7 +401,6 @@ export interface Store {
   steps(identity: Identity): Promise<readonly Step[]>;
 
   settle(request: SettleRequest): Promise<SettleResult>;
-  audit(identity: Identity): Promise<readonly AuditEntry[]>;
 
   find(identity: Identity): Promise<StoredRecord | undefined>;
   list(query: ListQuery): Promise<ListPage>;

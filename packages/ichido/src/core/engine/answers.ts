@@ -5,22 +5,23 @@ import type { NeutralResponse } from "../contract/message.ts";
 import type { StoredResponse } from "../contract/record.ts";
 import { isSameRequest } from "../record-machine/claim.ts";
 import { isFinalStatus, replayOf } from "./recorder.ts";
-import type { Refusals } from "./refusals.ts";
+import type { Made, Refusals } from "./refusals.ts";
 import type { Ask, Refusal } from "./ruling.ts";
 import { codeOf, failureDetail, StoreFailure, type StoreCalls } from "./store-calls.ts";
 
 type Asked = Pick<Ask<never>, "identity" | "route">;
+type Doubt = Extract<Refusal, { kind: "unknown" }>;
 
 export interface Answers {
   /** The form that a ruling takes over HTTP. */
-  toRuling(ask: Asked, ruling: Refusal): NeutralResponse;
+  toRuling(ask: Asked, ruling: Refusal): NeutralResponse | Promise<NeutralResponse>;
   /**
    * The fence was lost: what the record says now is the answer, not what the late attempt made. `isUndone`: nothing was left
    * of that attempt.
    */
   fromRecord(ask: Asked & Pick<Ask<never>, "fingerprint">, isUndone?: boolean): Promise<NeutralResponse>;
   /** The outcome of a step is open. */
-  whileOpen(ask: Asked, holdReason: string | undefined): NeutralResponse;
+  whileOpen(ask: Asked, holdReason: string | undefined): Promise<NeutralResponse>;
   /** Nothing ran, or nothing is left of it: what may help is to ask again, unless the error tells otherwise. */
   unavailable(error?: unknown): NeutralResponse;
   /** To the caller of an attempt whose transaction still runs and will be undone. */
@@ -31,7 +32,7 @@ export interface Answers {
 const quotaRetrySeconds = 60;
 
 export function createAnswers(parts: {
-  readonly calls: Pick<StoreCalls, "find">;
+  readonly calls: Pick<StoreCalls, "find" | "resources">;
   readonly refusals: Refusals;
   readonly emit: IchidoListener;
 }): Answers {
@@ -39,9 +40,40 @@ export function createAnswers(parts: {
   /** Refusals that no call of the store has reported, each once. */
   const told = new Set<string>();
 
-  function replay({ route }: Asked, stored: StoredResponse): NeutralResponse {
+  /**
+   * What the operation made, for a caller who gets no answer that would tell. Where all callers share their keys, one who
+   * sent other content is a stranger. It is worth a question, but not a failure.
+   */
+  async function made({ identity }: Asked, isStranger = false): Promise<Made> {
+    if (isStranger && identity.tenant === undefined && identity.principal === undefined) return {};
+    try {
+      const resources = await calls.resources(identity);
+      return resources.length === 0 ? {} : { resources };
+    } catch {
+      return {};
+    }
+  }
+
+  function replay(ask: Asked, stored: StoredResponse): NeutralResponse | Promise<NeutralResponse> {
     if (!isFinalStatus(stored.status)) return refusals.unsendable(stored);
-    return stored.kind === "tombstone" ? refusals.notStored(stored) : replayOf(stored, route.profile);
+    if (stored.kind === "full") return replayOf(stored, ask.route.profile);
+    return made(ask).then((told) => refusals.notStored(stored, told));
+  }
+
+  async function inFlight(ask: Asked, leaseLeftMs: number): Promise<NeutralResponse> {
+    return refusals.inFlight(ask.route, ask.identity, leaseLeftMs, await made(ask));
+  }
+
+  async function unknown(ask: Asked, doubt: Pick<Doubt, "interim" | "holdReason">): Promise<NeutralResponse> {
+    return refusals.unknown(ask.route, ask.identity, doubt, await made(ask));
+  }
+
+  async function notVisibleYet(ask: Asked): Promise<NeutralResponse> {
+    return refusals.notVisibleYet(ask.route, ask.identity, await made(ask));
+  }
+
+  async function reused(ask: Asked): Promise<NeutralResponse> {
+    return refusals.reused(ask.route, await made(ask, true));
   }
 
   function unavailable(error?: unknown): NeutralResponse {
@@ -56,18 +88,17 @@ export function createAnswers(parts: {
 
   return {
     toRuling(ask, ruling) {
-      const { route, identity } = ask;
       switch (ruling.kind) {
         case "replay":
           return replay(ask, ruling.stored);
         case "mismatch":
-          return refusals.reused(route);
+          return reused(ask);
         case "in-flight":
-          return refusals.inFlight(route, identity, ruling.leaseLeftMs);
+          return inFlight(ask, ruling.leaseLeftMs);
         case "unknown":
-          return refusals.unknown(route, identity, ruling);
+          return unknown(ask, ruling);
         case "not-visible-yet":
-          return refusals.notVisibleYet(route, identity);
+          return notVisibleYet(ask);
         case "full":
           return refusals.refuse("store-unavailable", {
             detail: "The store is full and takes no new keys.",
@@ -85,22 +116,19 @@ export function createAnswers(parts: {
       try {
         const record = await calls.find(identity);
         // Forgotten meanwhile, and the key used anew for something else.
-        if (record !== undefined && !isSameRequest(record.fingerprint, ask.fingerprint)) return refusals.reused(route);
-        if (record?.state === "completed" && record.response !== undefined) return replay(ask, record.response);
-        if ((record?.leaseLeftMs ?? 0) > 0) return refusals.inFlight(route, identity, record?.leaseLeftMs ?? 0);
+        if (record !== undefined && !isSameRequest(record.fingerprint, ask.fingerprint)) return await reused(ask);
+        if (record?.state === "completed" && record.response !== undefined) return await replay(ask, record.response);
+        if ((record?.leaseLeftMs ?? 0) > 0) return await inFlight(ask, record?.leaseLeftMs ?? 0);
         // Nothing was left of the late attempt, nor of the one that stood in its way: the next one may run.
         if (isUndone && (record === undefined || record.state === "failed")) return unavailable();
         // Lost without a takeover: the next request runs or asks, unless only a person may end it.
         const isFinal = route.onUnknown === "hold" || record?.holdReason !== undefined || record?.interim !== undefined;
-        return isFinal ? refusals.unknown(route, identity, record ?? {}) : refusals.inFlight(route, identity, 0);
+        return await (isFinal ? unknown(ask, record ?? {}) : inFlight(ask, 0));
       } catch (error) {
         return unavailable(error);
       }
     },
-    whileOpen({ route, identity }, holdReason) {
-      if (holdReason === undefined) return refusals.notVisibleYet(route, identity);
-      return refusals.unknown(route, identity, { holdReason });
-    },
+    whileOpen: (ask, holdReason) => (holdReason === undefined ? notVisibleYet(ask) : unknown(ask, { holdReason })),
     unavailable,
     leftRunning: () => refusals.leftRunning(),
   };

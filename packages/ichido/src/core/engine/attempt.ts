@@ -11,6 +11,7 @@ import type { Ask, Grant } from "./ruling.ts";
 import { keyHashOf, referenceOf } from "../request/scope.ts";
 import type { Watched } from "./running.ts";
 import type { Claim } from "../contract/store.ts";
+import { noNews, ToldResources } from "./told-resources.ts";
 import type { TransactionHandle } from "../contract/transaction.ts";
 
 /** How the context itself answered, if it did. */
@@ -39,6 +40,8 @@ export abstract class Attempt implements Execution, Watched {
   presenter: Execution["presenter"];
   /** The handler said that nothing happened. */
   isReleased = false;
+  /** Made when the handler tells of something. */
+  told: ToldResources | undefined;
   /** Why nothing more may be done in its name. */
   stoppedBy: Error | undefined;
   protected readonly parts: EngineParts;
@@ -103,6 +106,16 @@ export abstract class Attempt implements Execution, Watched {
     return this.rendering.render(answer);
   }
 
+  resource(kind: string, id: string | number | bigint): void {
+    this.told ??= new ToldResources();
+    this.told.add(kind, id);
+  }
+
+  /** What the next write of this attempt is to bring along. */
+  get news(): ToldResources["news"] {
+    return this.told === undefined ? noNews : this.told.news;
+  }
+
   /** What of an answer is kept: all, or that there was one. */
   keptOf(response: NeutralResponse): StoredResponse {
     return response.body.length > this.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
@@ -132,8 +145,10 @@ export abstract class Attempt implements Execution, Watched {
   }
 
   protected tellExecuted(status: number | undefined, sinceMs: number): void {
-    if (!this.started || !this.parts.isHeard()) return;
+    if (!this.started) return;
     const { identity, route } = this.ask;
+    this.parts.attemptLog?.add(this.ask, "executed", status, this.grant);
+    if (!this.parts.isHeard()) return;
     this.parts.emit({
       type: "request",
       operation: identity.operation,
@@ -185,6 +200,7 @@ class AttemptContext implements Context {
   };
   readonly transaction = (...given: readonly unknown[]): Promise<AnswerLike> => this.#of.transaction(given);
   readonly complete: Context["complete"] = (handle, answer) => this.#of.complete(handle, answer);
+  readonly resource = (kind: string, id: string | number | bigint): void => this.#of.resource(kind, id);
   readonly release = (): void => void (this.#of.isReleased = true);
   readonly unknown = (interim: AnswerLike): Promise<void> => this.#of.leaveUnknown(interim);
 }

@@ -1,4 +1,5 @@
 import { createAnswers } from "./answers.ts";
+import { createAttemptLog } from "./attempt-log.ts";
 import type { Context } from "../contract/context.ts";
 import { createDecider } from "./decide.ts";
 import { createEngine } from "./engine.ts";
@@ -68,9 +69,14 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
   const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, isHeard, faults });
   const refusals = createRefusals(settings.format, settings.operationIds);
   const answers = createAnswers({ calls, refusals, emit });
-  const engine = createEngine(settings, { emit, isHeard, calls, answers });
-  const decider = createDecider({ scope, environment, emit, isHeard, refusals, answers, engine });
-  const parts: RunParts = { engine, environment, emit };
+  const attemptLog =
+    settings.attemptLog === undefined
+      ? undefined
+      : createAttemptLog({ calls, environment, emit, settings: settings.attemptLog });
+  const engine = createEngine(settings, { emit, isHeard, calls, answers, attemptLog });
+  const askedBy = settings.attemptLog?.askedBy;
+  const decider = createDecider({ scope, askedBy, environment, emit, isHeard, refusals, answers, attemptLog, engine });
+  const parts: RunParts = { engine, environment, emit, attemptLog };
   const ichido: Ichido<Native> = {
     store,
     published: {

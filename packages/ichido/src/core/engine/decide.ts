@@ -1,5 +1,6 @@
 /** From a request to a decision: the order of checks, and the form that a ruling takes over HTTP. */
 import type { Answers } from "./answers.ts";
+import type { AttemptLog } from "./attempt-log.ts";
 import type { Decision } from "../contract/decision.ts";
 import { limits } from "../contract/defaults.ts";
 import type { Engine } from "./engine.ts";
@@ -17,7 +18,7 @@ import type { Ask, Refusal, Ruling } from "./ruling.ts";
 import { identityOf, keyHashOf, scopeFor, sharedScope } from "../request/scope.ts";
 import { StoreFailure } from "./store-calls.ts";
 
-function outcomeOf(ruling: Refusal): RequestOutcome {
+export function outcomeOf(ruling: Refusal): RequestOutcome {
   switch (ruling.kind) {
     case "replay":
       if (ruling.stored.kind === "tombstone") return "response_not_stored";
@@ -37,7 +38,7 @@ function outcomeOf(ruling: Refusal): RequestOutcome {
 }
 
 /** What is known of a request that reached a protected route. */
-type Arrived<Native> = Pick<Ask<Native>, "route" | "startedMs"> & Partial<Pick<Ask<Native>, "identity">>;
+type Arrived<Native> = Pick<Ask<Native>, "route" | "startedMs"> & Partial<Pick<Ask<Native>, "identity" | "askedBy">>;
 
 /** The engine as adapters see it: what stands between a request and the rulings. */
 export function createDecider<Native>(parts: {
@@ -49,19 +50,20 @@ export function createDecider<Native>(parts: {
   readonly isHeard: () => boolean;
   readonly refusals: Refusals;
   readonly answers: Answers;
+  readonly attemptLog: AttemptLog | undefined;
+  /** What the attempt log is told of a caller. */
+  readonly askedBy: ((request: Native) => string | undefined) | undefined;
   readonly engine: Pick<Engine<Native>, "rule" | "route" | "closing">;
 }): Decider<Native> {
-  const { environment, emit, isHeard, refusals, answers, engine } = parts;
+  const { environment, emit, isHeard, refusals, answers, attemptLog, engine } = parts;
   const idleMounts = createIdleMounts(emit);
 
   type Request = NeutralRequest<Native>;
   type Route = ResolvedRoute<Native>;
 
-  function tell(
-    { route, startedMs, identity }: Arrived<Native>,
-    outcome: RequestOutcome,
-    status: number | undefined,
-  ): void {
+  function tell(arrived: Arrived<Native>, outcome: RequestOutcome, status: number | undefined): void {
+    const { route, startedMs, identity, askedBy } = arrived;
+    if (identity !== undefined) attemptLog?.add({ identity, startedMs, askedBy, route }, outcome, status);
     if (!isHeard()) return;
     const durationMs = environment.monotonicMs() - startedMs;
     const observed = !route.enforce;
@@ -126,7 +128,7 @@ export function createDecider<Native>(parts: {
       return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
     }
     if (ruling.kind === "execute") return ruling;
-    const response = answers.toRuling(ask, ruling);
+    const response = await answers.toRuling(ask, ruling);
     const decision = refused(ask, outcomeOf(ruling), response);
     return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
   }
@@ -148,6 +150,7 @@ export function createDecider<Native>(parts: {
     const scopeOf = route.scope ?? parts.scope;
     const scope = scopeOf === undefined ? sharedScope : scopeFor(scopeOf, request.native);
     const labels = labelsOf(request.native, route);
+    const askedBy = askedByOf(request.native, route);
     const askFor = (body: RequestBody): Ask<Native> => {
       const { operationInIdentity } = route.profile;
       const fingerprint = fingerprintOf({
@@ -164,6 +167,7 @@ export function createDecider<Native>(parts: {
         route,
         labels,
         startedMs,
+        askedBy,
       };
     };
     const body = request.body();
@@ -183,6 +187,17 @@ export function createDecider<Native>(parts: {
         message: `${route.operation}: the labels function failed`,
         error,
       });
+      return undefined;
+    }
+  }
+
+  function askedByOf(native: Native, { operation }: Route): string | undefined {
+    if (parts.askedBy === undefined) return undefined;
+    try {
+      const text = parts.askedBy(native);
+      return typeof text === "string" ? text.slice(0, limits.askedByLengthMax).toWellFormed() : undefined;
+    } catch (error) {
+      emit({ type: "warning", code: "asked-by-failed", message: `${operation}: attemptLog.askedBy failed`, error });
       return undefined;
     }
   }

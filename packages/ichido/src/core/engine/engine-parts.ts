@@ -1,5 +1,6 @@
 /** What an engine is made of: made once, handed down to both modes and to their attempts. */
 import type { Answers } from "./answers.ts";
+import type { AttemptLog } from "./attempt-log.ts";
 import type { Deadlines } from "../contract/deadlines.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -16,6 +17,7 @@ export interface EngineParts {
   /** Someone listens: an event of every request is worth making. Warnings are always told. */
   readonly isHeard: () => boolean;
   readonly calls: StoreCalls;
+  readonly attemptLog: AttemptLog | undefined;
   readonly answers: Answers;
   readonly newOwner: () => OwnerToken;
   readonly running: Running;

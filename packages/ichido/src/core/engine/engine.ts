@@ -29,7 +29,7 @@ export interface Engine<Native> {
   close(): Promise<void>;
 }
 
-type Made = Pick<EngineParts, "emit" | "isHeard" | "calls" | "answers">;
+type Made = Pick<EngineParts, "emit" | "isHeard" | "calls" | "answers" | "attemptLog">;
 
 function partsOf(settings: ResolvedEngine<never>, made: Made): EngineParts {
   const { environment, executionMs, replayCache } = settings;
@@ -88,6 +88,7 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
 
   async function close(): Promise<void> {
     await running.close({ idle: async () => transactionMode?.idle(), lookForLost: () => calls.lookForAllLost() });
+    await parts.attemptLog?.stop();
     for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, silentHandlers]) each.stop();
   }
 

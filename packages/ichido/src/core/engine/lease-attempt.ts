@@ -118,7 +118,7 @@ export class LeaseAttempt extends Attempt {
 
   #store(response: StoredResponse): Promise<Fenced> {
     const { identity, owner, fence } = this.claim;
-    return this.parts.calls.complete({ identity, owner, fence, response });
+    return this.parts.calls.complete({ identity, owner, fence, response, ...this.news });
   }
 
   async #release(): Promise<Settled> {
@@ -127,7 +127,7 @@ export class LeaseAttempt extends Attempt {
   }
 
   async #suspend(holdReason: string | undefined): Promise<Settled> {
-    const request = { ...this.claim, ...(holdReason === undefined ? {} : { holdReason }) };
+    const request = { ...this.claim, ...(holdReason === undefined ? {} : { holdReason }), ...this.news };
     await this.#writer.write("suspend", () => this.parts.calls.suspend(request));
     return sendAsIs;
   }
@@ -225,7 +225,7 @@ export class LeaseAttempt extends Attempt {
         await this.#provideLost();
       } else if (error instanceof OutcomeOpen) {
         await this.#suspend(error.holdReason);
-        this.provide({ kind: "open", response: this.parts.answers.whileOpen(this.ask, error.holdReason) });
+        this.provide({ kind: "open", response: await this.parts.answers.whileOpen(this.ask, error.holdReason) });
       }
       throw error;
     }
@@ -267,7 +267,7 @@ export class LeaseAttempt extends Attempt {
   async leaveUnknown(made: AnswerLike): Promise<void> {
     const response = answerOf(made);
     const result = await this.#writer.writeAnswer("suspend", recordedOf(response), (interim) =>
-      this.parts.calls.suspend({ ...this.claim, interim }),
+      this.parts.calls.suspend({ ...this.claim, interim, ...this.news }),
     );
     if (result === "stale") await this.#provideLost();
     else this.provide({ kind: "open", response });
@@ -292,7 +292,9 @@ export class LeaseAttempt extends Attempt {
     this.#stopHandler();
     const { late } = this.#writer;
     // An outcome that is known goes before handing over what is not.
-    await (late === undefined ? this.parts.calls.suspend(this.claim) : late.now()).catch(() => "stale");
+    await (late === undefined ? this.parts.calls.suspend({ ...this.claim, ...this.news }) : late.now()).catch(
+      () => "stale",
+    );
     this.#end(undefined);
     this.#letGo();
   }

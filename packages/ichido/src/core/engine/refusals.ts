@@ -5,11 +5,15 @@ import type { ResolvedRoute } from "../contract/options.ts";
 import { problemOf, problemResponse, type ProblemDetails, type ProblemFormat } from "../contract/problem.ts";
 import type { Identity, StoredResponse } from "../contract/record.ts";
 import { headerOf, interimOf, isFinalStatus } from "./recorder.ts";
+import { isForgotten } from "../record-machine/forget.ts";
 import type { OperationIds } from "../request/operation-id.ts";
 import type { ClaimResult } from "../contract/store.ts";
 
 type Route = Pick<ResolvedRoute<never>, "profile" | "statusUrl" | "leaseMs" | "inFlight">;
 type Unknown = Extract<ClaimResult, { outcome: "unknown" }>;
+
+/** What the operation under this key made, where the record tells. */
+export type Made = Pick<ProblemDetails, "resources">;
 
 export type Refusals = ReturnType<typeof createRefusals>;
 
@@ -61,17 +65,19 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
   return {
     refuse,
     unsendable,
-    reused: (route: Route): NeutralResponse =>
+    reused: (route: Route, made: Made): NeutralResponse =>
       refuse("idempotency-key-reused", {
         status: route.profile.mismatchStatus,
         detail: "Send the original content again to get its answer, or use a new key for new content.",
+        ...made,
       }),
-    inFlight(route: Route, identity: Identity, leaseLeftMs: number): NeutralResponse {
+    inFlight(route: Route, identity: Identity, leaseLeftMs: number, made: Made): NeutralResponse {
       const retryAfter = secondsLeft(route, leaseLeftMs);
       if (route.inFlight === "accepted") return accepted(route, identity, "processing", retryAfter);
       return refuse("idempotency-in-flight", {
         detail: "Wait and send the same request again: it will get the answer of the one that is running.",
         retryAfter,
+        ...made,
       });
     },
     /** To the caller of an attempt whose transaction still runs and will be undone. */
@@ -82,7 +88,12 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
           "It was answered, or its time was up, while its transaction still ran: nothing of it is kept. Send the same request again.",
         retryAfter: retryAfterSeconds,
       }),
-    unknown(route: Route, identity: Identity, result: Pick<Unknown, "interim" | "holdReason">): NeutralResponse {
+    unknown(
+      route: Route,
+      identity: Identity,
+      result: Pick<Unknown, "interim" | "holdReason">,
+      made: Made,
+    ): NeutralResponse {
       // Of one that lost its body there is nothing to show.
       if (result.interim?.kind === "full" && route.profile.unknownStatus === 202) {
         return isFinalStatus(result.interim.status) ? interimOf(result.interim) : unsendable(result.interim);
@@ -93,22 +104,27 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
           result.holdReason === undefined
             ? "An earlier attempt ended without telling its outcome. It is not run again until that is settled."
             : "An earlier attempt is on hold until a person settles its outcome. It is not run again meanwhile.",
+        ...made,
       });
     },
-    notVisibleYet(route: Route, identity: Identity): NeutralResponse {
+    notVisibleYet(route: Route, identity: Identity, made: Made): NeutralResponse {
       if (route.inFlight === "accepted") return accepted(route, identity, "unknown");
       return refuse("outcome-unknown", {
         detail: "An earlier attempt may have taken effect; that cannot be told yet. Ask again with the same request.",
         retryable: true,
         retryAfter: retryAfterSeconds,
+        ...made,
       });
     },
-    notStored(stored: StoredResponse): NeutralResponse {
+    notStored(stored: StoredResponse, made: Made): NeutralResponse {
       const location = headerOf(stored.headers, "location");
       return refuse("response-not-stored", {
-        detail: "The operation took effect and is not run again. Its answer was streamed or too large to be kept.",
+        detail: isForgotten(stored)
+          ? "The operation is done and not run again. Its answer was erased at someone's request."
+          : "The operation took effect and is not run again. Its answer was streamed or too large to be kept.",
         originalStatus: stored.status,
         ...(location === undefined ? {} : { location }),
+        ...made,
       });
     },
   };

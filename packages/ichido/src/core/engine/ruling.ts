@@ -11,6 +11,8 @@ export interface Ask<Native> {
   readonly route: ResolvedRoute<Native>;
   readonly labels: Labels | undefined;
   readonly startedMs: number;
+  /** For the attempt log alone. */
+  readonly askedBy?: string | undefined;
 }
 
 /** The outcome of an ask. */

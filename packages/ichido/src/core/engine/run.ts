@@ -3,7 +3,8 @@ import type { Attempt } from "./attempt.ts";
 import { knownOptions, type OptionNames } from "../contract/option-checks.ts";
 import type { Context } from "../contract/context.ts";
 import { IchidoError, isIchidoError } from "../contract/errors.ts";
-import { checkLabels } from "./decide.ts";
+import type { AttemptLog } from "./attempt-log.ts";
+import { checkLabels, outcomeOf } from "./decide.ts";
 import type { Engine } from "./engine.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import type { IchidoListener } from "../contract/events.ts";
@@ -72,6 +73,7 @@ export interface RunParts {
   readonly engine: Engine<never>;
   readonly environment: Environment;
   readonly emit: IchidoListener;
+  readonly attemptLog: AttemptLog | undefined;
 }
 
 export async function run<Value>(
@@ -95,6 +97,7 @@ export async function run<Value>(
     const isHeld = ask.route.onUnknown === "hold";
     return { value: await executed(ruling.execution, request.operation, isHeld, fn), replayed: false };
   }
+  parts.attemptLog?.add(ask, outcomeOf(ruling), undefined);
   if (ruling.kind !== "replay") throw refusalOf(ruling, request.operation);
   if (ruling.stored.kind === "tombstone") {
     throw new IchidoError(

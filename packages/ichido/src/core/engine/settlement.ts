@@ -31,7 +31,7 @@ export interface Settlement {
 
 const textLengthMax = 1_000;
 
-function checkText(name: string, value: string): void {
+export function checkAuditText(name: string, value: string): void {
   if (typeof value === "string" && value.trim() !== "" && value.length <= textLengthMax) return;
   throw optionInvalid(name, `1 to ${textLengthMax} characters, so that the audit says who decided and why`, value);
 }
@@ -66,8 +66,8 @@ function identityOf(record: Settlement["record"]): {
 export async function settle(holder: StoreHolder, settlement: Settlement): Promise<SettleResult> {
   knownOptions("settle", settlement, { record: true, fence: true, decision: true, actor: true, reason: true });
   const { record, actor, reason } = settlement;
-  checkText("actor", actor);
-  checkText("reason", reason);
+  checkAuditText("actor", actor);
+  checkAuditText("reason", reason);
   const decision = decisionOf(settlement.decision);
   const calls = callsOf(holder, { environment: systemEnvironment, emit: () => undefined });
   const seen = identityOf(record);

@@ -78,7 +78,9 @@ export function createSteps({ settings, calls, emit }: EngineParts, attempt: Lea
           "recorded; return only what later code needs, such as the provider's id",
       );
     }
-    fenced(await calls.finishStep({ ...claim, name, leaseMs: leaseMs, result }));
+    const { news } = attempt;
+    fenced(await calls.finishStep({ ...claim, name, leaseMs: leaseMs, result, ...news }));
+    attempt.told?.kept(news);
     open.delete(name);
     finished.add(name);
   }
@@ -97,7 +99,9 @@ export function createSteps({ settings, calls, emit }: EngineParts, attempt: Lea
   async function noteStart(request: StepRequest): Promise<number> {
     stopUnlessTrusted();
     const notedMs = environment.monotonicMs();
-    fenced(await calls.startStep(request));
+    const { news } = attempt;
+    fenced(await calls.startStep({ ...request, ...news }));
+    attempt.told?.kept(news);
     open.add(request.name);
     stopUnlessTrusted(notedMs);
     return notedMs;

@@ -39,7 +39,19 @@ function reasonOf(error: unknown): string {
 
 /** Verbs that are called as the store has them. */
 type OwnedVerb = "complete" | "landed" | "release" | "suspend" | "startStep" | "finishStep";
-type PlainVerb = OwnedVerb | "steps" | "find" | "list" | "settle" | "tick" | "sweep" | "ping";
+type PlainVerb =
+  | OwnedVerb
+  | "steps"
+  | "resources"
+  | "log"
+  | "note"
+  | "forget"
+  | "find"
+  | "list"
+  | "settle"
+  | "tick"
+  | "sweep"
+  | "ping";
 
 export interface StoreCalls extends Pick<Store, PlainVerb> {
   /** Where it fails nothing must run: what it may have been granted is given back. */
@@ -271,6 +283,10 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     finishStep: (request) =>
       around("before-step-finish", "after-step-finish", () => call("finishStep", () => store.finishStep(request))),
     steps: (identity) => call("steps", () => store.steps(identity)),
+    resources: (identity) => call("resources", () => store.resources(identity)),
+    log: (batch) => call("log", () => store.log(batch)),
+    note: (note) => call("note", () => store.note(note)),
+    forget: (request) => call("forget", () => store.forget(request)),
     find: (identity) => call("find", () => store.find(identity)),
     list: (query) => call("list", () => store.list(query), listTimeoutMs),
     settle: (request) => call("settle", () => store.settle(request)),

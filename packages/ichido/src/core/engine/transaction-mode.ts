@@ -3,6 +3,7 @@
  * together or not at all. There is no lease: while the handler runs, its record is an uncommitted row, duplicates wait
  * for it, and a crash leaves nothing to recover. For handlers whose effects are in that database alone.
  */
+import type { Attempt } from "./attempt.ts";
 import { withDeadline } from "../contract/deadline.ts";
 import { limits } from "../contract/defaults.ts";
 import { recover } from "./doubt.ts";
@@ -77,8 +78,13 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     }
   }
 
-  async function store(claim: Claim, response: StoredResponse, handle: TransactionHandle): Promise<void> {
-    const completion = { ...claim, response, endsTransaction: true } as const;
+  async function store(
+    claim: Claim,
+    response: StoredResponse,
+    handle: TransactionHandle,
+    news: Attempt["news"] = {},
+  ): Promise<void> {
+    const completion = { ...claim, response, endsTransaction: true, ...news } as const;
     if ((await calls.complete(completion, handle)) === "stale") throw lost();
   }
 
@@ -140,7 +146,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
         answer = conclusion.response;
         if (conclusion.kind === "answer-only")
           throw new KeepAnswerOnly("the writes of this attempt are undone, its answer is kept");
-        await store(claim, answer, handle);
+        await store(claim, answer, handle, opened.news);
         if (faults !== undefined) await faults("before-commit");
       });
       if (faults !== undefined) await faults("after-commit");

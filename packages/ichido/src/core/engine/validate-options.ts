@@ -12,7 +12,9 @@ import {
   optionInvalid,
   type OptionNames,
 } from "../contract/option-checks.ts";
+import type { AttemptLogSettings } from "./attempt-log.ts";
 import type {
+  AttemptLogOptions,
   FingerprintOptions,
   IchidoOptions,
   InFlight,
@@ -73,6 +75,9 @@ const engineNames: OptionNames<IchidoOptions<never>> = {
   sweepMs: true,
   waitersMax: true,
   replayCache: true,
+  attemptLog: true,
+  release: true,
+  processName: true,
   onEvent: true,
   environment: true,
   faults: true,
@@ -242,6 +247,9 @@ export interface ResolvedEngine<Native> {
   readonly sweepMs: number | "off";
   readonly waitersMax: number;
   readonly replayCache: { readonly recordsMax: number; readonly bytesMax: number } | undefined;
+  readonly attemptLog:
+    | (AttemptLogSettings & { readonly askedBy: AttemptLogOptions<Native>["askedBy"] | undefined })
+    | undefined;
   readonly onEvent: IchidoListener | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
@@ -278,6 +286,34 @@ function replayCacheOf(value: IchidoOptions<never>["replayCache"]): ResolvedEngi
   return {
     recordsMax: integerOption("replayCache.recordsMax", recordsMax, 1, 10_000_000),
     bytesMax: integerOption("replayCache.bytesMax", bytesMax, 1_024, 2 ** 40),
+  };
+}
+
+function nameOption(option: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value !== "" && value.length <= limits.askedByLengthMax) return value;
+  throw optionInvalid(option, `a text of 1 to ${limits.askedByLengthMax} characters`, value);
+}
+
+function attemptLogOf<Native>(options: IchidoOptions<Native>): ResolvedEngine<Native>["attemptLog"] {
+  const release = nameOption("release", options.release);
+  const processName = nameOption("processName", options.processName);
+  const value: unknown = options.attemptLog;
+  if (value === false) return undefined;
+  if (value !== undefined && (typeof value !== "object" || value === null)) {
+    throw optionInvalid("attemptLog", "false, or an object of options", value);
+  }
+  const given: AttemptLogOptions<Native> = value ?? {};
+  knownOptions("attemptLog", given, { askedBy: true, flushMs: true, queueMax: true, suspectWithinMs: true });
+  optionalFunction("attemptLog.askedBy", given.askedBy);
+  const { flushMs, queueMax, suspectWithinMs } = { ...defaults, ...given };
+  return {
+    release,
+    processName,
+    askedBy: given.askedBy,
+    flushMs: integerOption("attemptLog.flushMs", flushMs, 10, 60_000),
+    queueMax: integerOption("attemptLog.queueMax", queueMax, 1, 1_000_000),
+    suspectWithinMs: integerOption("attemptLog.suspectWithinMs", suspectWithinMs, 0, 24 * 3_600_000),
   };
 }
 
@@ -353,6 +389,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
         : integerOption("sweepMs", options.sweepMs ?? defaults.sweepMs, 50, 7 * 24 * hour),
     waitersMax: integerOption("waitersMax", options.waitersMax ?? defaults.waitersMax, 0, 1_000_000),
     replayCache: replayCacheOf(options.replayCache),
+    attemptLog: attemptLogOf(options),
     onEvent: options.onEvent,
     environment: options.environment ?? systemEnvironment,
     faults: options.faults,

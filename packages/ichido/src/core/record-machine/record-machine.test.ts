@@ -29,6 +29,7 @@ const live: WholeRecord = {
   updatedUs: nowUs - 1_000,
   steps: [],
   audit: [],
+  resources: [],
 };
 const lapsed = { ...live, leaseUs: nowUs };
 const old = { expiresUs: nowUs };

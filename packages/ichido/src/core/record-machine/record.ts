@@ -10,6 +10,7 @@
  *   processing  ── release, settle(release) ────▶ failed
  *   failed      ── settle(hold) ────────────────▶ processing, lease ended
  *   failed, or processing without a lease ── claim ──▶ processing, greater fence, next attempt
+ *   completed, failed ── forget ─────────────────▶ completed, a tombstone that holds nothing
  *   completed, failed, or processing without a lease ── expiry, unless still needed ──▶ absent
  *
  * Times are microseconds by the store's clock: whole numbers, exact until 2255, and what fences are made of. A transition
@@ -17,7 +18,8 @@
  * that a store may have columns of its own.
  */
 import type { OwnerToken, WrittenState, StoredResponse } from "../contract/record.ts";
-import type { AuditEntry, ClaimOrigin } from "../contract/store.ts";
+import type { AuditEntry, Resource } from "../contract/history.ts";
+import type { ClaimOrigin } from "../contract/store.ts";
 
 /** A hash as a store holds it: bytes, or a text of one character a byte. */
 export type Hash = string | Uint8Array;
@@ -65,6 +67,8 @@ export interface WholeRecord extends HeldRecord {
   /** In the order of their first start; `stepsStarted` of them. */
   readonly steps: readonly StepRow[];
   readonly audit: readonly AuditEntry[];
+  /** In the order in which they were told, each once. */
+  readonly resources: readonly Resource[];
 }
 
 export interface Moment {

@@ -2,6 +2,7 @@
 import type { Identity, WrittenState, RecordState, StoredResponse } from "../contract/record.ts";
 import type { ListQuery, Step, StoredRecord, StoreStats } from "../contract/store.ts";
 import { leaseAbsurdUs, spentRetentions } from "./bounds.ts";
+import { isAmong } from "./resources.ts";
 import { toMs, type HeldRecord, type Standing, type StepRow, type WholeRecord } from "./record.ts";
 
 type Lease = Pick<Standing, "state" | "leaseUs">;
@@ -102,7 +103,7 @@ type Whose = Pick<Identity, "key" | "tenant" | "principal" | "operation">;
 
 export function matches(
   whose: Whose,
-  labels: Readonly<Record<string, string>>,
+  { labels, resources }: Pick<FirstClaim, "labels"> & Partial<Pick<WholeRecord, "resources">>,
   record: Standing,
   query: ListQuery,
   nowUs: number,
@@ -113,6 +114,7 @@ export function matches(
     (query.operation === undefined || query.operation === whose.operation) &&
     (query.key === undefined || query.key === whose.key) &&
     (query.label === undefined || labels[query.label.name] === query.label.value) &&
+    (query.resource === undefined || isAmong(resources ?? [], query.resource.kind, query.resource.id)) &&
     (query.state === undefined || query.state === stateSeen(record, nowUs))
   );
 }

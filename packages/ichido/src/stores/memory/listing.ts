@@ -16,8 +16,7 @@ export function list(rows: Iterable<Listed>, query: ListQuery, nowUs: number): L
   const after = query.cursor === undefined ? undefined : afterCursor(query.cursor);
   const found: Listed[] = [];
   for (const row of rows) {
-    if (matches(row, row.labels, row, query, nowUs) && (after === undefined || comparePlaces(row, after) > 0))
-      found.push(row);
+    if (matches(row, row, row, query, nowUs) && (after === undefined || comparePlaces(row, after) > 0)) found.push(row);
   }
   found.sort((a, b) => comparePlaces(a, b));
   const page = found.slice(0, Math.max(0, Math.min(query.limit, listLimitMax)));

@@ -27,6 +27,7 @@ const hashLength = 32;
 export class PackedRow {
   readonly operation: string;
   readonly labels: Row["labels"];
+  readonly resources: Row["resources"];
   readonly expiresUs: number;
   readonly bodyBytes: number;
   /** Two or three hashes, the head, the body. */
@@ -65,6 +66,7 @@ export class PackedRow {
     ];
     this.operation = row.operation;
     this.labels = row.labels;
+    this.resources = row.resources;
     this.expiresUs = row.expiresUs;
     this.bodyBytes = response.bytes;
     this.#headFrom = raw.length + canonical.length + former.length;
@@ -111,6 +113,7 @@ export class PackedRow {
       labels: this.labels,
       steps: none,
       audit: none,
+      resources: this.resources,
     };
   }
 }

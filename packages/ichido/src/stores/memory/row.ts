@@ -28,7 +28,7 @@ export interface Row extends WholeRecord, Omit<Identity, "scopeHash"> {
 }
 
 // Shared by all rows that have none: transitions replace them and never change them.
-const noLabels: Row["labels"] = Object.freeze({});
+export const noLabels: Row["labels"] = Object.freeze({});
 export const none: readonly never[] = Object.freeze([]);
 
 /** What a new record has beside the fields it is born with. */
@@ -50,6 +50,7 @@ export function rowOf(
     labels: labels === undefined ? noLabels : Object.freeze({ ...labels }),
     steps: none,
     audit: none,
+    resources: none,
     interim: undefined,
     response: undefined,
   };

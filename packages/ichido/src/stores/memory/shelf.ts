@@ -4,6 +4,8 @@
  */
 import { lengthPrefixed } from "../../core/request/sha256.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
+import type { Resource } from "../../core/contract/history.ts";
+import type { ListQuery } from "../../core/contract/store.ts";
 import type { Moment, Standing } from "../../core/record-machine/record.ts";
 import { dueUs } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
@@ -24,6 +26,8 @@ interface Slot extends Queued {
   row: Row | PackedRow;
   bytes: number;
 }
+
+type Indexed = Pick<Row, "labels" | "resources">;
 
 export interface ShelfLimits {
   readonly recordsMax: number;
@@ -58,7 +62,8 @@ function rowOf({ id, caller, row }: Slot): Row {
 const keyIn = (id: string): Key => id.slice(scopeLength) as Key;
 
 /** What can be said of a record without its whole row. */
-export type Listed = Pick<Row, "tenant" | "principal" | "operation" | "key" | "scopeHash" | "labels" | "createdUs"> &
+export type Listed = Pick<Row, "tenant" | "principal" | "operation" | "key" | "scopeHash" | "createdUs"> &
+  Indexed &
   Standing & { readonly bodyBytes: number; readonly whole: () => Row };
 
 function listed(slot: Slot): Listed {
@@ -79,6 +84,7 @@ function listed(slot: Slot): Listed {
     key: keyIn(id),
     scopeHash: id.slice(0, scopeLength),
     labels: row.labels,
+    resources: row.resources,
     bodyBytes: row.bodyBytes,
     whole: () => rowOf(slot),
   };
@@ -91,7 +97,8 @@ export interface Shelf {
   /** By `localIdOf` of the identity. */
   get(id: string): Row | undefined;
   put(id: string, row: Row): void;
-  rows(): IterableIterator<Listed>;
+  /** All, or those that have the label or the resource that is asked for, by an index. */
+  rows(query?: Pick<ListQuery, "label" | "resource">): IterableIterator<Listed>;
   /** Whether this caller may have one more record, after clearing away a few expired ones if need be. */
   roomFor(caller: Whose, moment: Pick<Moment, "nowUs" | "trusted">): Room;
   /** Removes one expired record; false when there is none. */
@@ -100,8 +107,11 @@ export interface Shelf {
   hasExpired(nowUs: number): boolean;
 }
 
-export function createShelf(limits: ShelfLimits): Shelf {
+/** `gone` is told of every record that expiry removed. */
+export function createShelf(limits: ShelfLimits, gone: (id: string) => void): Shelf {
   const slots = new Map<string, Slot>();
+  /** Ids of records by what they are searched by. */
+  const index = new Map<string, Set<string>>();
   const callers = new Map<string, Caller>();
   const due = createDueQueue<Caller>();
   const recordsShare = Math.ceil(limits.recordsMax * limits.scopeShareMax);
@@ -119,6 +129,24 @@ export function createShelf(limits: ShelfLimits): Shelf {
       bytes += callerBytes;
     }
     return caller;
+  }
+
+  function unindex(id: string, terms: readonly string[]): void {
+    for (const term of terms) {
+      const ids = index.get(term);
+      ids?.delete(id);
+      if (ids?.size === 0) index.delete(term);
+    }
+  }
+
+  function reindex(id: string, before: Indexed | undefined, row: Indexed): void {
+    if (before?.labels === row.labels && before.resources === row.resources) return;
+    if (before !== undefined) unindex(id, termsOf(before));
+    for (const term of termsOf(row)) {
+      const ids = index.get(term);
+      if (ids === undefined) index.set(term, new Set([id]));
+      else ids.add(id);
+    }
   }
 
   function resize(slot: Slot, size: number): void {
@@ -145,6 +173,8 @@ export function createShelf(limits: ShelfLimits): Shelf {
     requeue(slot, undefined);
     resize(slot, 0);
     slots.delete(slot.id);
+    unindex(slot.id, termsOf(slot.row));
+    gone(slot.id);
     fenceFloor = Math.max(fenceFloor, rowOf(slot).fence);
     caller.records -= 1;
     if (caller.records === 0) {
@@ -174,6 +204,7 @@ export function createShelf(limits: ShelfLimits): Shelf {
     },
     put(id, row) {
       let slot = slots.get(id);
+      reindex(id, slot?.row, row);
       if (slot === undefined) {
         slot = { id, caller: callerOf(row), row, bytes: 0, dueUs: 0, place: -1 };
         slot.caller.records += 1;
@@ -183,8 +214,13 @@ export function createShelf(limits: ShelfLimits): Shelf {
       resize(slot, sizeOf(row));
       requeue(slot, dueUs(row));
     },
-    *rows() {
-      for (const slot of slots.values()) yield listed(slot);
+    *rows({ label, resource } = {}) {
+      const term = label === undefined ? resource && resourceTerm(resource) : labelTerm(label.name, label.value);
+      const found = term === undefined ? slots.keys() : (index.get(term) ?? []);
+      for (const id of found) {
+        const slot = slots.get(id);
+        if (slot !== undefined) yield listed(slot);
+      }
     },
     roomFor(whose, { nowUs, trusted }) {
       const caller = isBounded(whose) ? callers.get(callerIdOf(whose)) : undefined;
@@ -201,6 +237,13 @@ export function createShelf(limits: ShelfLimits): Shelf {
   };
 }
 
+const labelTerm = (name: string, value: string): string => lengthPrefixed(["label", name, value]);
+const resourceTerm = ({ kind, id }: Resource): string => lengthPrefixed(["resource", kind, id]);
+
+function termsOf({ labels, resources }: Indexed): readonly string[] {
+  return [...Object.entries(labels).map(([name, value]) => labelTerm(name, value)), ...resources.map(resourceTerm)];
+}
+
 const callerIdOf = ({ tenant, principal }: Whose): string => lengthPrefixed([tenant, principal]);
 
 function sizeOf(row: Row): number {
@@ -208,6 +251,7 @@ function sizeOf(row: Row): number {
   sum += (row.tenant?.length ?? 0) + (row.principal?.length ?? 0) + (row.holdReason?.length ?? 0);
   for (const name in row.labels) sum += name.length + (row.labels[name]?.length ?? 0) + headerBytes;
   for (const step of row.steps) sum += stepBytes + step.name.length + (step.result?.length ?? 0);
+  for (const { kind, id } of row.resources) sum += kind.length + id.length + headerBytes;
   for (const entry of row.audit) sum += stepBytes + entry.actor.length + entry.reason.length;
   return sum + responseBytes(row.response) + responseBytes(row.interim);
 }

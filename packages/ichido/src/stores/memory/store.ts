@@ -6,6 +6,7 @@
  * Each verb runs from its first to its last statement without giving way, so a verb is atomic by itself.
  */
 import { IchidoError } from "../../core/contract/errors.ts";
+import type { Resource } from "../../core/contract/history.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import type {
   Fenced,
@@ -17,18 +18,21 @@ import type {
   SweepRequest,
   SweepResult,
 } from "../../core/contract/store.ts";
+import { forgetRefusal, forgotten } from "../../core/record-machine/forget.ts";
+import { withTold } from "../../core/record-machine/resources.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import * as machine from "../../core/record-machine/owned.ts";
 import type { Answered } from "../../core/record-machine/owned.ts";
-import { usOf, type Moment } from "../../core/record-machine/record.ts";
+import { toMs, usOf, type Moment } from "../../core/record-machine/record.ts";
 import { settle } from "../../core/record-machine/settle.ts";
 import { isTrusted, nextTick, type TickRow } from "../../core/record-machine/ticks.ts";
 import { isNews, stepView } from "../../core/record-machine/view.ts";
 import { warnUnlessAlone } from "./alone.ts";
 import { claim } from "./claim.ts";
+import { createHistory } from "./history.ts";
 import { list, stats } from "./listing.ts";
 import { resolveOptions, type MemoryStoreOptions } from "./options.ts";
-import { copyBytes, KeptResponse, toRecord, type Row } from "./row.ts";
+import { copyBytes, KeptResponse, noLabels, toRecord, type Row } from "./row.ts";
 import { createShelf, type Shelf } from "./shelf.ts";
 import { localIdOf } from "../../core/request/scope.ts";
 import { Waiters } from "../waiters.ts";
@@ -46,7 +50,8 @@ const capabilities: StoreCapabilities = {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { nowMs, environment, ...bounds } = resolveOptions(options);
   const nowUs = (): number => Math.floor(nowMs() * 1_000);
-  const shelf = createShelf(bounds);
+  const history = createHistory();
+  const shelf = createShelf(bounds, (id) => history.gone(id));
   const waiters = new Waiters<undefined>(environment);
   let tick: TickRow | undefined;
 
@@ -62,15 +67,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (isNews(after)) waiters.wake(id);
   }
 
-  function apply<Request extends { readonly identity: Identity }>(
+  function apply<Request extends { readonly identity: Identity; readonly resources?: readonly Resource[] }>(
     verb: (row: Row | undefined, request: Request, now: number) => Answered<Row>,
     request: Request,
   ): Fenced {
     const id = localIdOf(request.identity);
     const before = shelf.get(id);
     const { record, result } = verb(before, request, nowUs());
-    keep(id, before, record);
+    keep(id, before, result === "ok" ? telling(record, request.resources) : record);
     return result;
+  }
+
+  function noteLast({ audit }: Row, identity: Identity): void {
+    const entry = audit.at(-1);
+    if (entry === undefined) return;
+    const { key, scopeHash } = identity;
+    history.audit.add({ ...entry, record: { key, scopeHash } }, nowUs(), [localIdOf(identity)]);
   }
 
   return {
@@ -105,15 +117,45 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const before = shelf.get(id);
       const { record, result } = settle(before, { ...request, decision: copyOf(request.decision) }, moment());
       keep(id, before, record);
+      if (result === "ok" && record !== undefined) noteLast(record, request.identity);
       return result;
     },
-    audit: async (identity) => shelf.get(localIdOf(identity))?.audit ?? [],
+
+    resources: async (identity) => shelf.get(localIdOf(identity))?.resources ?? [],
+    log: async (batch) => history.log(batch, nowUs()),
+    attempts: async (identity) => history.attempts.of(localIdOf(identity)),
+    follow: async (query) => history.attempts.walk(query, nowUs()),
+    twins: async (identity) => history.pairs.of(localIdOf(identity)),
+    suspects: async (query) => history.pairs.walk(query, nowUs()),
+    async note({ identity, ...told }) {
+      const now = nowUs();
+      if (identity === undefined) history.audit.add({ ...told, atMs: toMs(now) }, now, []);
+      else {
+        const record = { key: identity.key, scopeHash: identity.scopeHash };
+        history.audit.add({ ...told, atMs: toMs(now), record }, now, [localIdOf(identity)]);
+      }
+    },
+    audit: async (identity) => history.audit.of(localIdOf(identity)).map(({ record: _, ...entry }) => entry),
+    auditLog: async (query) => history.audit.walk(query, nowUs()),
+    async forget(request) {
+      const id = localIdOf(request.identity);
+      const before = shelf.get(id);
+      const at = moment();
+      const refusal = forgetRefusal(before, request, at.nowUs);
+      if (before === undefined || refusal !== undefined) return refusal ?? "absent";
+      const { response, ...left } = forgotten(before, request, at);
+      const row = { ...left, response: response && KeptResponse.of(response), principal: undefined, labels: noLabels };
+      keep(id, before, row);
+      history.forget(id);
+      noteLast(row, request.identity);
+      return "ok";
+    },
 
     async find(identity) {
       const row = shelf.get(localIdOf(identity));
       return row === undefined ? undefined : toRecord(row, nowUs(), "with bodies");
     },
-    list: async (query) => list(shelf.rows(), query, nowUs()),
+    list: async (query) => list(shelf.rows(query), query, nowUs()),
     stats: async () => stats(shelf.rows(), nowUs()),
 
     sweep: async (request) => sweep(shelf, moment(), request),
@@ -133,6 +175,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 function keptInterim(request: SuspendRequest): SuspendRequest {
   return request.interim === undefined ? request : { ...request, interim: KeptResponse.of(request.interim) };
+}
+
+function telling(row: Row | undefined, told: readonly Resource[] | undefined): Row | undefined {
+  if (row === undefined || told === undefined) return row;
+  const resources = withTold(row.resources, told);
+  return resources === row.resources ? row : { ...row, resources };
 }
 
 function stepsOf(row: Row | undefined, nowUs: number): readonly Step[] {

@@ -1,7 +1,8 @@
 /**
  * A person's decision: a proposal that no reader sees, then one statement that changes record and audit row together.
  */
-import type { AuditEntry, SettleRequest, SettleResult } from "../../core/contract/store.ts";
+import type { AuditEntry } from "../../core/contract/history.ts";
+import type { SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";

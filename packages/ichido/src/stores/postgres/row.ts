@@ -3,7 +3,8 @@
  * of its own for `bigint`.
  */
 import type { Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
-import type { AuditEntry, ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
+import type { AuditEntry } from "../../core/contract/history.ts";
+import type { ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import { answersOf } from "../../core/record-machine/view.ts";
 import { decodeHeaders, decodeLabels, kindOf, stateOf } from "../encoding.ts";

@@ -1,5 +1,6 @@
 /** A person's decision on a record in doubt, and who decided what. */
-import type { AuditEntry, SettleRequest, SettleResult } from "../../core/contract/store.ts";
+import type { AuditEntry } from "../../core/contract/history.ts";
+import type { SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import { settleResultOf } from "../encoding.ts";
 import { auditEntryOf, textOf } from "./row.ts";

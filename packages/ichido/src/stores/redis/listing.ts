@@ -36,7 +36,7 @@ export async function list(walk: Walk, query: ListQuery): Promise<ListPage> {
   const found = new Map<string, { readonly record: StoredRecord; readonly place: Sortable }>();
   const least = () => [...found].toSorted(([, one], [, other]) => compare(one.place, other.place)).slice(0, limit + 1);
   await forEachRow(walk, (name, row, nowUs) => {
-    if (!matches(row.identity, row.labels, row, query, nowUs)) return;
+    if (!matches(row.identity, row, row, query, nowUs)) return;
     const place = sortable(row.identity);
     if (after !== undefined && compare(place, after) <= 0) return;
     found.set(name, { record: recordView(row, row, nowUs), place });

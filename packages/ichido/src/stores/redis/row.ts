@@ -16,7 +16,8 @@ import type {
   WrittenState,
   StoredResponse,
 } from "../../core/contract/record.ts";
-import type { AuditEntry, ClaimRequest, Step } from "../../core/contract/store.ts";
+import type { AuditEntry } from "../../core/contract/history.ts";
+import type { ClaimRequest, Step } from "../../core/contract/store.ts";
 import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
 import { answersOf, stepView, type FirstClaim } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders, kindOf, storedJson } from "../encoding.ts";

@@ -1,5 +1,6 @@
 /** A person's decision on a record in doubt, and who decided what. */
-import type { AuditEntry, SettleRequest, SettleResult } from "../../core/contract/store.ts";
+import type { AuditEntry } from "../../core/contract/history.ts";
+import type { SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { bufferOf, listOf, textOf } from "../../drivers/redis/reply.ts";
 import { settleResultOf } from "../encoding.ts";

@@ -1,6 +1,7 @@
 /** Looking at one identity: its record, its steps, and what people decided on it. */
 import type { Identity } from "../../core/contract/record.ts";
-import type { AuditEntry, Landed, LandedRequest, Step, StoredRecord } from "../../core/contract/store.ts";
+import type { AuditEntry } from "../../core/contract/history.ts";
+import type { Landed, LandedRequest, Step, StoredRecord } from "../../core/contract/store.ts";
 import { landedOf, landedWaitMs } from "../../core/record-machine/owned.ts";
 import { toMs } from "../../core/record-machine/record.ts";
 import { identityValues, integer, recordOf, stepOf, text } from "./row.ts";
