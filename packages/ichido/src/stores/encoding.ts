@@ -1,4 +1,5 @@
 /** What stores keep as text where they have no type for it, and the pages and words that they share. */
+import type { RequestOutcome } from "../core/contract/events.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import { integerOption } from "../core/contract/option-checks.ts";
 import type { HeaderLine, StoredResponse, WrittenState } from "../core/contract/record.ts";
@@ -91,6 +92,33 @@ export function decodeCursor(cursor: string): Position {
     throw new IchidoError("option-invalid", "cursor: expected the value a former page gave; start again without one");
   }
   return { key: Buffer.from(key, "base64url").toString("utf8"), scopeHash: new Uint8Array(scopeHash) };
+}
+
+/** A cursor in what was written one after the other. */
+export function placeOf(cursor: string): number {
+  const place = Number(cursor);
+  if (/^\d{1,16}$/.test(cursor) && Number.isSafeInteger(place)) return place;
+  throw new IchidoError("option-invalid", "cursor: expected the value a former page gave; start again without one");
+}
+
+const outcomes: Readonly<Record<RequestOutcome, true>> = {
+  executed: true,
+  replayed: true,
+  replayed_after_wait: true,
+  in_progress: true,
+  key_reused: true,
+  key_missing: true,
+  key_invalid: true,
+  outcome_unknown: true,
+  response_not_stored: true,
+  store_error: true,
+  refused: true,
+  bypassed: true,
+};
+
+/** Of a logged attempt. A word of a later release must not hide the attempts around it. */
+export function outcomeOf(word: unknown): RequestOutcome {
+  return typeof word === "string" && Object.hasOwn(outcomes, word) ? (word as RequestOutcome) : "refused";
 }
 
 const limitMax = 1_000;

@@ -64,5 +64,7 @@ export const limits = {
   attemptsPerRecordMax: 100,
   /** Attempts in one call of the store. */
   attemptBatchMax: 500,
+  /** Content that all requests share, such as none, would make a pair of every two. */
+  suspectsPerBatchMax: 50,
   historyPageMax: 1_000,
 } as const;

@@ -724,7 +724,8 @@ describe("a vanished owner", () => {
     const before = all.store.calls.length;
     expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
     await all.clock.advance(1);
-    expect(all.store.calls.slice(before).filter((verb) => verb !== "renew")).toEqual(["claim"]);
+    const asked = all.store.calls.slice(before).filter((verb) => verb !== "renew");
+    expect(asked).toEqual(["claim", "resources"]);
     slow.context.release();
     await slow.settle({ kind: "threw", error: new Error("declined, nothing done") });
     expect(executionOf(await all.ask()).context.attempt).toBe(2);

@@ -2,13 +2,21 @@
 import { limits } from "../contract/defaults.ts";
 import type { LoggedAttempt } from "../contract/history.ts";
 
-/** From old to new: of runs, and of all other answers, the last ones each, so that a storm of replays hides no run. */
-export function attemptsKept<Entry extends Pick<LoggedAttempt, "outcome">>(attempts: readonly Entry[]): Entry[] {
+/**
+ * From old to new, and without the copies of a batch that was sent again. Of runs, and of all other answers, the last ones
+ * each, so that a storm of replays hides no run.
+ */
+export function attemptsKept<Entry extends Pick<LoggedAttempt, "outcome" | "process" | "number">>(
+  attempts: readonly Entry[],
+): Entry[] {
+  const seen = new Set<string>();
+  const own = attempts.filter(({ process, number }) => {
+    const name = `${number} ${process}`;
+    return !seen.has(name) && seen.add(name);
+  });
   const left = { runs: limits.attemptsPerRecordMax, others: limits.attemptsPerRecordMax };
-  return attempts
-    .toReversed()
-    .filter(({ outcome }) => (left[isRun(outcome) ? "runs" : "others"] -= 1) >= 0)
-    .toReversed();
+  const kept = own.toReversed().filter(({ outcome }) => (left[isRun(outcome) ? "runs" : "others"] -= 1) >= 0);
+  return kept.toReversed();
 }
 
 export function isRun(outcome: LoggedAttempt["outcome"]): boolean {

@@ -157,6 +157,7 @@ function* restart(statements: Statements, request: ClaimRequest, birth: HeldReco
   const { identity, fingerprint } = request;
   yield* execute(statements.forgetLabels, ...identityValues(identity));
   yield* execute(statements.forgetSteps, ...identityValues(identity));
+  yield* execute(statements.forgetResources, ...identityValues(identity));
   yield* execute(
     statements.claimRestart,
     orNull(identity.tenant),

@@ -69,6 +69,7 @@ function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, l
     ...twice(inDoubt),
     nowUs,
     nowUs + leaseAbsurdUs,
+    ...source.more,
   ];
   const rows = connection.all(source.slice, ...source.values, ...from, ...(next ?? to), ...filters, limit);
   return { records: rows.map((row) => recordOf(withoutBodies(row), nowUs)), next };
@@ -76,18 +77,28 @@ function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, l
 
 function sourceOf(statements: Statements, query: ListQuery) {
   const stored = stateWritten(query.state);
+  if (query.resource !== undefined) {
+    return {
+      boundary: statements.listMadeBoundary,
+      slice: statements.listMade,
+      values: [query.resource.kind, query.resource.id],
+      state: twice(stored),
+      more: [...twice(query.label?.name), orNull(query.label?.value)],
+    };
+  }
   if (query.label !== undefined) {
     return {
       boundary: statements.listLabelledBoundary,
       slice: statements.listLabelled,
       values: [query.label.name, query.label.value],
       state: twice(stored),
+      more: [],
     };
   }
   if (stored === "processing" || stored === "failed") {
-    return { boundary: statements.listOpenBoundary, slice: statements.listOpen, values: [stored], state: [] };
+    return { boundary: statements.listOpenBoundary, slice: statements.listOpen, values: [stored], state: [], more: [] };
   }
-  return { boundary: statements.listBoundary, slice: statements.list, values: [], state: twice(stored) };
+  return { boundary: statements.listBoundary, slice: statements.list, values: [], state: twice(stored), more: [] };
 }
 
 function twice(value: string | number | undefined): [SqliteValue, SqliteValue] {

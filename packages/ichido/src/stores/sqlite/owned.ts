@@ -13,6 +13,7 @@ import { mayLeaveLease, stateAfter } from "../../core/record-machine/owned.ts";
 import { leaseEndUs } from "../../core/record-machine/record.ts";
 import { requireDialect } from "../joined-transaction.ts";
 import type { SqliteValue } from "./database.ts";
+import { toldValues } from "./history.ts";
 import { identityValues, integer, responseValues } from "./row.ts";
 import type { Session } from "./session.ts";
 
@@ -46,7 +47,7 @@ export function complete(session: Session, request: CompleteRequest): Promise<Fe
   return session.queue.write(
     () => {
       const changes = session.connection.run(session.statements.complete, ...completeValues(request, session.nowUs()));
-      return changes === 1 ? "ok" : unlessDone(session, request, "complete");
+      return telling(session, request, changes === 1 ? "ok" : unlessDone(session, request, "complete"));
     },
     { bytes: request.response.body.length },
   );
@@ -60,7 +61,12 @@ export async function completeWithin(
 ): Promise<Fenced> {
   requireDialect("sqlite", transaction);
   const values = completeValues(request, session.nowUs());
-  if ((await transaction.execute(session.statements.complete, values, often)).affected === 1) return "ok";
+  if ((await transaction.execute(session.statements.complete, values, often)).affected === 1) {
+    for (const told of toldValues(request.identity, request.resources)) {
+      await transaction.execute(session.statements.addResource, told);
+    }
+    return "ok";
+  }
   const { rows } = await transaction.execute(session.statements.held, owned(request));
   return rows[0]?.["state"] === stateAfter.complete ? "ok" : "stale";
 }
@@ -90,7 +96,7 @@ export function suspend(session: Session, request: SuspendRequest): Promise<Fenc
         nowUs,
         ...owned(request),
       );
-      return changes === 1 ? "ok" : "stale";
+      return telling(session, request, changes === 1 ? "ok" : "stale");
     },
     { bytes: interim?.body.length },
   );
@@ -102,7 +108,7 @@ export function startStep(session: Session, request: StepRequest): Promise<Fence
       const held = holdForStep(session, request);
       if (held === undefined) return "stale";
       insertStep(session, request, held);
-      return "ok";
+      return telling(session, request, "ok");
     },
     { mayBeLost: request.mayBeLost },
   );
@@ -114,13 +120,26 @@ export function finishStep(session: Session, request: FinishStepRequest): Promis
       const held = holdForStep(session, request);
       if (held === undefined) return "stale";
       const values = [request.result, held.nowUs, ...identityValues(request.identity), request.name] as const;
-      if (session.connection.run(session.statements.finishStep, ...values) === 1) return "ok";
+      const isStarted = session.connection.run(session.statements.finishStep, ...values) === 1;
       // Never started, or finished before, which a start leaves alone.
-      if (insertStep(session, request, held)) session.connection.run(session.statements.finishStep, ...values);
-      return "ok";
+      if (!isStarted && insertStep(session, request, held)) {
+        session.connection.run(session.statements.finishStep, ...values);
+      }
+      return telling(session, request, "ok");
     },
     { bytes: request.result.length },
   );
+}
+
+/** What the operation made is noted where the verb took effect. */
+function telling(
+  { connection, statements }: Session,
+  { identity, resources }: Pick<CompleteRequest, "identity" | "resources">,
+  result: Fenced,
+): Fenced {
+  if (result === "stale" || resources === undefined) return result;
+  for (const values of toldValues(identity, resources)) connection.run(statements.addResource, ...values);
+  return result;
 }
 
 interface Held {

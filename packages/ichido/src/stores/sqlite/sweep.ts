@@ -18,6 +18,11 @@ const lockWaitMs = 1_000;
 /** A log longer than this is cut back to nothing once every reader has moved on. */
 const logFramesMax = 4_000;
 
+/** A look at each is cheaper than the removal of a record. */
+const attemptsPerTransaction = 256;
+/** A claim on a transaction that is still open is not seen yet, but its attempts may be. */
+const lateUs = 3_600_000_000;
+
 const monotonicMs = performance.now.bind(performance);
 
 export async function sweep(session: Session, request: SweepRequest): Promise<SweepResult> {
@@ -30,11 +35,32 @@ export async function sweep(session: Session, request: SweepRequest): Promise<Sw
     if (batch === "busy") return { deleted, more: false, guarded: false, busy: true };
     deleted += batch;
     if (batch < limit) {
+      const more = await sweepLog(session, endMs);
       await session.queue.read(() => cutLog(session));
-      return { deleted, more: false, guarded: false };
+      return { deleted, more, guarded: false };
     }
     if (deleted >= request.limit || monotonicMs() >= endMs) return { deleted, more: true, guarded: false };
   }
+}
+
+/** Attempts that came after their record went, or never had one. True: there is more to look at. */
+async function sweepLog(session: Session, endMs: number): Promise<boolean> {
+  for (;;) {
+    const looked = await session.queue.tryWrite(() => sweepLogLocked(session), lockWaitMs);
+    if (looked === "busy" || looked < attemptsPerTransaction) return false;
+    if (monotonicMs() >= endMs) return true;
+  }
+}
+
+function sweepLogLocked(session: Session): number {
+  const { connection, statements } = session;
+  const swept = connection.get(statements.logSwept);
+  const after = swept === undefined ? 0 : integer(swept, "place");
+  const rows = connection.all(statements.sweepLogPick, after, session.nowUs() - lateUs, attemptsPerTransaction);
+  for (const row of rows) if (row["recorded"] === 0) connection.run(statements.sweepAttempt, integer(row, "place"));
+  const last = rows.at(-1);
+  if (last !== undefined) connection.run(statements.setLogSwept, integer(last, "place"));
+  return rows.length;
 }
 
 function sweepLocked(session: Session, limit: number): number | "guarded" {
@@ -48,6 +74,9 @@ function sweepLocked(session: Session, limit: number): number | "guarded" {
     const where = [text(row, "key"), bytes(row, "scope_hash")] as const;
     if (integer(row, "steps_started") > 0) connection.run(statements.forgetSteps, ...where);
     if (row["labels"] !== null) connection.run(statements.forgetLabels, ...where);
+    connection.run(statements.forgetResources, ...where);
+    connection.run(statements.forgetAttempts, ...where);
+    connection.run(statements.forgetTwins, ...where, ...where);
     connection.run(statements.sweep, integer(row, "row"));
   }
   return rows.length;

@@ -6,16 +6,19 @@
  *
  * It needs nothing but `describe` and `it`, and asserts with `node:assert/strict`.
  */
+import { attemptCases } from "./attempt-cases.ts";
 import type { StoreCase } from "./case.ts";
 import { claimCases } from "./claim-cases.ts";
 import { completionCases } from "./completion-cases.ts";
 import { expiryCases } from "./expiry-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
+import { forgetCases } from "./forget-cases.ts";
 import { historyCases } from "./history-cases.ts";
 import { landedCases } from "./landed-cases.ts";
 import { listingCases } from "./listing-cases.ts";
 import { mismatchCases } from "./mismatch-cases.ts";
 import { withRig } from "./rig.ts";
+import { resourceCases } from "./resource-cases.ts";
 import { settleCases } from "./settle-cases.ts";
 import { stepCases } from "./step-cases.ts";
 import type { StoreSubject, SuiteRunner } from "./subject.ts";
@@ -34,6 +37,9 @@ export const storeCases: readonly StoreCase[] = [
   ...stepCases,
   ...settleCases,
   ...listingCases,
+  ...resourceCases,
+  ...attemptCases,
+  ...forgetCases,
   ...historyCases,
 ];
 

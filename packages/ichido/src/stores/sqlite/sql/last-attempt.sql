@@ -1,0 +1,7 @@
+-- Where the attempt log and the pairs end.
+-- Parameters: none.
+-- Rows: one.
+-- Guarantee: S21; under the write lock it holds until commit.
+SELECT
+  coalesce((SELECT max(place) FROM {prefix}attempts), 0) AS attempts,
+  coalesce((SELECT max(place) FROM {prefix}twins), 0) AS twins
