@@ -67,6 +67,8 @@ const movableClock = `
     'select pg_catalog.clock_timestamp() + (select ms from test_clock.shift) * interval ''1 ms''';
 `;
 
+const tables = ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"];
+
 export interface SubjectOptions {
   readonly name: string;
   readonly serverUrl: string;
@@ -107,7 +109,7 @@ export async function prepareSubject(given: SubjectOptions): Promise<PreparedSub
     ...(given.histories !== undefined && { histories: given.histories }),
     async open() {
       // A few rows: emptying their files would take longer than most cases.
-      for (const table of ["records", "steps", "audit", "clock"]) await admin.query(`delete from ichido_${table}`);
+      for (const table of tables) await admin.query(`delete from ichido_${table}`);
       if (movesClock) await admin.query("update test_clock.shift set ms = 0");
       return {
         store,

@@ -1,8 +1,29 @@
+-- table: ichido_attempts with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2)
 -- table: ichido_audit
 -- table: ichido_clock with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=50)
+-- table: ichido_log_sweep with (fillfactor=50)
 -- table: ichido_migrations
 -- table: ichido_records with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=1)
+-- table: ichido_resources
 -- table: ichido_steps with (fillfactor=85, autovacuum_vacuum_scale_factor=0.02)
+-- table: ichido_twins
+-- column: ichido_attempts.place bigint not null generated always as identity
+-- column: ichido_attempts.written_at timestamp with time zone not null
+-- column: ichido_attempts.key text collate "C" not null
+-- column: ichido_attempts.scope_hash bytea not null
+-- column: ichido_attempts.operation text collate "C" not null
+-- column: ichido_attempts.at timestamp with time zone not null
+-- column: ichido_attempts.took_us bigint not null
+-- column: ichido_attempts.outcome text collate "C" not null
+-- column: ichido_attempts.observed boolean not null
+-- column: ichido_attempts.status integer
+-- column: ichido_attempts.attempt integer
+-- column: ichido_attempts.fence bigint
+-- column: ichido_attempts.number bigint not null
+-- column: ichido_attempts.process text collate "C" not null
+-- column: ichido_attempts.release text collate "C"
+-- column: ichido_attempts.asked_by text
+-- column: ichido_attempts.intent bigint
 -- column: ichido_audit.place bigint not null generated always as identity
 -- column: ichido_audit.key text collate "C" not null
 -- column: ichido_audit.scope_hash bytea not null
@@ -15,6 +36,9 @@
 -- column: ichido_clock.last_at timestamp with time zone not null
 -- column: ichido_clock.interval_ms bigint not null
 -- column: ichido_clock.steady_since timestamp with time zone not null
+-- column: ichido_log_sweep.id smallint not null
+-- column: ichido_log_sweep.written_at timestamp with time zone not null
+-- column: ichido_log_sweep.place bigint not null
 -- column: ichido_migrations.part text collate "C" not null
 -- column: ichido_migrations.version integer not null
 -- column: ichido_migrations.name text not null
@@ -48,6 +72,12 @@
 -- column: ichido_records.updated_at timestamp with time zone not null
 -- column: ichido_records.expires_at timestamp with time zone not null
 -- column: ichido_records.doubt_stays boolean not null default true
+-- column: ichido_resources.kind text collate "C" not null
+-- column: ichido_resources.id text collate "C" not null
+-- column: ichido_resources.key text collate "C" not null
+-- column: ichido_resources.scope_hash bytea not null
+-- column: ichido_resources.life bigint not null
+-- column: ichido_resources.ordinal integer not null
 -- column: ichido_steps.key text collate "C" not null
 -- column: ichido_steps.scope_hash bytea not null
 -- column: ichido_steps.life bigint not null
@@ -58,20 +88,40 @@
 -- column: ichido_steps.started_at timestamp with time zone not null
 -- column: ichido_steps.finished_at timestamp with time zone
 -- column: ichido_steps.last_started_at timestamp with time zone
+-- column: ichido_twins.place bigint not null generated always as identity
+-- column: ichido_twins.written_at timestamp with time zone not null
+-- column: ichido_twins.scope_hash bytea not null
+-- column: ichido_twins.operation text collate "C" not null
+-- column: ichido_twins.first_key text collate "C" not null
+-- column: ichido_twins.second_key text collate "C" not null
+-- column: ichido_twins.apart_us bigint not null
 -- constraint: ichido_audit PRIMARY KEY (place)
 -- constraint: ichido_clock CHECK ((id = 1))
 -- constraint: ichido_clock PRIMARY KEY (id)
+-- constraint: ichido_log_sweep CHECK ((id = 1))
+-- constraint: ichido_log_sweep PRIMARY KEY (id)
 -- constraint: ichido_migrations PRIMARY KEY (part, version)
 -- constraint: ichido_records PRIMARY KEY (key, scope_hash)
+-- constraint: ichido_resources PRIMARY KEY (kind, id, key, scope_hash, life)
 -- constraint: ichido_steps PRIMARY KEY (key, scope_hash, life, name)
+-- constraint: ichido_twins PRIMARY KEY (first_key, scope_hash, second_key)
+-- index: CREATE INDEX ichido_attempts_identity ON public.ichido_attempts USING btree (key, scope_hash)
+-- index: CREATE INDEX ichido_attempts_intent ON public.ichido_attempts USING btree (intent) WHERE (intent IS NOT NULL)
+-- index: CREATE INDEX ichido_attempts_written ON public.ichido_attempts USING btree (written_at, place)
 -- index: CREATE INDEX ichido_audit_identity ON public.ichido_audit USING btree (key, scope_hash, place)
 -- index: CREATE INDEX ichido_records_expires_at ON public.ichido_records USING btree (expires_at)
 -- index: CREATE INDEX ichido_records_labels ON public.ichido_records USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL)
+-- index: CREATE INDEX ichido_resources_identity ON public.ichido_resources USING btree (key, scope_hash)
+-- index: CREATE INDEX ichido_twins_second ON public.ichido_twins USING btree (second_key, scope_hash)
+-- index: CREATE INDEX ichido_twins_written ON public.ichido_twins USING btree (written_at, place)
 -- index: CREATE UNIQUE INDEX ichido_audit_pkey ON public.ichido_audit USING btree (place)
 -- index: CREATE UNIQUE INDEX ichido_clock_pkey ON public.ichido_clock USING btree (id)
+-- index: CREATE UNIQUE INDEX ichido_log_sweep_pkey ON public.ichido_log_sweep USING btree (id)
 -- index: CREATE UNIQUE INDEX ichido_migrations_pkey ON public.ichido_migrations USING btree (part, version)
 -- index: CREATE UNIQUE INDEX ichido_records_pkey ON public.ichido_records USING btree (key, scope_hash)
+-- index: CREATE UNIQUE INDEX ichido_resources_pkey ON public.ichido_resources USING btree (kind, id, key, scope_hash, life)
 -- index: CREATE UNIQUE INDEX ichido_steps_pkey ON public.ichido_steps USING btree (key, scope_hash, life, name)
+-- index: CREATE UNIQUE INDEX ichido_twins_pkey ON public.ichido_twins USING btree (first_key, scope_hash, second_key)
 -- function: ichido_claim(keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[], versions integer[], raws bytea[], canonicals bytea[], formers bytea[], owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], stays boolean[], label_sets text[], lock_ms integer) with enable_seqscan=off, jit=off
 
 declare
@@ -293,6 +343,45 @@ begin
   return found;
 end
 
+-- function: ichido_forget(of_key text, of_scope bytea, of_fence bigint, of_actor text, of_reason text, of_action text, of_headers text, of_status integer) with enable_seqscan=off
+
+declare
+  r ichido_records%rowtype;
+  moment timestamptz;
+begin
+  select * into r from ichido_records s where s.key = of_key and s.scope_hash = of_scope for no key update;
+  if not found then
+    return 'absent';
+  end if;
+  moment := clock_timestamp();
+  if r.state = 'processing' then
+    return case
+      when r.hold_reason is null and r.response_kind is null and coalesce(
+        r.lease_until > moment and r.lease_until <= moment + interval '120 s', false
+      ) then 'live' else 'unknown' end;
+  elsif r.response_kind = 'tombstone' and r.response_headers = of_headers then
+    return 'forgotten';
+  elsif r.fence <> of_fence then
+    return 'stale';
+  end if;
+  delete from ichido_steps s where s.key = of_key and s.scope_hash = of_scope;
+  delete from ichido_resources m where m.key = of_key and m.scope_hash = of_scope;
+  delete from ichido_attempts a where a.key = of_key and a.scope_hash = of_scope;
+  delete from ichido_twins t where t.first_key = of_key and t.scope_hash = of_scope;
+  delete from ichido_twins t where t.second_key = of_key and t.scope_hash = of_scope;
+  update ichido_audit a set reason = '' where a.key = of_key and a.scope_hash = of_scope;
+  update ichido_records s
+    set state = 'completed', owner = '00000000000000000000000000000000',
+      fence = greatest(r.fence + 1, (extract(epoch from moment) * 1000000)::bigint),
+      principal = null, labels = null, lease_until = null, hold_reason = null, steps_started = 0,
+      response_kind = 'tombstone', response_status = coalesce(r.response_status, of_status),
+      response_headers = of_headers, response_body = '', updated_at = moment
+    where s.key = of_key and s.scope_hash = of_scope;
+  insert into ichido_audit (key, scope_hash, fence, actor, action, reason, at)
+    values (of_key, of_scope, of_fence, of_actor, of_action, of_reason, moment);
+  return 'ok';
+end
+
 -- function: ichido_landed_within(of_key text, of_scope bytea, lock_ms integer) with nothing set
 
 begin
@@ -304,6 +393,69 @@ begin
 exception
   when sqlstate 'IC002' then
     return;
+end
+
+-- function: ichido_log(keys text[], scope_hashes bytea[], operations text[], agos_us bigint[], tooks_us bigint[], outcomes text[], observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[], askers text[], intents bigint[], of_process text, of_release text, within_us bigint, kept integer, pairs_max integer) with enable_seqscan=off, jit=off
+
+declare
+  moment timestamptz := clock_timestamp();
+  first_place bigint;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  with written as (
+    insert into ichido_attempts (
+      written_at, key, scope_hash, operation, at, took_us, outcome, observed, status, attempt, fence, number,
+      process, release, asked_by, intent
+    )
+    select moment, n.key, n.scope_hash, n.operation, moment - n.ago_us * interval '1 microsecond', n.took_us, n.outcome,
+      n.observed = 1, n.status, n.attempt, n.fence, n.number, of_process, of_release, n.asker, n.intent
+    from unnest(
+      keys, scope_hashes, operations, agos_us, tooks_us, outcomes, observed_flags, statuses, attempt_numbers, fences,
+      numbers, askers, intents
+    ) as n (
+      key, scope_hash, operation, ago_us, took_us, outcome, observed, status, attempt, fence, number, asker, intent
+    )
+    returning place
+  )
+  select min(w.place) into first_place from written w;
+  -- A first run cannot be past the bound of its record.
+  delete from ichido_attempts a
+  using (
+    select distinct n.key, n.scope_hash, n.outcome = 'executed' as is_run
+    from unnest(keys, scope_hashes, outcomes, intents) as n (key, scope_hash, outcome, intent)
+    where n.intent is null
+  ) n
+  where a.key = n.key and a.scope_hash = n.scope_hash and (a.outcome = 'executed') = n.is_run and a.place <= (
+    select b.place from ichido_attempts b
+    where b.key = n.key and b.scope_hash = n.scope_hash and (b.outcome = 'executed') = n.is_run
+    order by b.place desc offset kept limit 1
+  );
+  if within_us = 0 then
+    return;
+  end if;
+  return query
+  insert into ichido_twins as t (written_at, scope_hash, operation, first_key, second_key, apart_us)
+  select moment, p.scope_hash, p.operation, p.first_key, p.second_key, min(p.apart_us)
+  from (
+    select a.scope_hash, a.operation,
+      case when b.at <= a.at then b.key else a.key end as first_key,
+      case when b.at <= a.at then a.key else b.key end as second_key,
+      abs(extract(epoch from a.at - b.at) * 1000000)::bigint as apart_us
+    from ichido_attempts a
+    cross join lateral (
+      select c.key, c.at from ichido_attempts c
+      where c.intent = a.intent and c.scope_hash = a.scope_hash and c.key <> a.key and c.place < a.place
+        and c.at between a.at - within_us * interval '1 microsecond' and a.at + within_us * interval '1 microsecond'
+      order by c.place desc
+      limit 1
+    ) b
+    where a.written_at = moment and a.place >= first_place and a.intent is not null
+    limit pairs_max
+  ) p
+  group by p.scope_hash, p.operation, p.first_key, p.second_key
+  on conflict do nothing
+  returning t.scope_hash, t.operation, t.first_key, t.second_key, t.apart_us,
+    floor(extract(epoch from t.written_at) * 1000)::bigint;
 end
 
 -- function: ichido_settle(of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text, of_body bytea, of_actor text, of_reason text, channel text, unless_held boolean) with enable_seqscan=off
@@ -399,6 +551,27 @@ begin
   )
   on conflict (key, scope_hash, life, name) do update set last_started_at = excluded.last_started_at
   where s.finished_at is null;
+  return true;
+end
+
+-- function: ichido_tell(held boolean, of_key text, of_scope bytea, told text, most integer) with enable_seqscan=off
+
+declare
+  known integer;
+  held_life bigint;
+begin
+  if not held or told is null then
+    return held;
+  end if;
+  select r.life into held_life from ichido_records r where r.key = of_key and r.scope_hash = of_scope;
+  select count(*) into known from ichido_resources m
+    where m.key = of_key and m.scope_hash = of_scope and m.life = held_life;
+  insert into ichido_resources (kind, id, key, scope_hash, life, ordinal)
+  select t.pair ->> 0, t.pair ->> 1, of_key, of_scope, held_life, known + t.ordinal
+  from jsonb_array_elements(told::jsonb) with ordinality as t (pair, ordinal)
+  where known + t.ordinal <= most
+  order by t.ordinal
+  on conflict do nothing;
   return true;
 end
 

@@ -1,13 +1,20 @@
 CREATE TABLE ichido_attempts (
-  id         INTEGER PRIMARY KEY,
+  place      INTEGER PRIMARY KEY,
   key        TEXT    NOT NULL,
   scope_hash BLOB    NOT NULL,
+  operation  TEXT    NOT NULL,
   at_us      INTEGER NOT NULL,
-  asked_by   TEXT,
+  took_us    INTEGER NOT NULL,
   outcome    TEXT    NOT NULL,
+  observed   INTEGER NOT NULL,
   status     INTEGER,
   attempt    INTEGER,
-  fence      INTEGER
+  fence      INTEGER,
+  number     INTEGER NOT NULL,
+  process    TEXT    NOT NULL,
+  release    TEXT,
+  asked_by   TEXT,
+  intent     INTEGER
 ) STRICT;
 
 CREATE TABLE ichido_audit (
@@ -40,6 +47,11 @@ CREATE TABLE ichido_labels (
   scope_hash BLOB NOT NULL,
   PRIMARY KEY (name, value, key, scope_hash)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ichido_log_sweep (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  place INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE ichido_migrations (
   part       TEXT    NOT NULL,
@@ -85,6 +97,15 @@ CREATE TABLE ichido_records (
   CHECK ((state = 'completed') = (response_status IS NOT NULL))
 ) STRICT;
 
+CREATE TABLE ichido_resources (
+  kind       TEXT    NOT NULL,
+  id         TEXT    NOT NULL,
+  key        TEXT    NOT NULL,
+  scope_hash BLOB    NOT NULL,
+  ordinal    INTEGER NOT NULL,
+  PRIMARY KEY (kind, id, key, scope_hash)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ichido_steps (
   key             TEXT    NOT NULL,
   scope_hash      BLOB    NOT NULL,
@@ -99,9 +120,19 @@ CREATE TABLE ichido_steps (
   PRIMARY KEY (key, scope_hash, name)
 ) STRICT;
 
-CREATE INDEX ichido_attempts_at ON ichido_attempts (at_us);
+CREATE TABLE ichido_twins (
+  place      INTEGER PRIMARY KEY,
+  scope_hash BLOB    NOT NULL,
+  operation  TEXT    NOT NULL,
+  first_key  TEXT    NOT NULL,
+  second_key TEXT    NOT NULL,
+  apart_us   INTEGER NOT NULL,
+  UNIQUE (first_key, scope_hash, second_key)
+) STRICT;
 
-CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash, id);
+CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash);
+
+CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent) WHERE intent IS NOT NULL;
 
 CREATE INDEX ichido_audit_identity ON ichido_audit (key, scope_hash, id);
 
@@ -112,3 +143,7 @@ CREATE INDEX ichido_records_expires ON ichido_records (expires_us)
 CREATE INDEX ichido_records_open ON ichido_records (state, key, scope_hash) WHERE state <> 'completed';
 
 CREATE INDEX ichido_records_spent ON ichido_records (expires_us) WHERE state = 'failed' AND steps_started > 0;
+
+CREATE INDEX ichido_resources_identity ON ichido_resources (key, scope_hash, ordinal);
+
+CREATE INDEX ichido_twins_second ON ichido_twins (second_key, scope_hash);

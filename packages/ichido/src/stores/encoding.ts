@@ -1,6 +1,7 @@
 /** What stores keep as text where they have no type for it, and the pages and words that they share. */
 import type { RequestOutcome } from "../core/contract/events.ts";
 import { IchidoError } from "../core/contract/errors.ts";
+import type { ForgetResult } from "../core/contract/history.ts";
 import { integerOption } from "../core/contract/option-checks.ts";
 import type { HeaderLine, StoredResponse, WrittenState } from "../core/contract/record.ts";
 import type { ListPage, SettleResult, StoredRecord } from "../core/contract/store.ts";
@@ -101,6 +102,14 @@ export function placeOf(cursor: string): number {
   throw new IchidoError("option-invalid", "cursor: expected the value a former page gave; start again without one");
 }
 
+const intentBytes = 6;
+
+/** The head of a canonical hash, as a whole number: enough to find the few first runs with the same content by. */
+export function intentOf(canonical: Uint8Array | undefined): number | null {
+  if (canonical === undefined || canonical.length < intentBytes) return null;
+  return Buffer.from(canonical.buffer, canonical.byteOffset, canonical.byteLength).readUIntBE(0, intentBytes);
+}
+
 const outcomes: Readonly<Record<RequestOutcome, true>> = {
   executed: true,
   replayed: true,
@@ -139,4 +148,11 @@ const settleResults: readonly SettleResult[] = ["ok", "stale", "absent", "live",
 /** Reads the server's answer to a settlement. */
 export function settleResultOf(word: string): SettleResult {
   return settleResults.find((each) => each === word) ?? "stale";
+}
+
+const forgetResults: readonly ForgetResult[] = ["ok", "absent", "stale", "live", "unknown", "forgotten"];
+
+/** Reads the server's answer to a request to forget. */
+export function forgetResultOf(word: string): ForgetResult {
+  return forgetResults.find((each) => each === word) ?? "stale";
 }

@@ -8,8 +8,8 @@ export function textArray(texts: readonly (string | null)[]): string {
   return `{${texts.map((text) => (text === null ? "NULL" : `"${text.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
 }
 
-export function numberArray(numbers: readonly number[]): string {
-  return `{${numbers.join(",")}}`;
+export function numberArray(numbers: readonly (number | null)[]): string {
+  return `{${numbers.map((number) => number ?? "NULL").join(",")}}`;
 }
 
 /** For short values; long ones travel as one binary parameter. */

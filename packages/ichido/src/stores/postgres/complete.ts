@@ -1,4 +1,5 @@
 /** `complete`: alone, in a group, or on the caller's own transaction. */
+import { limits } from "../../core/contract/defaults.ts";
 import type { CompleteRequest, Fenced } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { encodeHeaders } from "../encoding.ts";
@@ -9,6 +10,7 @@ import { createGrouped } from "./group.ts";
 import { completeOne } from "./in-transaction.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
+import { toldOf } from "./values.ts";
 
 export function createCompletions(
   parts: StoreParts,
@@ -16,8 +18,10 @@ export function createCompletions(
   const { connection, statements, options, withRetries, channel } = parts;
 
   async function sendMany(requests: readonly CompleteRequest[], lockTimeoutMs: number): Promise<readonly Fenced[]> {
-    const values = valuesOf(requests, channel, lockTimeoutMs);
-    const rows = await withRetries("always", (leftMs) => connection.run(statements.complete, values, leftMs));
+    const isTelling = requests.some(({ resources }) => resources !== undefined);
+    const statement = isTelling ? statements.completeTelling : statements.complete;
+    const values = [...valuesOf(requests, channel, lockTimeoutMs), ...(isTelling ? toldBy(requests) : [])];
+    const rows = await withRetries("always", (leftMs) => connection.run(statement, values, leftMs));
     const held = new Set(rows.map((row) => numberOf(row[0])));
     return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
   }
@@ -39,6 +43,10 @@ export function createCompletions(
   });
 
   return (request, transaction) => (transaction === undefined ? sendAlone(request) : join(request, transaction));
+}
+
+function toldBy(requests: readonly CompleteRequest[]): unknown[] {
+  return [textArray(requests.map(({ resources }) => toldOf(resources))), String(limits.resourcesMax)];
 }
 
 function valuesOf(requests: readonly CompleteRequest[], channel: string, lockTimeoutMs: number): unknown[] {

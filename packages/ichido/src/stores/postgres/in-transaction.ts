@@ -1,4 +1,5 @@
 /** `claim` and `complete` on the caller's own transaction: one record, one attempt, and errors as they are. */
+import { limits } from "../../core/contract/defaults.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/contract/store.ts";
 import { TransactionAborted, type TransactionHandle } from "../../core/contract/transaction.ts";
 import { FenceLost } from "../../core/engine/steps.ts";
@@ -8,7 +9,7 @@ import { bufferOf } from "../../sql/statement.ts";
 import { sqlStateOf } from "./failures.ts";
 import { flagOf, numberOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
-import { claimValues, responseValues } from "./values.ts";
+import { claimValues, responseValues, toldOf } from "./values.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
 
 const often = { frequent: true };
@@ -60,6 +61,12 @@ export async function completeOne(
   transaction: TransactionHandle,
 ): Promise<Fenced> {
   requireDialect("postgres", transaction);
+  const told = toldOf(request.resources);
+  // Before the completion, which may travel with COMMIT: a transaction that does not hold the record commits neither.
+  if (told !== null) {
+    const telling = [...claimValues(request), told, String(limits.resourcesMax)];
+    await transaction.execute(statements.tell.text, telling);
+  }
   const values = [...claimValues(request), ...responseValues(request.response), channel];
   const { text } = statements.completeOne;
   if (request.endsTransaction === true && transaction.sendWithCommit !== undefined) {

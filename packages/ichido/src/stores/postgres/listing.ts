@@ -34,18 +34,29 @@ export function createReadingVerbs(run: Run): Pick<Store, "steps" | "find" | "li
 async function list(run: Run, query: ListQuery): Promise<ListPage> {
   checkLimit(query.limit);
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
-  const label = query.label && encodeMembers(Object.fromEntries([[query.label.name, query.label.value]]));
-  // A filter that few records match reads many: one try, with all of the time.
-  const rows = await run("list", "conflicts", [
+  const label = query.label && encodeLabels(encodeMembers(Object.fromEntries([[query.label.name, query.label.value]])));
+  const wanted = [
     encodeOptional(query.tenant),
     encodeOptional(query.principal),
     encodeOptional(query.operation),
     encodeOptional(query.key),
     query.state ?? null,
-    encodeLabels(label),
     after === undefined ? null : encodeText(after.key),
     after === undefined ? null : bufferOf(after.scopeHash),
     String(query.limit + 1),
-  ]);
-  return pageOf(rows, query.limit, recordOf);
+  ];
+  return pageOf(await found(run, query, wanted, label ?? null), query.limit, recordOf);
+}
+
+/** A filter that few records match reads many: one try, with all of the time. */
+function found(
+  run: Run,
+  { resource }: ListQuery,
+  wanted: readonly unknown[],
+  label: string | null,
+): Promise<readonly Row[]> {
+  if (resource !== undefined) {
+    return run("listMade", "conflicts", [...wanted, encodeText(resource.kind), encodeText(resource.id), label]);
+  }
+  return label === null ? run("list", "conflicts", wanted) : run("listLabelled", "conflicts", [...wanted, label]);
 }

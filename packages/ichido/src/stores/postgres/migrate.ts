@@ -43,7 +43,7 @@ export function createStoreMigrator(connection: Connection, options: ResolvedOpt
     dialect: "postgres",
     migrations: knownMigrations,
     prefix: prefixOf(options),
-    tables: ["records", "steps", "audit", "clock"],
+    tables: ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"],
   };
 
   async function run(verb: string, sql: string, timeoutMs: number): Promise<readonly Row[]> {

@@ -1,4 +1,5 @@
 /** The verbs of an owner: each finds the record by identity, owner and fence, or finds nothing. */
+import { limits } from "../../core/contract/defaults.ts";
 import type { Claim, Fenced, RenewRequest, Store } from "../../core/contract/store.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { StoreParts } from "./claim.ts";
@@ -10,7 +11,7 @@ import { flagOf, numberOf } from "./row.ts";
 import type { Run } from "./run.ts";
 import type { StatementName } from "./statements.ts";
 import { encodeOptional, encodeText } from "./text.ts";
-import { claimValues, responseValues } from "./values.ts";
+import { claimValues, responseValues, toldOf } from "./values.ts";
 
 interface OwnedParts extends StoreParts {
   readonly run: Run;
@@ -71,7 +72,8 @@ export function createOwnedVerbs(parts: OwnedParts): Pick<Store, OwnedVerb> {
     release: (request) => waking(request, fenced("release", request, channel)),
     suspend(request) {
       const values = [...responseValues(request.interim), encodeOptional(request.holdReason), channel];
-      return waking(request, fenced("suspend", request, ...values));
+      const told = [toldOf(request.resources), String(limits.resourcesMax)];
+      return waking(request, fenced("suspend", request, ...values, ...told));
     },
   };
 }

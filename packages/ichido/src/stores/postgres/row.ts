@@ -16,7 +16,7 @@ export function numberOf(value: unknown): number {
   return value === null || Number.isNaN(number) ? damaged() : number;
 }
 
-function optionalNumber(value: unknown): number | undefined {
+export function optionalNumber(value: unknown): number | undefined {
   return value === null ? undefined : numberOf(value);
 }
 
@@ -24,12 +24,12 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : damaged();
 }
 
-function optionalText(value: unknown): string | undefined {
+export function optionalText(value: unknown): string | undefined {
   return value === null ? undefined : decodeText(textOf(value));
 }
 
 /** Without a copy. A driver's own Buffer becomes the plain array that the contract names. */
-function bytesOf(value: unknown): Uint8Array {
+export function bytesOf(value: unknown): Uint8Array {
   if (!(value instanceof Uint8Array)) return damaged();
   return value.constructor === Uint8Array ? value : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
 }

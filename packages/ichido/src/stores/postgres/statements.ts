@@ -26,11 +26,18 @@ export function statementOf(verb: string, text: string): Statement {
   return { name: `ichido_${verb}_${digest}`, text };
 }
 
+const rules = {
+  recorded: statements.ruleRecorded,
+  wanted: statements.ruleWanted,
+  attempted: statements.ruleAttempted,
+  paired: statements.rulePaired,
+};
+
 const frequent: ReadonlySet<string> = new Set<StatementName>(["claim", "complete", "startStep", "finishStep"]);
 
 export function statementsFor(names: Names): Statements {
   const entries = Object.entries(statements).map(([verb, text]) => {
-    const statement = statementOf(verb, nameTables(names, expandText(text, { recorded: statements.ruleRecorded })));
+    const statement = statementOf(verb, nameTables(names, expandText(text, rules)));
     return [verb, { ...statement, frequent: frequent.has(verb), tellsBackend: verb === "claim" }];
   });
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same keys, mapped

@@ -1,4 +1,5 @@
 /** Steps: each verb one call of a function that writes one row, and the count of those that a new owner inherits. */
+import { limits } from "../../core/contract/defaults.ts";
 import type { ClaimRequest, ClaimResult, Fenced, Store } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { bufferOf } from "../../sql/statement.ts";
@@ -6,7 +7,7 @@ import type { Row } from "./connection.ts";
 import { flagOf, numberOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 import { encodeText } from "./text.ts";
-import { claimValues, identityValues } from "./values.ts";
+import { claimValues, identityValues, toldOf } from "./values.ts";
 
 export interface StepsParts {
   readonly statements: Statements;
@@ -20,11 +21,13 @@ export function createStepVerbs({ run }: StepsParts): Pick<Store, "startStep" | 
   return {
     async startStep(request) {
       const values = [...claimValues(request), encodeText(request.name), String(request.leaseMs)];
-      return verdictOf(await run("startStep", [...values, request.mayBeLost === true]));
+      const told = [toldOf(request.resources), String(limits.resourcesMax)];
+      return verdictOf(await run("startStep", [...values, request.mayBeLost === true, ...told]));
     },
     async finishStep(request) {
       const values = [...claimValues(request), encodeText(request.name), String(request.leaseMs)];
-      return verdictOf(await run("finishStep", [...values, bufferOf(request.result)]));
+      const told = [toldOf(request.resources), String(limits.resourcesMax)];
+      return verdictOf(await run("finishStep", [...values, bufferOf(request.result), ...told]));
     },
   };
 }

@@ -17,6 +17,7 @@ import { createClaims, type StoreParts } from "./claim.ts";
 import { kindOf, type ClientKind, type PostgresClient } from "./client.ts";
 import type { Connection, Prepare } from "./connection.ts";
 import { toIchidoError } from "./failures.ts";
+import { createHistoryVerbs } from "./history.ts";
 import { createListener, subscriptionFor, type Listener } from "./listen.ts";
 import { createReadingVerbs } from "./listing.ts";
 import { createStoreMigrator } from "./migrate.ts";
@@ -102,6 +103,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
       return result;
     },
     audit: (identity) => audit(run, identity),
+    ...createHistoryVerbs(run),
     sweep: (request) => sweep(run, request, environment),
     tick: (request) => tick(run, request),
     ping: () => ping(run, checkPooler),

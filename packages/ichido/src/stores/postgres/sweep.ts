@@ -6,6 +6,7 @@ import type { Run } from "./run.ts";
 
 /** One transaction of a sweep. Small, so that it never holds many rows, nor for long. */
 const sweepBatch = 200;
+const sweepLogBatch = 1_000;
 
 export async function sweep(
   run: Run,
@@ -20,9 +21,18 @@ export async function sweep(
     if (!flagOf(trusted)) return { deleted, more: false, guarded: true };
     if (!flagOf(alone)) return { deleted, more: false, guarded: false, busy: true };
     deleted += numberOf(gone);
-    if (!flagOf(more) || deleted >= limit || environment.monotonicMs() - startedMs >= budgetMs) {
-      return { deleted, more: flagOf(more), guarded: false };
-    }
+    const isOver = deleted >= limit || environment.monotonicMs() - startedMs >= budgetMs;
+    if (isOver && flagOf(more)) return { deleted, more: true, guarded: false };
+    if (!flagOf(more)) return { deleted, more: await sweepLog(run, startedMs + budgetMs, environment), guarded: false };
+  }
+}
+
+/** True: there is more to look at. */
+async function sweepLog(run: Run, untilMs: number, environment: Environment): Promise<boolean> {
+  for (;;) {
+    const [[looked] = []] = await run("sweepLog", "conflicts", [String(sweepLogBatch)]);
+    if (numberOf(looked) < sweepLogBatch) return false;
+    if (environment.monotonicMs() >= untilMs) return true;
   }
 }
 

@@ -1,4 +1,5 @@
 /** What several statements take alike, in the order of their places. */
+import type { Resource } from "../../core/contract/history.ts";
 import type { Identity, StoredResponse } from "../../core/contract/record.ts";
 import type { Claim } from "../../core/contract/store.ts";
 import { bufferOf } from "../../sql/statement.ts";
@@ -25,4 +26,10 @@ export function identityArrays(identities: readonly Identity[]): [string, string
 export function responseValues(response: StoredResponse | undefined): unknown[] {
   if (response === undefined) return [null, null, null, null];
   return [response.kind, String(response.status), encodeHeaders(response.headers), bufferOf(response.body)];
+}
+
+/** What an operation made, as `tell` takes it. */
+export function toldOf(resources: readonly Resource[] | undefined): string | null {
+  if (resources === undefined || resources.length === 0) return null;
+  return JSON.stringify(resources.map(({ kind, id }) => [encodeText(kind), encodeText(id)]));
 }

@@ -14,7 +14,7 @@ import type {
 import type { Identity, Key } from "../../core/contract/record.ts";
 import { attemptsKept, isRun } from "../../core/record-machine/history.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
-import { checkLimit, outcomeOf, placeOf } from "../encoding.ts";
+import { checkLimit, intentOf, outcomeOf, placeOf } from "../encoding.ts";
 import type { Row } from "./database.ts";
 import { bytes, identityValues, integer, orNull, text, textOrNull } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -77,7 +77,7 @@ function addAttempt(session: Session, batch: AttemptBatch, note: AttemptNote, pl
     batch.process,
     orNull(batch.release),
     orNull(note.askedBy),
-    orNull(note.canonical),
+    intentOf(note.canonical),
   );
   // A first run cannot be past the bound.
   if (note.canonical !== undefined) return;
@@ -91,10 +91,11 @@ function twinOf(
   nowUs: number,
   withinUs: number,
 ): SuspectedDuplicate | undefined {
-  if (canonical === undefined || withinUs === 0) return undefined;
+  const intent = intentOf(canonical);
+  if (intent === null || withinUs === 0) return undefined;
   const { key, scopeHash, operation } = identity;
   const atUs = nowUs - usOf(agoMs);
-  const row = connection.get(statements.findTwin, canonical, scopeHash, key, atUs - withinUs, atUs + withinUs);
+  const row = connection.get(statements.findTwin, intent, scopeHash, key, atUs - withinUs, atUs + withinUs);
   if (row === undefined) return undefined;
   const met = { key: text(row, "key") as Key, scopeHash, operation: text(row, "operation") };
   const ours = { key, scopeHash, operation };

@@ -11,7 +11,10 @@ select
   current_setting('synchronous_commit'),
   (
     select string_agg(name, ', ')
-    from unnest(array['{prefix}records', '{prefix}steps', '{prefix}audit', '{prefix}clock']) as name
+    from unnest(array[
+      '{prefix}records', '{prefix}steps', '{prefix}audit', '{prefix}clock', '{prefix}attempts', '{prefix}twins',
+      '{prefix}resources', '{prefix}log_sweep'
+    ]) as name
     where
       not has_table_privilege(name, 'select')
       or not has_table_privilege(name, 'insert')

@@ -1,7 +1,8 @@
 -- Ends the lease without a final answer; with an interim answer or a hold reason the record is in doubt.
--- Parameters: key, scope hash, owner, fence, interim kind, status, headers, body, hold reason, notification channel.
+-- Parameters: key, scope hash, owner, fence, interim kind, status, headers, body, hold reason, notification channel,
+-- what the operation made as JSON or null, the most resources of a record.
 -- Rows: one when it holds, none when stale.
--- Guarantee: S4, S5.
+-- Guarantee: S4, S5, S20.
 with done as (
   update {prefix}records r set
     lease_until = null,
@@ -15,5 +16,6 @@ with done as (
     and r.state = 'processing'
   returning r.watched
 )
-select case when watched then pg_notify($10::text, encode(sha256(convert_to($1, 'UTF8') || $2), 'hex')) end
+select case when watched then pg_notify($10::text, encode(sha256(convert_to($1, 'UTF8') || $2), 'hex')) end,
+  {prefix}tell(true, $1, $2, $11::text, $12::integer)
 from done

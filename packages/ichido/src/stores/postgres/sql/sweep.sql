@@ -1,4 +1,4 @@
--- Removes a small batch of expired records with their steps. What people decided about them stays (`audit`).
+-- Removes a small batch of expired records with their steps and all that was noted about them. What people decided about them stays (`audit`).
 -- Parameters: how many.
 -- Rows: one: whether the clock is trusted, how many went, whether more could go, whether no other sweeper was at work.
 -- Guarantees S10, S11, S12: rows that other transactions hold are passed over, and each is judged again under its lock.
@@ -40,6 +40,16 @@ gone as (
 ),
 steps_gone as (
   delete from {prefix}steps s using gone g where s.key = g.key and s.scope_hash = g.scope_hash
+),
+resources_gone as (
+  delete from {prefix}resources m using gone g where m.key = g.key and m.scope_hash = g.scope_hash
+),
+attempts_gone as (
+  delete from {prefix}attempts a using gone g where a.key = g.key and a.scope_hash = g.scope_hash
+),
+twins_gone as (
+  delete from {prefix}twins t using gone g
+  where (t.first_key = g.key and t.scope_hash = g.scope_hash) or (t.second_key = g.key and t.scope_hash = g.scope_hash)
 )
 select
   (select trusted from moment)::integer,

@@ -4,8 +4,8 @@
 DROP TABLE ichido_attempts;
 
 -- The attempt log: who asked, when, what they got, by which process and release. `place` orders the writes: microseconds
--- by the clock, or one more than the last. `canonical` is there for the first run of a key alone: another key may have
--- the same. Without a foreign key: a note may come after its record went, and a sweep then finds it.
+-- by the clock, or one more than the last. `intent` is there for the first run of a key alone: the head of its canonical
+-- hash, by which another key with the same content is found. Without a foreign key: a note may come after its record went, and a sweep then finds it.
 CREATE TABLE ichido_attempts (
   place      INTEGER PRIMARY KEY,
   key        TEXT    NOT NULL,
@@ -22,11 +22,11 @@ CREATE TABLE ichido_attempts (
   process    TEXT    NOT NULL,
   release    TEXT,
   asked_by   TEXT,
-  canonical  BLOB
+  intent     INTEGER
 ) STRICT;
 
 CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash);
-CREATE INDEX ichido_attempts_canonical ON ichido_attempts (canonical) WHERE canonical IS NOT NULL;
+CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent) WHERE intent IS NOT NULL;
 
 -- Pairs of keys that may stand for one intent. `place` as above.
 CREATE TABLE ichido_twins (

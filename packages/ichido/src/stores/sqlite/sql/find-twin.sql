@@ -1,9 +1,9 @@
 -- The nearest first run with the same content under another key of the same scope.
--- Parameters: canonical hash, scope hash, key, earliest, latest.
+-- Parameters: intent, scope hash, key, earliest, latest.
 -- Rows: one or none.
 -- Guarantee: S22.
 SELECT key, operation, at_us
 FROM {prefix}attempts
-WHERE canonical = ? AND scope_hash = ? AND key <> ? AND at_us BETWEEN ? AND ?
+WHERE intent = ? AND scope_hash = ? AND key <> ? AND at_us BETWEEN ? AND ?
 ORDER BY place DESC
 LIMIT 1
