@@ -82,9 +82,10 @@ export function intercepted(pool: MysqlPool, before: (sql: string) => Promise<vo
   };
 }
 
+const tables = ["records", "labels", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"];
+
 export async function emptyTables(client: Client, prefix = "ichido_"): Promise<void> {
-  for (const table of ["records", "labels", "steps", "audit", "clock"])
-    await client.rows(`delete from ${prefix}${table}`);
+  for (const table of tables) await client.rows(`delete from ${prefix}${table}`);
 }
 
 export async function migrated(client: Client): Promise<MysqlStore> {

@@ -33,6 +33,10 @@ const claimRow = "(`key` = ? and scope_hash = ? and owner = ? and fence = ?)";
 const identityRow = "(r.`key` = ? and r.scope_hash = ?)";
 const labelRow = "(label_hash = ? and `key` = ? and scope_hash = ?)";
 
+const notedRow = "(s.`key` = ? and s.scope_hash = ?)";
+const pairRow = "(s.first_key = ? and s.scope_hash = ?) or (s.second_key = ? and s.scope_hash = ?)";
+const attemptRow = "({now}, ?, ?, ?, {now} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
 const bornRow =
   "(?, ?, ?, ?, ?, ?, ?, ?, ?, 'processing', 'new', ?, 1, ?, ?, {now}, fence, fence, fence, fence + ?, fence + ?," +
   " if(?, null, fence + ?))";
@@ -47,6 +51,9 @@ const labelled =
   " union select o.`key`, o.scope_hash from {records} o where o.state in ('processing', 'failed') and o.labels is not null)" +
   " i straight_join {records} r on r.`key` = i.`key` and r.scope_hash = i.scope_hash";
 
+const made =
+  "{resources} m straight_join {records} r on r.`key` = m.`key` and r.scope_hash = m.scope_hash and r.life = m.life";
+
 /** What a listing may ask for. The state stands in the text: as bytes it would not be compared by the index. */
 const filters = {
   after: "(r.`key` > :afterKey or (r.`key` = :afterKey and r.scope_hash > :afterHash))",
@@ -58,8 +65,11 @@ const filters = {
   completed: "r.state = 'completed'",
   failed: "r.state = 'failed'",
   unknown: "{unknown}",
+  resource: "m.kind = :kind and m.id = :id",
   label: "(locate(:labelFirst, r.labels) = 1 or locate(:labelNext, r.labels) > 1)",
 } as const;
+
+const tableNames = ["records", "labels", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"];
 
 export type ListFilter = keyof typeof filters;
 
@@ -74,13 +84,19 @@ type ManyRows =
   | "sweep"
   | "sweepSteps"
   | "addLabels"
-  | "forgetLabels";
+  | "forgetLabels"
+  | "log"
+  | "crowded"
+  | "sweepResources"
+  | "sweepAttempts"
+  | "sweepTwins"
+  | "sweepLog";
 type SingleName = Exclude<StatementName, ManyRows | "list">;
 export type Dialect = ReturnType<typeof createDialect>;
 
 export function createDialect(prefix: string) {
   const tables: Record<string, string> = { prefix };
-  for (const table of ["records", "labels", "steps", "audit", "clock"]) tables[table] = `${prefix}${table}`;
+  for (const table of tableNames) tables[table] = `${prefix}${table}`;
   const cache = new Map<StatementName, Statement>();
 
   const text = (name: StatementName): string => expandText(statements[name], { ...macros, ...tables });
@@ -112,8 +128,14 @@ export function createDialect(prefix: string) {
     sweepSteps: manyRows("sweepSteps", identityRow, " or "),
     addLabels: manyRows("addLabels", "(?, ?, ?)", ", "),
     forgetLabels: manyRows("forgetLabels", labelRow, " or "),
+    log: manyRows("log", expandText(attemptRow, macros), ", "),
+    crowded: manyRows("crowded", identityRow, " or "),
+    sweepResources: manyRows("sweepResources", notedRow, " or "),
+    sweepAttempts: manyRows("sweepAttempts", notedRow, " or "),
+    sweepTwins: manyRows("sweepTwins", pairRow, " or "),
+    sweepLog: manyRows("sweepLog", "a.id = ?", " or "),
     list(wanted: readonly ListFilter[]): Statement {
-      const source = wanted.includes("label") ? labelled : "{records} r";
+      const source = wanted.includes("resource") ? made : wanted.includes("label") ? labelled : "{records} r";
       const where = wanted.map((name) => filters[name]).join(" and ");
       return prepare(
         expandText(statements.list, { ...macros, ...tables, source, filters: where === "" ? "true" : where }),

@@ -29,6 +29,7 @@ function wantedOf(query: ListQuery): Partial<Record<ListFilter, Values | undefin
     principal: part("principal"),
     operation: part("operation"),
     ...(query.state === undefined ? {} : { [query.state]: {} }),
+    resource: query.resource && { kind: Buffer.from(query.resource.kind), id: Buffer.from(query.resource.id) },
     label: query.label && labelValues(query.label),
   };
 }

@@ -13,6 +13,7 @@ import { leavesDoubt } from "../../core/record-machine/owned.ts";
 import { usOf } from "../../core/record-machine/record.ts";
 import { requireDialect } from "../joined-transaction.ts";
 import type { Dialect, Value } from "./dialect.ts";
+import { tell } from "./history.ts";
 import { claimOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { bufferOf } from "../../sql/statement.ts";
@@ -65,7 +66,11 @@ export async function complete(
   ) => Promise<{ readonly rows: readonly unknown[]; readonly affected: number }> =
     transaction === undefined ? run : (sql, values) => transaction.execute(sql, values);
   const values = { ...claimValues(request), ...responseValues(request.response) };
-  if ((await dialect.send(execute, "complete", values)).affected > 0) return "ok";
+  if (transaction === undefined) await tell(run, dialect, request);
+  if ((await dialect.send(execute, "complete", values)).affected > 0) {
+    if (transaction !== undefined) await tell(execute, dialect, request);
+    return "ok";
+  }
   return (await dialect.send(execute, "completed", values)).rows.length > 0 ? "ok" : "stale";
 }
 
@@ -80,6 +85,7 @@ export async function completeMany(
     const { kind, status, bytes, headers, body } = responseValues(request.response);
     return [key, scopeHash, owner, fence, kind, status, bytes, headers, body] as Value[];
   });
+  for (const request of requests) await tell(run, dialect, request);
   const { affected } = await run(dialect.completeMany(requests.length), values);
   return requests.map(() => (affected === requests.length ? "ok" : undefined));
 }
@@ -99,11 +105,13 @@ export async function suspend(run: Run, dialect: Dialect, request: SuspendReques
     doubt: leavesDoubt(request) ? 1 : 0,
     holdReason: longText("holdReason", request.holdReason),
   };
+  await tell(run, dialect, request);
   return fenced(await dialect.send(run, "suspend", values));
 }
 
 export async function startStep(run: Run, dialect: Dialect, request: StepRequest): Promise<Fenced> {
   const values = { ...claimValues(request), name: stepName(request.name), leaseUs: usOf(request.leaseMs) };
+  await tell(run, dialect, request);
   await dialect.send(run, "proposeStep", values);
   return fenced(await dialect.send(run, "startStep", values));
 }
@@ -115,6 +123,7 @@ export async function finishStep(run: Run, dialect: Dialect, request: FinishStep
     leaseUs: usOf(request.leaseMs),
     result: bufferOf(request.result),
   };
+  await tell(run, dialect, request);
   if (fenced(await dialect.send(run, "finishStep", values)) === "ok") return "ok";
   // The step was never started, or another owner has the record. A start finds out which, and counts as made now.
   if ((await startStep(run, dialect, request)) === "stale") return "stale";

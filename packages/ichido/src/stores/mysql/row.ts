@@ -18,7 +18,7 @@ export function stringOf(value: unknown): string {
   throw new TypeError(`expected text from the server, got ${typeof value}`);
 }
 
-const optional = (value: unknown): string | undefined =>
+export const optional = (value: unknown): string | undefined =>
   value === null || value === undefined ? undefined : stringOf(value);
 
 /** A plain array of its own: the driver's buffer is a window on a packet that holds much else. */

@@ -28,6 +28,8 @@ import { driverClient, type MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./owned.ts";
 import { sweepAlone, tick } from "./sweep.ts";
+import { forget } from "./forget.ts";
+import { attempts, auditLog, follow, log, note, resources, suspects, twins } from "./history.ts";
 import { landed } from "./landed.ts";
 import { list, stats } from "./listing.ts";
 import { createTogether } from "./together.ts";
@@ -87,7 +89,16 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       return (await dialect.send(call(), "steps", identityValues(identity))).rows.map(stepOf);
     },
     settle: (request) => settle(call(), dialect, request),
+    resources: (identity) => resources(call(), dialect, identity),
+    log: (batch) => log(call(), dialect, batch),
+    attempts: (identity) => attempts(call(), dialect, identity),
+    follow: (query) => follow(call(), dialect, query),
+    twins: (identity) => twins(call(), dialect, identity),
+    suspects: (query) => suspects(call(), dialect, query),
+    note: (entry) => note(call(), dialect, entry),
     audit: (identity) => audit(call(), dialect, identity),
+    auditLog: (query) => auditLog(call(), dialect, query),
+    forget: (request) => forget(call(), dialect, request),
     async find(identity) {
       const [row] = (await dialect.send(call(), "find", identityValues(identity))).rows;
       return row === undefined ? undefined : recordOf(row);

@@ -12,6 +12,9 @@ import { text } from "./values.ts";
 
 /** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
 const sweepMax = 100;
+const sweepLogMax = 1_000;
+/** Younger attempts are left to the next time. */
+const lateUs = 3_600_000_000;
 
 export async function readClock(
   run: Run,
@@ -55,10 +58,9 @@ async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise
   while (asked < request.limit) {
     const limit = Math.min(sweepMax, request.limit - asked);
     const { rows } = await dialect.send(run, "sweepPick", { limit });
-    if (rows.length === 0) return { deleted, more: false, guarded: false };
     asked += rows.length;
-    deleted += await remove(run, dialect, rows);
-    if (rows.length < limit) return { deleted, more: false, guarded: false };
+    if (rows.length > 0) deleted += await remove(run, dialect, rows);
+    if (rows.length < limit) return { deleted, more: await sweepLog(run, dialect), guarded: false };
     // By the store's clock, as everything here. A clock that jumps ends this sweep early; the next sweep checks the
     // ticks first.
     const now = await readClock(run, dialect);
@@ -75,5 +77,23 @@ async function remove(run: Run, dialect: Dialect, rows: readonly Row[]): Promise
   const { affected } = await run(dialect.sweep(rows.length), identities(rows));
   // Afterwards: a label without a record is only in the way, a record without its labels could not be found.
   await forgetLabels(run, dialect, rows.map(labelledOf));
+  await run(dialect.sweepResources(rows.length), identities(rows));
+  await run(dialect.sweepAttempts(rows.length), identities(rows));
+  await run(
+    dialect.sweepTwins(rows.length),
+    rows.flatMap((row) => [...identities([row]), ...identities([row])]),
+  );
   return affected;
+}
+
+/** Attempts that came after their record went, or never had one. True: there is more to look at. */
+async function sweepLog(run: Run, dialect: Dialect): Promise<boolean> {
+  const { rows } = await dialect.send(run, "sweepLogPick", { lateUs, limit: sweepLogMax });
+  const orphans = rows.filter((row) => integerOf(row["recorded"]) === 0).map((row) => integerOf(row["id"]));
+  if (orphans.length > 0) await run(dialect.sweepLog(orphans.length), orphans);
+  const last = rows.at(-1);
+  if (last === undefined) return false;
+  const reached = { writtenUs: integerOf(last["written_us"]), place: integerOf(last["id"]) };
+  await dialect.send(run, "setLogSwept", reached);
+  return rows.length === sweepLogMax;
 }

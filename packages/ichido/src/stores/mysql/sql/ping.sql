@@ -10,4 +10,8 @@ select
   (select max(l.label_hash) from {labels} l where false) as labels,
   (select max(s.start_fence) from {steps} s where false) as steps,
   (select max(a.at_us) from {audit} a where false) as audit,
+  (select max(t.intent) from {attempts} t where false) as attempts,
+  (select max(t.apart_us) from {twins} t where false) as twins,
+  (select max(m.ordinal) from {resources} m where false) as resources,
+  (select max(l.place) from {log_sweep} l where false) as log_sweep,
   (select max(c.last_us) from {clock} c where false) as clock

@@ -1,0 +1,74 @@
+/**
+ * Erases what a record holds. Like a settlement, a proposal that no reader sees and one statement that makes it true; what
+ * lies in other tables goes after that, and again whenever the same is asked for, should a process die between.
+ */
+import type { ForgetRequest, ForgetResult } from "../../core/contract/history.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import { nobody } from "../../core/record-machine/bounds.ts";
+import { forgetAction, forgetRefusal, forgottenLine, forgottenStatus } from "../../core/record-machine/forget.ts";
+import { encodeHeaders } from "../encoding.ts";
+import { integerOf } from "./client.ts";
+import type { Dialect } from "./dialect.ts";
+import { forgetLabels, type Labels } from "./labels.ts";
+import { seenOf } from "./row.ts";
+import type { Run } from "./session.ts";
+import { identityValues, longText, ownerValue, text } from "./values.ts";
+
+const roundsMax = 8;
+
+interface Seen {
+  readonly refusal: Exclude<ForgetResult, "ok"> | undefined;
+  readonly labels: Labels;
+}
+
+async function look(run: Run, dialect: Dialect, request: ForgetRequest): Promise<Seen> {
+  const { key, scopeHash } = identityValues(request.identity);
+  const [row] = (await run(dialect.look(1), [key, scopeHash])).rows;
+  if (row === undefined) return { refusal: "absent", labels: {} };
+  const seen = seenOf(row);
+  return { refusal: forgetRefusal(seen, request, seen.nowUs), labels: seen.labels };
+}
+
+export async function forget(run: Run, dialect: Dialect, request: ForgetRequest): Promise<ForgetResult> {
+  const where = identityValues(request.identity);
+  const { refusal, labels } = await look(run, dialect, request);
+  if (refusal === "forgotten") await erase(run, dialect, request, labels);
+  if (refusal !== undefined) return refusal;
+  const values = {
+    ...where,
+    fence: integerOf(request.fence),
+    actor: text("actor", request.actor),
+    action: text("action", forgetAction),
+    reason: longText("reason", request.reason),
+    owner: ownerValue(nobody),
+    headers: text("headers", encodeHeaders([forgottenLine])),
+    status: forgottenStatus,
+  };
+  const { insertId: id } = await dialect.send(run, "proposeAudit", values);
+  for (let round = 0; round < roundsMax; round += 1) {
+    const isDone =
+      (await dialect.send(run, "forget", { ...values, id })).insertId > 0 ||
+      (await dialect.send(run, "settled", { id })).rows.length > 0;
+    if (isDone) {
+      await erase(run, dialect, request, labels);
+      return "ok";
+    }
+    const reason = (await look(run, dialect, request)).refusal;
+    if (reason === undefined) continue;
+    await dialect.send(run, "forgetAudit", { id });
+    return reason;
+  }
+  throw new IchidoError(
+    "store-unavailable",
+    `the record changed ${roundsMax} times while it was being forgotten; try again`,
+  );
+}
+
+async function erase(run: Run, dialect: Dialect, { identity }: ForgetRequest, labels: Labels): Promise<void> {
+  const where = identityValues(identity);
+  await forgetLabels(run, dialect, [{ identity, labels }]);
+  for (const each of ["forgetSteps", "forgetResources", "forgetAttempts", "forgetTwins"] as const) {
+    await dialect.send(run, each, where);
+  }
+  await dialect.send(run, "forgetReasons", { ...where, action: text("action", forgetAction) });
+}
