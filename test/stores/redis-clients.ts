@@ -108,8 +108,10 @@ export function withMovedClock(client: Redis, clock: { nowUs: number }): RedisCl
       if (command === "time") return now();
       if (command !== "evalsha" && command !== "eval") return client.callBuffer(command, [script, ...args]);
       const text = texts.get(String(script)) ?? String(script);
-      const moved = text.replaceAll("redis.call('TIME')", "{ ARGV[#ARGV - 1], ARGV[#ARGV] }");
-      return client.callBuffer("eval", [moved, ...args, ...now()]);
+      const moved = text.replaceAll("redis.call('TIME')", "moved_time");
+      // Taken off the arguments: some scripts take as many as there are.
+      const head = "local moved_time = { table.remove(ARGV, #ARGV - 1), table.remove(ARGV) }\n";
+      return client.callBuffer("eval", [head + moved, ...args, ...now()]);
     },
   };
 }

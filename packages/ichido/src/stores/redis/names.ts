@@ -11,6 +11,13 @@ export interface Names {
    * Where the end of a record is published. Channels are not keys: they have the prefix, but never the driver's own.
    */
   channel(recordName: string): string;
+  /** Notes about a record, under its own hash tag. */
+  own(identity: Pick<Identity, "key" | "scopeHash">, kind: "runs" | "others" | "twins" | "audit"): string;
+  readonly journal: Readonly<Record<"log" | "pairs" | "audit" | "reasons", string>>;
+  /** The index of a label or a resource. */
+  index(term: string): string;
+  /** What first runs with the same content have in common. */
+  intent(scopeHash: Uint8Array, canonical: Uint8Array): string;
   readonly clock: string;
   readonly probe: string;
   /** Held by the one sweeper at work. */
@@ -37,6 +44,18 @@ export function namesFor(prefix: string, keyPrefix: string): Names {
       }
       return last.name;
     },
+    own({ key, scopeHash }, kind) {
+      return `${prefix}{${digestOf({ key, scopeHash })}}:${kind}`;
+    },
+    journal: {
+      log: `${prefix}{log}`,
+      pairs: `${prefix}{pairs}`,
+      audit: `${prefix}{audit}`,
+      reasons: `${prefix}{audit}:reasons`,
+    },
+    index: (term) => `${prefix}{i:${hash("sha256", term, "base64url")}}`,
+    intent: (scopeHash, canonical) =>
+      `${prefix}{n:${hash("sha256", Buffer.concat([scopeHash, canonical]), "base64url")}}`,
     channel: (recordName) => `${recordName}:end`,
     clock: `${prefix}{clock}`,
     probe: `${prefix}{probe}`,

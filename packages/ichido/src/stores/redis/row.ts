@@ -6,6 +6,7 @@
  *   r head of the answer (final or interim)  b its body   z the body's length   h reason of a hold
  *   x steps started; N<name> place, S<place> start, L<place> last start, F<place> finished, R<place> result
  *   a how the owner came by the record (absent: it was new)   d 1 when a doubt about it outlives its retention
+ *   m resources; m<place> one of them as JSON, M<JSON> its place
  *   y audit rows; A<place> one of them   w a caller waits for the end
  */
 import type {
@@ -16,7 +17,7 @@ import type {
   WrittenState,
   StoredResponse,
 } from "../../core/contract/record.ts";
-import type { AuditEntry } from "../../core/contract/history.ts";
+import type { AuditEntry, Resource } from "../../core/contract/history.ts";
 import type { ClaimRequest, Step } from "../../core/contract/store.ts";
 import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
 import { answersOf, stepView, type FirstClaim } from "../../core/record-machine/view.ts";
@@ -44,7 +45,11 @@ type FirstClaimText = [
   labels: [name: string, value: string][],
 ];
 
-export function encodeFirstClaim({ identity, fingerprint, labels }: ClaimRequest): string {
+export function encodeFirstClaim({
+  identity,
+  fingerprint,
+  labels,
+}: Pick<ClaimRequest, "identity" | "fingerprint" | "labels">): string {
   const firstClaim: FirstClaimText = [
     identity.key,
     bufferOf(identity.scopeHash).toString("base64url"),
@@ -165,8 +170,15 @@ export function stepsOf(reply: unknown): readonly Step[] {
   return steps;
 }
 
+export const encodeResource = ({ kind, id }: Resource): string => JSON.stringify([kind, id]);
+
+export function decodeResource(value: unknown): Resource {
+  const [kind, id] = listOf(storedJson(textOf(value)));
+  return { kind: textOf(kind), id: textOf(id) };
+}
+
 export function encodeAudit(entry: Omit<AuditEntry, "atMs">): string {
-  return JSON.stringify([entry.actor, entry.action, entry.reason, entry.fence]);
+  return JSON.stringify([entry.actor, entry.action, entry.reason, entry.fence ?? 0]);
 }
 
 export function auditOf(value: unknown): AuditEntry {

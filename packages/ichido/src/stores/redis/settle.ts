@@ -4,11 +4,9 @@ import type { SettleRequest, SettleResult } from "../../core/contract/store.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { bufferOf, listOf, textOf } from "../../drivers/redis/reply.ts";
 import { settleResultOf } from "../encoding.ts";
+import { auditMax } from "./history.ts";
 import { auditOf, encodeAudit, encodeHead } from "./row.ts";
 import type { Scripts } from "./scripts.ts";
-
-/** Audit rows kept of one record; settlements are made by people. */
-const auditMax = 1_000;
 
 export async function settle(
   scripts: Scripts,

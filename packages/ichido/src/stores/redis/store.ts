@@ -11,26 +11,32 @@
  * the forgotten record is still stopped; its effect is not undone. For money, keep keys in the database that holds the
  * money.
  *
- * Redis has no index over records: `list` and `stats` walk over all keys, and `sweep` does so in bites.
+ * Labels and resources have an index each, a key beside their records. Of all records there is none: any other `list`, and
+ * `stats`, walk over all keys, and `sweep` does so in bites.
  *
  * A connection that is dead without saying so keeps a call waiting until `callTimeoutMs`, and the client goes on using
  * it. Let the client notice: `socketTimeout` of ioredis; `socket.socketTimeout` with `pingInterval` of redis, and a
  * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
+import { limits } from "../../core/contract/defaults.ts";
+import type { Resource } from "../../core/contract/history.ts";
 import type { Identity } from "../../core/contract/record.ts";
-import type { Store, StoreCapabilities, StoredRecord } from "../../core/contract/store.ts";
+import type { Claim, Fenced, Store, StoreCapabilities, StoredRecord } from "../../core/contract/store.ts";
 import { landedOf } from "../../core/record-machine/owned.ts";
 import { recordView } from "../../core/record-machine/view.ts";
 import { kindOf, type RedisClient } from "../../drivers/redis/client.ts";
 import { linkOf } from "../../drivers/redis/link.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import { createClaims } from "./claim.ts";
+import { forget } from "./forget.ts";
 import { createHealth } from "./health.ts";
+import { auditMax, createHistory } from "./history.ts";
+import { createIndex } from "./index-of-records.ts";
 import { list, stats, type Walk } from "./listing.ts";
 import { namesFor } from "./names.ts";
 import { resolveOptions, type RedisStoreOptions } from "./options.ts";
 import { createOwnedVerbs, type OwnedParts } from "./owned.ts";
-import { fields, rowOf, stepsOf } from "./row.ts";
+import { decodeResource, encodeAudit, encodeResource, fields, rowOf, stepsOf, type Row } from "./row.ts";
 import { createScripts } from "./scripts.ts";
 import { audit, settle } from "./settle.ts";
 import { aloneBy, createSweep } from "./sweep.ts";
@@ -85,7 +91,6 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
   };
   // A sweep goes a page beyond its budget at most: one call for the page, one for what it found.
   const alone = aloneBy(scripts, names.sweeper, 3 * options.callTimeoutMs);
-  const sweep = createSweep(walk, ticks, scripts);
   const watcher = createWatcher({
     link,
     names,
@@ -93,6 +98,25 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     notify: options.notify,
     look: async (name) => textOf(await scripts.run("watch", name, [])),
   });
+
+  const index = createIndex(link, scripts, names);
+  const history = createHistory({ scripts, names, marginMs });
+  const { erase: _erase, note, ...historyVerbs } = history;
+
+  const resources = async (identity: Identity): Promise<readonly Resource[]> =>
+    listOf(await scripts.run("resources", names.record(identity), [])).map(decodeResource);
+
+  /** Before the verb: what it tells may then be noted without it, never the other way round. */
+  async function telling<Request extends Claim & { readonly resources?: readonly Resource[] }>(
+    request: Request,
+    verb: (request: Request) => Promise<Fenced>,
+  ): Promise<Fenced> {
+    const told = request.resources ?? [];
+    const args = [request.owner, String(request.fence), String(limits.resourcesMax), ...told.map(encodeResource)];
+    const left = textOf(await scripts.run("tell", names.record(request.identity), args));
+    if (left !== "") await index.add(request.identity, { resources: told }, Number(left) + marginMs);
+    return verb(request);
+  }
 
   const owned: OwnedParts = { link, scripts, names, margin, wait: options.wait, wake: (name) => watcher.wake(name) };
 
@@ -102,13 +126,47 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     return row === undefined ? undefined : recordView(row, row, numberOf(now));
   }
 
+  /** What was asked of records that went goes with them. */
+  async function removed(gone: readonly string[]): Promise<void> {
+    const kept = gone.flatMap((name) => ["runs", "others", "twins"].map((kind) => `${name}:${kind}`));
+    await Promise.all(kept.map((name) => scripts.repeat("sweep", true, {}, () => link.sendTo(name, ["unlink", name]))));
+  }
+
+  /** A record in doubt outlives its retention: so does what finds it, and what was asked of it. */
+  async function stayed(name: string, { identity, labels }: Row): Promise<void> {
+    await index.add(identity, { labels, resources: await resources(identity) }, marginMs);
+    for (const kind of ["runs", "others", "twins"]) {
+      const own = `${name}:${kind}`;
+      await scripts.repeat("sweep", true, {}, () => link.sendTo(own, ["pexpire", own, margin]));
+    }
+  }
+
+  const claim = createClaims(owned, ticks);
+  const verbs = createOwnedVerbs(owned);
+
   return {
     name: "redis",
     capabilities,
     callTimeoutMs: options.callTimeoutMs,
 
-    claim: createClaims(owned, ticks),
-    ...createOwnedVerbs(owned),
+    async claim(request, transaction) {
+      const { labels, identity } = request;
+      if (labels === undefined) return claim(request, transaction);
+      // Beside each other: an index that leads to no record, or to one without the label, is only in the way.
+      const indexing = index.add(identity, { labels }, request.retentionMs + marginMs).catch(() => undefined);
+      const [result] = await Promise.all([claim(request, transaction), indexing]);
+      return result;
+    },
+    ...verbs,
+    complete: (request, transaction) =>
+      request.resources === undefined || transaction !== undefined
+        ? verbs.complete(request, transaction)
+        : telling(request, verbs.complete),
+    suspend: (request) => (request.resources === undefined ? verbs.suspend(request) : telling(request, verbs.suspend)),
+    startStep: (request) =>
+      request.resources === undefined ? verbs.startStep(request) : telling(request, verbs.startStep),
+    finishStep: (request) =>
+      request.resources === undefined ? verbs.finishStep(request) : telling(request, verbs.finishStep),
     // No transaction of Redis can be under way: what is there now is what there is.
     landed: async (request) => landedOf(await find(request.identity), request),
     steps: async (identity) => stepsOf(await scripts.run("steps", names.record(identity), [])),
@@ -116,13 +174,26 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       const name = names.record(request.identity);
       const result = await settle(scripts, name, request, { margin, channel: names.channel(name) });
       watcher.wake(name);
+      const { identity, fence, actor, reason, decision } = request;
+      if (result === "ok") await note({ identity, fence, actor, action: decision.kind, reason });
       return result;
     },
+    ...historyVerbs,
+    resources,
+    async note(entry) {
+      const { identity, fence = 0, actor, action, reason } = entry;
+      await note(entry);
+      if (identity === undefined) return;
+      const row = encodeAudit({ actor, action, reason, fence });
+      await scripts.run("note", names.record(identity), [row, String(auditMax)]);
+    },
+    forget: (request) => forget({ scripts, names, margin, history, index, resources }, request),
     audit: (identity) => audit(scripts, names.record(identity)),
     find,
-    list: (query) => list(walk, query),
+    list: (query) =>
+      query.label === undefined && query.resource === undefined ? list(walk, query) : index.list(query),
     stats: () => stats(walk),
-    sweep: alone(sweep),
+    sweep: alone(createSweep(walk, ticks, scripts, { removed, stayed })),
 
     tick: (request) => ticks.tick(request),
     async ping() {

@@ -6,12 +6,22 @@ import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/contract/store.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";
-import { isExpired, isForsaken } from "../../core/record-machine/view.ts";
+import { isExpired, isForsaken, isNeeded } from "../../core/record-machine/view.ts";
+import type { Row } from "./row.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Ticks } from "./ticks.ts";
 import { start, type Place } from "./walk.ts";
 
-export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">) {
+/** A record in doubt is looked after this long before the end of its retention, and from then on. */
+const careUs = 3_600_000_000;
+
+export interface Afterwards {
+  removed(names: readonly string[]): Promise<void>;
+  /** It is needed, and its retention is nearly over or past. */
+  stayed(name: string, row: Row): Promise<void>;
+}
+
+export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">, afterwards: Afterwards) {
   let place: Place | undefined;
   /** Found expired on a page that was cut short by a limit. */
   let left: string[] = [];
@@ -20,6 +30,7 @@ export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "ru
   async function remove(names: readonly string[]): Promise<number | undefined> {
     const replies = await Promise.all(names.map((name) => scripts.run("sweep", name, [...ticks.known()])));
     const verdicts = replies.map(numberOf);
+    await afterwards.removed(names.filter((_, at) => verdicts[at] === 1));
     return verdicts.includes(-1) ? undefined : verdicts.filter((verdict) => verdict === 1).length;
   }
 
@@ -47,6 +58,9 @@ export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "ru
       left = page.rows
         .filter(({ row }) => isExpired(row, page.nowUs) || isForsaken(row, page.nowUs))
         .map(({ name }) => name);
+      for (const { name, row } of page.rows) {
+        if (isNeeded(row) && row.expiresUs - page.nowUs < careUs) await afterwards.stayed(name, row);
+      }
       place = page.next;
     }
     return { deleted, more: left.length > 0 || place !== undefined, guarded: false };

@@ -61,8 +61,8 @@ async function everythingAbout({ second: store }: Rig, identity: Identity): Prom
 export const forgetCases: readonly StoreCase[] = defineCases({
   "S23-noted: what was done is walked once from old to new, about a record or about none": async (rig, identity) => {
     await rig.store.note({ actor: "ann", action: "sweep", reason: "by hand, ü" });
-    await rig.store.note({ identity, fence: 9, actor: "bob", action: "reveal", reason: "ticket" });
     const { claim } = await rig.lapsed(identity, "a");
+    await rig.store.note({ identity, fence: 9, actor: "bob", action: "reveal", reason: "ticket" });
     assert.equal(await rig.store.settle(settlement(claim, { kind: "release" })), "ok");
     for (const limit of [1, 100]) {
       const [swept, revealed, released, ...rest] = await auditOf(rig, limit);

@@ -1,0 +1,62 @@
+/** Erases what a record holds, then what is kept beside it, and what finds it. */
+import type { AuditEntry, ForgetRequest, ForgetResult, Resource } from "../../core/contract/history.ts";
+import { IchidoError } from "../../core/contract/errors.ts";
+import type { Identity } from "../../core/contract/record.ts";
+import { nobody } from "../../core/record-machine/bounds.ts";
+import { forgetAction, forgetRefusal, tombstoneOf } from "../../core/record-machine/forget.ts";
+import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
+import { auditMax, type History } from "./history.ts";
+import type { RecordIndex } from "./index-of-records.ts";
+import type { Names } from "./names.ts";
+import { encodeAudit, encodeFirstClaim, encodeHead, fields, rowOf } from "./row.ts";
+import type { Scripts } from "./scripts.ts";
+import { audit } from "./settle.ts";
+
+const roundsMax = 8;
+
+export interface ForgetParts {
+  readonly scripts: Scripts;
+  readonly names: Names;
+  readonly margin: string;
+  readonly history: History;
+  readonly index: RecordIndex;
+  readonly resources: (identity: Identity) => Promise<readonly Resource[]>;
+}
+
+const emptied = (entry: AuditEntry): string => `${String(entry.atMs * 1_000)} ${encodeAudit({ ...entry, reason: "" })}`;
+
+export async function forget(parts: ForgetParts, request: ForgetRequest): Promise<ForgetResult> {
+  const { scripts, names, margin, history, index } = parts;
+  const { identity, fence, actor, reason } = request;
+  const name = names.record(identity);
+  for (let round = 0; round < roundsMax; round += 1) {
+    const [now, values] = listOf(await scripts.run("find", name, [...fields]));
+    const row = rowOf(listOf(values));
+    const held = row && { ...row, fingerprint: { raw: "", canonical: "" } };
+    const refusal = forgetRefusal(held, request, numberOf(now));
+    if (refusal === "forgotten") await history.erase(identity);
+    if (row === undefined || refusal !== undefined) return refusal ?? "absent";
+    const resources = await parts.resources(identity);
+    const rows = await audit(scripts, name);
+    const known = { ...row.identity, principal: undefined };
+    const reply = await scripts.run("forget", name, [
+      String(fence),
+      String(rows.length),
+      encodeFirstClaim({ identity: known, fingerprint: row.fingerprint }),
+      encodeHead(tombstoneOf(row.response?.status)),
+      nobody,
+      margin,
+      encodeAudit({ actor, action: forgetAction, reason, fence }),
+      ...rows.map(emptied),
+    ]);
+    if (textOf(reply) !== "ok") continue;
+    await index.remove(identity, { labels: row.labels, resources });
+    await history.erase(identity);
+    await history.note({ identity, fence, actor, action: forgetAction, reason });
+    return "ok";
+  }
+  throw new IchidoError(
+    "store-unavailable",
+    `the record changed ${roundsMax} times while it was being forgotten, or has more than ${auditMax} audit rows; try again`,
+  );
+}
