@@ -40,7 +40,10 @@ export type Statement =
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
 const stepVerbs = new Set(["startStep", "finishStep", "release", "settle"]);
-const silent = new Set(["watch", "ping", "tick", "list", "stats", "find", "steps", "audit", "close"]);
+/** What reads, and what is noted beside records: none of it changes one. */
+const silent = new Set(
+  "watch ping tick list stats find steps audit close resources log attempts follow twins suspects note auditLog".split(" "),
+);
 
 export function createStoreServer(world: World): StoreServer {
   const store = memoryStore({
