@@ -95,9 +95,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   react: ["client"],
   policy: ["core", "client"],
   metrics: ["core"],
+  operations: ["core", "sql", "brokers", "outbox", "inbox"],
   testing: ["core", "stores"],
   conform: ["core", "adapters", "policy", "stores", "testing"],
-  cli: ["core", "conform"],
+  cli: ["core", "conform", "operations"],
 };
 
 /** The rooms of the core likewise. */
@@ -110,7 +111,7 @@ const allowedInCore: Readonly<Record<string, readonly string[]>> = {
 
 describe("stores", () => {
   /** Whoever knows one folder finds the same noun in the next. */
-  const nouns = ["claim", "index", "listing", "options", "row", "store"];
+  const nouns = ["claim", "index", "inspection", "listing", "options", "row", "store"];
   const nounsOfServers = [...nouns, "owned", "settle", "sweep", "watch"];
 
   test.each(["memory", "sqlite", "mysql", "postgres", "redis"])(

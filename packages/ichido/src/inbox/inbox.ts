@@ -68,6 +68,8 @@ export interface OnceOptions extends RunOptions {
 }
 
 export interface Inbox<Tx = unknown> extends Migrator {
+  /** How long a processed message is remembered. */
+  readonly retentionMs: number;
   /**
    * For effects in the inbox's own database. Rejects with what the handler threw, after the rollback, or with
    * `store-unavailable` where the database failed and nothing, or nothing known, was committed: deliver again.
@@ -199,6 +201,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
 
   const inbox: Inbox<Tx> = {
     ...migrator,
+    retentionMs,
     dead,
     async runOnce(message, handler, fn, options = {}) {
       knownOptions("inbox.runOnce", options, onceNames);

@@ -4,6 +4,7 @@
  */
 import { IchidoError } from "../core/contract/errors.ts";
 import { numberOf, textOf } from "./columns.ts";
+import { driftOf, type Drift } from "./drift.ts";
 import { pendingMigrations, type LedgerRow, type Migration, type SchemaPart } from "./migration.ts";
 import { schemaDialects, type SchemaTalk } from "./schema-dialects.ts";
 import { namedTables } from "./table-prefix.ts";
@@ -29,6 +30,8 @@ export interface Migrator {
    * by this call or, with the PostgreSQL store, by another one meanwhile.
    */
   migrate(): Promise<readonly AppliedMigration[]>;
+  /** What migrations made that is not there any more, with the statements that bring it back. Reads the catalogue alone. */
+  drift(): Promise<readonly Drift[]>;
 }
 
 /** Ways to hold a talk on one connection; `write` in one transaction, where a talk is not one by its statements alone. */
@@ -67,10 +70,16 @@ function* apply(part: SchemaPart, steps: readonly PlannedMigration[]): SchemaTal
   return steps.map(({ version, name }) => ({ version, name }));
 }
 
+function* drift(part: SchemaPart): SchemaTalk<readonly Drift[]> {
+  const pending = yield* pendingSteps(part);
+  return yield* driftOf(part, new Set(pending.map(({ version }) => version)));
+}
+
 export function createMigrator(part: SchemaPart, access: SchemaAccess): Migrator {
   const { locked } = schemaDialects[part.dialect];
   return {
     plan: () => access.read(() => plan(part)),
+    drift: () => access.read(() => drift(part)),
     async migrate() {
       for (;;) {
         let seen = 0;

@@ -49,7 +49,7 @@ export const schemaDialects: Readonly<Record<Dialect, SchemaDialect>> = {
   applied_us bigint not null,
   primary key (part, version)
 ) engine = InnoDB default character set ascii collate ascii_bin`,
-      ...split(step.sql),
+      ...splitStatements(step.sql),
       ledgerInsert("mysql", part, step),
     ],
     /** There is no `if not exists` for columns and indexes that both servers know. */
@@ -94,7 +94,7 @@ export const schemaDialects: Readonly<Record<Dialect, SchemaDialect>> = {
   applied_us INTEGER NOT NULL,
   PRIMARY KEY (part, version)
 ) STRICT`,
-      ...split(step.sql),
+      ...splitStatements(step.sql),
       ledgerInsert("sqlite", part, step),
     ],
     *locked({ prefix }, talk) {
@@ -127,7 +127,7 @@ values (${noteOf(part, step)}, ${clockMs[dialect]} * 1000)`;
 }
 
 /** Single statements without comments: drivers take one per call, and some silently ignore the rest. */
-function split(sql: string): readonly string[] {
+export function splitStatements(sql: string): readonly string[] {
   const parts = sql.matchAll(/--[^\n]*|\/\*[^]*?\*\/|'(?:[^'\\]|''|\\.)*'|"(?:[^"]|"")*"|`[^`]*`|;|[^-/'"`;]+|[-/]/g);
   const statements = [""];
   for (const [text] of parts) {

@@ -72,10 +72,13 @@
  *  S24 Forgetting.       A forgotten record holds nothing that a caller sent or got but its status, and says that it is
  *                        done for as long as it would have been kept. What is under way, or in doubt, is left alone.
  *  S25 Index.            `list` by label or resource reads in proportion to what it finds, not to what is kept.
+ *  S26 Notes.            `engines` tells the newest note of each engine of the last day, whichever process wrote it, and
+ *                        `inspect` what the server is like. Optional; no request waits for either.
  *
  * What is left out: a store never decides what an outcome means, never runs user code, never reads the clock of the
  * process, and retries only what cannot change the answer.
  */
+import type { Finding } from "./finding.ts";
 import type { Fingerprint, Identity, OwnerToken, RecordState, StoredResponse } from "./record.ts";
 import type { RecordHistory, Resource } from "./history.ts";
 import type { TransactionHandle } from "./transaction.ts";
@@ -365,6 +368,30 @@ export interface TickResult {
   readonly trusted: boolean;
 }
 
+/** What an engine tells of itself, for `doctor`: a small JSON text about its options and what it measured. */
+export interface EngineNote {
+  /** Names one engine and no other. */
+  readonly engine: string;
+  /** At most 16 KiB. */
+  readonly text: string;
+}
+
+export interface NotedEngine extends EngineNote {
+  /** How long ago it was noted, by the store's clock. */
+  readonly ageMs: number;
+}
+
+/** What the server behind a store is like. Looked at for people: nothing of it is needed by a request. */
+export interface StoreInspection {
+  /** `PostgreSQL 15.4` */
+  readonly server: string;
+  /** The npm package that leads there, where one does. */
+  readonly driver?: string;
+  /** The store's clock. */
+  readonly nowMs: number;
+  readonly findings: readonly Finding[];
+}
+
 export interface Store extends RecordHistory {
   readonly name: string;
   readonly capabilities: StoreCapabilities;
@@ -417,6 +444,15 @@ export interface Store extends RecordHistory {
   tick(request: TickRequest): Promise<TickResult>;
   /** One cheap round trip that fails when a claim would fail (missing schema, read-only, standby). */
   ping(): Promise<void>;
+  /**
+   * Looks at version, rights and settings of the server. Rejects only where it cannot be reached: what is wrong with it, or
+   * missing, is a finding. Optional.
+   */
+  inspect?(): Promise<StoreInspection>;
+  /** Keeps the newest note of each engine for a day after it was written. Off the way of requests. Optional. */
+  noteEngine?(note: EngineNote): Promise<void>;
+  /** Those of the last day, the newest first, at most 100. */
+  engines?(): Promise<readonly NotedEngine[]>;
   /** Wakes a waiting duplicate: resolves when the record may have changed, or after `timeoutMs`. Optional. */
   watch?(identity: Identity, timeoutMs: number): Promise<void>;
   /** Ends what the store itself opened, never the user's own client. */

@@ -118,6 +118,7 @@ export abstract class Attempt implements Execution, Watched {
 
   /** What of an answer is kept: all, or that there was one. */
   keptOf(response: NeutralResponse): StoredResponse {
+    this.parts.measurements.answered(this.ask.route, response.headers);
     return response.body.length > this.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
   }
 
@@ -148,6 +149,8 @@ export abstract class Attempt implements Execution, Watched {
     if (!this.started) return;
     const { identity, route } = this.ask;
     this.parts.attemptLog?.add(this.ask, "executed", status, this.grant);
+    const durationMs = this.parts.settings.environment.monotonicMs() - sinceMs;
+    this.parts.measurements.handled(route, durationMs);
     if (!this.parts.isHeard()) return;
     this.parts.emit({
       type: "request",
@@ -155,7 +158,7 @@ export abstract class Attempt implements Execution, Watched {
       outcome: "executed",
       observed: !route.enforce,
       status,
-      durationMs: this.parts.settings.environment.monotonicMs() - sinceMs,
+      durationMs,
       keyHash: keyHashOf(identity),
       attempt: this.grant.attempt,
     });

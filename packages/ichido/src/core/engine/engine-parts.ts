@@ -5,6 +5,7 @@ import type { Deadlines } from "../contract/deadlines.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { LateWrites } from "./late-writes.ts";
+import type { Measurements } from "./measurements.ts";
 import type { OwnerToken } from "../contract/record.ts";
 import type { ReplayCache } from "./replay-cache.ts";
 import type { Running, SilentHandlers } from "./running.ts";
@@ -24,6 +25,7 @@ export interface EngineParts {
   readonly silentHandlers: SilentHandlers;
   readonly heartbeat: Heartbeat;
   readonly lateWrites: LateWrites;
+  readonly measurements: Measurements;
   readonly replays: ReplayCache | undefined;
   /** Bounds what holds a transaction. */
   readonly bodies: Deadlines;

@@ -1,6 +1,7 @@
 /** What the state of a record means for a request: every one to a protected route, and every `run`, is decided here. */
 import { Deadlines } from "../contract/deadlines.ts";
 import { limits } from "../contract/defaults.ts";
+import { createEngineNotes } from "./engine-notes.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "../contract/errors.ts";
 import { healthOf, type Health } from "./health.ts";
@@ -9,6 +10,7 @@ import { createHousekeeping } from "./housekeeping.ts";
 import { createLateWrites } from "./late-writes.ts";
 import { createLeaseMode } from "./lease-mode.ts";
 import { createLife } from "./life.ts";
+import { createMeasurements } from "./measurements.ts";
 import { optionInvalid } from "../contract/option-checks.ts";
 import type { ResolvedRoute, RouteOptions } from "../contract/options.ts";
 import { createOwners } from "./owner.ts";
@@ -42,6 +44,7 @@ function partsOf(settings: ResolvedEngine<never>, made: Made): EngineParts {
     silentHandlers: createSilentHandlers({ environment, emit: made.emit, executionMs, afterMs }),
     heartbeat: createHeartbeat({ calls: made.calls, environment, executionMs }),
     lateWrites: createLateWrites({ environment, executionMs }),
+    measurements: createMeasurements(),
     replays: replayCache === undefined ? undefined : createReplayCache({ environment, ...replayCache }),
     bodies: new Deadlines(environment, settings.transactionMs),
   };
@@ -61,12 +64,13 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
   const { emit, calls } = made;
   const { environment, sweepMs, transactions } = settings;
   const parts = partsOf(settings, made);
-  const { running, silentHandlers, replays } = parts;
+  const { running, silentHandlers, replays, measurements } = parts;
   const leaseMode = createLeaseMode(parts);
   const transactionMode = transactions === undefined ? undefined : createTransactionMode(parts, transactions);
   const { retentionMs } = resolveRoute(settings.shared, { operation: engineWideOperation });
   const housekeeping = createHousekeeping({ calls, environment, emit, sweepMs, retentionMs });
-  const life = createLife({ calls, housekeeping, emit });
+  const notes = createEngineNotes({ calls, settings, measurements });
+  const life = createLife({ calls, housekeeping, notes, emit });
   let warnedRetention = false;
   let closing: Promise<void> | undefined;
 
@@ -89,7 +93,7 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
   async function close(): Promise<void> {
     await running.close({ idle: async () => transactionMode?.idle(), lookForLost: () => calls.lookForAllLost() });
     await parts.attemptLog?.stop();
-    for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, silentHandlers]) each.stop();
+    for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, notes, silentHandlers]) each.stop();
   }
 
   return {
@@ -111,6 +115,7 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
       const route = resolveRoute(settings.shared, options);
       checkMode(route.mode, settings);
       noteRetention(route.retentionMs);
+      measurements.routed(route);
       return route;
     },
     get closing() {

@@ -1,5 +1,6 @@
 /** The first use of an engine. Until then nothing is drawn, timed, connected or looked at, so that it can be made anywhere. */
 import type { IchidoListener } from "../contract/events.ts";
+import type { EngineNotes } from "./engine-notes.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import { requireRuntime } from "../contract/runtime.ts";
 import type { StoreCalls } from "./store-calls.ts";
@@ -16,9 +17,10 @@ export interface Life {
 export function createLife(parts: {
   readonly calls: Pick<StoreCalls, "ping">;
   readonly housekeeping: Pick<Housekeeping, "begin">;
+  readonly notes: Pick<EngineNotes, "begin">;
   readonly emit: IchidoListener;
 }): Life {
-  const { calls, housekeeping, emit } = parts;
+  const { calls, housekeeping, notes, emit } = parts;
   let begun = false;
   const unsaid: { readonly code: string; readonly message: string }[] = [];
 
@@ -26,6 +28,7 @@ export function createLife(parts: {
     requireRuntime();
     begun = true;
     for (const warning of unsaid.splice(0)) emit({ type: "warning", ...warning });
+    notes.begin();
     return housekeeping.begin();
   }
 

@@ -41,7 +41,7 @@ export interface Steps {
 /** A step without a result, of a former attempt or of this one. */
 type Met = Pick<Step, "name" | "ageMs" | "firstAgeMs">;
 
-export function createSteps({ settings, calls, emit }: EngineParts, attempt: LeaseAttempt): Steps {
+export function createSteps({ settings, calls, emit, measurements }: EngineParts, attempt: LeaseAttempt): Steps {
   const { environment, verifyMs, storeTimeoutMs } = settings;
   const { ask, claim, grant, signal } = attempt;
   const { leaseMs, onUnknown } = ask.route;
@@ -116,9 +116,22 @@ export function createSteps({ settings, calls, emit }: EngineParts, attempt: Lea
     while (environment.monotonicMs() - notedMs > storeTimeoutMs) notedMs = await noteStart(request);
     const lastMs = environment.monotonicMs();
     starts.set(name, { firstMs: Math.min(starts.get(name)?.firstMs ?? lastMs, lastMs), lastMs });
-    const value = await fn(contextOf(name));
+    const value = await measured(name, fn);
     await finish(name, value);
     return value;
+  }
+
+  /** An exception is no answer: what the call did is not known. */
+  async function measured<Value>(name: string, fn: StepFunction<Value>): Promise<Value> {
+    const startedMs = environment.monotonicMs();
+    let isAnswered = false;
+    try {
+      const value = await fn(contextOf(name));
+      isAnswered = true;
+      return value;
+    } finally {
+      measurements.stepped(name, environment.monotonicMs() - startedMs, isAnswered);
+    }
   }
 
   async function meet<Value>(step: Met, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {

@@ -8,7 +8,16 @@ import { IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "../c
 import type { IchidoListener } from "../contract/events.ts";
 import type { FaultName, FaultPoint } from "../contract/faults.ts";
 import { createLostClaims } from "./lost-claims.ts";
-import type { Claim, ClaimOrigin, ClaimRequest, ClaimResult, Fenced, RenewRequest, Store } from "../contract/store.ts";
+import type {
+  Claim,
+  ClaimOrigin,
+  ClaimRequest,
+  ClaimResult,
+  EngineNote,
+  Fenced,
+  RenewRequest,
+  Store,
+} from "../contract/store.ts";
 import type { Identity } from "../contract/record.ts";
 import type { RunOptions, TransactionHandle, TransactionRunner } from "../contract/transaction.ts";
 import { createTrouble } from "./trouble.ts";
@@ -67,6 +76,8 @@ export interface StoreCalls extends Pick<Store, PlainVerb> {
   lookForLost(identity: Identity): Promise<void> | undefined;
   /** The same for all identities, before `stop`. Never rejects. */
   lookForAllLost(): Promise<void>;
+  /** Only where the store has the verb. */
+  noteEngine(note: EngineNote): Promise<void>;
   renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
   /** The runner's `run`; where the function was never called, it rejects with a `StoreFailure` at `begin`. */
   begin<Tx>(
@@ -293,6 +304,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     tick: (request) => call("tick", () => store.tick(request)),
     sweep: (request) => call("sweep", () => store.sweep(request), parts.timeoutMs + request.budgetMs),
     ping: () => call("ping", () => store.ping()),
+    noteEngine: (note) => call("noteEngine", async () => store.noteEngine?.(note)),
     begin,
     get beginProblem() {
       return trouble.standing("begin");

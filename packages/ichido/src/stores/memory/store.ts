@@ -30,6 +30,7 @@ import { isNews, stepView } from "../../core/record-machine/view.ts";
 import { warnUnlessAlone } from "./alone.ts";
 import { claim } from "./claim.ts";
 import { createHistory } from "./history.ts";
+import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
 import { resolveOptions, type MemoryStoreOptions } from "./options.ts";
 import { copyBytes, KeptResponse, noLabels, toRecord, type Row } from "./row.ts";
@@ -166,6 +167,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return { trusted: isTrusted(tick, now) };
     },
     ping: async () => undefined,
+    ...createInspection(nowMs),
     watch: (identity, timeoutMs) => waiters.wait(localIdOf(identity), timeoutMs, () => undefined),
     async close() {
       waiters.wakeAll();

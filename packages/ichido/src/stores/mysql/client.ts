@@ -63,6 +63,11 @@ export function promiseSide(client: DriverClient): MysqlPool | MysqlConnection {
   return side as MysqlPool | MysqlConnection;
 }
 
+/** `mariadb` alone has batches of values. */
+export function driverName(client: DriverClient): "mysql2" | "mariadb" {
+  return typeof (client as { readonly batch?: unknown }).batch === "function" ? "mariadb" : "mysql2";
+}
+
 export function isPool(client: MysqlPool | MysqlConnection): client is MysqlPool {
   return "getConnection" in client && typeof client.getConnection === "function";
 }

@@ -96,7 +96,7 @@ export type Dialect = ReturnType<typeof createDialect>;
 
 export function createDialect(prefix: string) {
   const tables: Record<string, string> = { prefix };
-  for (const table of tableNames) tables[table] = `${prefix}${table}`;
+  for (const table of tableNames) tables[table, "engines"] = `${prefix}${table}`;
   const cache = new Map<StatementName, Statement>();
 
   const text = (name: StatementName): string => expandText(statements[name], { ...macros, ...tables });

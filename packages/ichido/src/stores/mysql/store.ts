@@ -24,13 +24,14 @@ import type { Store, StoreCapabilities } from "../../core/contract/store.ts";
 import { createMigrator, type Migrator } from "../../sql/migrator.ts";
 import { talkLater } from "../../sql/talk.ts";
 import { createCalls } from "./calls.ts";
-import { driverClient, type MysqlClient } from "./client.ts";
+import { driverClient, driverName, type MysqlClient } from "./client.ts";
 import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./owned.ts";
 import { sweepAlone, tick } from "./sweep.ts";
 import { forget } from "./forget.ts";
 import { attempts, auditLog, follow, log, note, resources, suspects, twins } from "./history.ts";
 import { landed } from "./landed.ts";
+import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
 import { createTogether } from "./together.ts";
 import { validateOptions, type MysqlStoreOptions } from "./options.ts";
@@ -117,6 +118,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     },
     tick: (request) => tick(call(), dialect, request),
     ping,
+    ...createInspection(calls, dialect, driverName(pool)),
     watch: (identity, timeoutMs) => watch((sql, values) => call()(sql, values), dialect, identity, timeoutMs),
     close,
     ...createMigrator(

@@ -73,6 +73,7 @@ export function createStoreMigrator(connection: Connection, options: ResolvedOpt
   }
 
   return {
+    drift: () => steps.drift(),
     async plan() {
       const planned = await steps.plan();
       const statements = await pathStatements();

@@ -19,6 +19,7 @@ import type { Connection, Prepare } from "./connection.ts";
 import { toIchidoError } from "./failures.ts";
 import { createHistoryVerbs } from "./history.ts";
 import { createListener, subscriptionFor, type Listener } from "./listen.ts";
+import { createInspection } from "./inspection.ts";
 import { createReadingVerbs } from "./listing.ts";
 import { createStoreMigrator } from "./migrate.ts";
 import { resolveOptions, type PostgresStoreOptions } from "./options.ts";
@@ -107,6 +108,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     sweep: (request) => sweep(run, request, environment),
     tick: (request) => tick(run, request),
     ping: () => ping(run, checkPooler),
+    ...createInspection(run, { client: kind, connection, options }),
     watch: (identity, timeoutMs) => watcher.watch(identity, timeoutMs),
     async close() {
       watcher.close();

@@ -7,7 +7,7 @@ import { failureKind } from "../../drivers/redis/failures.ts";
 import type { Link, ServerLink } from "../../drivers/redis/link.ts";
 import { listOf, textOf } from "../../drivers/redis/reply.ts";
 
-const versionMin = [6, 2] as const;
+export const versionMin = [6, 2] as const;
 
 export type WarningCode =
   | "ICHIDO_REDIS_NOT_PERSISTENT"
@@ -82,11 +82,8 @@ export function createHealth(link: Link, allowEviction: boolean): Health {
   }
 
   async function checkSnapshots(server: ServerLink, run: string): Promise<void> {
-    let save: string;
-    try {
-      save = textOf(pairsOf(await server.send(["config", "get", "save"])).get("save") ?? "");
-    } catch (error) {
-      if (failureKind(error) !== "refused") throw error;
+    const save = await snapshotsOf(server);
+    if (save === undefined) {
       warn(
         run,
         "ICHIDO_REDIS_UNCHECKED",
@@ -118,17 +115,21 @@ function refuseReplica(info: ReadonlyMap<string, string>): void {
   throw new IchidoError("store-unavailable", `Redis: the server's role is ${role}; connect to the master`);
 }
 
-function refuseOld(info: ReadonlyMap<string, string>): void {
+export function isOld(info: ReadonlyMap<string, string>): boolean {
   const version = info.get("redis_version") ?? "";
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (version === "" || major > versionMin[0] || (major === versionMin[0] && minor >= versionMin[1])) return;
+  return version !== "" && (major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]));
+}
+
+function refuseOld(info: ReadonlyMap<string, string>): void {
+  if (!isOld(info)) return;
   throw new IchidoError(
     "store-unavailable",
-    `Redis: the server is version ${version}; at least ${versionMin.join(".")} is needed`,
+    `Redis: the server is version ${info.get("redis_version")}; at least ${versionMin.join(".")} is needed`,
   );
 }
 
-async function infoOf(server: ServerLink): Promise<ReadonlyMap<string, string> | undefined> {
+export async function infoOf(server: ServerLink): Promise<ReadonlyMap<string, string> | undefined> {
   let text: string;
   try {
     text = textOf(await server.send(["info"]));
@@ -142,6 +143,16 @@ async function infoOf(server: ServerLink): Promise<ReadonlyMap<string, string> |
       return colon <= 0 ? [] : [[line.slice(0, colon), line.slice(colon + 1)] as const];
     }),
   );
+}
+
+/** The setting `save`; undefined where CONFIG is forbidden. */
+export async function snapshotsOf(server: ServerLink): Promise<string | undefined> {
+  try {
+    return textOf(pairsOf(await server.send(["config", "get", "save"])).get("save") ?? "");
+  } catch (error) {
+    if (failureKind(error) === "refused") return undefined;
+    throw error;
+  }
 }
 
 /** A map comes as a list of names and values, as an object or as a Map, by driver and protocol. */

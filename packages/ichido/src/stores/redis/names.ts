@@ -20,6 +20,8 @@ export interface Names {
   intent(scopeHash: Uint8Array, canonical: Uint8Array): string;
   readonly clock: string;
   readonly probe: string;
+  /** What engines told of themselves. */
+  readonly engines: string;
   /** Held by the one sweeper at work. */
   readonly sweeper: string;
   /** The glob that SCAN matches record names by. */
@@ -59,6 +61,7 @@ export function namesFor(prefix: string, keyPrefix: string): Names {
     channel: (recordName) => `${recordName}:end`,
     clock: `${prefix}{clock}`,
     probe: `${prefix}{probe}`,
+    engines: `${prefix}{engines}`,
     sweeper: `${prefix}{sweeper}`,
     pattern: `${escapeGlob(keyPrefix + prefix)}{${"?".repeat(digestLength)}}`,
     fromScan: (name) => name.slice(keyPrefix.length),

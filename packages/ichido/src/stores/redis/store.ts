@@ -32,6 +32,7 @@ import { forget } from "./forget.ts";
 import { createHealth } from "./health.ts";
 import { auditMax, createHistory } from "./history.ts";
 import { createIndex } from "./index-of-records.ts";
+import { createInspection } from "./inspection.ts";
 import { list, stats, type Walk } from "./listing.ts";
 import { namesFor } from "./names.ts";
 import { resolveOptions, type RedisStoreOptions } from "./options.ts";
@@ -58,7 +59,8 @@ const capabilities: StoreCapabilities = {
 };
 
 export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): RedisStore {
-  const link = linkOf(kindOf(client));
+  const driven = kindOf(client);
+  const link = linkOf(driven);
   const options = resolveOptions(given, link.cluster);
   const { environment, marginMs } = options;
   const margin = String(marginMs);
@@ -200,6 +202,13 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       checked = false;
       await scripts.run("ping", names.probe, []);
     },
+    ...createInspection({
+      link,
+      scripts,
+      names,
+      driver: driven.kind.startsWith("ioredis") ? "ioredis" : "redis",
+      wait: options.wait,
+    }),
     watch: (identity, timeoutMs) => watcher.watch(names.record(identity), timeoutMs),
     close: async () => watcher.close(),
   };

@@ -23,6 +23,7 @@ import { forget } from "./forget.ts";
 import { createGate } from "./gate.ts";
 import { attempts, auditLog, follow, log, note, resources, suspects, twins } from "./history.ts";
 import { audit, find, landed, steps } from "./inspect.ts";
+import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
 import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./owned.ts";
 import { clockOf, type Session } from "./session.ts";
@@ -59,6 +60,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   const { queue, bare, lookAgain } = createQueues(database, connection, resolved, requireTables);
   const session: Session = { connection, statements, queue, nowUs, testUs };
   const watching = createWatching(session);
+  const inspection = createInspection({ session, bare, synchronous });
   const gate = createGate();
 
   async function waking<T>(identity: Identity, answer: Promise<T>): Promise<T> {
@@ -120,6 +122,9 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
           connection.run(statements.ping);
         }),
       ),
+    inspect: () => gate.pass(() => inspection.inspect()),
+    noteEngine: (note) => gate.pass(() => inspection.noteEngine(note)),
+    engines: () => gate.pass(() => inspection.engines()),
     watch: (identity, timeoutMs) => gate.pass(() => watching.watch(identity, timeoutMs)),
     ...createMigrator(records, {
       read: (talk) => gate.pass(() => bare.read(() => hold(talk()))),

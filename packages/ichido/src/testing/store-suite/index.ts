@@ -14,6 +14,7 @@ import { expiryCases } from "./expiry-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
 import { forgetCases } from "./forget-cases.ts";
 import { historyCases } from "./history-cases.ts";
+import { inspectionCases } from "./inspection-cases.ts";
 import { landedCases } from "./landed-cases.ts";
 import { listingCases } from "./listing-cases.ts";
 import { mismatchCases } from "./mismatch-cases.ts";
@@ -40,6 +41,7 @@ export const storeCases: readonly StoreCase[] = [
   ...resourceCases,
   ...attemptCases,
   ...forgetCases,
+  ...inspectionCases,
   ...historyCases,
 ];
 

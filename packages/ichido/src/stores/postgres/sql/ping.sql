@@ -13,7 +13,7 @@ select
     select string_agg(name, ', ')
     from unnest(array[
       '{prefix}records', '{prefix}steps', '{prefix}audit', '{prefix}clock', '{prefix}attempts', '{prefix}twins',
-      '{prefix}resources', '{prefix}log_sweep'
+      '{prefix}resources', '{prefix}log_sweep', '{prefix}engines'
     ]) as name
     where
       not has_table_privilege(name, 'select')
