@@ -27,6 +27,8 @@ export type {
   KeyPolicy,
   Labels,
   OnUnknown,
+  Probe,
+  ProviderEffect,
   ResolvedRoute,
   RouteOptions,
   SharedOptions,

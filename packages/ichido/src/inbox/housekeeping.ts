@@ -1,8 +1,8 @@
-/** Forgetting and counting. */
+/** Forgetting, counting, and looking up. */
 import type { Environment } from "../core/contract/environment.ts";
 import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
-import { numberOf, optionalNumber } from "../sql/columns.ts";
+import { numberOf, optionalNumber, textOf } from "../sql/columns.ts";
 import type { Statements } from "./statement.ts";
 
 export interface InboxSweepBounds {
@@ -37,6 +37,13 @@ export interface InboxStats {
   readonly oldestParkedMs: number | undefined;
   /** Well above the retention: no process sweeps. */
   readonly oldestRowMs: number | undefined;
+}
+
+export interface InboxEntry {
+  readonly handler: string;
+  /** `dead`: it was given up, and waits for a person. */
+  readonly outcome: "processed" | "dead";
+  readonly atMs: number;
 }
 
 const boundNames: OptionNames<InboxSweepBounds> = { limit: true, budgetMs: true };
@@ -100,4 +107,17 @@ export async function statsOf(transactions: TransactionRunner<unknown>, statemen
     oldestParkedMs: optionalNumber(row, "oldest_parked_ms"),
     oldestRowMs: optionalNumber(row, "oldest_row_ms"),
   };
+}
+
+export async function entriesOf(
+  transactions: TransactionRunner<unknown>,
+  statements: Statements,
+  id: string,
+): Promise<readonly InboxEntry[]> {
+  const { rows } = await transactions.run((_tx, handle) => statements(handle, "findAll", { id }));
+  return rows.map((row) => ({
+    handler: textOf(row, "handler"),
+    outcome: numberOf(row, "dead") === 1 ? "dead" : "processed",
+    atMs: numberOf(row, "processed_ms"),
+  }));
 }

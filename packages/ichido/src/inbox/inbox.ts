@@ -21,7 +21,7 @@ import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
 import { createDeadLetters, type DeadLetterTable, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
-import { sweepInbox, statsOf, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
+import { entriesOf, sweepInbox, statsOf, type InboxEntry, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
 import { migrations as mysql } from "./mysql/statements.generated.ts";
 import { migrations as postgres } from "./postgres/statements.generated.ts";
 import { createParked, lineOf, type Parked } from "./parked.ts";
@@ -82,6 +82,8 @@ export interface Inbox<Tx = unknown> extends Migrator {
     fn: LeasedHandler,
     options?: RunOptions & LeasedOptions,
   ): Promise<InboxResult>;
+  /** What became of an event, handler by handler. */
+  find(id: string): Promise<readonly InboxEntry[]>;
   readonly dead: InboxDeadLetters;
   /** Forgets processed messages past the retention, in bounded batches. Call it every few minutes, from any process. */
   sweep(bounds?: InboxSweepBounds): Promise<InboxSweepResult>;
@@ -225,6 +227,7 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       };
       return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal, note });
     },
+    find: (id) => entriesOf(transactions, statements, id),
     sweep: (bounds) => sweepInbox(transactions, statements, environment, keepMs, bounds),
     stats: () => statsOf(transactions, statements),
     async check(subscription) {

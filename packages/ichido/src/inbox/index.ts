@@ -27,6 +27,6 @@ export {
   type WebhookReceiver,
   type WebhookReceiverOptions,
 } from "./webhook-receiver.ts";
-export type { InboxStats, InboxSweepResult, InboxSweepBounds } from "./housekeeping.ts";
+export type { InboxEntry, InboxStats, InboxSweepResult, InboxSweepBounds } from "./housekeeping.ts";
 export { payloadOf, type EventMessage } from "../brokers/message.ts";
 export type { AppliedMigration, Migrator, PlannedMigration } from "../sql/migrator.ts";

@@ -29,4 +29,7 @@ export interface EngineNoteText {
   readonly options: Readonly<Record<string, string | number | boolean>>;
   readonly operations: Readonly<Record<string, NotedOperation>>;
   readonly steps: Readonly<Record<string, NotedStep>>;
+  /** Names of labels and kinds of resources that its records have: what `why` may look for. */
+  readonly labels: readonly string[];
+  readonly resources: readonly string[];
 }

@@ -113,6 +113,25 @@ export interface AttemptLogOptions<Native> {
   readonly suspectWithinMs?: number;
 }
 
+/** Something that a provider did. */
+export interface ProviderEffect {
+  /** The provider's own name for it, such as `ch_8810`. */
+  readonly id: string;
+  readonly amount?: number;
+  readonly currency?: string;
+  /** When, by the provider's clock: milliseconds, or a text that `Date` reads. */
+  readonly at?: number | string;
+}
+
+/**
+ * Everything that a provider did under a reference; none: nothing. Reads and changes nothing. Throws where the provider
+ * cannot be asked, or where what it shows is not complete yet.
+ */
+export type Probe = (
+  reference: string,
+  request: { readonly signal: AbortSignal },
+) => readonly ProviderEffect[] | Promise<readonly ProviderEffect[]>;
+
 interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   /** Where keys live. */
   readonly store: Store;
@@ -152,6 +171,8 @@ interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   readonly release?: string;
   /** This process, as the attempt log shows it. Default: host, process id and a few digits. */
   readonly processName?: string;
+  /** How a provider is asked what it did, by the names of steps. For `why` and the console; no request is decided by it. */
+  readonly probes?: Readonly<Record<string, Probe>>;
   readonly onEvent?: IchidoListener;
   readonly environment?: Environment;
   readonly faults?: FaultPoint;

@@ -107,6 +107,7 @@ export abstract class Attempt implements Execution, Watched {
   }
 
   resource(kind: string, id: string | number | bigint): void {
+    this.parts.measurements.named("resources", [String(kind)]);
     this.told ??= new ToldResources();
     this.told.add(kind, id);
   }
@@ -151,6 +152,7 @@ export abstract class Attempt implements Execution, Watched {
     this.parts.attemptLog?.add(this.ask, "executed", status, this.grant);
     const durationMs = this.parts.settings.environment.monotonicMs() - sinceMs;
     this.parts.measurements.handled(route, durationMs);
+    if (this.ask.labels !== undefined) this.parts.measurements.named("labels", Object.keys(this.ask.labels));
     if (!this.parts.isHeard()) return;
     this.parts.emit({
       type: "request",

@@ -6,7 +6,7 @@ import { createEngine } from "./engine.ts";
 import { tell } from "../contract/listener.ts";
 import type { IchidoEvent, IchidoListener } from "../contract/events.ts";
 import type { Health } from "./health.ts";
-import type { Decider, IchidoOptions } from "../contract/options.ts";
+import type { Decider, IchidoOptions, Probe } from "../contract/options.ts";
 import { createRefusals } from "./refusals.ts";
 import { warnUser } from "../contract/runtime.ts";
 import { run, type RunParts, type RunRequest, type RunResult } from "./run.ts";
@@ -26,6 +26,8 @@ export interface Ichido<Native = unknown, Tx = unknown> extends Decider<Native, 
     /** All callers share one key space (`dangerouslyShareKeys`). */
     readonly sharedKeys: boolean;
   };
+  /** How providers are asked, as the option says. */
+  readonly probes: Readonly<Record<string, Probe>>;
   /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
   run<Value>(request: RunRequest, fn: (context: Context<Tx>) => Value | Promise<Value>): Promise<RunResult<Value>>;
   /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
@@ -84,6 +86,7 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
       docsUrl: settings.format.docsUrl,
       sharedKeys: settings.scope === undefined,
     },
+    probes: options.probes ?? {},
     ...decider,
     run: (request, fn) => run(parts, request, fn),
     async findOperation(operationId, { tenant, principal }) {

@@ -22,11 +22,6 @@ export interface EngineNotesParts {
   readonly measurements: Measurements;
 }
 
-function processName(): string {
-  const { process } = globalThis as { readonly process?: Partial<typeof globalThis.process> };
-  return `${process?.env?.["HOSTNAME"] ?? "host"}:${process?.pid ?? 0}`;
-}
-
 function runtimeName(): string {
   const { process } = globalThis as { readonly process?: Partial<typeof globalThis.process> };
   return process?.versions?.node === undefined ? "" : `Node ${process.versions.node}`;
@@ -36,12 +31,14 @@ function textOf({ settings, measurements }: EngineNotesParts): string {
   const { storeTimeoutMs, executionMs, sweepMs, scope } = settings;
   const told: EngineNoteText = {
     v: 1,
-    process: processName(),
+    process: settings.attemptLog?.processName ?? settings.environment.processName?.() ?? "process",
     runtime: runtimeName(),
-    release: "",
+    release: settings.attemptLog?.release ?? "",
     options: { storeTimeoutMs, executionMs, sweepMs, sharedKeys: scope === undefined },
     operations: measurements.operations(),
     steps: measurements.steps(),
+    labels: measurements.names("labels"),
+    resources: measurements.names("resources"),
   };
   const text = JSON.stringify(told);
   // A program with very many routes tells of its options alone.

@@ -7,6 +7,9 @@ import { Durations } from "./durations.ts";
 /** Names of operations and of steps; a program that makes them up endlessly is not measured further. */
 const namesMax = 100;
 
+/** Each is a question of its own to the store. */
+const searchedMax = 16;
+
 type Route = ResolvedRoute<never>;
 
 interface Operation {
@@ -26,6 +29,9 @@ export interface Measurements {
   handled(route: Route, durationMs: number): void;
   answered(route: Route, headers: readonly HeaderLine[]): void;
   stepped(name: string, durationMs: number, isAnswered: boolean): void;
+  /** A record has labels, or a resource. */
+  named(what: "labels" | "resources", names: readonly string[]): void;
+  names(what: "labels" | "resources"): readonly string[];
   operations(): Readonly<Record<string, NotedOperation>>;
   steps(): Readonly<Record<string, NotedStep>>;
 }
@@ -53,6 +59,7 @@ function notedOf({ route, handled, setsCookies }: Operation): NotedOperation {
 export function createMeasurements(): Measurements {
   const operations = new Map<string, Operation>();
   const steps = new Map<string, StepFigures>();
+  const names = { labels: new Set<string>(), resources: new Set<string>() };
 
   function operationOf(route: Route): Operation | undefined {
     const known = operations.get(route.operation);
@@ -80,6 +87,10 @@ export function createMeasurements(): Measurements {
       }
       (isAnswered ? step.answered : step.unanswered).add(durationMs);
     },
+    named(what, seen) {
+      for (const name of seen) if (names[what].size < searchedMax) names[what].add(name);
+    },
+    names: (what) => [...names[what]],
     operations: () => Object.fromEntries([...operations].map(([name, operation]) => [name, notedOf(operation)])),
     steps: () =>
       Object.fromEntries(

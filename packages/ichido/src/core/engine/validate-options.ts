@@ -78,6 +78,7 @@ const engineNames: OptionNames<IchidoOptions<never>> = {
   attemptLog: true,
   release: true,
   processName: true,
+  probes: true,
   onEvent: true,
   environment: true,
   faults: true,
@@ -361,6 +362,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
     const value = options[name];
     if (value !== undefined && (typeof value !== "string" || value === "")) throw optionInvalid(name, "a URI", value);
   }
+  for (const [name, probe] of Object.entries(options.probes ?? {})) optionalFunction(`probes.${name}`, probe);
   checkShared(options);
   // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
   resolveRoute(options, { operation: engineWideOperation });

@@ -1,0 +1,71 @@
+/** What is known of one record: from the store, and from the provider where it can be asked. */
+import { withDeadline } from "../core/contract/deadline.ts";
+import { systemEnvironment } from "../core/contract/environment.ts";
+import type { AuditEntry, LoggedAttempt, Resource, SuspectedDuplicate } from "../core/contract/history.ts";
+import type { Probe, ProviderEffect } from "../core/contract/options.ts";
+import type { Step, Store, StoredRecord } from "../core/contract/store.ts";
+import { referenceOf } from "../core/request/scope.ts";
+
+export interface ProbeAnswer {
+  readonly step: string;
+  readonly reference: string;
+  readonly effects: readonly ProviderEffect[];
+  /** Why the provider could not be asked. */
+  readonly problem?: string;
+}
+
+export interface Evidence {
+  readonly record: StoredRecord;
+  readonly attempts: readonly LoggedAttempt[];
+  readonly steps: readonly Step[];
+  readonly audit: readonly AuditEntry[];
+  readonly resources: readonly Resource[];
+  readonly twins: readonly SuspectedDuplicate[];
+  readonly probes: readonly ProbeAnswer[];
+}
+
+export type Probes = Readonly<Record<string, Probe>>;
+
+const probeMs = 10_000;
+
+async function ask(step: string, probe: Probe, reference: string): Promise<ProbeAnswer> {
+  const abort = new AbortController();
+  try {
+    const effects = await withDeadline(systemEnvironment, probeMs, async () =>
+      probe(reference, { signal: abort.signal }),
+    );
+    return { step, reference, effects };
+  } catch (error) {
+    return { step, reference, effects: [], problem: error instanceof Error ? error.message : String(error) };
+  } finally {
+    abort.abort();
+  }
+}
+
+/** Steps that the record has; where it has none, its handler may have called under a reference all the same. */
+async function askProbes(
+  { identity, fingerprint }: StoredRecord,
+  steps: readonly Step[],
+  probes: Probes,
+): Promise<readonly ProbeAnswer[]> {
+  const known = steps.map(({ name }) => name).filter((name) => Object.hasOwn(probes, name));
+  const names = known.length > 0 || steps.length > 0 ? known : Object.keys(probes);
+  return Promise.all(
+    names.flatMap((name) => {
+      const probe = probes[name];
+      return probe === undefined ? [] : [ask(name, probe, referenceOf(identity, fingerprint.canonical, name))];
+    }),
+  );
+}
+
+export async function gather(store: Store, record: StoredRecord, probes: Probes): Promise<Evidence> {
+  const { identity } = record;
+  const [attempts, steps, audit, resources, twins] = await Promise.all([
+    store.attempts(identity),
+    store.steps(identity),
+    store.audit(identity),
+    store.resources(identity),
+    store.twins(identity),
+  ]);
+  return { record, attempts, steps, audit, resources, twins, probes: await askProbes(record, steps, probes) };
+}

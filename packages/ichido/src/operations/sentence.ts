@@ -1,0 +1,101 @@
+/** Verdicts in words, for tickets and terminals. No key is written out: keys are called A, B, C. */
+import type { KeyReport, Verdict } from "./why.ts";
+import type { VerdictKind } from "./verdict.ts";
+
+function clock(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 19);
+}
+
+function ids(keys: readonly KeyReport[]): string {
+  const all = keys.flatMap(({ providerIds }) => providerIds);
+  return all.length === 0 ? "" : ` (${all.join(", ")})`;
+}
+
+function onceText(keys: readonly KeyReport[]): string {
+  const replays = keys.reduce((sum, { replays: each }) => sum + each, 0);
+  const runs = Math.max(...keys.map(({ runs: each }) => each));
+  const again =
+    replays === 0
+      ? ""
+      : replays === 1
+        ? "; the second request was answered from the record"
+        : `; ${replays} further requests were answered from the record`;
+  const tookOver =
+    runs > 1 ? `; ${runs - 1} earlier attempt(s) vanished, and a later one found out what had happened` : "";
+  return `charged once${ids(keys)}${again}${tookOver}`;
+}
+
+function apart(keys: readonly KeyReport[]): string {
+  const times = keys.map(({ createdAtMs }) => createdAtMs);
+  return `${((Math.max(...times) - Math.min(...times)) / 1_000).toFixed(1)} s apart`;
+}
+
+export function sentenceOf(kind: VerdictKind, keys: readonly KeyReport[]): string {
+  const [first] = keys;
+  const open = keys.find(({ state }) => state === "unknown") ?? first;
+  switch (kind) {
+    case "one-effect":
+      return onceText(keys);
+    case "two-intents":
+      return `${keys.filter(({ effects }) => effects.count > 0).length} different purchases, each charged once${ids(keys)}: other content under other keys`;
+    case "no-effect":
+      return "not charged: it was refused or given back, and the provider did nothing";
+    case "in-flight":
+      return "still running: ask again in a moment";
+    case "two-keys-one-intent":
+      return `two keys for one intent, ${apart(keys)}: the same content was charged under each${ids(keys)}; the client made a second key`;
+    case "orphan-effect":
+      return `the provider did it${ids(keys)}, and the record does not say so: outcome unknown since ${clock(open?.createdAtMs ?? 0)}`;
+    case "phantom":
+      return "the record says that it was done, and the provider does not know of it";
+    case "not-known":
+      return `outcome unknown since ${clock(open?.createdAtMs ?? 0)}, and the provider cannot be asked${open?.effects.problem === undefined ? "" : ` (${open.effects.problem})`}`;
+    case "two-effects-one-key":
+      return `charged twice under one key and one reference${ids(keys)}: the provider ignored the reference`;
+    case "nothing-found":
+      return "nothing is known by this name, or it is past its retention";
+    case "event-once":
+    case "event-dead":
+      return "";
+  }
+}
+
+export function stepsToTake(kind: VerdictKind, keys: readonly KeyReport[]): readonly string[] {
+  const extra = keys.flatMap(({ providerIds }) => providerIds).slice(1);
+  const refund = extra.length === 0 ? "refund what was charged too often" : `refund ${extra.join(", ")}`;
+  switch (kind) {
+    case "two-keys-one-intent":
+      return [refund, "let the client keep its key from the click on: see the guide of the client"];
+    case "two-effects-one-key":
+      return [refund, 'set onUnknown of this step to "hold": its provider does not honour references'];
+    case "orphan-effect":
+      return ["npx ichido keys settle <key> adopt, with the provider's answer"];
+    case "not-known":
+      return ["ask the provider by hand, then npx ichido keys settle <key> adopt or release"];
+    case "phantom":
+      return ["look for a reversal or a lost capture at the provider"];
+    default:
+      return [];
+  }
+}
+
+/** For a terminal or a ticket. `show`: how a key is written; default: its first and last four characters. */
+export function verdictText(verdict: Verdict, show: (key: string) => string = masked): string {
+  const { says, confidence, keys, timeline, next, missing, understood } = verdict;
+  const lines = [`VERDICT  ${verdict.verdict}: ${says}   confidence: ${confidence}`];
+  if (understood.length > 0) lines.push(`asked by ${understood.join(", ")}`);
+  for (const { name, key, operation, state, status, runs, replays, effects } of keys) {
+    const answer = status === undefined ? state : `${state} ${status}`;
+    lines.push(
+      `  key ${name}  ${show(key)}  ${operation}  ${answer}  runs ${runs}, replays ${replays}, effects ${effects.count} by ${effects.by}`,
+    );
+  }
+  for (const { atMs, key, text } of timeline) lines.push(`  ${new Date(atMs).toISOString()}  ${key}  ${text}`);
+  for (const each of missing) lines.push(`  missing  ${each}`);
+  for (const each of next) lines.push(`  next     ${each}`);
+  return lines.join("\n");
+}
+
+function masked(key: string): string {
+  return key.length <= 8 ? "…" : `${key.slice(0, 4)}…${key.slice(-4)}`;
+}

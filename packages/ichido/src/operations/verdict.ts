@@ -1,0 +1,115 @@
+/** What the evidence says, in one word and one sentence. Pure: the same evidence gives the same verdict. */
+import type { Evidence } from "./evidence.ts";
+import { recordName } from "./question.ts";
+
+export const verdicts = {
+  /** One effect, however often it was asked for. */
+  "one-effect": "ok",
+  /** Different content under different keys, each with one effect: the customer asked for both. */
+  "two-intents": "ok",
+  /** It was refused, or given back: the provider did nothing. */
+  "no-effect": "ok",
+  "in-flight": "ok",
+  /** An event, by its inbox. */
+  "event-once": "ok",
+  "event-dead": "warning",
+  /** The same content under two keys, and an effect for each: the client made a second key. */
+  "two-keys-one-intent": "warning",
+  /** The provider did it, and the record does not say so. */
+  "orphan-effect": "warning",
+  /** The record says that it was done, and the provider does not know of it. */
+  phantom: "warning",
+  /** In doubt, and nobody can be asked. */
+  "not-known": "warning",
+  /** One key, one reference, two effects: the provider ignored the reference. */
+  "two-effects-one-key": "page",
+  "nothing-found": "warning",
+} as const satisfies Readonly<Record<string, "ok" | "warning" | "page">>;
+
+export type VerdictKind = keyof typeof verdicts;
+
+/** What one record brought about, as far as it can be told. */
+export interface Effects {
+  readonly count: number;
+  /** `provider`: it was asked. `record`: taken from the stored answer. `nobody`: cannot be told. */
+  readonly by: "provider" | "record" | "nobody";
+  readonly problem?: string;
+}
+
+const isDone = (status: number): boolean => status >= 200 && status < 400;
+
+export function effectsOf({ record, probes, steps }: Evidence): Effects {
+  const told = probes.filter(({ problem }) => problem === undefined);
+  const count = told.reduce((sum, { effects }) => sum + effects.length, 0);
+  const problem = probes.find((each) => each.problem !== undefined)?.problem;
+  const isTold = count > 0 || (told.length > 0 && told.length === probes.length && steps.length > 0);
+  if (isTold) return { count, by: "provider" };
+  const unasked = problem === undefined ? {} : { problem };
+  if (record.state === "completed") {
+    return { count: isDone(record.response?.status ?? 0) ? 1 : 0, by: "record", ...unasked };
+  }
+  if (record.state === "failed" && steps.length === 0) return { count: 0, by: "record", ...unasked };
+  return { count: 0, by: "nobody", ...unasked };
+}
+
+/** Records that stand for one intent: those that twins join. */
+export function intentsOf(evidence: readonly Evidence[]): readonly (readonly Evidence[])[] {
+  const groups = new Map<string, Evidence[]>();
+  const placeOf = new Map<string, string>();
+  for (const each of evidence) {
+    const name = recordName(each.record);
+    const others = each.twins.flatMap(({ first, second }) =>
+      [first, second].map((identity) =>
+        recordName({ identity: { ...identity, tenant: undefined, principal: undefined } }),
+      ),
+    );
+    const met = [...new Set(others.flatMap((other) => placeOf.get(other) ?? []))];
+    const place = met[0] ?? name;
+    const joined = [each, ...met.flatMap((other) => groups.get(other) ?? [])];
+    for (const other of met) groups.delete(other);
+    groups.set(place, joined);
+    for (const { record } of joined) placeOf.set(recordName(record), place);
+  }
+  return [...groups.values()];
+}
+
+/** The first that holds is the verdict: what harms a customer comes before what does not. */
+function ofIntent(intent: readonly Evidence[]): VerdictKind {
+  const seen = intent.map((evidence) => ({ evidence, effects: effectsOf(evidence) }));
+  const total = seen.reduce((sum, { effects }) => sum + effects.count, 0);
+  const has = (holds: (one: (typeof seen)[number]) => boolean): boolean => seen.some(holds);
+  if (has(({ effects }) => effects.by === "provider" && effects.count > 1)) return "two-effects-one-key";
+  if (total > 1) return "two-keys-one-intent";
+  if (has(({ evidence }) => evidence.record.state === "processing")) return "in-flight";
+  if (has(({ effects }) => effects.by === "nobody")) return "not-known";
+  const isOpen = has(({ evidence, effects }) => evidence.record.state !== "completed" && effects.count === 1);
+  if (isOpen) return "orphan-effect";
+  const isPhantom = has(
+    ({ evidence: { record, steps }, effects }) =>
+      record.state === "completed" &&
+      isDone(record.response?.status ?? 0) &&
+      effects.by === "provider" &&
+      effects.count === 0 &&
+      steps.some(({ state }) => state === "finished"),
+  );
+  if (isPhantom) return "phantom";
+  return total === 1 ? "one-effect" : "no-effect";
+}
+
+const order: readonly VerdictKind[] = [
+  "two-effects-one-key",
+  "two-keys-one-intent",
+  "not-known",
+  "orphan-effect",
+  "phantom",
+  "in-flight",
+];
+
+export function judge(evidence: readonly Evidence[]): VerdictKind {
+  const found = intentsOf(evidence).map(ofIntent);
+  const worst = order.find((kind) => found.includes(kind));
+  if (worst !== undefined) return worst;
+  const effects = found.filter((kind) => kind === "one-effect").length;
+  if (effects > 1) return "two-intents";
+  return effects === 1 ? "one-effect" : evidence.length === 0 ? "nothing-found" : "no-effect";
+}
