@@ -1,16 +1,15 @@
 /** Start-up: settings, database, keys, bank, HTTP; and the way back on a signal. */
-import type { Request } from "express";
-import { createIchido, type IchidoEvent } from "ichido";
+import type { IchidoEvent } from "ichido";
 import { shopApp } from "./app.ts";
 import { startBankChild } from "./bank/child.ts";
 import { bankFile, databaseFile, isLoopback, readConfig, type ShopConfig } from "./config.ts";
 import { openDatabase } from "./database/open.ts";
 import { databaseName } from "./database/migrate.ts";
+import { shopEngine } from "./engine.ts";
 import { startEvents } from "./events/flow.ts";
 import { orderEvents } from "./events/order-events.ts";
 import { exitWithReason, reasonOf, StartError, textOf } from "./errors.ts";
 import { bankGateway, requireBank } from "./gateway/bank-gateway.ts";
-import { caller } from "./http/authentication.ts";
 import { openKeyStore } from "./key-store.ts";
 import { listen } from "./listen.ts";
 import { reconcileOpenOutcomes } from "./open-outcomes.ts";
@@ -56,14 +55,10 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
     const gatewayUrl = bank?.url ?? config.gatewayUrl ?? "";
     if (bank === undefined) await requireBank(gatewayUrl);
 
-    const ichido = createIchido<Request>({
+    const ichido = shopEngine({
+      config,
       store: keys.store,
-      scope: (request) => ({ tenant: caller(request).tenant, principal: caller(request).user }),
-      // Each keyed route says how its outcome is found out; one that forgot would stop rather than take effect twice.
-      onUnknown: "hold",
-      leaseMs: config.leaseMs,
-      retentionMs: config.retentionMs,
-      sweepMs: config.sweepMs,
+      gatewayUrl,
       closeMs: DRAIN_MS,
       onEvent: logWarning,
     });

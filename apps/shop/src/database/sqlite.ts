@@ -1,6 +1,6 @@
 /** The embedded database: one file, any number of shops on one host. */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { sqliteStore } from "ichido/sqlite";
+import { sqliteStore, type SqliteStoreOptions } from "ichido/sqlite";
 import { nodeSqliteTransactions, type TransactionRunner } from "ichido/transactions";
 import type { Database, Sql } from "./database.ts";
 import { openDatabase, patiently } from "./sqlite-file.ts";
@@ -11,14 +11,14 @@ const BUSY_MS = 10_000;
  * Keys, single statements and transactions each have a connection: transactions span awaits, and a statement of another
  * request on the same connection would land inside them.
  */
-export async function openSqlite(file: string): Promise<Database> {
+export async function openSqlite(file: string, keys: SqliteStoreOptions = {}): Promise<Database> {
   const connections: DatabaseSync[] = [];
   const connect = async (): Promise<DatabaseSync> => {
     const connection = await openDatabase(file, []);
     connections.push(connection);
     return connection;
   };
-  const store = sqliteStore(await connect());
+  const store = sqliteStore(await connect(), keys);
   const single = await connect();
   const transactions = nodeSqliteTransactions(await connect(), {
     lockTimeoutMs: BUSY_MS,

@@ -28,7 +28,7 @@ export const paymentOperation: RouteOptions<Request> = {
   operation: "payment.create",
   profile: "adr-007",
   fingerprint: { fields: ["bookingId", "amount", "currency"] },
-  labels: (request) => ({ booking: inputOf<PaymentInput>(request).bookingId }),
+  labels: (request) => ({ booking: inputOf<PaymentInput>(request).bookingId, customer: caller(request).user }),
 };
 
 export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOptions): Router {
@@ -52,6 +52,8 @@ export function paymentRoutes({ ichido, ports, handlerDelayMs }: PaymentRouteOpt
       switch (result.outcome) {
         case "captured":
         case "declined":
+          key.resource("payment", result.payment.paymentId);
+          if (result.payment.chargeId !== undefined) key.resource("charge", result.payment.chargeId);
           sendAnswer(response, settledAnswer(result.payment));
           return;
         // From here on the reconciler alone may try this payment.

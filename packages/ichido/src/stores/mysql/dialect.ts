@@ -69,7 +69,7 @@ const filters = {
   label: "(locate(:labelFirst, r.labels) = 1 or locate(:labelNext, r.labels) > 1)",
 } as const;
 
-const tableNames = ["records", "labels", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"];
+const tableNames = ["records", "labels", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep", "engines"];
 
 export type ListFilter = keyof typeof filters;
 
@@ -96,7 +96,7 @@ export type Dialect = ReturnType<typeof createDialect>;
 
 export function createDialect(prefix: string) {
   const tables: Record<string, string> = { prefix };
-  for (const table of tableNames) tables[table, "engines"] = `${prefix}${table}`;
+  for (const table of tableNames) tables[table] = `${prefix}${table}`;
   const cache = new Map<StatementName, Statement>();
 
   const text = (name: StatementName): string => expandText(statements[name], { ...macros, ...tables });
