@@ -22,6 +22,7 @@ interface Expected extends Drift {
 const tablePattern = /^create table (?:if not exists )?(\S+)\s*\(/i;
 const addedPattern = /^alter table (\S+)\s+add column (\S+)/i;
 const indexPattern = /^create (?:unique )?index (?:if not exists )?(\S+) on (\S+)/i;
+const droppedPattern = /^drop table (?:if exists )?(\S+)$/i;
 const tableWords = /^(?:primary key|unique|check|constraint|foreign key|exclude)\b/i;
 /** MySQL's own way to write an index beside the columns. */
 const innerIndex = /^key (\S+) (\([^]*\))$/i;
@@ -70,6 +71,16 @@ function expectedBy(statement: string): readonly Expected[] {
   return [{ kind: "index", name: placed(index, indexed), table: indexed, statement }];
 }
 
+/** A later migration may drop what an earlier one made, and make it anew. */
+function expectedAfter(statements: readonly string[]): readonly Expected[] {
+  let expected: readonly Expected[] = [];
+  for (const statement of statements) {
+    const [, dropped] = droppedPattern.exec(statement) ?? [];
+    expected = [...expected.filter(({ table }) => table !== dropped), ...expectedBy(statement)];
+  }
+  return expected;
+}
+
 type Look = (expected: Expected) => string;
 
 function columnOf({ name, table }: Expected): string {
@@ -101,9 +112,8 @@ const looks: Readonly<Record<Dialect, Look>> = {
 /** Only what the ledger says was made; what is still to be made is the plan's. */
 export function* driftOf(part: SchemaPart, pending: ReadonlySet<number>): SchemaTalk<readonly Drift[]> {
   const made = part.migrations.filter(({ version }) => !pending.has(version));
-  const expected = made
-    .flatMap(({ sql }) => splitStatements(sql))
-    .flatMap((statement) => expectedBy(namedTables(part.prefix, statement)));
+  const statements = made.flatMap(({ sql }) => splitStatements(sql));
+  const expected = expectedAfter(statements.map((statement) => namedTables(part.prefix, statement)));
   const missing: Expected[] = [];
   for (const each of expected) {
     if (missing.some(({ kind, name }) => kind === "table" && name === each.table)) continue;
