@@ -21,9 +21,15 @@ import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
 import { createDeadLetters, type DeadLetterTable, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
-import { entriesOf, sweepInbox, statsOf, type InboxEntry, type InboxStats, type InboxSweepResult, type InboxSweepBounds } from "./housekeeping.ts";
-import { migrations as mysql } from "./mysql/statements.generated.ts";
-import { migrations as postgres } from "./postgres/statements.generated.ts";
+import {
+  entriesOf,
+  sweepInbox,
+  statsOf,
+  type InboxEntry,
+  type InboxStats,
+  type InboxSweepResult,
+  type InboxSweepBounds,
+} from "./housekeeping.ts";
 import { createParked, lineOf, type Parked } from "./parked.ts";
 import { putAsideLeased, runLeased, type LeasedHandler, type LeasedOptions } from "./run-leased.ts";
 import {
@@ -37,7 +43,7 @@ import {
   type OnceHandler,
   type OnceParts,
 } from "./run-once.ts";
-import { migrations as sqlite } from "./sqlite/statements.generated.ts";
+import { migrations } from "./schema.ts";
 import { createStarts, type Starts } from "./starts.ts";
 import { createStatements } from "./statement.ts";
 
@@ -191,7 +197,6 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const prefix = checkPrefix(transactions.dialect, settings.tablePrefix, settings.schema);
   const statements = createStatements(transactions.dialect, prefix, waitMs);
   const once = { transactions, statements, waitMs, environment };
-  const migrations = { mysql, postgres, sqlite };
   const { migrator, requireSchema } = createRunnerMigrator({ part: "inbox", migrations, prefix, transactions });
   const { dead, letters } = createDeadLetters(transactions, statements);
   const keepMs = keepMsFor(retentionMs);

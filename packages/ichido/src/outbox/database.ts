@@ -103,7 +103,7 @@ function named(error: unknown): unknown {
   if (isIchidoError(error) || failureOf(error) !== "no-table") return error;
   return new IchidoError(
     "schema-missing",
-    "the tables of the outbox are missing; call outbox.migrate() once at deploy, or run what outbox.plan() gives with your own tool",
+    "the tables of the outbox are missing; call outbox.migrate() (npx ichido migrate) once at deploy, or run what outbox.plan() gives with your own tool",
     { cause: error },
   );
 }

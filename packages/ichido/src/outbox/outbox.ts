@@ -19,10 +19,8 @@ import { createStatements, parkedOf, type ParkedKey, type Statements } from "./d
 import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
 import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
 import { laneCount } from "./lanes.ts";
-import { migrations as mysql } from "./mysql/statements.generated.ts";
-import { migrations as postgres } from "./postgres/statements.generated.ts";
+import { migrations } from "./schema.ts";
 import { numberOf, optionalNumber } from "../sql/columns.ts";
-import { migrations as sqlite } from "./sqlite/statements.generated.ts";
 import { createTopics, type TopicRule, type Topics } from "./topics.ts";
 import { sweepOutbox, type OutboxSweepResult } from "./sweep.ts";
 import type { WakeChannel } from "./wake-channel.ts";
@@ -164,7 +162,6 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
   const topics = createTopics(options.topics);
   const run = createStatements(dialect, prefix);
   const wake = createWake(environment, options.wake);
-  const migrations = { mysql, postgres, sqlite };
   const { migrator, requireSchema } = createRunnerMigrator({ part: "outbox", migrations, prefix, transactions });
   let turn = 0;
   const late = new WeakSet<TransactionHandle>();

@@ -68,7 +68,7 @@ export function unavailable(what: string, cause: unknown): IchidoError {
 export function schemaMissing(cause: unknown): IchidoError {
   return new IchidoError(
     "schema-missing",
-    "the tables of the inbox are missing; call inbox.migrate() once at deploy, or run what inbox.plan() gives with your own tool",
+    "the tables of the inbox are missing; call inbox.migrate() (npx ichido migrate) once at deploy, or run what inbox.plan() gives with your own tool",
     { cause },
   );
 }

@@ -52,13 +52,22 @@ function* pendingSteps(part: SchemaPart): SchemaTalk<readonly Migration[]> {
   return pendingMigrations(part.part, part.migrations, ledger);
 }
 
-function* plan(part: SchemaPart): SchemaTalk<readonly PlannedMigration[]> {
+function planned(part: SchemaPart, steps: readonly Migration[]): readonly PlannedMigration[] {
   const { statementsOf } = schemaDialects[part.dialect];
-  return (yield* pendingSteps(part)).map((step) => ({
+  return steps.map((step) => ({
     version: step.version,
     name: step.name,
     statements: statementsOf(part, step).map((sql) => namedTables(part.prefix, sql)),
   }));
+}
+
+/** What an empty database needs, without one. */
+export function wholeSchema(part: SchemaPart): readonly PlannedMigration[] {
+  return planned(part, part.migrations);
+}
+
+function* plan(part: SchemaPart): SchemaTalk<readonly PlannedMigration[]> {
+  return planned(part, yield* pendingSteps(part));
 }
 
 function* apply(part: SchemaPart, steps: readonly PlannedMigration[]): SchemaTalk<readonly AppliedMigration[]> {
@@ -108,7 +117,7 @@ export function* requireSchema(part: SchemaPart, owner: string, place = "the dat
   if (next === undefined) return;
   throw new IchidoError(
     "schema-missing",
-    `${place} lacks migration ${next.version} (${next.name}) of ${part.prefix}${part.part}; call ${owner}.migrate() once at ` +
+    `${place} lacks migration ${next.version} (${next.name}) of ${part.prefix}${part.part}; call ${owner}.migrate() (npx ichido migrate) once at ` +
       `deploy, or run what ${owner}.plan() gives with your own tool`,
   );
 }

@@ -81,7 +81,7 @@ export function failureOf(error: unknown): IchidoError {
   if (typeof errno === "number" && schemaErrors.includes(errno)) {
     return new IchidoError(
       "schema-missing",
-      `the tables of ichido are missing or outdated: the server said ${what}; call \`await store.migrate()\` once at deploy`,
+      `the tables of ichido are missing or outdated: the server said ${what}; call \`await store.migrate()\` (npx ichido migrate) once at deploy`,
       { cause },
     );
   }

@@ -36,8 +36,8 @@ import { list, stats } from "./listing.ts";
 import { createTogether } from "./together.ts";
 import { validateOptions, type MysqlStoreOptions } from "./options.ts";
 import { recordOf, stepOf } from "./row.ts";
+import { recordsPart } from "./schema.ts";
 import { audit, settle } from "./settle.ts";
-import { migrations } from "./statements.generated.ts";
 import { identityValues } from "./values.ts";
 import { watch } from "./watch.ts";
 
@@ -121,15 +121,12 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     ...createInspection(calls, dialect, driverName(pool)),
     watch: (identity, timeoutMs) => watch((sql, values) => call()(sql, values), dialect, identity, timeoutMs),
     close,
-    ...createMigrator(
-      { part: "records", dialect: "mysql", migrations, prefix: settings.tablePrefix },
-      {
-        read: (talk) => talkLater(talk(), async (sql) => (await session.run(sql, [])).rows),
-        write: (talk) =>
-          session.onOneConnection((run) =>
-            talkLater(talk(), async (sql) => (await run(sql, [], migrationTimeoutMs)).rows),
-          ),
-      },
-    ),
+    ...createMigrator(recordsPart(settings.tablePrefix), {
+      read: (talk) => talkLater(talk(), async (sql) => (await session.run(sql, [])).rows),
+      write: (talk) =>
+        session.onOneConnection((run) =>
+          talkLater(talk(), async (sql) => (await run(sql, [], migrationTimeoutMs)).rows),
+        ),
+    }),
   };
 }

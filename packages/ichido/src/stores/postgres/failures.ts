@@ -79,7 +79,7 @@ const advice: Readonly<Record<FailureKind, string>> = {
   timeout: "did not answer in time; check its load, the size of the connection pool, or raise callTimeoutMs",
   "read-only": "it is a hot standby or the session is read-only; connect to the primary",
   schema:
-    "the tables are missing or outdated, or the connection leads to another database or schema; call `await store.migrate()` once at deploy",
+    "the tables are missing or outdated, or the connection leads to another database or schema; call `await store.migrate()` (npx ichido migrate) once at deploy",
   forbidden:
     "this role may not do that; grant it select, insert, update and delete on the tables, and for migrate() create on the schema",
   refused: "refused the statement; see the cause",

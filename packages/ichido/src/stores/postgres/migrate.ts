@@ -1,11 +1,11 @@
 /** Migrations of the store. Each travels as one statement of its own: through a pooler, and on a client that others use. */
 import { functionNames } from "../../sql/left-functions.ts";
-import type { SchemaPart } from "../../sql/migration.ts";
 import { createMigrator, type Migrator } from "../../sql/migrator.ts";
 import { talkLater } from "../../sql/talk.ts";
 import type { Connection, Row } from "./connection.ts";
 import { toIchidoError } from "./failures.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { recordsPart } from "./schema.ts";
 import { knownMigrations, nameTables, prefixOf, statementOf } from "./statements.ts";
 
 /** Building an index on a large table takes its time. */
@@ -38,13 +38,7 @@ $ichido_paths$`;
 
 export function createStoreMigrator(connection: Connection, options: ResolvedOptions): Migrator {
   const { schema, callTimeoutMs } = options;
-  const part: SchemaPart = {
-    part: "records",
-    dialect: "postgres",
-    migrations: knownMigrations,
-    prefix: prefixOf(options),
-    tables: ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"],
-  };
+  const part = recordsPart(prefixOf(options));
 
   async function run(verb: string, sql: string, timeoutMs: number): Promise<readonly Row[]> {
     try {

@@ -12,7 +12,7 @@ export async function ping(run: Run, checkPooler: () => Promise<void>): Promise<
   if (version === null || numberOf(version) < newest) {
     throw new IchidoError(
       "schema-missing",
-      `the tables are at migration ${String(version)}, this version needs ${newest}; call \`await store.migrate()\` once at deploy`,
+      `the tables are at migration ${String(version)}, this version needs ${newest}; call \`await store.migrate()\` (npx ichido migrate) once at deploy`,
     );
   }
   if (typeof forbidden === "string") {

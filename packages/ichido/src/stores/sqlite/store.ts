@@ -13,7 +13,6 @@
  */
 import type { Identity } from "../../core/contract/record.ts";
 import type { Store } from "../../core/contract/store.ts";
-import type { SchemaPart } from "../../sql/migration.ts";
 import { createMigrator, requireSchema, type Migrator } from "../../sql/migrator.ts";
 import type { SchemaTalk } from "../../sql/schema-dialects.ts";
 import { talkNow } from "../../sql/talk.ts";
@@ -29,7 +28,8 @@ import { complete, completeWithin, finishStep, release, renew, startStep, suspen
 import { clockOf, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
 import { resolveOptions, type SqliteStoreOptions } from "./options.ts";
-import { migrationsFor, statementsFor } from "./statements.ts";
+import { recordsPart } from "./schema.ts";
+import { statementsFor } from "./statements.ts";
 import { sweep, tick } from "./sweep.ts";
 import { createQueues } from "./queues.ts";
 import { createWatching } from "./watch.ts";
@@ -47,7 +47,7 @@ const warned = new WeakSet<SqliteDatabase>();
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   const resolved = resolveOptions(options);
   const { synchronous, lockTimeoutMs, tablePrefix: prefix, nowMs } = resolved;
-  const records: SchemaPart = { part: "records", dialect: "sqlite", migrations: migrationsFor(prefix), prefix };
+  const records = recordsPart(prefix);
   const statements = statementsFor(prefix);
   const connection = connect(database);
   const hold = <T>(talk: SchemaTalk<T>): T => talkOn(connection, talk);
