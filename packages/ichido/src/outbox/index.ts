@@ -5,6 +5,7 @@ export type { OutboxMessage } from "./envelope.ts";
 export type { TopicRule } from "./topics.ts";
 export type { OutboxDeadLetter, ParkedKey } from "./database.ts";
 export type { OutboxAuditEntry, OutboxDeadLetters, OutboxDecision } from "./dead-letters.ts";
+export type { OutboxPause, OutboxPauses } from "./pause.ts";
 export {
   pgWake,
   postgresJsWake,

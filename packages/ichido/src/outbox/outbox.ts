@@ -20,6 +20,7 @@ import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
 import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
 import { laneCount } from "./lanes.ts";
 import { migrations } from "./schema.ts";
+import { createPauses, type OutboxPauses } from "./pause.ts";
 import { numberOf, optionalNumber } from "../sql/columns.ts";
 import { createTopics, type TopicRule, type Topics } from "./topics.ts";
 import { sweepOutbox, type OutboxSweepResult } from "./sweep.ts";
@@ -70,7 +71,7 @@ export interface AddOptions {
   readonly atCommit?: boolean;
 }
 
-export interface Outbox<Tx = unknown> extends Migrator {
+export interface Outbox<Tx = unknown> extends Migrator, OutboxPauses {
   /** Inside your transaction: the handle comes from `fromPg`, `fromKysely` and their like, or from `ctx.transaction`. */
   add(handle: TransactionHandle, message: OutboxMessage, options?: AddOptions): Promise<{ readonly id: string }>;
   /** Runs `fn` in a transaction and wakes the relay when it has committed. */
@@ -242,6 +243,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       };
     },
     sweep: (sweepOptions) => sweepOutbox({ transactions, run, keepSentMs, keepDeadMs, environment }, sweepOptions),
+    ...createPauses(transactions, run, () => wake.now()),
     ...migrator,
   };
   parts.set(outbox, {

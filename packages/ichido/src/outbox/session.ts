@@ -8,6 +8,7 @@ import type { TransactionHandle } from "../core/contract/transaction.ts";
 import { optionalBytes, numberOf, optionalText, textOf } from "../sql/columns.ts";
 import type { Statements, OutboxEvent } from "./database.ts";
 import { laneCount } from "./lanes.ts";
+import { pauseOf } from "./pause.ts";
 import type { Topics } from "./topics.ts";
 import { deadLetter, park, SessionLost, setUp } from "./turn.ts";
 
@@ -118,7 +119,7 @@ async function share(
   { id, busyLanes }: RenewRequest,
 ): Promise<Pick<RenewedSession, "lanes" | "surplus">> {
   const living = Math.max(1, numberOf((await run(handle, "living")).rows[0] ?? {}, "living"));
-  const target = Math.ceil(laneCount / living);
+  const target = (await pauseOf(run, handle)) === undefined ? Math.ceil(laneCount / living) : 0;
   const own = await lanesOf(run, handle, id);
   if (own.length < target) {
     const free = (await run(handle, "freeLanes", { most: target - own.length })).rows.map((row) =>
