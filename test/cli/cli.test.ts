@@ -21,7 +21,7 @@ describe("ichido", () => {
     expect(await ichido("confrom")).toEqual({
       code: 2,
       out: "",
-      err: 'ichido: there is no command "confrom". See ichido --help.\n',
+      err: 'ichido: there is no command "confrom". Did you mean conform?\n',
     });
     expect((await ichido("toString")).code).toBe(2);
     const nothing = await ichido();

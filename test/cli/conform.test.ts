@@ -8,7 +8,7 @@ import { createIchido } from "ichido";
 import { memoryStore } from "ichido/memory";
 import { idempotent } from "ichido/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ichido } from "./command-line.ts";
+import { ichido, ichidoHere } from "./command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ichido-conform-"));
 const engine = createIchido<http.IncomingMessage>({
@@ -54,9 +54,9 @@ describe("ichido conform", () => {
     expect(out).toMatch(/\n\d+ passed, 0 failed, 0 differ, \d+ not run\n$/);
   });
 
-  it("exits with 1 where they are not, shows each failure, and never a credential", async () => {
+  it("exits with 3 where they are not, shows each failure, and never a credential", async () => {
     const { code, out } = await ichido("conform", url, "--path", "/unprotected", ...callers, "--only", "K-,S-01");
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(out).toMatch(/^K-02\s+FAIL[^]*request\s+POST \/unprotected[^]*expected\s+the marker[^]*seen\s+status 201/m);
     expect(out).toContain("see       draft section 2.6; Stripe; ACP 6.3");
     expect(out).not.toContain("secret");
@@ -90,7 +90,7 @@ describe("ichido conform", () => {
   it("counts differences where they are asked to count", async () => {
     const some = ["conform", url, "--path", "/unprotected", "--only", "P-01"];
     expect((await ichido(...some)).code).toBe(0);
-    expect((await ichido(...some, "--strict")).code).toBe(1);
+    expect((await ichido(...some, "--strict")).code).toBe(3);
   });
 
   it.each([
@@ -109,7 +109,7 @@ describe("ichido conform", () => {
     [["conform", "http://127.0.0.1:1", "--path", "/x", "--auth", "secret"], /--auth: expected "Name: value"/],
     [["conform", "--config", join(folder, "absent.json")], /--config: ENOENT/],
   ])("exits with 2 for %j", async (args, message) => {
-    const { code, out, err } = await ichido(...args);
+    const { code, out, err } = await ichidoHere({}, ...args);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(message);
     expect(err).not.toContain("secret");
@@ -123,18 +123,20 @@ describe("ichido conform", () => {
   });
 
   it("tells a program, too, that a server cannot be reached", async () => {
-    const { code, out } = await ichido("conform", "http://127.0.0.1:1", "--path", "/x", "--json");
-    expect(code).toBe(1);
+    const { code, out } = await ichidoHere({}, "conform", "http://127.0.0.1:1", "--path", "/x", "--json");
+    expect(code).toBe(6);
     expect(JSON.parse(out)).toEqual({
       v: 1,
       type: "error",
+      code: "unreachable",
+      exitCode: 6,
       message: expect.stringContaining("ECONNREFUSED") as string,
     });
   });
 
   it("says once that a server cannot be reached", async () => {
     const { code, out, err } = await ichido("conform", "http://127.0.0.1:1", "--path", "/x");
-    expect([code, out]).toEqual([1, ""]);
+    expect([code, out]).toEqual([6, ""]);
     expect(err).toMatch(/^ichido conform: http:\/\/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/);
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawnChild, type Child } from "ichido/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { ichido } from "./command-line.ts";
+import { ichido, ichidoHere } from "./command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ichido-harness-"));
 const bin = new URL("../../packages/ichido/src/cli/bin.ts", import.meta.url);
@@ -34,7 +34,7 @@ describe("ichido harness", () => {
     [["harness", "node", "--port", "0"], /--port: expected a number from 1 to 65535/],
     [["harness", "node", "--profile", "mine"], /--profile: expected one of ietf, stripe/],
   ])("exits with 2 for %j", async (args, message) => {
-    const { code, out, err } = await ichido(...args);
+    const { code, out, err } = await ichidoHere({}, ...args);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(message);
   });

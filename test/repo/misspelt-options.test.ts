@@ -173,6 +173,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
       ],
     ],
   },
+  "./config": { defineConfig: [["reconciler", (o) => call("./config", "defineConfig", { ichido, ...o })]] },
   "./conform": { conform: [["requestsMax", (o) => call("./conform", "conform", { url: "http://127.0.0.1:9" }, o)]] },
   "./conform/harness": { startHarness: [["profile", (o) => call("./conform/harness", "startHarness", "express", o)]] },
   "./guards": {

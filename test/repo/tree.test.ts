@@ -98,7 +98,19 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   operations: ["core", "sql", "brokers", "outbox", "inbox"],
   testing: ["core", "stores"],
   conform: ["core", "adapters", "policy", "stores", "testing"],
-  cli: ["core", "conform", "operations"],
+  cli: [
+    "core",
+    "drivers",
+    "sql",
+    "stores",
+    "transactions",
+    "brokers",
+    "outbox",
+    "inbox",
+    "policy",
+    "operations",
+    "conform",
+  ],
 };
 
 /** The rooms of the core likewise. */
@@ -195,7 +207,10 @@ describe("imports", () => {
   });
 
   test("published sources import no foreign package", () => {
-    const published = sources().filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"));
+    // What `ichido init` writes are texts that name the user's own packages; its test compiles and runs them.
+    const published = sources().filter(
+      (path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.includes("/cli/first-program/"),
+    );
     const foreign = published.flatMap((path) =>
       [
         ...read(path)

@@ -15,7 +15,9 @@ import {
   type Description,
 } from "../../conform/index.ts";
 import { checkOnly } from "../../conform/runner.ts";
-import { UsageError, type Command, type Io } from "../command.ts";
+import { UsageError, type Command, type ExitCode, type Io } from "../command.ts";
+import { exitCodes, unreachable } from "../exit-codes.ts";
+import { createPrinter } from "../printer.ts";
 
 const usage = `usage: ichido conform [url] [options]
 
@@ -43,7 +45,14 @@ Sends requests with idempotency keys to a server and tells which rules it keeps.
   --junit <file>           also as JUnit XML
 
 Cases that cannot be seen with what was described are listed as not run, with the reason.
-Exit code: 0 every case that must pass does, 1 otherwise, 2 wrong usage.
+
+Examples:
+  ichido conform http://localhost:3000 --path /payments --body '{"amount":100}' --other-body '{"amount":200}'
+      a server of any make
+  ichido conform --config conform.json --json
+      as it was described once, for a program
+
+Exit code: 0 every case that must pass does, 3 some do not, 6 the server cannot be reached, 2 wrong usage.
 `;
 
 const options = {
@@ -203,36 +212,32 @@ async function checkReachable(url: string): Promise<void> {
     await once(socket, "connect");
   } catch (error) {
     const { message, code } = error as { readonly message: string; readonly code?: string };
-    throw new Error(`${url} cannot be reached: ${message || (code ?? "")}`, { cause: error });
+    throw unreachable(`${url} cannot be reached: ${message || (code ?? "")}`, error);
   } finally {
     socket.destroy();
   }
 }
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function run(args: readonly string[], io: Io): Promise<ExitCode> {
   const { values, positionals } = read(args);
   const [url, ...more] = positionals;
   if (more.length > 0) throw new UsageError(`one address is enough, got ${positionals.length}`);
   const description = describe(url, values);
   const requestsMax = ifGiven("--requests-max", values["requests-max"], integerOf);
   const only = onlyOf(values.only);
-  const line = (type: string, value: object): void => io.out(`${JSON.stringify({ v: 1, type, ...value })}\n`);
-  try {
-    await checkReachable(description.url);
-  } catch (error) {
-    if (values.json === true) line("error", { message: (error as Error).message });
-    throw error;
-  }
-  const onResult = values.json === true ? (result: CaseResult) => line("case", result) : undefined;
-  const report = await conform(description, present({ only, requestsMax, onResult }));
-  if (values.json === true) {
-    const { results: _, ...summary } = report;
-    line("summary", summary);
-  } else {
-    io.out(reportTable(report));
-  }
+  const print = createPrinter(io, { json: values.json === true });
+  await checkReachable(description.url);
+  let tried = 0;
+  const onResult = (result: CaseResult): void => {
+    print.line("case", result);
+    print.progress((tried += 1), undefined, "cases");
+  };
+  const report = await conform(description, { ...present({ only, requestsMax }), onResult });
+  const { results: _, ...summary } = report;
+  print.line("summary", summary);
+  print.raw(reportTable(report));
   if (values.junit !== undefined) writeFileSync(values.junit, reportJunit(report));
-  return report.ok && !(values.strict === true && report.failed > 0) ? 0 : 1;
+  return report.ok && !(values.strict === true && report.failed > 0) ? exitCodes.ok : exitCodes.finding;
 }
 
 export const conformCommand: Command = {

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { harnessFrameworks, startHarness, type HarnessFramework } from "../../conform/harness/index.ts";
 import { profiles, type ProfileName } from "../../core/contract/profiles.ts";
-import { UsageError, type Command, type Io } from "../command.ts";
+import { UsageError, type Command, type ExitCode, type Io } from "../command.ts";
 
 const usage = `usage: ichido harness <framework> [options]
 
@@ -11,7 +11,8 @@ Starts a small server with ichido's adapter on which every case of ichido confor
   ichido harness express > conform.json &
   ichido conform --config conform.json
 
-Frameworks: ${harnessFrameworks.join(", ")}. All but fetch and node must be installed where the command runs.
+Frameworks: ${harnessFrameworks.join(", ")}.
+All but fetch and node must be installed where the command runs.
 It listens on 127.0.0.1 alone, keeps everything in memory and ends with the process (Ctrl-C).
 
   --port <n>         of the server under test, default a free one
@@ -45,7 +46,7 @@ function signalled(): Promise<void> {
   });
 }
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function run(args: readonly string[], io: Io): Promise<ExitCode> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   const framework = frameworkOf(positionals[0]);
   if (positionals.length > 1) throw new UsageError(`one framework is enough, got ${positionals.length}`);
@@ -62,6 +63,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 export const harnessCommand: Command = {
+  endsItself: true,
   summary: "start a server to try ichido conform on, in your framework",
   usage,
   run,

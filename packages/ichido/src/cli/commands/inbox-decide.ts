@@ -1,0 +1,77 @@
+/** `ichido inbox replay|discard <handler> <id>`: a person's decision about a message that was given up. */
+import { defineCommand, jsonFlag, UsageError } from "../command.ts";
+import type { Call, Command, Flags } from "../command.ts";
+import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
+import { exitCodes, notFound, refused } from "../exit-codes.ts";
+import { firstLine, inboxOf } from "../letter-view.ts";
+import { projectFlags } from "../project.ts";
+
+const shared = { ...decisionFlags, ...jsonFlag, ...projectFlags } as const satisfies Flags;
+const replayFlags = {
+  to: { type: "string", multiple: true, value: "handler", says: "the handler that is to run it instead" },
+  ...shared,
+} as const satisfies Flags;
+
+const does = { replay: "runs again at the next pass of its consumer", discard: "is gone" } as const;
+
+async function decide(
+  action: keyof typeof does,
+  { flags, args: [handler, id], io, print, open }: Call<typeof shared>,
+  to: readonly string[] | undefined,
+): Promise<0> {
+  if (handler === undefined || id === undefined) throw new UsageError("name a handler and an id of ichido inbox list");
+  const inbox = inboxOf(await open());
+  const letter = await inbox.dead.get({ handler, id });
+  if (letter === undefined) throw notFound(`there is no dead letter ${id} of ${handler}`);
+  const isTrial = flags["dry-run"] === true;
+  const about = { handler, id, topic: letter.message.topic, action, dryRun: isTrial };
+  if (isTrial) {
+    print.line("decided", { ...about, result: "ok" });
+    print.text(`would be: ${id} of ${handler} ${does[action]}`);
+    return exitCodes.ok;
+  }
+  print.note(`${id}  ${letter.message.topic}  ${letter.reason}  ${firstLine(letter.error) ?? ""}`);
+  await confirmed(flags, io, `${action} it?`);
+  const decision = { handler, id, actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };
+  const result =
+    action === "discard"
+      ? await inbox.dead.discard(decision)
+      : await inbox.dead.replay({ ...decision, ...(to === undefined ? {} : { to }) });
+  print.line("decided", { ...about, result });
+  if (result === "absent") throw notFound("somebody decided about it meanwhile");
+  if (result === "unreadable")
+    throw refused("what the broker delivered is no event: no handler can run it; discard it");
+  print.text(result === "already" ? "it is marked already" : `${id} ${does[action]}`, "green");
+  return exitCodes.ok;
+}
+
+export const inboxReplayCommand: Command = defineCommand({
+  name: "inbox replay",
+  summary: "run a message again that was given up",
+  args: "<handler> <id>",
+  argsMax: 2,
+  about: `
+Marks a dead letter for the consumers of its handler, which run it at their next pass. One that no handler wanted needs --to.`,
+  flags: replayFlags,
+  examples: [
+    [
+      "ichido inbox replay mailer 0192f1c0-7b1e-7c3a-b1d2-5e8f9a0b1c2d --reason 'mail server is back' --yes",
+      "once more",
+    ],
+  ],
+  exits: "4 where there is no such letter, 5 where it is no event.",
+  run: (call) => decide("replay", call, call.flags.to),
+});
+
+export const inboxDiscardCommand: Command = defineCommand({
+  name: "inbox discard",
+  summary: "let a message go that was given up",
+  args: "<handler> <id>",
+  argsMax: 2,
+  about: `
+Forgets a dead letter. Redeliveries of it stay duplicates for the retention of the inbox.`,
+  flags: shared,
+  examples: [["ichido inbox discard mailer 0192f1c0-7b1e-7c3a-b1d2-5e8f9a0b1c2d --reason 'a test' --yes", "for good"]],
+  exits: "4 where there is no such letter.",
+  run: (call) => decide("discard", call, undefined),
+});

@@ -1,0 +1,171 @@
+/** `ichido why <anything>`: from what a ticket contains to one verdict. */
+import { present } from "../../core/contract/present.ts";
+import type { Store } from "../../core/contract/store.ts";
+import { why, type KeyReport, type Question, type Verdict } from "../../operations/index.ts";
+import { defineCommand, jsonFlag, UsageError } from "../command.ts";
+import { noteReveal, revealFlags } from "../decision.ts";
+import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import { iso } from "../history-view.ts";
+import { maskedKey, recordName, withoutKey } from "../masked-key.ts";
+import type { Printer } from "../printer.ts";
+import { projectFlags } from "../project.ts";
+import type { Looking } from "../record-view.ts";
+import type { Style } from "../style.ts";
+import { durationOf, momentOf, shownTime } from "../times.ts";
+
+const styles: Readonly<Record<Verdict["severity"], Style>> = { ok: "green", warning: "yellow", page: "red" };
+
+/** Reasons, errors and callers' texts may quote a key of the case. */
+function hider(keys: readonly KeyReport[], { reveal }: Looking): (text: string) => string {
+  if (reveal) return (text) => text;
+  return (text) => keys.reduce((hidden, { key }) => withoutKey(hidden, key), text);
+}
+
+/** What the person types to settle one: by the name that the verdict calls its key. */
+type Ids = Readonly<Record<string, string | undefined>>;
+
+async function idsOf(store: Store, keys: readonly KeyReport[]): Promise<Ids> {
+  const found = await Promise.all(
+    keys.map(async ({ name, key, operation, createdAtMs }) => {
+      const { records } = await store.list({ key, operation, limit: 100 });
+      const record = records.find((each) => each.createdAtMs === createdAtMs);
+      return [name, record && recordName(record.identity)] as const;
+    }),
+  );
+  return Object.fromEntries(found);
+}
+
+function verdictJson({ v: _, ...verdict }: Verdict, looking: Looking, ids: Ids): object {
+  const hide = hider(verdict.keys, looking);
+  return {
+    ...verdict,
+    says: hide(verdict.says),
+    keys: verdict.keys.map(({ key, createdAtMs, holdReason, ...report }) => ({
+      ...report,
+      id: ids[report.name],
+      key: looking.reveal ? key : maskedKey(key),
+      createdAt: iso(createdAtMs),
+      holdReason: holdReason === undefined ? undefined : hide(holdReason),
+    })),
+    timeline: verdict.timeline.map(({ atMs, text, ...entry }) => ({ at: iso(atMs), ...entry, text: hide(text) })),
+    missing: verdict.missing.map(hide),
+  };
+}
+
+function printVerdict(print: Printer, verdict: Verdict, looking: Looking, ids: Ids): void {
+  const hide = hider(verdict.keys, looking);
+  print.text(`${verdict.verdict}: ${hide(verdict.says)}`, styles[verdict.severity]);
+  print.text(
+    `confidence ${verdict.confidence}${verdict.understood.length > 0 ? `; asked by ${verdict.understood.join(", ")}` : ""}\n`,
+  );
+  print.rows("", verdict.keys, [
+    { head: "KEY", cell: ({ name }) => name, whole: true },
+    { head: "ID", cell: ({ name }) => ids[name], whole: true },
+    {
+      head: "",
+      cell: ({ key }) => (looking.reveal ? key : maskedKey(key)),
+      ...(looking.reveal ? { whole: true } : {}),
+    },
+    { head: "OPERATION", cell: ({ operation }) => operation },
+    { head: "STATE", cell: ({ state, status }) => (status === undefined ? state : `${state} ${status}`), whole: true },
+    { head: "RUNS", cell: ({ runs }) => runs, align: "right" },
+    { head: "REPLAYS", cell: ({ replays }) => replays, align: "right" },
+    { head: "EFFECTS", cell: ({ effects }) => `${effects.count} by ${effects.by}`, whole: true },
+    { head: "IDS", cell: ({ providerIds, resources }) => [...providerIds, ...resources].join(" "), loose: true },
+  ]);
+  if (verdict.timeline.length > 0) print.text("");
+  print.rows("", verdict.timeline, [
+    { head: "AT", cell: ({ atMs }) => shownTime(atMs), whole: true },
+    { head: "KEY", cell: ({ key }) => key, whole: true },
+    { head: "WHAT", cell: ({ text }) => hide(text), style: ({ kind }) => (kind === "effect" ? "bold" : undefined) },
+  ]);
+  for (const each of verdict.missing) print.text(`missing  ${hide(each)}`, "dim");
+  for (const each of verdict.next) print.text(`next     ${each}`, "bold");
+}
+
+function markdown(verdict: Verdict, looking: Looking): string {
+  const hide = hider(verdict.keys, looking);
+  return [
+    `**${verdict.verdict}**: ${hide(verdict.says)} (confidence ${verdict.confidence})`,
+    "",
+    "| At | Key | What |",
+    "|---|---|---|",
+    ...verdict.timeline.map(
+      ({ atMs, key, text }) => `| ${shownTime(atMs)} | ${key} | ${hide(text).replaceAll("|", "\\|")} |`,
+    ),
+    "",
+    ...verdict.missing.map((each) => `- missing: ${hide(each)}`),
+    ...verdict.next.map((each) => `- next: ${each}`),
+  ].join("\n");
+}
+
+function questionOf(
+  text: string | undefined,
+  flags: { readonly [Name in "amount" | "at" | "within" | "since"]?: string },
+): Question {
+  const amount = flags.amount === undefined ? undefined : Number(flags.amount);
+  if (amount !== undefined && !(amount >= 0))
+    throw new UsageError(`--amount: expected a number, got ${JSON.stringify(flags.amount)}`);
+  if (text === undefined && amount === undefined)
+    throw new UsageError(
+      "name what the ticket has: a key, a customer, an order, a charge, an event; or --amount and --at",
+    );
+  if (amount !== undefined && flags.at === undefined) throw new UsageError("--at: an amount needs a time");
+  return present({
+    text,
+    amount,
+    atMs: flags.at === undefined ? undefined : momentOf("--at", flags.at),
+    withinMs: flags.within === undefined ? undefined : durationOf("--within", flags.within),
+    sinceMs: flags.since === undefined ? undefined : Date.now() - durationOf("--since", flags.since),
+  });
+}
+
+function codeOf({ verdict, severity, confidence, keys }: Verdict): ExitCode {
+  if (verdict === "nothing-found") return exitCodes.notFound;
+  const isUnasked = keys.some(({ effects }) => effects.problem !== undefined);
+  if (isUnasked && (verdict === "not-known" || confidence === "low")) return exitCodes.unreachable;
+  return severity === "ok" ? exitCodes.ok : exitCodes.finding;
+}
+
+export const whyCommand = defineCommand({
+  name: "why",
+  summary: "was this customer charged twice? one verdict, with its evidence",
+  args: "[anything]",
+  argsMax: 1,
+  about: `
+Takes what a ticket contains (a key, customer=42, an order, a provider's id, an event's id) and tells what happened: once,
+twice, not at all, or not known, with requests, steps, replays, the provider's effects and what people did. Providers are
+asked by the engine's probes. Reads and asks; changes nothing.`,
+  flags: {
+    amount: { type: "string", value: "n", says: "what was charged, as requests or answers have it; needs --at" },
+    at: { type: "string", value: "time", says: "about when: 14:05 (today, UTC) or 2026-11-18T14:05Z" },
+    within: { type: "string", value: "time", says: "how far around --at; default 10m" },
+    since: { type: "string", value: "time", says: "leave older records out: 1h, 7d" },
+    "no-probe": { type: "boolean", says: "does not ask providers" },
+    md: { type: "boolean", says: "text for a ticket" },
+    ...revealFlags,
+    ...jsonFlag,
+    ...projectFlags,
+  },
+  examples: [
+    ["ichido why customer=42 --since 1h", "a customer who complains"],
+    ["ichido why ch_8812 --md > ticket.md", "a charge of the provider"],
+    ["ichido why --amount 42.00 --at 14:05", "when that is all that is known"],
+  ],
+  exits: "0 one effect or none, 3 more or an open outcome, 4 nothing is known, 6 the provider could not be asked.",
+  async run({ flags, args: [text], io, print, open }) {
+    const question = questionOf(text, flags);
+    const { ichido, store, inbox } = await open();
+    const probes = flags["no-probe"] === true ? undefined : ichido?.probes;
+    // An address does not tell whether the program has an inbox.
+    const events = ichido === undefined ? {} : present({ inbox });
+    const verdict = await why({ ichido: { store, ...present({ probes }) }, ...events }, question);
+    await noteReveal(store, flags, io, undefined);
+    const looking = { reveal: flags.reveal === true };
+    const ids = await idsOf(store, verdict.keys);
+    if (flags.md === true && !print.json) print.text(markdown(verdict, looking));
+    else if (!print.json) printVerdict(print, verdict, looking, ids);
+    print.line("verdict", verdictJson(verdict, looking, ids));
+    return codeOf(verdict);
+  },
+});
