@@ -1,9 +1,9 @@
 /** What `ichido export` writes runs in the tools it is for, and leaves the tables that this version needs. */
+import { createRequire } from "node:module";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import Database from "better-sqlite3";
 import { drizzle as drizzleSqlite } from "drizzle-orm/better-sqlite3";
 import { migrate as migrateSqlite } from "drizzle-orm/better-sqlite3/migrator";
 import { drizzle as drizzlePg } from "drizzle-orm/node-postgres";
@@ -13,6 +13,12 @@ import { Pool } from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import { ichidoHere, linesOf } from "./command-line.ts";
+
+/** It comes without types. */
+interface Client {
+  close(): void;
+}
+const Database = createRequire(import.meta.url)("better-sqlite3") as new (path: string) => Client;
 
 const folder = mkdtempSync(join(tmpdir(), "ichido-export-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

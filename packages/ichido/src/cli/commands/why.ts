@@ -35,7 +35,7 @@ async function idsOf(store: Store, keys: readonly KeyReport[]): Promise<Ids> {
   return Object.fromEntries(found);
 }
 
-function verdictJson({ v: _, ...verdict }: Verdict, looking: Looking, ids: Ids): object {
+function verdictJson(verdict: Verdict, looking: Looking, ids: Ids): object {
   const hide = hider(verdict.keys, looking);
   return {
     ...verdict,
