@@ -75,19 +75,22 @@ export async function startServer(server: Server, { url, pid }: Place, pinned = 
 
 type Length = Pick<Turn, "seconds" | "requests">;
 
-function turnOf({ server }: Running, mix: Turn["mix"], bodyBytes: number, { seconds, requests }: Length): Turn {
+export function turnOf({ server }: Running, mix: Turn["mix"], bodyBytes: number, { seconds, requests }: Length): Turn {
   const protects = server.store !== "none";
   const status = mix === "mismatch" && protects ? (server.mismatchStatus ?? 422) : 201;
   return { mix, bodyBytes, seconds, requests, status, replayStatus: server.replayStatus ?? 201 };
 }
 
-class Bench {
+export class Bench {
   readonly #load: Child;
   readonly #connections: number;
+  /** What the turn has caused ends meanwhile. */
+  readonly #rest: () => Promise<void>;
 
-  constructor(load: Child, connections: number) {
+  constructor(load: Child, connections: number, rest = async (): Promise<void> => undefined) {
     this.#load = load;
     this.#connections = connections;
+    this.#rest = rest;
   }
 
   async turn(running: Running, turn: Turn): Promise<{ readonly sample: Sample; readonly load: Load }> {
@@ -98,6 +101,7 @@ class Bench {
     const load = (await this.#load.ask({ do: "run", turn }).catch((error: Error) => {
       throw new Error(`${running.server.name}: ${error.message}`);
     })) as Load;
+    await this.#rest();
     const [helpersAfter, storeAfter] = [helperThreadsUs(child.pid), storePid && familyUs(storePid)];
     const spent = (await child.ask("end")) as Spent;
     await this.#load.ask({ do: "disconnect" });
