@@ -66,6 +66,7 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
       ["everyMs", (o) => call(".", "createReconciler", store, { operations: { a: { verify: handler } }, ...o })],
       ["rerun", (o) => call(".", "createReconciler", store, { operations: { a: { verify: handler, ...o } } })],
     ],
+    forget: [["reason", (o) => call(".", "forget", store, { label: { name: "a", value: "b" }, actor: "a", ...o })]],
     settle: [
       ["reason", (o) => call(".", "settle", store, { record: "x", decision: { kind: "hold" }, actor: "a", ...o })],
     ],

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { mysqlStore } from "ichido/mysql";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, freshDatabase } from "../support/services.ts";
@@ -33,6 +33,7 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
   test("the tables are those of the golden dump, to the letter", async () => {
     await mysqlStore(client.pool).migrate();
     const golden = new URL("./golden/mysql.sql", import.meta.url);
+    if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(golden, await dump());
     expect(await dump()).toBe(readFileSync(golden, "utf8"));
   });
 

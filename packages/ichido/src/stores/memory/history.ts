@@ -4,6 +4,7 @@ import type {
   AttemptNote,
   AuditLogEntry,
   LoggedAttempt,
+  RecordHistory,
   RecordName,
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
@@ -74,5 +75,24 @@ export function createHistory(): History {
       gone(id);
       audit.replace(id, (entry) => ({ ...entry, reason: "" }));
     },
+  };
+}
+
+export function createHistoryVerbs(history: History, nowUs: () => number): Omit<RecordHistory, "forget" | "resources"> {
+  return {
+    log: async (batch) => history.log(batch, nowUs()),
+    attempts: async (identity) => history.attempts.of(localIdOf(identity)),
+    follow: async (query) => history.attempts.walk(query, nowUs()),
+    twins: async (identity) => history.pairs.of(localIdOf(identity)),
+    suspects: async (query) => history.pairs.walk(query, nowUs()),
+    async note({ identity, ...told }) {
+      const now = nowUs();
+      const entry = { ...told, atMs: toMs(now) };
+      if (identity === undefined) return history.audit.add(entry, now, []);
+      const { key, scopeHash } = identity;
+      history.audit.add({ ...entry, record: { key, scopeHash } }, now, [localIdOf(identity)]);
+    },
+    audit: async (identity) => history.audit.of(localIdOf(identity)).map(({ record: _, ...entry }) => entry),
+    auditLog: async (query) => history.audit.walk(query, nowUs()),
   };
 }

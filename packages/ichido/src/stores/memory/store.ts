@@ -23,13 +23,13 @@ import { withTold } from "../../core/record-machine/resources.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import * as machine from "../../core/record-machine/owned.ts";
 import type { Answered } from "../../core/record-machine/owned.ts";
-import { toMs, usOf, type Moment } from "../../core/record-machine/record.ts";
+import { usOf, type Moment } from "../../core/record-machine/record.ts";
 import { settle } from "../../core/record-machine/settle.ts";
 import { isTrusted, nextTick, type TickRow } from "../../core/record-machine/ticks.ts";
 import { isNews, stepView } from "../../core/record-machine/view.ts";
 import { warnUnlessAlone } from "./alone.ts";
 import { claim } from "./claim.ts";
-import { createHistory } from "./history.ts";
+import { createHistory, createHistoryVerbs } from "./history.ts";
 import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
 import { resolveOptions, type MemoryStoreOptions } from "./options.ts";
@@ -123,21 +123,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     resources: async (identity) => shelf.get(localIdOf(identity))?.resources ?? [],
-    log: async (batch) => history.log(batch, nowUs()),
-    attempts: async (identity) => history.attempts.of(localIdOf(identity)),
-    follow: async (query) => history.attempts.walk(query, nowUs()),
-    twins: async (identity) => history.pairs.of(localIdOf(identity)),
-    suspects: async (query) => history.pairs.walk(query, nowUs()),
-    async note({ identity, ...told }) {
-      const now = nowUs();
-      if (identity === undefined) history.audit.add({ ...told, atMs: toMs(now) }, now, []);
-      else {
-        const record = { key: identity.key, scopeHash: identity.scopeHash };
-        history.audit.add({ ...told, atMs: toMs(now), record }, now, [localIdOf(identity)]);
-      }
-    },
-    audit: async (identity) => history.audit.of(localIdOf(identity)).map(({ record: _, ...entry }) => entry),
-    auditLog: async (query) => history.audit.walk(query, nowUs()),
+    ...createHistoryVerbs(history, nowUs),
     async forget(request) {
       const id = localIdOf(request.identity);
       const before = shelf.get(id);

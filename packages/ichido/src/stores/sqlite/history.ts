@@ -8,6 +8,7 @@ import type {
   HistoryPage,
   HistoryQuery,
   LoggedAttempt,
+  RecordHistory,
   Resource,
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
@@ -16,16 +17,19 @@ import { attemptsKept, isRun } from "../../core/record-machine/history.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { checkLimit, intentOf, outcomeOf, placeOf } from "../encoding.ts";
 import type { Row } from "./database.ts";
+import type { createGate } from "./gate.ts";
 import { bytes, identityValues, integer, orNull, text, textOrNull } from "./row.ts";
 import type { Session } from "./session.ts";
 
-export function resources(session: Session, identity: Identity): Promise<readonly Resource[]> {
+function resources(session: Session, identity: Identity): Promise<readonly Resource[]> {
   return session.queue.read(() =>
     session.connection
       .all(session.statements.resources, ...identityValues(identity))
       .map((row) => ({ kind: text(row, "kind"), id: text(row, "id") })),
   );
 }
+
+type Gate = ReturnType<typeof createGate>;
 
 /** Kind, id, identity three times, bound: the values of `add-resource`, for each. */
 export function toldValues(identity: Identity, told: readonly Resource[] = []) {
@@ -34,7 +38,7 @@ export function toldValues(identity: Identity, told: readonly Resource[] = []) {
 }
 
 /** Not waited for until it is on the disk: a power cut may cost the newest notes, and nothing depends on them. */
-export function log(session: Session, batch: AttemptBatch): Promise<readonly SuspectedDuplicate[]> {
+function log(session: Session, batch: AttemptBatch): Promise<readonly SuspectedDuplicate[]> {
   return session.queue.write(() => logLocked(session, batch), { mayBeLost: true });
 }
 
@@ -133,13 +137,13 @@ function pairOf(row: Row): SuspectedDuplicate {
   };
 }
 
-export function attempts(session: Session, identity: Identity): Promise<readonly LoggedAttempt[]> {
+function attempts(session: Session, identity: Identity): Promise<readonly LoggedAttempt[]> {
   return session.queue.read(() =>
     attemptsKept(session.connection.all(session.statements.attempts, ...identityValues(identity)).map(attemptOf)),
   );
 }
 
-export function twins(session: Session, identity: Identity): Promise<readonly SuspectedDuplicate[]> {
+function twins(session: Session, identity: Identity): Promise<readonly SuspectedDuplicate[]> {
   const where = identityValues(identity);
   return session.queue.read(() => session.connection.all(session.statements.twins, ...where, ...where).map(pairOf));
 }
@@ -166,18 +170,18 @@ function walk<Entry>(
   });
 }
 
-export function follow(session: Session, query: HistoryQuery): Promise<HistoryPage<LoggedAttempt>> {
+function follow(session: Session, query: HistoryQuery): Promise<HistoryPage<LoggedAttempt>> {
   return walk(session, { statement: "follow", column: "attempts" }, query, attemptOf);
 }
 
-export function suspects(session: Session, query: HistoryQuery): Promise<HistoryPage<SuspectedDuplicate>> {
+function suspects(session: Session, query: HistoryQuery): Promise<HistoryPage<SuspectedDuplicate>> {
   return walk(session, { statement: "suspects", column: "twins" }, query, pairOf);
 }
 
 /** A key has at least one character, so that none stands for no record. */
 const noRecord = ["", new Uint8Array(32)] as const;
 
-export function note(session: Session, { identity, actor, action, reason, fence = 0 }: AuditNote): Promise<void> {
+function note(session: Session, { identity, actor, action, reason, fence = 0 }: AuditNote): Promise<void> {
   const where = identity === undefined ? noRecord : identityValues(identity);
   return session.queue.write(() => {
     session.connection.run(session.statements.addAudit, ...where, session.nowUs(), actor, action, reason, fence);
@@ -197,7 +201,7 @@ function auditOf(row: Row): AuditLogEntry {
   };
 }
 
-export function auditLog(session: Session, query: HistoryQuery): Promise<HistoryPage<AuditLogEntry>> {
+function auditLog(session: Session, query: HistoryQuery): Promise<HistoryPage<AuditLogEntry>> {
   checkLimit(query.limit);
   return session.queue.read(() => {
     const isFirst = query.cursor === undefined;
@@ -208,4 +212,17 @@ export function auditLog(session: Session, query: HistoryQuery): Promise<History
     const cursor = last === undefined ? query.cursor : String(integer(last, "id"));
     return { entries: rows.map(auditOf), ...(cursor !== undefined && { cursor }) };
   });
+}
+
+export function createHistoryVerbs(session: Session, gate: Gate): Omit<RecordHistory, "audit" | "forget"> {
+  return {
+    resources: (identity) => gate.pass(() => resources(session, identity)),
+    log: (batch) => gate.pass(() => log(session, batch)),
+    attempts: (identity) => gate.pass(() => attempts(session, identity)),
+    follow: (query) => gate.pass(() => follow(session, query)),
+    twins: (identity) => gate.pass(() => twins(session, identity)),
+    suspects: (query) => gate.pass(() => suspects(session, query)),
+    note: (entry) => gate.pass(() => note(session, entry)),
+    auditLog: (query) => gate.pass(() => auditLog(session, query)),
+  };
 }

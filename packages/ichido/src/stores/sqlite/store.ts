@@ -20,7 +20,7 @@ import { claim, claimWithin } from "./claim.ts";
 import { connect, type Connection, type SqliteDatabase } from "./database.ts";
 import { forget } from "./forget.ts";
 import { createGate } from "./gate.ts";
-import { attempts, auditLog, follow, log, note, resources, suspects, twins } from "./history.ts";
+import { createHistoryVerbs } from "./history.ts";
 import { audit, find, landed, steps } from "./inspect.ts";
 import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
@@ -95,15 +95,8 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     finishStep: (request) => gate.pass(() => finishStep(session, request)),
     steps: (identity) => gate.pass(() => steps(session, identity)),
     settle: (request) => gate.pass(() => waking(request.identity, settle(session, request))),
-    resources: (identity) => gate.pass(() => resources(session, identity)),
-    log: (batch) => gate.pass(() => log(session, batch)),
-    attempts: (identity) => gate.pass(() => attempts(session, identity)),
-    follow: (query) => gate.pass(() => follow(session, query)),
-    twins: (identity) => gate.pass(() => twins(session, identity)),
-    suspects: (query) => gate.pass(() => suspects(session, query)),
-    note: (entry) => gate.pass(() => note(session, entry)),
     audit: (identity) => gate.pass(() => audit(session, identity)),
-    auditLog: (query) => gate.pass(() => auditLog(session, query)),
+    ...createHistoryVerbs(session, gate),
     forget: (request) => gate.pass(() => forget(session, request)),
     find: (identity) => gate.pass(() => find(session, identity)),
     list: (query) => gate.pass(() => list(session, query)),
