@@ -21,7 +21,8 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
   });
 
   async function dump(prefix = "ichido_"): Promise<string> {
-    const tables = ["records", "labels", "steps", "audit", "clock", "migrations"];
+    const history = ["attempts", "twins", "resources", "log_sweep"];
+    const tables = ["records", "labels", "steps", "audit", "clock", ...history, "migrations"];
     const texts: string[] = [];
     for (const table of tables) {
       const [row] = await client.rows(`show create table ${prefix}${table}`);
@@ -40,7 +41,10 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
   test("plan shows what migrate will do, and nothing once it is done", async () => {
     const store = mysqlStore(client.pool);
     const planned = await store.plan();
-    expect(planned.map(({ version, name }) => [version, name])).toEqual([[1, "create_records"]]);
+    expect(planned.map(({ version, name }) => [version, name])).toEqual([
+      [1, "create_records"],
+      [2, "create_history"],
+    ]);
     const [first = []] = planned.map(({ statements }) => statements);
     expect(first.slice(0, -1).every((sql) => sql.startsWith("create table if not exists ichido_"))).toBe(true);
     expect(first.at(-1)).toMatch(/^insert into ichido_migrations /);
@@ -81,7 +85,7 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
         }
       }),
     );
-    expect(done.filter((count) => count === 1)).toHaveLength(1);
+    expect(done.filter((count) => count === 2)).toHaveLength(1);
     expect(done.filter((count) => count === 0)).toHaveLength(7);
   });
 

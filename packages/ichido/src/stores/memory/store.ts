@@ -6,7 +6,7 @@
  * Each verb runs from its first to its last statement without giving way, so a verb is atomic by itself.
  */
 import { IchidoError } from "../../core/contract/errors.ts";
-import type { Resource } from "../../core/contract/history.ts";
+import type { ForgetRequest, ForgetResult, Resource } from "../../core/contract/history.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import type {
   Fenced,
@@ -86,6 +86,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     history.audit.add({ ...entry, record: { key, scopeHash } }, nowUs(), [localIdOf(identity)]);
   }
 
+  function forget(request: ForgetRequest): ForgetResult {
+    const id = localIdOf(request.identity);
+    const before = shelf.get(id);
+    const at = moment();
+    const refusal = forgetRefusal(before, request, at.nowUs);
+    if (before === undefined || refusal !== undefined) return refusal ?? "absent";
+    const row = forgottenRow(before, request, at);
+    keep(id, before, row);
+    history.forget(id);
+    noteLast(row, request.identity);
+    return "ok";
+  }
+
   return {
     name: "memory",
     capabilities,
@@ -124,19 +137,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     resources: async (identity) => shelf.get(localIdOf(identity))?.resources ?? [],
     ...createHistoryVerbs(history, nowUs),
-    async forget(request) {
-      const id = localIdOf(request.identity);
-      const before = shelf.get(id);
-      const at = moment();
-      const refusal = forgetRefusal(before, request, at.nowUs);
-      if (before === undefined || refusal !== undefined) return refusal ?? "absent";
-      const { response, ...left } = forgotten(before, request, at);
-      const row = { ...left, response: response && KeptResponse.of(response), principal: undefined, labels: noLabels };
-      keep(id, before, row);
-      history.forget(id);
-      noteLast(row, request.identity);
-      return "ok";
-    },
+    forget: async (request) => forget(request),
 
     async find(identity) {
       const row = shelf.get(localIdOf(identity));
@@ -169,6 +170,11 @@ function telling(row: Row | undefined, told: readonly Resource[] | undefined): R
   if (row === undefined || told === undefined) return row;
   const resources = withTold(row.resources, told);
   return resources === row.resources ? row : { ...row, resources };
+}
+
+function forgottenRow(before: Row, request: ForgetRequest, at: Moment): Row {
+  const { response, ...left } = forgotten(before, request, at);
+  return { ...left, response: response && KeptResponse.of(response), principal: undefined, labels: noLabels };
 }
 
 function stepsOf(row: Row | undefined, nowUs: number): readonly Step[] {
