@@ -8,6 +8,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Chain, type Link } from "../core/contract/chain.ts";
 import { isHttp2 } from "./node-request.ts";
 
 type FinishedListener = (error: unknown, response: ServerResponse) => void;
@@ -50,7 +51,10 @@ function mask<Value>(target: object, name: string, show: (value: Value) => Value
   });
 }
 
-export class ConnectionShield {
+export class ConnectionShield implements Link<ConnectionShield> {
+  // Among the shields of its connection.
+  before: ConnectionShield | undefined;
+  after: ConnectionShield | undefined;
   readonly #response: Internals;
   readonly #onClosed: () => void;
   readonly #emit: Emit;
@@ -131,7 +135,7 @@ export class ConnectionShield {
   lift(): void {
     if (!this.#up) return;
     this.#up = false;
-    this.#keeper?.shields.delete(this);
+    this.#keeper?.shields.remove(this);
     const response = this.#response;
     response.__onFinished = this.#formerQueue?.queue ? this.#formerQueue : undefined;
     const listeners = this.#finishedQueue.queue ?? [];
@@ -175,7 +179,7 @@ function keeperOf(socket: KeptSocket): ConnectionKeeper | undefined {
 class ConnectionKeeper {
   readonly #socket: Socket;
   /** Of the answers that are held on this connection. */
-  readonly shields = new Set<ConnectionShield>();
+  readonly shields = new Chain<ConnectionShield>();
   #holders = 0;
   /** Set by the first `destroy` that has to wait: ends the connection at the latest then. */
   #limit: NodeJS.Timeout | undefined;
@@ -199,7 +203,7 @@ class ConnectionKeeper {
   }
 
   #mask(): void {
-    for (const shield of this.shields) shield.mask();
+    for (const shield of this.shields.all()) shield.mask();
   }
 
   keep(): void {

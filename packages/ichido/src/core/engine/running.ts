@@ -28,8 +28,17 @@ export interface Running {
   close(parts: { readonly idle: () => Promise<void>; readonly lookForLost: () => Promise<void> }): Promise<void>;
 }
 
+/**
+ * What the map holds in place of an attempt, empty once that has ended. A map that takes and loses entries is copied again
+ * and again by V8, and a copy that is left behind keeps what was in it, with the whole request, out of the hands of the
+ * quick collections of young objects.
+ */
+interface Place {
+  attempt: LeaseAttempt | undefined;
+}
+
 export function createRunning(environment: Environment, closeMs: number): Running {
-  const attempts = new Map<string, LeaseAttempt>();
+  const attempts = new Map<string, Place>();
   let rulings = 0;
   let claims = 0;
   let isClosing = false;
@@ -53,14 +62,18 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
 
   return {
     add(attempt) {
-      attempts.set(localIdOf(attempt.ask.identity), attempt);
+      attempts.set(localIdOf(attempt.ask.identity), { attempt });
     },
     remove(attempt) {
       const id = localIdOf(attempt.ask.identity);
-      if (attempts.get(id) === attempt) attempts.delete(id);
+      const place = attempts.get(id);
+      if (place?.attempt === attempt) {
+        place.attempt = undefined;
+        attempts.delete(id);
+      }
       changed();
     },
-    find: (identity) => attempts.get(localIdOf(identity)),
+    find: (identity) => attempts.get(localIdOf(identity))?.attempt,
     get size() {
       return attempts.size;
     },
@@ -91,7 +104,7 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
       isClosed = true;
       const heard = (): Promise<void> => until(() => claims === 0).then(lookForLost);
       await Promise.allSettled([idle, heard].map((end) => withDeadline(environment, closeMs, end)));
-      const left = [...attempts.values()];
+      const left = [...attempts.values()].flatMap(({ attempt }) => attempt ?? []);
       await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
     },
   };
