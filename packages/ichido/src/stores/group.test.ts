@@ -91,14 +91,25 @@ describe("group", () => {
     expect(groups).toHaveLength(5);
   });
 
-  it("sends at most sizeMax together", async () => {
+  it("sends at most sizeMax together, and a crowd as several groups at once, up to four", async () => {
     const { send, groups } = slowServer();
-    for (let index = 0; index < 6; index += 1) void send({ id: `${index}` });
+    for (let index = 10; index < 30; index += 1) void send({ id: `${index}` });
     await turn();
-    expect(groups[0]?.ids).toHaveLength(4);
+    expect(groups.map((group) => group.ids.length)).toEqual([4, 4, 4, 4]);
+    expect(groups[1]?.ids).toEqual(["14", "15", "16", "17"]);
     groups[0]?.answer();
     await turn();
-    expect(groups[1]?.ids).toHaveLength(2);
+    expect(groups[4]?.ids).toEqual(["26", "27", "28", "29"]);
+  });
+
+  it("has no identity in two groups of a crowd", async () => {
+    const { send, groups } = slowServer();
+    for (const id of ["a", "b", "c", "d", "a", "e"]) void send({ id });
+    await turn();
+    expect(groups.map((group) => group.ids)).toEqual([["a", "b", "c", "d"], ["e"]]);
+    groups[0]?.answer();
+    await turn();
+    expect(groups[2]?.ids).toEqual(["a"]);
   });
 
   it("never has the same identity twice in one group, and keeps the order of the two", async () => {

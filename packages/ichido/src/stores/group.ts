@@ -1,8 +1,9 @@
 /**
- * Requests that travel together. Requests of one iteration of the event loop leave at its end. Requests that come while
- * a group is under way gather, and leave as one group when it returns. So a single request does not wait, and many
- * requests share a commit. A group holds each identity once, because one statement cannot judge a row twice, and is
- * sorted, because rows are locked in that order.
+ * Requests that travel together. Requests of one iteration of the event loop leave at its end, a crowd as several groups
+ * at once: while the server works on one, this process works on the answers of another. Requests that come while a group
+ * is under way gather, and leave when it returns. So a single request does not wait, and many requests share a commit. A
+ * group holds each identity once, because one statement cannot judge a row twice, and is sorted, because rows are locked
+ * in that order.
  */
 import { IchidoError } from "../core/contract/errors.ts";
 import type { Identity } from "../core/contract/record.ts";
@@ -78,34 +79,15 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
 
   function leave(): void {
     leaving = false;
-    const group = takeGroup();
-    if (group.length === 0) return;
-    underWay += 1;
-    void carry(group).finally(() => {
-      underWay -= 1;
-      if (waiting.length > 0) leaveSoon();
-    });
-  }
-
-  function takeGroup(): Waiting<Request, Answer>[] {
-    const ids = new Set<string>();
-    const group: Waiting<Request, Answer>[] = [];
-    const rest: Waiting<Request, Answer>[] = [];
-    let weight = 0;
-    const nowMs = performance.now();
-    for (const each of waiting) {
-      if (nowMs - each.sinceMs > options.waitMs) {
-        each.reject(tooLate(options));
-        continue;
-      }
-      const fits = group.length < options.sizeMax && !ids.has(each.id) && weight + each.weight <= weightMax;
-      (fits ? group : rest).push(each);
-      if (!fits) continue;
-      ids.add(each.id);
-      weight += each.weight;
-    }
+    const { groups, rest } = groupsOf(waiting, options, underWayMax - underWay);
     waiting = rest;
-    return group.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    for (const group of groups) {
+      underWay += 1;
+      void carry(group).finally(() => {
+        underWay -= 1;
+        if (waiting.length > 0) leaveSoon();
+      });
+    }
   }
 
   async function carry(group: readonly Waiting<Request, Answer>[]): Promise<void> {
@@ -129,6 +111,42 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
   }
 
   return send;
+}
+
+/**
+ * Who leaves now, in at most so many groups, and who waits for the next time. No identity is in two of the groups: it would
+ * wait for itself.
+ */
+function groupsOf<Request, Answer>(
+  waiting: readonly Waiting<Request, Answer>[],
+  { sizeMax, waitMs, server }: GroupOptions<Request, Answer>,
+  groupsMax: number,
+) {
+  const ids = new Set<string>();
+  const groups: Waiting<Request, Answer>[][] = [];
+  const rest: Waiting<Request, Answer>[] = [];
+  let group: Waiting<Request, Answer>[] = [];
+  let weight = 0;
+  const nowMs = performance.now();
+  for (const each of waiting) {
+    if (nowMs - each.sinceMs > waitMs) {
+      each.reject(tooLate({ server, waitMs }));
+      continue;
+    }
+    const isFull = groups.length === 0 || group.length >= sizeMax || weight + each.weight > weightMax;
+    if (ids.has(each.id) || (isFull && groups.length >= groupsMax)) {
+      rest.push(each);
+      continue;
+    }
+    if (isFull) {
+      groups.push((group = []));
+      weight = 0;
+    }
+    group.push(each);
+    ids.add(each.id);
+    weight += each.weight;
+  }
+  return { groups: groups.map((one) => one.toSorted((first, other) => (first.id < other.id ? -1 : 1))), rest };
 }
 
 function tooLate({ server, waitMs }: Pick<GroupOptions<never, never>, "server" | "waitMs">): IchidoError {

@@ -12,7 +12,7 @@ export interface PostgresStoreOptions extends TableOptions {
    * serves many. A single request does not wait. Default on.
    */
   readonly group?: boolean;
-  /** How many travel together at most. Default 64. */
+  /** How many travel together at most; of a crowd, several such groups at once. Default 32. */
   readonly groupSizeMax?: number;
   /** How long a claim waits for a row that another transaction holds before it answers "in flight". Default 1 000. */
   readonly lockTimeoutMs?: number;
@@ -37,7 +37,7 @@ export interface PostgresStoreOptions extends TableOptions {
 const optionTable = {
   ...tableOptions,
   group: given(true),
-  groupSizeMax: integer(1, 500, 64),
+  groupSizeMax: integer(1, 500, 32),
   callTimeoutMs: integer(100, 600_000, 5_000),
   lockTimeoutMs: given<number | undefined>(),
   prepare: orElse("auto", prepareOf),
