@@ -48,7 +48,7 @@ export interface Outcome {
 
 /** Enough for compiled code; a slow server gets no longer than so many seconds. */
 const warmRequests = 30_000;
-const warmSecondsMax = 6;
+const warmSecondsMax = 12;
 const fillSecondsMax = 60;
 
 /** What it takes to start and warm a server, as a rule. */
