@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { answer, hash, lapsed, live, nowUs, owner } from "../../../../../test/support/sample-record.ts";
 import { limits } from "../contract/defaults.ts";
-import type { OwnerToken, StoredResponse } from "../contract/record.ts";
 import { leaseAbsurdUs, nobody } from "./bounds.ts";
 import { judgeClaim, noted, refusalOf, type ClaimVerdict } from "./claim.ts";
 import { complete, finishStep, landedOf, mayLeaveLease, release, renew, startStep, suspend } from "./owned.ts";
@@ -9,29 +9,6 @@ import { settle } from "./settle.ts";
 import { isTrusted, nextTick } from "./ticks.ts";
 import { createTally, dueUs, isExpired, isForsaken, isUnknown, leaseLeftMs } from "./view.ts";
 
-const nowUs = 1_800_000_000_000_000;
-const hash = (byte: number) => new Uint8Array(32).fill(byte);
-const owner = (name: string) => name as OwnerToken;
-const answer: StoredResponse = { kind: "full", status: 200, headers: [], body: hash(5) };
-
-const live: WholeRecord = {
-  state: "processing",
-  owner: owner("a"),
-  origin: "new",
-  fence: 7,
-  attempts: 1,
-  fingerprint: { raw: hash(1), canonical: hash(2) },
-  leaseUs: nowUs + 1,
-  expiresUs: nowUs + 1_000,
-  stepsStarted: 0,
-  doubtStays: false,
-  createdUs: nowUs - 5_000_000,
-  updatedUs: nowUs - 1_000,
-  steps: [],
-  audit: [],
-  resources: [],
-};
-const lapsed = { ...live, leaseUs: nowUs };
 const old = { expiresUs: nowUs };
 const same = { raw: hash(1), canonical: hash(2) };
 const other = { raw: hash(8), canonical: hash(9) };
