@@ -111,7 +111,7 @@ describe("what a claim is told", () => {
 
   it("S4 a doubt is told with its interim answer and its hold, where there are any", () => {
     const doubt = { outcome: "unknown", fence: 7, attempts: 1 };
-    expect(refusalOf(lapsed, "unknown", nowUs)).toEqual(doubt);
+    expect(refusalOf(lapsed, "unknown", nowUs)).toStrictEqual(doubt);
     const whole = { interim: answer, holdReason: "ask" };
     expect(refusalOf({ ...lapsed, ...whole }, "unknown", nowUs)).toEqual({ ...doubt, ...whole });
   });
@@ -123,8 +123,10 @@ describe("what a claim is told", () => {
   });
 
   it("is a refusal or a grant by its verdict", () => {
-    expect((["mismatch", "completed", "processing", "unknown"] as const).map(isRefusal)).not.toContain(false);
-    expect((["new", "resend", "failed", "lapsed", "suspended"] as const).map(isRefusal)).not.toContain(true);
+    for (const verdict of ["mismatch", "completed", "processing", "unknown"] as const)
+      expect(isRefusal(verdict), verdict).toBe(true);
+    for (const verdict of ["new", "resend", "failed", "lapsed", "suspended"] as const)
+      expect(isRefusal(verdict), verdict).toBe(false);
   });
 });
 

@@ -56,7 +56,7 @@ describe("a record as it is shown", () => {
   const answers = { interim: answer, response: answer };
 
   it("S13 under way: what is left of the lease and how it was come by, and no answer but an interim one", () => {
-    expect(recordView(claim, live, nowUs)).toEqual({ ...shown, leaseLeftMs: 1, origin: "new" });
+    expect(recordView(claim, live, nowUs)).toStrictEqual({ ...shown, leaseLeftMs: 1, origin: "new" });
     expect(recordView(claim, { ...lapsed, ...answers, holdReason: "ask" }, nowUs)).toEqual({
       ...shown,
       state: "unknown",
@@ -73,7 +73,7 @@ describe("a record as it is shown", () => {
       state: "completed",
       response: answer,
     });
-    expect(recordView(claim, { ...live, state: "completed" }, nowUs)).toEqual({ ...shown, state: "completed" });
+    expect(recordView(claim, { ...live, state: "completed" }, nowUs)).toStrictEqual({ ...shown, state: "completed" });
     expect(recordView(claim, { ...live, ...answers, state: "failed" }, nowUs)).toEqual({ ...shown, state: "failed" });
   });
 
