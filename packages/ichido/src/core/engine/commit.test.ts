@@ -214,7 +214,7 @@ describe("ctx.transaction", () => {
         ]);
       },
     };
-    const { ask, clock } = bed({ transactions: giving, executionMs: 1_000, leaseMs: 1_000 }, (clock) =>
+    const { ask, clock, events } = bed({ transactions: giving, executionMs: 1_000, leaseMs: 1_000 }, (clock) =>
       store(memoryStore({ nowMs: clock.nowMs, environment: clock.environment })),
     );
     const first = executionOf(await ask());
@@ -223,6 +223,32 @@ describe("ctx.transaction", () => {
     await clock.advance(1_500);
     await expect(pending).rejects.toThrow("given up");
     expect(givenUp).toBe(1);
+    expect(events).toContainEqual(expect.objectContaining({ type: "warning", code: "transaction-overdue" }));
+  });
+
+  it("a body that throws in time is not given up, and the attempt may try again", async () => {
+    const { ask, events } = transactional();
+    const first = executionOf(await ask());
+    const failed = first.context.transaction(() => {
+      throw new Error("constraint");
+    });
+    await expect(failed).rejects.toThrow("constraint");
+    await first.context.transaction(() => made);
+    expect((await providedBy(first)).status).toBe(201);
+    expect(events.filter((event) => event.type === "warning")).toEqual([]);
+  });
+
+  it("nothing is kept of a body during which the attempt was answered", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask());
+    const gate = Promise.withResolvers<typeof made>();
+    const pending = first.context.transaction(() => gate.promise);
+    pending.catch(() => undefined);
+    const answered = answer(first, { status: 409, body: new Uint8Array(0) });
+    gate.resolve(made);
+    await expect(pending).rejects.toMatchObject({ code: "transaction-aborted" });
+    expect(await answered).toMatchObject({ kind: "send" });
+    expect(responseOf(await ask()).status).toBe(409);
   });
 
   it("S5 a zombie's transaction is refused before its commit, and the record answers", async () => {
@@ -319,6 +345,19 @@ describe("ctx.complete", () => {
     const settled = await answer(first, { status: 200 });
     expect(settled.kind === "replace" && settled.response.status).toBe(201);
     expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("stores one answer, and none once the attempt was answered", async () => {
+    const { runner, store } = joined({});
+    const all = bed({}, (clock) => store(memoryStore({ nowMs: clock.nowMs })));
+    const first = executionOf(await all.ask());
+    await runner.run((_, handle) => first.context.complete(handle, made));
+    const again = runner.run((_, handle) => first.context.complete(handle, made));
+    await expect(again).rejects.toMatchObject({ code: "usage-invalid" });
+    const second = executionOf(await all.ask({ key: "key-2" }));
+    await answer(second);
+    const late = runner.run((_, handle) => second.context.complete(handle, made));
+    await expect(late).rejects.toMatchObject({ code: "transaction-aborted" });
   });
 
   it("run gives the value that the handler committed itself", async () => {
