@@ -16,6 +16,7 @@ it("two processes that began alike part by their clocks, and two others by what 
     ...fakeClock({ seed: 7 }).environment,
     monotonicMs: () => 12_345_678.9 + aheadMs,
   });
+  expect(createOwners(alike(0))(), "a clock of more digits than are used").toMatch(/^[0-9a-f]{32}$/);
   expect(createOwners(alike(0))()).toBe(createOwners(alike(0))());
   expect(createOwners(alike(0))()).not.toBe(createOwners(alike(0.000_01))());
   expect(createOwners(systemEnvironment)().slice(0, 16)).not.toBe(createOwners(systemEnvironment)().slice(0, 16));

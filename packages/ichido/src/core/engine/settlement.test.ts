@@ -32,11 +32,25 @@ test("the record as it was listed can be settled, and counts as it was seen", as
   await ichido.close();
 });
 
+test("a reason may be a thousand characters long; a record that is gone is absent", async () => {
+  const { ichido, record } = await held();
+  const settlement = { record, decision: { kind: "release" }, actor: "ann", reason: "x".repeat(1_000) } as const;
+  expect(await settle(ichido, settlement)).toBe("ok");
+  const gone = { ...record.identity, key: "k-2" as typeof record.identity.key };
+  expect(await settle(ichido, { ...settlement, record: gone })).toBe("absent");
+  await ichido.close();
+});
+
 test.each([
   ["decision", { decision: "release" }, /decision: expected \{ kind: "release" \}.*got "release"/],
   ["decision", { decision: { kind: "drop" } }, /decision: expected/],
   ["record", { record: { key: "k-1" } }, /record: expected a record of store\.list/],
   ["record", { record: undefined }, /record: expected a record of store\.list/],
+  ["record", { record: null }, /record: expected a record of store\.list/],
+  ["actor", { actor: " " }, /actor: expected 1 to 1000 characters, so that the audit says who decided/],
+  ["actor", { actor: 7 }, /actor: expected 1 to 1000 characters/],
+  ["reason", { reason: "x".repeat(1_001) }, /reason: expected 1 to 1000 characters/],
+  ["name", { reasn: "typed wrong" }, /settle has no such option/],
 ])("a wrong %s is refused by name, and nothing is changed", async (_, wrong, message) => {
   const { ichido, store, record } = await held();
   const settlement = { record, decision: { kind: "release" }, ...who, ...wrong } as Settlement;
