@@ -23,6 +23,7 @@ export class Callers {
   /** SQLite has one writer: whoever dawdles inside a transaction stops all others. */
   readonly #insideMsMax: number;
   readonly #mishaps: readonly Mishap[];
+  readonly #restMs: number;
 
   constructor(parts: {
     readonly fleet: Fleet;
@@ -33,6 +34,8 @@ export class Callers {
     readonly insideMsMax: number;
     /** What befalls them now and then. */
     readonly mishaps: readonly Mishap[];
+    /** How long each of them waits before the next operation, at most. */
+    readonly restMs: number;
   }) {
     this.#fleet = parts.fleet;
     this.#history = parts.history;
@@ -41,11 +44,12 @@ export class Callers {
     this.#policies = parts.policies;
     this.#insideMsMax = parts.insideMsMax;
     this.#mishaps = parts.mishaps;
+    this.#restMs = parts.restMs;
   }
 
   #begin(key?: string, caller?: string): Operation {
     const random = this.#random;
-    const number = this.#history.operations.length + 1;
+    const number = this.#history.begun + 1;
     const order: Order = {
       intent: intentOf(number),
       amount: number,
@@ -53,17 +57,13 @@ export class Callers {
       insideMs: random.chance(0.2) ? random.int(0, this.#insideMsMax) : 0,
       afterMs: random.chance(0.2) ? random.int(50, 300) : random.int(0, 10),
     };
-    const operation: Operation = {
+    return this.#history.begin({
       number,
       policy: random.pick(this.#policies),
       caller: caller ?? random.pick(callerNames),
       key: key ?? `key-${number}-${random.int(0, 1e9)}`,
       order,
-      isAcknowledged: false,
-      last: "nothing",
-    };
-    this.#history.operations.push(operation);
-    return operation;
+    });
   }
 
   /** As a balancer does, mostly: of two that were drawn the one with less to do. */
@@ -92,9 +92,9 @@ export class Callers {
     return this.#history.note(operation, answer);
   }
 
-  /** Until there is an answer, or until then. */
-  async insist(operation: Operation, untilMs: () => number, isCalm = false): Promise<boolean> {
-    while (performance.now() < untilMs()) {
+  /** Until there is an answer, or until it is over. */
+  async insist(operation: Operation, isOver: () => boolean, isCalm = false): Promise<boolean> {
+    while (!isOver()) {
       const before = this.#history.interrupted;
       if (await this.ask(operation, isCalm)) return true;
       // Where servers are too slow to answer, asking at once again would keep them so.
@@ -106,7 +106,7 @@ export class Callers {
 
   #insistFor(ms: number, operation: Operation): Promise<boolean> {
     const endMs = performance.now() + ms;
-    return this.insist(operation, () => endMs);
+    return this.insist(operation, () => performance.now() >= endMs);
   }
 
   async #again(operation: Operation): Promise<void> {
@@ -137,6 +137,7 @@ export class Callers {
       const isAnswered = await this.#insistFor(patienceMs, operation);
       await Promise.all(side);
       if (isAnswered) await this.#again(operation);
+      if (this.#restMs > 0) await sleep(this.#random.int(0, this.#restMs));
     }
   }
 }

@@ -2,7 +2,7 @@
  * The desk: a reconciler for what can be asked about, and a person who settles what cannot. Before the run it makes the
  * tables, after it tells what rows and records there are. It is at work all the while and is not killed.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createReconciler } from "../packages/ichido/src/core/engine/reconciler.ts";
@@ -18,10 +18,11 @@ import { answerByCharge, answerOf, step } from "./work.ts";
 import type { Told } from "./told.ts";
 
 const setup = readSetup();
+const { slackMs } = setup;
 const { deaf } = setup.banks;
 const side = await openSide(setup.store, setup.url);
 await side.prepare();
-const ichido = engineOf(side);
+const ichido = engineOf(side, setup);
 
 const reconciler = createReconciler(ichido, {
   everyMs: 400,
@@ -35,7 +36,7 @@ const reconciler = createReconciler(ichido, {
         if (found !== undefined) {
           return { verdict: "found", response: answerByCharge(identity.principal ?? "", found) };
         }
-        const mayTravel = steps.some(({ state, ageMs }) => state === "started" && ageMs <= travelMsMax);
+        const mayTravel = steps.some(({ state, ageMs }) => state === "started" && ageMs <= travelMsMax(slackMs));
         return { verdict: mayTravel ? "not-visible-yet" : "absent" };
       },
     },
@@ -44,7 +45,7 @@ const reconciler = createReconciler(ichido, {
 
 /** When this person first saw a doubt, by its identity and fence. Whoever stood still meanwhile has gone on by then. */
 const firstSeenMs = new Map<string, number>();
-const patienceMs = standstillMsMax + 1_000;
+const patienceMs = standstillMsMax + slackMs;
 
 async function decisionOn(record: StoredRecord): Promise<Settlement["decision"] | undefined> {
   const { identity, fence, labels, holdReason } = record;
@@ -72,7 +73,7 @@ async function lookAtHolds(): Promise<void> {
   }
 }
 
-async function tell(file: string): Promise<void> {
+async function tell(file: string): Promise<true> {
   const records: Told["records"][number][] = [];
   let cursor: string | undefined;
   do {
@@ -83,7 +84,15 @@ async function tell(file: string): Promise<void> {
     ({ cursor } = page);
   } while (cursor !== undefined);
   writeFileSync(file, JSON.stringify({ rows: await side.rows(), records } satisfies Told));
-  console.log(`told ${file}`);
+  console.log(`tell ${file} done`);
+  return true;
+}
+
+async function forget(file: string): Promise<true> {
+  await side.forget(JSON.parse(readFileSync(file, "utf8")) as readonly string[]);
+  firstSeenMs.clear();
+  console.log(`forget ${file} done`);
+  return true;
 }
 
 /** The store may be away for a while, and is asked again. */
@@ -96,10 +105,18 @@ async function over<Value>(work: () => Promise<Value>): Promise<Value | undefine
   }
 }
 
+const triesMax = 20;
+
+/** What must not be put off: everybody waits for it. */
+async function insistOn(work: () => Promise<true>): Promise<void> {
+  for (let tries = 1; tries <= triesMax && (await over(work)) === undefined; tries += 1) await sleep(500);
+}
+
 let working = true;
 createInterface({ input: process.stdin }).on("line", (line) => {
   const [name, ...words] = line.split(" ");
-  if (name === "tell") void over(() => tell(words[0] ?? ""));
+  if (name === "tell") void insistOn(() => tell(words[0] ?? ""));
+  if (name === "forget") void insistOn(() => forget(words[0] ?? ""));
   if (name === "store") side.order?.(words);
 });
 process.once("SIGTERM", () => (working = false));

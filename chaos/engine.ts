@@ -47,7 +47,10 @@ export function note(event: IchidoEvent): void {
   }
 }
 
-export function engineOf<Native extends Asked>(side: Side): Ichido<Native, unknown> {
+/** How often each process sweeps, where records expire within the run. */
+const sweepMs = 20_000;
+
+export function engineOf<Native extends Asked>(side: Side, { retentionMs }: Setup): Ichido<Native, unknown> {
   const faults = faultsFromEnv();
   return createIchido<Native, unknown>({
     store: side.store,
@@ -62,6 +65,7 @@ export function engineOf<Native extends Asked>(side: Side): Ichido<Native, unkno
     closeMs: 2_000,
     onEvent: note,
     environment,
+    ...(retentionMs === undefined ? {} : { retentionMs, sweepMs }),
     ...(faults === undefined ? {} : { faults }),
   });
 }

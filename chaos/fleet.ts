@@ -9,6 +9,7 @@ import { lineTo, type Answer, type Mishap, type Request } from "./wire.ts";
 
 const readyMs = 60_000;
 const againMs = 100;
+const idleMs = 120_000;
 /** A server that is to die at a point of the engine gets there within so many passings. */
 const passingsMax = 5;
 
@@ -27,6 +28,8 @@ const oftenPassed: readonly FaultName[] = [
 export class Berth {
   readonly wire: Wire;
   readonly proxy: FaultProxy | undefined;
+  /** Whatever befalls it, it is not killed: what it gathers over the hours would show. */
+  readonly isVeteran: boolean;
   child: Child | undefined;
   line: ReturnType<typeof lineTo> | undefined;
   /** Something was done to it that is not over. */
@@ -35,12 +38,11 @@ export class Berth {
   isEnding = false;
   /** Requests that it has not answered. */
   underWay = 0;
-  /** Of what its process printed. */
-  linesRead = 0;
 
-  constructor(wire: Wire, proxy: FaultProxy | undefined) {
+  constructor(wire: Wire, proxy: FaultProxy | undefined, isVeteran: boolean) {
     this.wire = wire;
     this.proxy = proxy;
+    this.isVeteran = isVeteran;
   }
 
   get isReady(): boolean {
@@ -68,6 +70,8 @@ export interface FleetParts {
   /** There is a network between, and so a place for a faulty proxy. */
   readonly isProxied: boolean;
   readonly servers: number;
+  /** So many of them are never killed. */
+  readonly veterans: number;
   readonly tally: Tally;
   readonly random: Random;
   /** No server dies at a point of the engine. */
@@ -80,6 +84,7 @@ export class Fleet {
   readonly #lives: Promise<void>[];
   #stopping = false;
   #isCalm: boolean;
+  #asked = 0;
 
   private constructor(parts: FleetParts, berths: readonly Berth[]) {
     this.#parts = parts;
@@ -92,7 +97,7 @@ export class Fleet {
     const berths = await Promise.all(
       Array.from({ length: parts.servers }, async (_, index) => {
         const proxy = parts.isProxied ? await createFaultProxy({ target: parts.url }) : undefined;
-        return new Berth(index % 2 === 0 ? "http1" : "http2", proxy);
+        return new Berth(index % 2 === 0 ? "http1" : "http2", proxy, index < parts.veterans);
       }),
     );
     return new Fleet(parts, berths);
@@ -108,16 +113,16 @@ export class Fleet {
       // What a run must show and has not shown yet comes first.
       const isWanted = !tally.seen.has("ambiguous-commit");
       const point = random.pick(isWanted ? commitPoints : random.pick([commitPoints, oftenPassed, faultPoints]));
-      const isDoomed = !this.#isCalm && tally.seconds > 1 && (isWanted || random.chance(0.5));
+      const isDoomed = !this.#isCalm && !berth.isVeteran && tally.seconds > 1 && (isWanted || random.chance(0.5));
       const doom = faultsToEnv(point, "kill", random.int(1, isWanted ? 1 : passingsMax));
       const told: Setup = { ...setup, url: berth.proxy?.url ?? url, wire: berth.wire };
       const child = await spawnChild(program, {
         args: [JSON.stringify(told)],
         // Beside its program, and gone with it: most of what a server does in its first second is to compile.
         env: { NODE_COMPILE_CACHE: `${program}.compiled`, ...(isDoomed ? doom : { [faultsVariable]: undefined }) },
+        onLine: (line) => tally.read(line),
       });
       berth.child = child;
-      berth.linesRead = 0;
       berth.isEnding = this.#stopping;
       if (this.#stopping) await child.kill();
       const ready = child.waitFor(/^listening on (\d+)$/, readyMs).then(
@@ -130,7 +135,6 @@ export class Fleet {
       await ready;
       berth.line?.close();
       berth.line = undefined;
-      this.#read(berth);
       if (berth.isEnding) continue;
       // The points are inside of calls.
       if (isDoomed && signal === "SIGKILL") {
@@ -143,26 +147,35 @@ export class Fleet {
     }
   }
 
-  #read(berth: Berth): void {
-    berth.linesRead = this.#parts.tally.read(berth.child?.lines ?? [], berth.linesRead);
-  }
-
-  /** What the servers have told since. */
-  read(): void {
-    for (const berth of this.berths) this.#read(berth);
-  }
-
   order(line: string): void {
     for (const { child, isReady } of this.berths) if (isReady) child?.write(line);
   }
 
-  /** A good network, and every server at work. */
+  /** No handler of any server is at work: whoever stood still has gone on and come to its end. */
+  async idle(): Promise<void> {
+    this.#asked += 1;
+    const name = `idle ${this.#asked}`;
+    await Promise.all(
+      this.berths.map(async ({ child, isReady }) => {
+        if (child === undefined || !isReady) return;
+        child.write(name);
+        await Promise.race([child.exited, child.waitFor(new RegExp(`^${name}$`), idleMs)]);
+      }),
+    );
+  }
+
+  /** A good network, and every server at work; those that are doomed already may still die. */
   calm(): void {
     this.#isCalm = true;
     for (const { proxy, child } of this.berths) {
       proxy?.heal();
       child?.resume();
     }
+  }
+
+  /** Servers that start from now on are doomed again. */
+  alarm(): void {
+    this.#isCalm = this.#parts.isCalm;
   }
 
   async stop(): Promise<void> {

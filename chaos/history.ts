@@ -24,7 +24,10 @@ export interface Operation {
 export class History {
   /** The store may lose what it had acknowledged. */
   readonly isForgetful: boolean;
-  readonly operations: Operation[] = [];
+  /** Those that are not judged yet. */
+  operations: Operation[] = [];
+  /** In all. */
+  begun = 0;
   readonly violations: Violation[] = [];
   readonly statuses = new Map<string, number>();
   answers = 0;
@@ -39,6 +42,13 @@ export class History {
 
   constructor(isForgetful = false) {
     this.isForgetful = isForgetful;
+  }
+
+  begin(operation: Omit<Operation, "isAcknowledged" | "last">): Operation {
+    const begun: Operation = { ...operation, isAcknowledged: false, last: "nothing" };
+    this.begun += 1;
+    this.operations.push(begun);
+    return begun;
   }
 
   violate(invariant: string, detail: string): void {

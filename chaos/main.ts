@@ -5,8 +5,9 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { holds, textOf } from "./report.ts";
-import { run, type Control } from "./run.ts";
+import { run } from "./run.ts";
 import { isStoreName, storeNames } from "./setup.ts";
+import type { Control } from "./stage.ts";
 
 const { values } = parseArgs({
   options: {

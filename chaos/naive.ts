@@ -64,7 +64,7 @@ export async function answerNaively(
     made = answer;
     await side.notes.write(name, JSON.stringify({ order: content, answer } satisfies Kept));
   };
-  const answer = await work(policy, doing(side, name, keep), order, { banks: setup.banks, caller });
+  const answer = await work(policy, doing(side, name, keep), order, { ...setup, caller });
   if (answer !== undefined) await keep(answer);
   return made ?? { status: 500 };
 }

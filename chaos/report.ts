@@ -1,9 +1,10 @@
 /** What a run comes to: counts, violations, and whether it proved anything. */
 import type { History, Violation } from "./history.ts";
+import type { Origin } from "./origin.ts";
 import type { RunOptions } from "./run.ts";
 import { sights, type Sight, type Tally } from "./tally.ts";
 
-export interface Report {
+export interface Report extends Origin {
   readonly store: string;
   readonly control: string;
   readonly seed: number;
@@ -35,7 +36,8 @@ const fullSeconds = 60;
 const hitsMin = 10;
 
 interface Parts {
-  readonly options: RunOptions;
+  readonly options: Pick<RunOptions, "store" | "control" | "seed" | "seconds">;
+  readonly origin: Origin;
   readonly history: History;
   readonly tally: Tally;
   /** How long things went wrong. */
@@ -61,7 +63,7 @@ export function vacuousBy(parts: Pick<Parts, "options" | "history" | "tally" | "
 }
 
 export function reportOf(parts: Parts): Report {
-  const { options, history, tally, settledMs, kinds, seconds } = parts;
+  const { options, origin, history, tally, settledMs, kinds, seconds } = parts;
   const { store, control, seed } = options;
   const seen = Object.fromEntries(sights.map((sight) => [sight, seenOf(sight, history, tally)])) as Record<
     Sight,
@@ -72,8 +74,9 @@ export function reportOf(parts: Parts): Report {
     store,
     control,
     seed,
+    ...origin,
     seconds: Math.round(seconds),
-    operations: history.operations.length,
+    operations: history.begun,
     answers: history.answers,
     statuses: Object.fromEntries([...history.statuses].toSorted((a, b) => b[1] - a[1])),
     interrupted: history.interrupted,

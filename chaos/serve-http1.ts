@@ -20,7 +20,7 @@ export const serve: Serve = async (side, setup): Promise<Served> => {
   const { default: express } = await import("express");
   const app = express();
   app.use(captureBody(), express.json());
-  const ichido = engineOf<express.Request>(side);
+  const ichido = engineOf<express.Request>(side, setup);
   for (const policy of policies) {
     if (policy === "transaction" && side.store.capabilities.transactionMode !== true) continue;
     if (policy === "commit" && side.runner === undefined) continue;
@@ -35,8 +35,7 @@ export const serve: Serve = async (side, setup): Promise<Served> => {
     app.post(`/${policy}`, idempotency(ichido, routeOf<express.Request>(policy, setup)), async (request, response) => {
       const { idempotency: context } = request;
       if (context === undefined) throw new Error("the request was not protected");
-      const { banks } = setup;
-      const answer = await work(policy, context, request.body as Order, { banks, caller: callerOf(request) });
+      const answer = await work(policy, context, request.body as Order, { ...setup, caller: callerOf(request) });
       if (answer !== undefined) send(response, answer);
     });
   }

@@ -20,7 +20,7 @@ export const serve: Serve = async (side, setup): Promise<Served> => {
   const { default: fastify } = await import("fastify");
   // The options of an HTTP/2 server make other types of everything; the routes are the same.
   const app = fastify({ http2: true } as object);
-  const ichido = engineOf<FastifyRequest>(side);
+  const ichido = engineOf<FastifyRequest>(side, setup);
   if (!setup.naive) await app.register(idempotency, { ichido });
   for (const policy of policies) {
     if (policy === "transaction" && side.store.capabilities.transactionMode !== true) continue;
@@ -35,7 +35,7 @@ export const serve: Serve = async (side, setup): Promise<Served> => {
       }
       const { idempotency: context } = request;
       if (context === null) throw new Error("the request was not protected");
-      const answer = await work(policy, context, order, { banks: setup.banks, caller });
+      const answer = await work(policy, context, order, { ...setup, caller });
       return answer === undefined ? reply : send(reply, answer);
     });
   }

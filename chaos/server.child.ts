@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { clock } from "./engine.ts";
 import { readSetup } from "./setup.ts";
 import { openSide } from "./sides/side.ts";
+import { atWork } from "./work.ts";
 
 const setup = readSetup();
 const side = await openSide(setup.store, setup.url);
@@ -18,6 +19,11 @@ const orders: Readonly<Record<string, (words: readonly string[]) => void>> = {
   },
   clock: ([ms]) => (clock.offMs = Number(ms)),
   store: (words) => side.order?.(words),
+  /** Answers when no handler is at work. */
+  idle([name]) {
+    if (atWork.count === 0) console.log(`idle ${name}`);
+    else setTimeout(() => orders["idle"]?.([name ?? ""]), 50);
+  },
 };
 
 createInterface({ input: process.stdin }).on("line", (line) => {

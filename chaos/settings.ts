@@ -8,8 +8,10 @@ export const transactionMs = 4_000;
 export const standstillMsMax = 2 * leaseMs;
 /** How far the store's clock leaps at most. */
 export const leapMsMax = 2 * leaseMs;
+/** How slow the machine may be besides. */
+export const slackMsDefault = 3_000;
 /** A call that was started so long ago, by the store's clock, has arrived or never will: pauses and leaps included. */
-export const travelMsMax = standstillMsMax + leapMsMax + 1_000;
+export const travelMsMax = (slackMs: number): number => standstillMsMax + leapMsMax + slackMs;
 /** How long whoever asks waits for an answer. */
 export const answerMs = 900;
 /** Calls of the bank. */

@@ -24,6 +24,10 @@ export interface Setup {
   readonly wire: Wire;
   /** A middleware that looks first and runs then, in place of ichido. */
   readonly naive: boolean;
+  /** What is allowed for a slow machine, where a call's absence is taken for proof. */
+  readonly slackMs: number;
+  /** Absent: records outlive the run. */
+  readonly retentionMs?: number;
 }
 
 export const readSetup = (): Setup => JSON.parse(process.argv[2] ?? "{}") as Setup;

@@ -32,15 +32,12 @@ export class Tally {
     if (this.troubles.length < troublesMax) this.troubles.push(what);
   }
 
-  /** What a process printed from that line on; tells how many there are. */
-  read(lines: readonly string[], from: number): number {
-    for (const line of lines.slice(from)) {
-      const [word, ...rest] = line.split(" ");
-      if (word === "saw") this.see(rest.join(" "));
-      else if (word === "reconciled") this.see("settlement");
-      else if (word === "settled") this.see(rest[1] === "ok" ? "settlement" : `settle ${rest[1]}`);
-      else if (word === "trouble") this.trouble(rest.join(" "));
-    }
-    return lines.length;
+  /** A line that a process printed. */
+  read(line: string): void {
+    const [word, ...rest] = line.split(" ");
+    if (word === "saw") this.see(rest.join(" "));
+    else if (word === "reconciled") this.see("settlement");
+    else if (word === "settled") this.see(rest[1] === "ok" ? "settlement" : `settle ${rest[1]}`);
+    else if (word === "trouble") this.trouble(rest.join(" "));
   }
 }

@@ -29,19 +29,42 @@ export function answerByCharge(
 }
 
 /** A call that was started may still be travelling: only after a while is its absence a proof. */
-export async function verifyCharge(bankUrl: string, reference: string, ageMs: number): Promise<StepVerdict<string>> {
-  const found = await findCharge(bankUrl, reference);
+async function verifyCharge(
+  { banks, slackMs }: Means,
+  { reference, ageMs }: { readonly reference: string; readonly ageMs: number },
+): Promise<StepVerdict<string>> {
+  const found = await findCharge(banks.deaf, reference);
   if (found !== undefined) return { verdict: "found", value: found.id };
-  return { verdict: ageMs > travelMsMax ? "absent" : "not-visible-yet" };
+  return { verdict: ageMs > travelMsMax(slackMs) ? "absent" : "not-visible-yet" };
 }
+
+type Means = Pick<Setup, "banks" | "slackMs">;
+
+/** Handlers of this process that have not come to their end, whether somebody still waits for them or not. */
+export const atWork = { count: 0 };
 
 /** Undefined: the transaction has answered. */
 export async function work(
   policy: Policy,
   doing: Doing,
   order: Order,
-  { banks, caller }: Pick<Setup, "banks"> & { readonly caller: string },
+  means: Means & { readonly caller: string },
 ): Promise<AnswerLike | undefined> {
+  atWork.count += 1;
+  try {
+    return await effectOf(policy, doing, order, means);
+  } finally {
+    atWork.count -= 1;
+  }
+}
+
+async function effectOf(
+  policy: Policy,
+  doing: Doing,
+  order: Order,
+  means: Means & { readonly caller: string },
+): Promise<AnswerLike | undefined> {
+  const { banks, caller } = means;
   const { intent, amount } = order;
   await sleep(order.beforeMs);
   const charged = async (id: string): Promise<AnswerLike> => {
@@ -62,10 +85,11 @@ export async function work(
       return charged(await doing.step(step, ({ reference }) => charge(banks.honest, reference, amount)));
     case "hold":
       return charged(await doing.step(step, () => charge(banks.deaf, intent, amount)));
-    case "verify": {
-      const verify = (asked: { readonly reference: string; readonly ageMs: number }): Promise<StepVerdict<string>> =>
-        verifyCharge(banks.deaf, asked.reference, asked.ageMs);
-      return charged(await doing.step(step, { verify }, ({ reference }) => charge(banks.deaf, reference, amount)));
-    }
+    case "verify":
+      return charged(
+        await doing.step(step, { verify: (asked) => verifyCharge(means, asked) }, ({ reference }) =>
+          charge(banks.deaf, reference, amount),
+        ),
+      );
   }
 }

@@ -28,6 +28,10 @@ export interface Backend {
   leap?(ms: number): Promise<void>;
   /** Somebody else holds the lock that every writer needs. */
   lock?(ms: number): Promise<void>;
+  /** What its data take up. */
+  bytes?(): Promise<number>;
+  /** What an operator's timer would do now and then; nothing goes wrong meanwhile. */
+  tidy?(): Promise<void>;
   stop(): Promise<void>;
 }
 

@@ -9,12 +9,15 @@ import { shiftedClock } from "./shifted-clock.ts";
 
 const restartsMax = 5;
 
-async function run(url: string, ...statements: readonly string[]): Promise<void> {
+/** Gives the value of the last statement. */
+async function run(url: string, ...statements: readonly string[]): Promise<unknown> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   client.on("error", () => {});
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    let value: unknown;
+    for (const statement of statements) value = (await client.query<{ value: unknown }>(statement)).rows[0]?.value;
+    return value;
   } finally {
     await client.end();
   }
@@ -38,12 +41,13 @@ export async function startPostgresBackend(commit = "COMMIT"): Promise<Backend> 
         }
       }
     },
-    readOnly: (on) =>
-      run(
-        server.url,
-        `ALTER SYSTEM SET default_transaction_read_only = ${on ? "on" : "off"}`,
-        "SELECT pg_reload_conf()",
-      ),
+    async readOnly(on) {
+      const change = `ALTER SYSTEM SET default_transaction_read_only = ${on ? "on" : "off"}`;
+      await run(server.url, change, "SELECT pg_reload_conf()");
+    },
+    bytes: async () => Number(await run(server.url, "SELECT pg_database_size(current_database()) AS value")),
+    // Every crash makes the server forget what it had counted for its own timer.
+    tidy: async () => void (await run(server.url, "VACUUM")),
     ...(clock === undefined ? {} : { leap: (ms: number) => clock.leap(ms) }),
     async stop() {
       await server.stop();

@@ -1,5 +1,5 @@
 /** A file. What would befall a server befalls the connection of every process, by an order to each. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -22,6 +22,8 @@ async function begin(database: DatabaseSync): Promise<void> {
   }
 }
 
+const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+
 export async function startSqlite(order: Order): Promise<Backend> {
   const folder = mkdtempSync(join(tmpdir(), "ichido-chaos-"));
   const will = reapAfterDeath({ folder });
@@ -42,6 +44,7 @@ export async function startSqlite(order: Order): Promise<Backend> {
         outside.exec("ROLLBACK");
       }
     },
+    bytes: async () => bytesOf(file) + bytesOf(`${file}-wal`),
     async stop() {
       outside.close();
       rmSync(folder, { recursive: true, force: true });

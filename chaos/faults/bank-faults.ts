@@ -10,7 +10,7 @@ export const bankFault: Fault = {
   name: "bank",
   everyMs: 500,
   async strike({ banks, random }) {
-    const bank = random.pick(banks);
+    const bank = random.pick(banks.both);
     const before = bank.requests();
     bank.next(random.pick(modes));
     // The mode waits for the next call, whenever that comes.

@@ -1,16 +1,18 @@
 /** One kind of harm. */
 import type { Backend } from "../backends/backend.ts";
-import type { FakeProvider } from "../../packages/ichido/src/testing/fake-provider.ts";
 import type { Random } from "../../simulation/random.ts";
+import type { Banks } from "../banks.ts";
 import type { Berth, Fleet } from "../fleet.ts";
 
 export interface Scene {
   readonly fleet: Fleet;
   readonly backend: Backend;
-  readonly banks: readonly FakeProvider[];
+  readonly banks: Banks;
   readonly random: Random;
   /** The names of the kinds that strike; absent: all. */
   readonly only?: readonly string[] | undefined;
+  /** How many times as long as usual it is from one fault of a kind to the next. */
+  readonly pace: number;
 }
 
 export interface Fault {
@@ -24,9 +26,9 @@ export interface Fault {
 }
 
 /** A server at work that nothing else is done to; as long as another one is left. */
-export function victimIn({ fleet, random }: Scene): Berth | undefined {
+export function victimIn({ fleet, random }: Scene, isMortal = false): Berth | undefined {
   const sound = fleet.ready.filter(({ isStruck }) => !isStruck);
-  const busy = sound.filter(({ underWay }) => underWay > 0);
+  const busy = sound.filter(({ underWay, isVeteran }) => underWay > 0 && !(isMortal && isVeteran));
   return sound.length < 2 || busy.length === 0 ? undefined : random.pick(busy);
 }
 

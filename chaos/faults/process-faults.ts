@@ -7,7 +7,7 @@ const kill: Fault = {
   name: "kill",
   everyMs: 2_500,
   async strike(scene) {
-    const victim = victimIn(scene);
+    const victim = victimIn(scene, true);
     if (victim?.child === undefined) return false;
     victim.isEnding = true;
     await victim.child.kill("SIGKILL");
@@ -20,7 +20,7 @@ const stop: Fault = {
   name: "stop",
   everyMs: 4_000,
   async strike(scene) {
-    const victim = victimIn(scene);
+    const victim = victimIn(scene, true);
     if (victim?.child === undefined) return false;
     victim.isEnding = true;
     await victim.child.stop(standstillMsMax);

@@ -42,14 +42,15 @@ export async function storm(scene: Scene, tally: Tally, isOver: () => boolean): 
     return fault.needs === "store" ? alone(work) : work();
   };
   const repeat = async (fault: Fault): Promise<void> => {
-    await sleep(fault.everyMs * scene.random.next());
+    const everyMs = fault.everyMs * scene.pace;
+    await sleep(everyMs * scene.random.next());
     while (!isOver()) {
       const hasHit = await strike(fault).catch((error: unknown) => {
         tally.trouble(`${fault.name} could not strike: ${String(error)}`);
         return false;
       });
       if (hasHit) tally.hit(fault.name);
-      await sleep(hasHit ? fault.everyMs * scene.random.between(0.5, 1.5) : missedMs);
+      await sleep(hasHit ? everyMs * scene.random.between(0.5, 1.5) : missedMs);
     }
   };
   await Promise.all(faultsOf(scene).map(repeat));

@@ -20,5 +20,6 @@ export async function openRedis(url: string): Promise<Side> {
     },
     prepare: async () => {},
     rows: async () => [],
+    forget: async () => {},
   };
 }

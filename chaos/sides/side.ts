@@ -22,6 +22,8 @@ export interface Side {
   /** Creates the tables: records, effects, notes. */
   prepare(): Promise<void>;
   rows(): Promise<readonly Row[]>;
+  /** Removes rows, by the names of their effects. */
+  forget(effects: readonly string[]): Promise<void>;
   /** An order to this process's own connection, where the store is inside the process. */
   order?(words: readonly string[]): void;
 }
@@ -35,6 +37,8 @@ function placed({ dialect }: TransactionHandle, sql: string): string {
   let place = 0;
   return dialect === "postgres" ? sql.replaceAll("?", () => `$${(place += 1)}`) : sql;
 }
+
+const forgottenAtOnce = 500;
 
 /** Nothing is unique here: a second effect must show. */
 export async function addRow(handle: TransactionHandle, row: Row): Promise<void> {
@@ -71,6 +75,12 @@ export function sqlSide(
     async rows() {
       const rows = await run("SELECT intent, effect FROM effects");
       return rows.map((row) => ({ intent: String(row["intent"]), effect: String(row["effect"]) }));
+    },
+    async forget(effects) {
+      for (let from = 0; from < effects.length; from += forgottenAtOnce) {
+        const some = effects.slice(from, from + forgottenAtOnce);
+        await run(`DELETE FROM effects WHERE effect IN (${some.map(() => "?").join(", ")})`, ...some);
+      }
     },
     ...(order === undefined ? {} : { order }),
   };

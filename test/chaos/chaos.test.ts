@@ -1,8 +1,9 @@
 /** A short run with every test; `npm run chaos -- --store … --seconds 60` is the long one, and has the other stores. */
 import { describe, expect, test } from "vitest";
 import { textOf, type Report } from "../../chaos/report.ts";
-import { run, type Control } from "../../chaos/run.ts";
+import { run } from "../../chaos/run.ts";
 import type { StoreName } from "../../chaos/setup.ts";
+import type { Control } from "../../chaos/stage.ts";
 
 const seconds = 15;
 const controlSeconds = 8;

@@ -8,12 +8,18 @@ export class ChildOutput {
   /** Oldest first, at most the last 10,000. */
   readonly lines: string[] = [];
   readonly #watchers = new Set<() => void>();
+  readonly #onLine: ((line: string) => void) | undefined;
   #ending: string | undefined;
+
+  constructor(onLine?: (line: string) => void) {
+    this.#onLine = onLine;
+  }
 
   read(stream: Readable): void {
     createInterface({ input: stream }).on("line", (line) => {
       this.lines.push(line);
       if (this.lines.length > linesMax) this.lines.shift();
+      this.#onLine?.(line);
       this.#changed();
     });
   }

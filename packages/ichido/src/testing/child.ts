@@ -15,6 +15,8 @@ export interface SpawnChildOptions {
   /** The child counts as started when it prints a matching line. Default: when it is spawned. */
   readonly readyPattern?: RegExp;
   readonly readyMs?: number;
+  /** Called with every line that it prints, on both streams, however many. */
+  readonly onLine?: (line: string) => void;
 }
 
 export interface ChildExit {
@@ -47,7 +49,15 @@ const stopMs = 5_000;
 
 /** Starts a JavaScript or TypeScript file on this Node. The child ends with this process, however that ends. */
 export async function spawnChild(entry: string | URL, options: SpawnChildOptions = {}): Promise<Child> {
-  const names = { args: true, env: true, cwd: true, execArgv: true, readyPattern: true, readyMs: true } as const;
+  const names = {
+    args: true,
+    env: true,
+    cwd: true,
+    execArgv: true,
+    readyPattern: true,
+    readyMs: true,
+    onLine: true,
+  } as const;
   knownOptions("spawnChild", options, names);
   const file = entry instanceof URL || entry.startsWith("file:") ? fileURLToPath(entry) : entry;
   const env = Object.fromEntries(
@@ -60,7 +70,7 @@ export async function spawnChild(entry: string | URL, options: SpawnChildOptions
     stdio: ["pipe", "pipe", "pipe"],
   });
   const { pid } = process_;
-  const output = new ChildOutput();
+  const output = new ChildOutput(options.onLine);
   let exit: ChildExit | undefined;
   output.read(process_.stdout);
   output.read(process_.stderr);
