@@ -34,6 +34,8 @@ export interface Report extends Origin {
 /** A shorter run must show all that a run must show; how often each fault strikes is asked of longer ones. */
 const fullSeconds = 60;
 const hitsMin = 10;
+const faultsMin = 400;
+const answersMin = 5_000;
 
 interface Parts {
   readonly options: Pick<RunOptions, "store" | "control" | "seed" | "seconds">;
@@ -52,9 +54,14 @@ const seenOf = (sight: Sight, { replays }: History, { seen }: Tally): number =>
 /** What a run must show and has not shown yet. */
 export function vacuousBy(parts: Pick<Parts, "options" | "history" | "tally" | "kinds">): readonly string[] {
   const { options, history, tally, kinds } = parts;
-  const hitsNeeded = options.seconds >= fullSeconds ? hitsMin : 0;
+  const isFull = options.seconds >= fullSeconds;
+  const hitsNeeded = isFull ? hitsMin : 0;
+  const atLeast = (what: string, count: number, min: number): readonly string[] =>
+    isFull && count < min ? [`${count} ${what}, fewer than ${min}`] : [];
   const hitsOf = (kind: string): number => tally.faults.get(kind) ?? 0;
   return [
+    ...atLeast("faults", tally.faultsInAll, faultsMin),
+    ...atLeast("answers", history.answers, answersMin),
     ...sights.filter((sight) => seenOf(sight, history, tally) === 0).map((sight) => `no ${sight} was seen`),
     ...kinds
       .filter((kind) => hitsOf(kind) < hitsNeeded)

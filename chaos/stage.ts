@@ -135,7 +135,7 @@ export class Stage {
 
   /** Callers ask and things go wrong, until it is over; `except`: kinds that do not strike this time. */
   async storm(isOver: () => boolean, except: readonly string[] = []): Promise<void> {
-    const { only, pace = 1, callers = 24 } = this.#options;
+    const { only, pace = 1, callers = 40 } = this.#options;
     const { fleet, backend, banks, tally } = this;
     fleet.alarm();
     const kinds = except.length === 0 ? only : this.kinds.filter((kind) => !except.includes(kind));
