@@ -5,6 +5,13 @@ import { sqlSide, type Side } from "./side.ts";
 
 export async function openPostgresJs(url: string): Promise<Side> {
   const { default: postgres } = await import("postgres");
-  const sql = postgres(url, { max: 10, onnotice: () => undefined, connect_timeout: 1, backoff: () => 0.1 });
+  const sql = postgres(url, {
+    max: 10,
+    onnotice: () => undefined,
+    connect_timeout: 1,
+    backoff: () => 0.1,
+    // A connection that is lost while the driver asks for types would end the process.
+    fetch_types: false,
+  });
   return sqlSide(postgresStore(sql, { callTimeoutMs }), postgresTransactions(sql));
 }

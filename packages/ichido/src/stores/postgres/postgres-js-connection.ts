@@ -49,6 +49,16 @@ function isQueued(query: PostgresJsQuery): boolean {
   return "state" in query && query.state === null;
 }
 
+/**
+ * The driver gives a statement to a connection while that is being made, and this cannot be told from waiting in its
+ * queue. Cancelled there, the statement is left out, and the connection is never used again (postgres 3.4). So it is
+ * sent after all, and says nothing.
+ */
+function withdraw(query: PostgresJsQuery): void {
+  query.cancel();
+  if ("cancelled" in query) Object.assign(query, { cancelled: null, strings: ["select 1"], args: [] });
+}
+
 function within(
   query: PostgresJsQuery,
   pending: PromiseLike<unknown>,
@@ -62,13 +72,13 @@ function within(
         if (!isQueued(query) || patience.onStarved() === "wait") return;
         clearTimeout(timer);
         reject(new NoConnection("every connection is in use"));
-        query.cancel();
+        withdraw(query);
       }, patience.waitMs);
     const timer = setTimeout(() => {
       reject(new DeadlineError(`no answer within ${timeoutMs} ms`));
       // No claim may run for a caller that has left. One already sent is left alone, as cancelling it needs another
       // connection, and no code could catch the failure of that.
-      if (isQueued(query)) query.cancel();
+      if (isQueued(query)) withdraw(query);
     }, timeoutMs);
     pending.then(
       (rows) => {
