@@ -9,6 +9,8 @@ export const storeNames = [
   "mariadb",
   "redis",
   "redis-replica",
+  "redis-sentinel",
+  "redis-cluster",
 ] as const;
 export type StoreName = (typeof storeNames)[number];
 

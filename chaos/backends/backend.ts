@@ -58,5 +58,9 @@ export async function startBackend(name: StoreName, order: Order): Promise<Backe
       return (await import("./redis.ts")).startRedisBackend();
     case "redis-replica":
       return (await import("./redis-pair.ts")).startRedisPair();
+    case "redis-sentinel":
+      return (await import("./redis-sentinel.ts")).startRedisSentinel();
+    case "redis-cluster":
+      return (await import("./redis-cluster.ts")).startRedisClusterBackend();
   }
 }

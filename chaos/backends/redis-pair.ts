@@ -8,12 +8,11 @@ import type { Instance } from "../../scripts/services/instance.ts";
 import { startRedis } from "../../scripts/services/redis.ts";
 import { isRow, policies } from "../policies.ts";
 import type { Backend } from "./backend.ts";
-import { run } from "./redis.ts";
+import { run, until } from "./redis.ts";
 import { openSwitchboard, through } from "./switchboard.ts";
 
 const config = { appendonly: "yes", "repl-diskless-sync-delay": 0 };
 const lagMs = 300;
-const followsMs = 30_000;
 
 interface Pair {
   readonly master: Instance;
@@ -26,11 +25,9 @@ async function follow(master: Instance): Promise<Pair> {
   const line = await createFaultProxy({ target: master.url });
   const replica = await startRedis({ config });
   await run(replica.url, "REPLICAOF", "127.0.0.1", String(line.port));
-  const untilMs = performance.now() + followsMs;
-  while (!String(await run(replica.url, "INFO", "replication")).includes("master_link_status:up")) {
-    if (performance.now() > untilMs) throw new Error(`the replica does not follow within ${followsMs} ms`);
-    await sleep(20);
-  }
+  await until("the replica follows", async () =>
+    String(await run(replica.url, "INFO", "replication")).includes("master_link_status:up"),
+  );
   return { master, replica, line };
 }
 

@@ -1,4 +1,5 @@
 /** A private Redis that writes every command down before it answers: a kill forgets nothing. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { startRedis } from "../../scripts/services/redis.ts";
 import { isRow, policies } from "../policies.ts";
@@ -6,12 +7,23 @@ import type { Backend } from "./backend.ts";
 import { shiftedClock } from "./shifted-clock.ts";
 
 export async function run(url: string, command: string, ...args: readonly string[]): Promise<unknown> {
-  const client = new Redis(url, { connectTimeout: 2_000, maxRetriesPerRequest: 1 });
+  const client = new Redis(url, { connectTimeout: 2_000, commandTimeout: 5_000, maxRetriesPerRequest: 1 });
   client.on("error", () => {});
   try {
     return await client.call(command, [...args]);
   } finally {
     client.disconnect();
+  }
+}
+
+const untilMsMax = 60_000;
+
+/** An error is a no: servers are away, or tell half of it, for a while. */
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + untilMsMax;
+  while (!(await isSo().catch(() => false))) {
+    if (performance.now() > untilMs) throw new Error(`not within ${untilMsMax} ms: ${what}`);
+    await sleep(20);
   }
 }
 

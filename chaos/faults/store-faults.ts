@@ -8,7 +8,7 @@ const isBusy = ({ fleet }: Scene): boolean => fleet.ready.some(({ underWay }) =>
 
 const restart: Fault = {
   name: "store-restart",
-  everyMs: 4_000,
+  everyMs: 3_000,
   needs: "store",
   async strike(scene) {
     const wasBusy = isBusy(scene);

@@ -103,5 +103,9 @@ export async function openSide(name: StoreName, url: string): Promise<Side> {
     case "redis":
     case "redis-replica":
       return (await import("./redis.ts")).openRedis(url);
+    case "redis-sentinel":
+      return (await import("./redis.ts")).openRedisSentinel(url);
+    case "redis-cluster":
+      return (await import("./redis.ts")).openRedisCluster(url);
   }
 }
