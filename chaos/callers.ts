@@ -24,6 +24,9 @@ export class Callers {
   readonly #insideMsMax: number;
   readonly #mishaps: readonly Mishap[];
   readonly #restMs: number;
+  readonly #dawdleMs: number;
+  /** What is asked for from now on. */
+  readonly orders = { paddingBytes: 0 };
 
   constructor(parts: {
     readonly fleet: Fleet;
@@ -36,6 +39,8 @@ export class Callers {
     readonly mishaps: readonly Mishap[];
     /** How long each of them waits before the next operation, at most. */
     readonly restMs: number;
+    /** How long a slow handler works before or after its effect, at most. */
+    readonly dawdleMs: number;
   }) {
     this.#fleet = parts.fleet;
     this.#history = parts.history;
@@ -45,6 +50,7 @@ export class Callers {
     this.#insideMsMax = parts.insideMsMax;
     this.#mishaps = parts.mishaps;
     this.#restMs = parts.restMs;
+    this.#dawdleMs = parts.dawdleMs;
   }
 
   #begin(key?: string, caller?: string): Operation {
@@ -53,9 +59,10 @@ export class Callers {
     const order: Order = {
       intent: intentOf(number),
       amount: number,
-      beforeMs: random.chance(0.2) ? random.int(50, 300) : random.int(0, 15),
+      beforeMs: random.chance(0.2) ? random.int(50, this.#dawdleMs) : random.int(0, 15),
       insideMs: random.chance(0.2) ? random.int(0, this.#insideMsMax) : 0,
-      afterMs: random.chance(0.2) ? random.int(50, 300) : random.int(0, 10),
+      afterMs: random.chance(0.2) ? random.int(50, this.#dawdleMs) : random.int(0, 10),
+      paddingBytes: this.orders.paddingBytes,
     };
     return this.#history.begin({
       number,

@@ -21,6 +21,8 @@ export interface Order {
   readonly beforeMs: number;
   readonly insideMs: number;
   readonly afterMs: number;
+  /** How long the answer is besides. */
+  readonly paddingBytes: number;
 }
 
 export const intentOf = (amount: number): string => `op-${amount}`;
@@ -33,4 +35,5 @@ export interface Receipt {
   readonly effect: string;
   /** Unique to whoever made the answer: one that is made anew is not the same. */
   readonly made: string;
+  readonly padding?: string;
 }

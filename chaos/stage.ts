@@ -13,7 +13,7 @@ import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { judge } from "./judgement.ts";
 import { settleAll } from "./settling.ts";
-import { slackMsDefault } from "./settings.ts";
+import { leaseMs, slackMsDefault } from "./settings.ts";
 import type { Setup, StoreName } from "./setup.ts";
 import { Tally } from "./tally.ts";
 import type { Told } from "./told.ts";
@@ -93,6 +93,8 @@ export class Stage {
       insideMsMax: store === "sqlite" ? 0 : 100,
       mishaps: (["answer-lost", "caller-gone"] as const).filter((mishap) => only?.includes(mishap) ?? true),
       restMs,
+      // Without the fence it takes an owner that stands still inside of its handler.
+      dawdleMs: options.control === "no-fence" ? leaseMs : 300,
     });
   }
 
@@ -137,10 +139,11 @@ export class Stage {
   async storm(isOver: () => boolean, except: readonly string[] = []): Promise<void> {
     const { only, pace = 1, callers = 40 } = this.#options;
     const { fleet, backend, banks, tally } = this;
+    const { orders } = this.#callers;
     fleet.alarm();
     const kinds = except.length === 0 ? only : this.kinds.filter((kind) => !except.includes(kind));
     await Promise.all([
-      storm({ fleet, backend, banks, random: this.#random, only: kinds, pace }, tally, isOver),
+      storm({ fleet, backend, banks, random: this.#random, only: kinds, pace, orders }, tally, isOver),
       ...Array.from({ length: callers }, () => this.#callers.run(isOver)),
     ]);
     fleet.calm();

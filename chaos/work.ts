@@ -1,5 +1,5 @@
 /** What the handlers do: one effect, by one of the policies, and an answer that names it. */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Context } from "../packages/ichido/src/core/contract/context.ts";
 import type { AnswerLike, StepVerdict } from "../packages/ichido/src/core/contract/options.ts";
@@ -15,9 +15,11 @@ export type Doing = Pick<Context, "step" | "transaction">;
 /** The name of the step, and so of the reference. */
 export const step = "charge";
 
-export function answerOf(receipt: Omit<Receipt, "made">): AnswerLike {
+export function answerOf(receipt: Omit<Receipt, "made">, paddingBytes = 0): AnswerLike {
   const made = randomUUID();
-  return { status: 201, headers: { "x-made": made }, body: { ...receipt, made } satisfies Receipt };
+  // What can be compressed would take no room.
+  const padding = paddingBytes === 0 ? {} : { padding: randomBytes(paddingBytes * 0.75).toString("base64") };
+  return { status: 201, headers: { "x-made": made }, body: { ...receipt, made, ...padding } satisfies Receipt };
 }
 
 /** What a charge tells of the operation that it was made for. */
@@ -69,7 +71,7 @@ async function effectOf(
   await sleep(order.beforeMs);
   const charged = async (id: string): Promise<AnswerLike> => {
     await sleep(order.afterMs);
-    return answerOf({ intent, caller, effect: id });
+    return answerOf({ intent, caller, effect: id }, order.paddingBytes);
   };
   switch (policy) {
     case "transaction":
@@ -78,7 +80,7 @@ async function effectOf(
         const effect = randomUUID();
         await addRow(handle, { intent, effect });
         if (order.insideMs > 0) await sleep(order.insideMs);
-        return answerOf({ intent, caller, effect });
+        return answerOf({ intent, caller, effect }, order.paddingBytes);
       });
       return undefined;
     case "reference":

@@ -24,6 +24,8 @@ export interface Backend {
   readOnly?(on: boolean): Promise<void>;
   /** No room is left for new records. */
   full?(on: boolean): Promise<void>;
+  /** Writes that were refused because there was no room; absent where a full store refuses every new record. */
+  refused?(): number;
   /** Its clock is so far off. */
   leap?(ms: number): Promise<void>;
   /** Somebody else holds the lock that every writer needs. */

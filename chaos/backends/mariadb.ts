@@ -3,6 +3,8 @@ import { createConnection } from "mysql2/promise";
 import { startMariadb } from "../../scripts/services/mariadb.ts";
 import { policies } from "../policies.ts";
 import type { Backend } from "./backend.ts";
+import { fillable } from "./full-disk.ts";
+import { shimmedServer } from "./shimmed-server.ts";
 
 async function run(url: string, ...statements: readonly string[]): Promise<void> {
   const connection = await createConnection({ uri: url, connectTimeout: 2_000 });
@@ -15,7 +17,8 @@ async function run(url: string, ...statements: readonly string[]): Promise<void>
 }
 
 export async function startMariadbBackend(): Promise<Backend> {
-  const server = await startMariadb();
+  const shim = shimmedServer();
+  const server = await startMariadb({ env: shim?.env ?? {} });
   await run(
     server.url,
     "CREATE DATABASE chaos",
@@ -36,6 +39,10 @@ export async function startMariadbBackend(): Promise<Backend> {
       await server.restart();
     },
     readOnly: (on) => run(server.url, `SET GLOBAL read_only = ${Number(on)}`),
-    stop: () => server.stop(),
+    ...(shim === undefined ? {} : { leap: (ms: number) => shim.leap(ms), ...fillable(server, shim) }),
+    async stop() {
+      await server.stop();
+      shim?.remove();
+    },
   };
 }

@@ -1,11 +1,13 @@
 /** A private PostgreSQL, alone or behind PgBouncer in transaction mode. */
 import pg from "pg";
 import { install, isInstalled } from "../../scripts/services/install.ts";
+import type { Instance } from "../../scripts/services/instance.ts";
 import { startPgbouncer } from "../../scripts/services/pgbouncer.ts";
 import { startPostgres } from "../../scripts/services/postgres.ts";
 import { policies } from "../policies.ts";
 import type { Backend } from "./backend.ts";
-import { shiftedClock } from "./shifted-clock.ts";
+import { fillable } from "./full-disk.ts";
+import { shimmedServer } from "./shimmed-server.ts";
 
 const restartsMax = 5;
 
@@ -23,23 +25,27 @@ async function run(url: string, ...statements: readonly string[]): Promise<unkno
   }
 }
 
+/** A zombie that nobody has waited for yet is a running server to the next one. */
+async function startAgain(server: Instance): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await server.restart();
+    } catch (error) {
+      if (tries === restartsMax) throw error;
+    }
+  }
+}
+
 export async function startPostgresBackend(commit = "COMMIT"): Promise<Backend> {
-  const clock = shiftedClock();
-  const server = await startPostgres({ env: clock?.env ?? {} });
+  const shim = shimmedServer();
+  const server = await startPostgres({ env: shim?.env ?? {} });
   return {
     url: server.url,
     line: { key: "key-", commit },
     policies,
     async restart() {
       await server.kill("SIGKILL");
-      // A zombie that nobody has waited for yet is a running server to the next one.
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return await server.restart();
-        } catch (error) {
-          if (tries === restartsMax) throw error;
-        }
-      }
+      await startAgain(server);
     },
     async readOnly(on) {
       const change = `ALTER SYSTEM SET default_transaction_read_only = ${on ? "on" : "off"}`;
@@ -48,10 +54,10 @@ export async function startPostgresBackend(commit = "COMMIT"): Promise<Backend> 
     bytes: async () => Number(await run(server.url, "SELECT pg_database_size(current_database()) AS value")),
     // Every crash makes the server forget what it had counted for its own timer.
     tidy: async () => void (await run(server.url, "VACUUM")),
-    ...(clock === undefined ? {} : { leap: (ms: number) => clock.leap(ms) }),
+    ...(shim === undefined ? {} : { leap: (ms: number) => shim.leap(ms), ...fillable(server, shim) }),
     async stop() {
       await server.stop();
-      clock?.remove();
+      shim?.remove();
     },
   };
 }

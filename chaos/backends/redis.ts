@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { startRedis } from "../../scripts/services/redis.ts";
 import { isRow, policies } from "../policies.ts";
 import type { Backend } from "./backend.ts";
-import { shiftedClock } from "./shifted-clock.ts";
+import { shimmedServer } from "./shimmed-server.ts";
 
 export async function run(url: string, command: string, ...args: readonly string[]): Promise<unknown> {
   const client = new Redis(url, { connectTimeout: 2_000, commandTimeout: 5_000, maxRetriesPerRequest: 1 });
@@ -28,9 +28,9 @@ export async function until(what: string, isSo: () => Promise<boolean>): Promise
 }
 
 export async function startRedisBackend(): Promise<Backend> {
-  const clock = shiftedClock();
+  const shim = shimmedServer();
   const config = { appendonly: "yes", appendfsync: "always" };
-  const server = await startRedis({ config, env: clock?.env ?? {} });
+  const server = await startRedis({ config, env: shim?.env ?? {} });
   return {
     url: server.url,
     line: { key: "ichido:{" },
@@ -40,10 +40,10 @@ export async function startRedisBackend(): Promise<Backend> {
       await server.restart();
     },
     full: async (on) => void (await run(server.url, "CONFIG", "SET", "maxmemory", on ? "1" : "0")),
-    ...(clock === undefined ? {} : { leap: (ms: number) => clock.leap(ms) }),
+    ...(shim === undefined ? {} : { leap: (ms: number) => shim.leap(ms) }),
     async stop() {
       await server.stop();
-      clock?.remove();
+      shim?.remove();
     },
   };
 }

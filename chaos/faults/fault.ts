@@ -11,6 +11,8 @@ export interface Scene {
   readonly random: Random;
   /** The names of the kinds that strike; absent: all. */
   readonly only?: readonly string[] | undefined;
+  /** What callers ask for from now on. */
+  readonly orders: { paddingBytes: number };
   /** How many times as long as usual it is from one fault of a kind to the next. */
   readonly pace: number;
 }

@@ -4,6 +4,10 @@ import type { Backend } from "../backends/backend.ts";
 import { leapMsMax } from "../settings.ts";
 import type { Fault, Scene } from "./fault.ts";
 
+/** Answers of this size soon need room, and within this time at the latest. */
+const fillingBytes = 48_000;
+const fillsMs = 3_000;
+
 const isBusy = ({ fleet }: Scene): boolean => fleet.ready.some(({ underWay }) => underWay > 0);
 
 const restart: Fault = {
@@ -46,7 +50,29 @@ function forAWhile(name: string, change: (backend: Backend, on: boolean) => Prom
 }
 
 const readOnly = forAWhile("store-read-only", (backend, on) => backend.readOnly?.(on));
-const full = forAWhile("store-full", (backend, on) => backend.full?.(on));
+
+/** Until something was refused for want of room, and a moment longer: what fits into the files as they are is taken. */
+const full: Fault = {
+  name: "store-full",
+  everyMs: 3_000,
+  needs: "store",
+  async strike(scene) {
+    const { backend, orders, random } = scene;
+    const wasBusy = isBusy(scene);
+    const before = backend.refused?.() ?? -1;
+    const refused = (): number => backend.refused?.() ?? 0;
+    await backend.full?.(true);
+    orders.paddingBytes = fillingBytes;
+    try {
+      for (let waitedMs = 0; refused() === before && waitedMs < fillsMs; waitedMs += 20) await sleep(20);
+      await sleep(random.int(150, 600));
+      return wasBusy && refused() > before;
+    } finally {
+      orders.paddingBytes = 0;
+      await backend.full?.(false);
+    }
+  },
+};
 
 /** Forward and back again: between two leaps the clock runs evenly. */
 const leap: Fault = {

@@ -10,6 +10,8 @@ import { runAsServer } from "./run-program.ts";
 export interface MariadbOptions {
   /** Server options without the leading dashes. The defaults do not wait for the disk, see PostgresOptions. */
   readonly settings?: Readonly<Record<string, string | number>>;
+  /** Added to the environment of the server. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Where its data are and stay, see Recipe. */
   readonly folder?: string;
 }
@@ -63,6 +65,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Instan
         ...settings.map(([name, value]) => `--${name}=${value}`),
       ],
     }),
+    env: () => options.env ?? {},
     url: (port) => `mysql://root@127.0.0.1:${port}/mysql`,
     ready: answersMariadb,
   });
