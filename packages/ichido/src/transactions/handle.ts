@@ -49,7 +49,7 @@ async function probe(parts: HandleParts): Promise<boolean> {
   switch (parts.dialect) {
     case "postgres": {
       const { rows } = await parts.execute(
-        "select case when now() < statement_timestamp() then 1 else 0 end as inside",
+        "select case when now() <> statement_timestamp() then 1 else 0 end as inside",
         [],
       );
       return Number(columnOf(rows[0] ?? {}, "inside")) === 1;
