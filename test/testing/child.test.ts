@@ -18,6 +18,16 @@ describe("spawnChild", () => {
     expect(child.exit).toBeUndefined();
   });
 
+  test("onLine sees every line that it prints, in order", async () => {
+    const seen: string[] = [];
+    await using child = await spawnChild(talker, { readyPattern: /^ready/, onLine: (line) => seen.push(line) });
+    child.write("one");
+    child.write("two");
+    await child.waitFor(/heard two/);
+    expect(seen).toEqual(child.lines);
+    expect(seen).toHaveLength(3);
+  });
+
   test("kill ends it at once: no handler runs", async () => {
     const child = await spawnChild(talker, { readyPattern: /^ready/ });
     expect(await child.kill()).toEqual({ code: null, signal: "SIGKILL" });
