@@ -29,7 +29,7 @@ export class Tally {
   }
 
   trouble(what: string): void {
-    if (this.troubles.length < troublesMax) this.troubles.push(what);
+    if (this.troubles.length < troublesMax) this.troubles.push(what.replaceAll(/file:\S*\/node_modules\//g, ""));
   }
 
   /** A line that a process printed. */
