@@ -6,7 +6,7 @@ import type { Fault, Scene } from "./fault.ts";
 
 /** Answers of this size soon need room, and within this time at the latest. */
 const fillingBytes = 48_000;
-const fillsMs = 3_000;
+const fillsMs = 2_000;
 
 const isBusy = ({ fleet }: Scene): boolean => fleet.ready.some(({ underWay }) => underWay > 0);
 
@@ -54,7 +54,7 @@ const readOnly = forAWhile("store-read-only", (backend, on) => backend.readOnly?
 /** Until something was refused for want of room, and a moment longer: what fits into the files as they are is taken. */
 const full: Fault = {
   name: "store-full",
-  everyMs: 3_000,
+  everyMs: 4_000,
   needs: "store",
   async strike(scene) {
     const { backend, orders, random } = scene;
@@ -65,7 +65,7 @@ const full: Fault = {
     orders.paddingBytes = fillingBytes;
     try {
       for (let waitedMs = 0; refused() === before && waitedMs < fillsMs; waitedMs += 20) await sleep(20);
-      await sleep(random.int(150, 600));
+      await sleep(random.int(100, 400));
       return wasBusy && refused() > before;
     } finally {
       orders.paddingBytes = 0;
