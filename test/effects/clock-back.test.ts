@@ -6,8 +6,8 @@ import { describeWith, freshDatabase, postgresUrl } from "../support/services.ts
 
 describeWith("postgres", "a clock that steps back within a transaction", () => {
   test("takes the handle for no other than it is: it stands inside of the transaction", async () => {
-    const { url, drop } = await freshDatabase(await postgresUrl());
-    const sql = postgres(url, { max: 1 });
+    const database = await freshDatabase(await postgresUrl());
+    const sql = postgres(database.url, { max: 1 });
     try {
       await sql.unsafe(`create schema back;
         create function back.statement_timestamp() returns timestamptz language sql as
@@ -19,7 +19,7 @@ describeWith("postgres", "a clock that steps back within a transaction", () => {
       expect(rows).toEqual([{ one: 1 }]);
     } finally {
       await sql.end();
-      await drop();
+      await database.drop();
     }
   });
 });
