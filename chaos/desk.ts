@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawnChild, type Child } from "../packages/ichido/src/testing/child.ts";
-import type { Setup } from "./setup.ts";
 import type { Tally } from "./tally.ts";
 import type { Told } from "./told.ts";
 
@@ -18,7 +17,7 @@ export class Desk {
     this.#child = child;
   }
 
-  static async open(program: string, setup: Setup, tally: Tally): Promise<Desk> {
+  static async open(program: string, setup: object, tally: Tally): Promise<Desk> {
     const child = await spawnChild(program, {
       args: [JSON.stringify(setup)],
       readyPattern: /^ready$/,
@@ -46,11 +45,11 @@ export class Desk {
     return join(this.#folder, `${this.#asked}.json`);
   }
 
-  /** The rows and records that there are. */
-  async tell(): Promise<Told> {
+  /** What the store holds: rows and records, or events and what was done about them. */
+  async tell<What = Told>(): Promise<What> {
     const file = this.#file();
     await this.#ask("tell", file);
-    const told = JSON.parse(readFileSync(file, "utf8")) as Told;
+    const told = JSON.parse(readFileSync(file, "utf8")) as What;
     rmSync(file);
     return told;
   }

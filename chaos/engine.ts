@@ -50,7 +50,10 @@ export function note(event: IchidoEvent): void {
 /** How often each process sweeps, where records expire within the run. */
 const sweepMs = 20_000;
 
-export function engineOf<Native extends Asked>(side: Side, { retentionMs }: Setup): Ichido<Native, unknown> {
+export function engineOf<Native extends Asked>(
+  side: Side,
+  { retentionMs }: Pick<Setup, "retentionMs">,
+): Ichido<Native, unknown> {
   const faults = faultsFromEnv();
   return createIchido<Native, unknown>({
     store: side.store,

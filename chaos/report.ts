@@ -102,9 +102,10 @@ export function reportOf(parts: Parts): Report {
 }
 
 /** A run holds when nothing was violated and it was no empty one. */
-export const holds = ({ violations, vacuous }: Report): boolean => violations.length === 0 && vacuous.length === 0;
+export const holds = ({ violations, vacuous }: Pick<Report, "violations" | "vacuous">): boolean =>
+  violations.length === 0 && vacuous.length === 0;
 
-const listed = (counts: Readonly<Record<string, number>>): string =>
+export const listed = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
@@ -112,7 +113,7 @@ const listed = (counts: Readonly<Record<string, number>>): string =>
 /** Of each invariant. */
 const shownMax = 4;
 
-function shown(violations: readonly Violation[]): readonly string[] {
+export function shown(violations: readonly Violation[]): readonly string[] {
   const byInvariant = Map.groupBy(violations, ({ invariant }) => invariant);
   return [...byInvariant].flatMap(([invariant, each]) => [
     ...each.slice(0, shownMax).map(({ detail }) => `violation: ${invariant}: ${detail}`),

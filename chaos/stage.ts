@@ -1,9 +1,7 @@
 /** What a run takes place on: a store, a fleet of servers, callers, a desk and two banks. */
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom, type Random } from "../simulation/random.ts";
-import { inOneFile } from "../test/support/in-one-file.ts";
 import { startBackend, type Backend } from "./backends/backend.ts";
 import { Banks } from "./banks.ts";
 import { Callers } from "./callers.ts";
@@ -12,6 +10,7 @@ import { kindsOf, storm } from "./faults/storm.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { judge } from "./judgement.ts";
+import { programIn, type Source } from "./programs.ts";
 import { settleAll } from "./settling.ts";
 import { leaseMs, slackMsDefault } from "./settings.ts";
 import type { Setup, StoreName } from "./setup.ts";
@@ -42,19 +41,10 @@ export interface StageOptions {
 
 const readySeconds = 120;
 
-/** The source that the processes run, and how to be rid of it. */
-interface Source {
-  readonly root: string;
-  remove(): void;
-}
-
 async function sourceOf(control: Control): Promise<Source> {
   if (control === "no-fence") return (await import("./no-fence.ts")).withoutFence();
   return { root: join(import.meta.dirname, ".."), remove: () => {} };
 }
-
-const programIn = ({ root }: Source, name: string): Promise<string> =>
-  inOneFile(pathToFileURL(join(root, "chaos", name)));
 
 export class Stage {
   readonly history: History;

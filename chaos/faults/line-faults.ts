@@ -20,7 +20,7 @@ async function cut(scene: Scene, rule: CutRule): Promise<boolean> {
   return armed.count > 0;
 }
 
-function cutting(name: string, everyMs: number, pattern: string, place: CutRule["place"]): Fault {
+function cutting(name: string, everyMs: number, pattern: CutRule["pattern"], place: CutRule["place"]): Fault {
   return {
     name,
     everyMs,
@@ -77,7 +77,10 @@ const partition: Fault = {
 };
 
 /** Those that a line like this can suffer. */
-export function lineFaultsOf({ key, commit }: NonNullable<Backend["line"]>): readonly Fault[] {
+export function lineFaultsOf({
+  key,
+  commit,
+}: Omit<NonNullable<Backend["line"]>, "key"> & { readonly key: CutRule["pattern"] }): readonly Fault[] {
   return [
     cutting("request-lost", 900, key, "before"),
     cutting("reply-lost", 500, key, "after"),

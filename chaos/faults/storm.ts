@@ -29,17 +29,25 @@ export const kindsOf = (scene: Pick<Scene, "backend" | "only">): readonly string
   ...byThemselves.filter((name) => scene.only?.includes(name) ?? true),
 ];
 
-export async function storm(scene: Scene, tally: Tally, isOver: () => boolean): Promise<void> {
-  let store: Promise<unknown> = Promise.resolve();
+export async function storm(
+  scene: Scene,
+  tally: Tally,
+  isOver: () => boolean,
+  faults: readonly Fault[] = faultsOf(scene),
+): Promise<void> {
+  const turns = new Map<Fault["needs"], Promise<unknown>>();
   /** One after the other, whoever asked first. */
-  const alone = (work: () => Promise<boolean>): Promise<boolean> => {
-    const turn = store.then(() => (isOver() ? false : work()));
-    store = turn.catch(() => undefined);
+  const alone = (needs: Fault["needs"], work: () => Promise<boolean>): Promise<boolean> => {
+    const turn = (turns.get(needs) ?? Promise.resolve()).then(() => (isOver() ? false : work()));
+    turns.set(
+      needs,
+      turn.catch(() => undefined),
+    );
     return turn;
   };
   const strike = async (fault: Fault): Promise<boolean> => {
     const work = (): Promise<boolean> => fault.strike(scene);
-    return fault.needs === "store" ? alone(work) : work();
+    return fault.needs === undefined ? work() : alone(fault.needs, work);
   };
   const repeat = async (fault: Fault): Promise<void> => {
     const everyMs = fault.everyMs * scene.pace;
@@ -53,5 +61,5 @@ export async function storm(scene: Scene, tally: Tally, isOver: () => boolean): 
       await sleep(hasHit ? everyMs * scene.random.between(0.5, 1.5) : missedMs);
     }
   };
-  await Promise.all(faultsOf(scene).map(repeat));
+  await Promise.all(faults.map(repeat));
 }

@@ -33,7 +33,8 @@ const tables = [
   "CREATE TABLE IF NOT EXISTS notes (name varchar(200) NOT NULL, text varchar(4000) NOT NULL)",
 ];
 
-function placed({ dialect }: TransactionHandle, sql: string): string {
+/** With the placeholders of the dialect. */
+export function placed({ dialect }: TransactionHandle, sql: string): string {
   let place = 0;
   return dialect === "postgres" ? sql.replaceAll("?", () => `$${(place += 1)}`) : sql;
 }

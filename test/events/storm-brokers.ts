@@ -16,13 +16,22 @@ interface Broker {
 const name = "storm";
 const ackWaitMs = 1_000;
 const callTimeoutMs = 2_000;
+const socketTimeout = 2 * callTimeoutMs;
 export const webhookSecret = "whsec_c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0=";
 
 async function nats(url: string): Promise<Broker> {
   const { connect, headers } = await import("@nats-io/transport-node");
   const { ensureNatsConsumers, ensureNatsStream, natsPublisher, natsSubscription } = await import("ichido/nats");
   const link = () =>
-    connect({ servers: url, maxReconnectAttempts: -1, reconnectTimeWait: 100, waitOnFirstConnect: true });
+    connect({
+      servers: url,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 100,
+      waitOnFirstConnect: true,
+      // A line that is open on both sides and dead between them is noticed by this alone.
+      pingInterval: 1_000,
+      maxPingOut: 2,
+    });
   const shared = { connection: link, stream: name, subjectPrefix: name };
   const wish = { ...shared, durable: name, ackWaitMs };
   return {
@@ -50,7 +59,7 @@ async function redisStreams(url: string): Promise<Broker> {
   const { Redis } = await import("ioredis");
   const { ensureRedisStreamsGroup, redisStreamsPublisher, redisStreamsSubscription } =
     await import("ichido/redis-streams");
-  const link = () => new Redis(url).on("error", () => undefined);
+  const link = () => new Redis(url, { connectTimeout: 1_000, retryStrategy: () => 100, socketTimeout }).on("error", () => undefined);
   return {
     async prepare() {
       const client = link();

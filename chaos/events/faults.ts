@@ -1,0 +1,79 @@
+/** What goes wrong: with processes, with their lines to store and broker, with store, broker and bank themselves. */
+import { bankFault } from "../faults/bank-faults.ts";
+import type { Fault, Scene } from "../faults/fault.ts";
+import { lineFaultsOf } from "../faults/line-faults.ts";
+import { processFaults } from "../faults/process-faults.ts";
+import { storeFaultsOf } from "../faults/store-faults.ts";
+import type { BrokerBackend } from "./brokers.ts";
+import type { Berth, EventsFleet } from "./fleet.ts";
+
+export interface EventsScene extends Omit<Scene, "fleet"> {
+  readonly fleet: EventsFleet;
+  readonly broker: BrokerBackend;
+}
+
+/** Bytes of every call about an event. */
+const key = "ev-";
+
+/** The same fault on the line to the broker. */
+function onBrokerLine(fault: Fault, fleet: EventsFleet): Fault {
+  const seen = ({
+    brokerProxy,
+    child,
+    underWay,
+    isVeteran,
+    isStruck,
+    isEnding,
+  }: Berth): Scene["fleet"]["ready"][number] => ({
+    proxy: brokerProxy,
+    child,
+    underWay,
+    isVeteran,
+    isStruck,
+    isEnding,
+  });
+  // Writers know no broker.
+  const only = (berths: readonly Berth[]) => berths.filter(({ role }) => role !== "writer").map(seen);
+  return {
+    ...fault,
+    name: `broker-${fault.name}`,
+    strike: (scene) =>
+      fault.strike({
+        ...scene,
+        fleet: {
+          get ready() {
+            return only(fleet.ready);
+          },
+          get berths() {
+            return only(fleet.berths);
+          },
+        },
+      }),
+  };
+}
+
+function brokerRestart({ restart }: BrokerBackend): Fault {
+  return {
+    name: "broker-restart",
+    everyMs: 2_500,
+    needs: "broker",
+    async strike({ fleet }) {
+      const wasBusy = fleet.ready.some(({ underWay }) => underWay > 0);
+      await restart();
+      return wasBusy;
+    },
+  };
+}
+
+export function eventFaultsOf({ backend, broker, fleet, only }: EventsScene): readonly Fault[] {
+  const all = [
+    // By the clock of a process it is told whether a message is too old: clocks must agree within five minutes.
+    ...processFaults.filter(({ name }) => name !== "clock-app"),
+    ...(backend.line === undefined ? [] : lineFaultsOf({ ...backend.line, key })),
+    ...lineFaultsOf({ key: broker.calls }).map((fault) => onBrokerLine(fault, fleet)),
+    ...storeFaultsOf(backend),
+    brokerRestart(broker),
+    bankFault,
+  ];
+  return only === undefined ? all : all.filter(({ name }) => only.includes(name));
+}

@@ -1,0 +1,76 @@
+/** What a run of the events comes to: counts, violations, and whether it proved anything. */
+import { listed, shown } from "../report.ts";
+import type { Violation } from "../history.ts";
+import type { Origin } from "../origin.ts";
+import type { Tally } from "../tally.ts";
+import type { EventsOptions } from "./run.ts";
+
+/** Lanes of a dead or paused relay taken over, that relay fenced, and so on: without these a run shows nothing. */
+export const eventSights = [
+  "session-ended",
+  "session-lost",
+  "redelivery",
+  "duplicate",
+  "parked",
+  "taken-back",
+  "takeover",
+  "outbox-replay",
+  "inbox-replay",
+  "settlement",
+] as const;
+
+export interface EventsReport extends Origin {
+  readonly part: "events";
+  readonly store: string;
+  readonly broker: string;
+  readonly control: string;
+  readonly seed: number;
+  readonly seconds: number;
+  /** Committed. */
+  readonly events: number;
+  /** Each event once for each of its handlers. */
+  readonly effects: number;
+  readonly faults: number;
+  readonly faultsByKind: Readonly<Record<string, number>>;
+  readonly seen: Readonly<Record<string, number>>;
+  readonly seenBesides: Readonly<Record<string, number>>;
+  /** How long it took after the last fault until everything had arrived. */
+  readonly settledMs: number;
+  readonly violations: readonly Violation[];
+  readonly vacuous: readonly string[];
+  readonly troubles: readonly string[];
+}
+
+const fullSeconds = 60;
+const hitsMin = 10;
+
+/** What a run must show and has not shown yet. */
+export function eventsVacuousBy(
+  { seconds }: Pick<EventsOptions, "seconds">,
+  tally: Tally,
+  kinds: readonly string[],
+): readonly string[] {
+  const needed = seconds >= fullSeconds ? hitsMin : 0;
+  return [
+    ...eventSights.filter((sight) => !tally.seen.has(sight)).map((sight) => `no ${sight} was seen`),
+    ...kinds
+      .filter((kind) => (tally.faults.get(kind) ?? 0) < needed)
+      .map((kind) => `${kind} struck ${tally.faults.get(kind) ?? 0} times, fewer than ${needed}`),
+  ];
+}
+
+export function eventsTextOf(report: EventsReport): string {
+  const { violations } = report;
+  const control = report.control === "none" ? "" : `, control ${report.control}`;
+  return [
+    `chaos of events by ${report.broker} on ${report.store}${control}, ${report.seconds} s, seed ${report.seed}`,
+    `${report.events} committed events, ${report.effects} effects`,
+    `${report.faults} faults: ${listed(report.faultsByKind)}`,
+    `seen: ${listed(report.seen)}; besides: ${listed(report.seenBesides)}`,
+    `settled ${report.settledMs} ms after the last fault`,
+    ...report.troubles.map((trouble) => `trouble: ${trouble}`),
+    ...shown(violations),
+    ...report.vacuous.map((reason) => `proves nothing: ${reason}`),
+    `${violations.length} violations`,
+  ].join("\n");
+}
