@@ -1,6 +1,6 @@
 /** What a run comes to: counts, violations, and whether it proved anything. */
 import type { History, Violation } from "./history.ts";
-import type { Origin } from "./origin.ts";
+import type { Origin } from "../scripts/proof/origin.ts";
 import type { RunOptions } from "./run.ts";
 import { sights, type Sight, type Tally } from "./tally.ts";
 

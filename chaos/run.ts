@@ -1,5 +1,5 @@
 /** One run: everything that goes wrong, then calm, then the judgement. */
-import { originNow, type Origin } from "./origin.ts";
+import { originNow, type Origin } from "../scripts/proof/origin.ts";
 import { reportOf, vacuousBy, type Report } from "./report.ts";
 import { Stage, type StageOptions } from "./stage.ts";
 import type { History } from "./history.ts";

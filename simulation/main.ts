@@ -1,8 +1,9 @@
 /**
  * `npm run simulate -- --seeds N [--from S]` plays N seeds; `--seed X` plays one, tells its history and shrinks it where it
- * goes wrong; `--workers M` plays them in M processes and sums up, `--summary FILE` adds that as a row to a page; `--part events` those of outbox, relay and inbox; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
+ * goes wrong; `--workers M` plays them in M processes and sums up, `--summary FILE` adds that as a row to a page, `--json FILE` writes it as data; `--part events` those of outbox, relay and inbox; `--twice` plays each seed twice and compares, `--turns` plays it a second time by turns of the event loop.
  */
 import { parseArgs } from "node:util";
+import { beginRun } from "../scripts/proof/run.ts";
 import { runEventsHistory, runEventsHistoryByTurns } from "./events/history.ts";
 import { runHistory, runHistoryByTurns } from "./history.ts";
 import { sealGlobals } from "./sealed-globals.ts";
@@ -26,7 +27,8 @@ const { values } = parseArgs({
     workers: { type: "string" },
     summary: { type: "string" },
     /** The last line tells what was played, for a program to read. */
-    json: { type: "boolean", default: false },
+    tell: { type: "boolean", default: false },
+    json: { type: "string" },
     quiet: { type: "boolean", default: false },
     whole: { type: "boolean", default: false },
   },
@@ -49,6 +51,7 @@ if (chosen === undefined)
 const { play, playByTurns } = chosen;
 
 const omitted = { ...nothingOmitted, invariants: new Set(values.ignore.split(",")) };
+const keep = beginRun(values.json);
 const clockMs = performance.now.bind(performance);
 
 /** From a callback of the event loop, never from a microtask: the histories drain the microtasks themselves. */
@@ -139,8 +142,9 @@ async function many(from: number, count: number): Promise<void> {
     found: Array.from(found, ([invariant, { first, times }]) => ({ invariant, first, times })),
   };
   tellAll(played, from, startedMs);
+  note(played, from);
   console.log(`hash of all traces: ${hash.toString(16)}${values.twice ? ", each seed twice the same" : ""}`);
-  if (values.json) console.log(JSON.stringify(played));
+  if (values.tell) console.log(JSON.stringify(played));
 }
 
 function tellAll(played: Played, from: number, startedMs: number): void {
@@ -156,6 +160,20 @@ function tellAll(played: Played, from: number, startedMs: number): void {
   if (found.length > 0) process.exitCode = 1;
 }
 
+function note({ seeds, totals, found }: Played, from: number): void {
+  keep({
+    kind: "simulation",
+    what: values.part,
+    command: `npm run simulate -- --part ${values.part} --seeds ${seeds} --from ${from} --workers 2`,
+    tried: seeds,
+    unit: "histories",
+    ...(totals["faults"] === undefined ? {} : { faults: totals["faults"] }),
+    seeds: `${from} to ${from + seeds - 1}`,
+    counts: Object.fromEntries(Object.entries(totals).filter(([name]) => name !== "faults")),
+    violations: found.reduce((sum, { times }) => sum + times, 0),
+  });
+}
+
 /** In processes of their own; every violation is counted. */
 async function byWorkers(from: number, count: number, workers: number): Promise<void> {
   const startedMs = clockMs();
@@ -164,6 +182,7 @@ async function byWorkers(from: number, count: number, workers: number): Promise<
     if (!values.quiet) console.log(`${seeds} of ${count} seeds, ${found.length} invariants broken`);
   });
   tellAll(played, from, startedMs);
+  note(played, from);
   write?.(played);
 }
 

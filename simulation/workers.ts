@@ -22,7 +22,7 @@ const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
 function playBatch(part: string, from: number, seeds: number): Promise<Played> {
   const flags = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"];
-  const args = ["--part", part, "--from", String(from), "--seeds", String(seeds), "--all", "--json", "--quiet"];
+  const args = ["--part", part, "--from", String(from), "--seeds", String(seeds), "--all", "--tell", "--quiet"];
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...flags, main, ...args], { stdio: ["ignore", "pipe", "inherit"] });
     let out = "";

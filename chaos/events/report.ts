@@ -1,7 +1,7 @@
 /** What a run of the events comes to: counts, violations, and whether it proved anything. */
 import { listed, shown } from "../report.ts";
 import type { Violation } from "../history.ts";
-import type { Origin } from "../origin.ts";
+import type { Origin } from "../../scripts/proof/origin.ts";
 import type { Tally } from "../tally.ts";
 import type { EventsOptions } from "./run.ts";
 

@@ -7,7 +7,7 @@ import { Banks } from "../banks.ts";
 import { Desk } from "../desk.ts";
 import { storm } from "../faults/storm.ts";
 import type { Violation } from "../history.ts";
-import { originNow } from "../origin.ts";
+import { originNow } from "../../scripts/proof/origin.ts";
 import { programIn, type Source } from "../programs.ts";
 import { slackMsDefault } from "../settings.ts";
 import type { StoreName } from "../setup.ts";

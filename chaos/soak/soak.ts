@@ -2,7 +2,7 @@
  * For hours: round after round of a run on the same store, servers and desk. What is judged is forgotten, so that
  * nothing grows but what leaks: memory and store are measured after every round.
  */
-import { originNow } from "../origin.ts";
+import { originNow } from "../../scripts/proof/origin.ts";
 import { reportOf, type Report } from "../report.ts";
 import { progressOf } from "../run.ts";
 import type { StoreName } from "../setup.ts";

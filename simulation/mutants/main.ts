@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { beginRun } from "../../scripts/proof/run.ts";
 import { hunt, type Hunt } from "./hunt.ts";
 import { mutants } from "./list.ts";
 import { partOf, root, type Edit } from "./mutant.ts";
@@ -19,6 +20,8 @@ const { values } = parseArgs({
     only: { type: "string", default: "" },
     workers: { type: "string", default: "2" },
     base: { type: "string" },
+    /** The counts, as data. */
+    json: { type: "string" },
     ignore: { type: "string", default: "" },
   },
 });
@@ -39,6 +42,7 @@ function note(hunted: Hunt): void {
   writeFileSync(path, tableOf(mutants, [hunted], existsSync(path) ? readFileSync(path, "utf8") : ""));
 }
 
+const keep = beginRun(values.json);
 const ofPart = mutants.filter((mutant) => values.part === undefined || partOf(mutant) === values.part);
 const chosen = ofPart.filter(({ name }) => new RegExp(values.only).test(name));
 const hunts = await hunt(chosen, {
@@ -51,4 +55,14 @@ const hunts = await hunt(chosen, {
 });
 const missed = hunts.filter(({ found }) => found === undefined).length;
 console.log(`${chosen.length - missed} of ${chosen.length} mutants found`);
+keep({
+  kind: "rules undone",
+  what: values.part ?? "simulation",
+  command: `npm run proof:mutants${values.part === undefined ? "" : ` -- --part ${values.part}`}`,
+  tried: chosen.length,
+  unit: "rules",
+  counts: { found: chosen.length - missed, seeds: hunts.reduce((sum, { seeds }) => sum + seeds, 0) },
+  violations: missed,
+  isExhaustive: true,
+});
 if (missed > 0) process.exitCode = 1;

@@ -12,6 +12,7 @@ import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.t
 import type { Bench, Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { inOneFile } from "../support/in-one-file.ts";
+import { noteProof } from "../support/proof.ts";
 import { describeWith } from "../support/services.ts";
 import { points } from "./fault-points.ts";
 import { handlerOf, leaseMs } from "./matrix-shop.ts";
@@ -34,6 +35,7 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
   let shop: Caller;
   let provider: FakeProvider;
   let runs = 0;
+  const tallied = { points: 0, killed: 0, replayed: 0, violations: 0 };
   beforeAll(async () => {
     bench = await make();
     side = bench.side();
@@ -41,6 +43,19 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
     provider = await fakeProvider();
   });
   afterAll(async () => {
+    const { points, killed, replayed, violations } = tallied;
+    if (bench !== undefined)
+      noteProof(`crash-matrix-${bench.dialect}`, {
+        kind: "crash matrix",
+        what: bench.dialect,
+        command: "npm test -- test/crash/matrix.test.ts",
+        tried: points,
+        unit: "points",
+        faults: points,
+        counts: { killed, replayed, frozen: points - killed },
+        violations,
+        isExhaustive: true,
+      });
     await shop?.ichido.close();
     await side?.close();
     await provider?.close();
@@ -101,6 +116,13 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
     return orders !== 1 || charges !== (scenario === "orders" ? 0 : 1) || !settled;
   }
 
+  function tally(verdicts: readonly Verdict[], bad: readonly Verdict[]): void {
+    tallied.points += verdicts.length;
+    tallied.killed += verdicts.filter(({ crashed }) => crashed).length;
+    tallied.replayed += verdicts.filter(({ answer }) => answer.replayed).length;
+    tallied.violations += bad.length;
+  }
+
   const scenarios = (Object.keys(points) as Scenario[]).filter((each) => each !== "orders" || transactionMode);
 
   test.each(scenarios)(
@@ -109,6 +131,7 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
       const verdicts: Verdict[] = [];
       for (const point of points[scenario]) verdicts.push(await attempt({ scenario, point }));
       const bad = verdicts.filter((verdict) => broken(verdict, scenario));
+      tally(verdicts, bad);
       console.log(
         `crash matrix, ${bench.dialect}, ${scenario}: ${verdicts.length} points, ` +
           `${verdicts.filter(({ crashed }) => crashed).length} killed, ` +
@@ -130,6 +153,7 @@ function suite(make: () => Promise<Bench>, transactionMode: boolean): void {
     const verdicts: Verdict[] = [];
     for (const pause of pauses) verdicts.push(await attempt({ scenario: "pays", pause }));
     const bad = verdicts.filter((verdict) => broken(verdict, "pays"));
+    tally(verdicts, bad);
     console.log(`crash matrix, ${bench.dialect}, frozen: ${verdicts.length} points, ${bad.length} violations`);
     expect(bad).toEqual([]);
   });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.ts";
 import type { Bench } from "../effects/databases.ts";
+import { noteProof } from "../support/proof.ts";
 import { describeWith } from "../support/services.ts";
 import { randomFrom } from "./random-from.ts";
 import { createKilling, randomKill, summaryOf } from "./random-kills.ts";
@@ -40,6 +41,17 @@ function suite(make: () => Promise<Bench>): void {
     );
     const { tally } = killing;
     console.log(summaryOf(bench.dialect, seed, tally));
+    noteProof(`random-kills-${bench.dialect}`, {
+      kind: "random kills",
+      what: bench.dialect,
+      command: "npm run crash:random",
+      tried: tally.operations,
+      unit: "operations",
+      faults: tally.kills,
+      seeds: String(seed),
+      counts: { "at points": tally.atPoints, "under way": tally.underWay, replayed: tally.replayed },
+      violations: tally.violations.length,
+    });
     expect(tally.violations).toEqual([]);
     expect(tally.kills).toBe(kills);
     // Not vacuous: processes died in the middle of work, and some by a named point.

@@ -59,7 +59,8 @@ async function redisStreams(url: string): Promise<Broker> {
   const { Redis } = await import("ioredis");
   const { ensureRedisStreamsGroup, redisStreamsPublisher, redisStreamsSubscription } =
     await import("ichido/redis-streams");
-  const link = () => new Redis(url, { connectTimeout: 1_000, retryStrategy: () => 100, socketTimeout }).on("error", () => undefined);
+  const link = () =>
+    new Redis(url, { connectTimeout: 1_000, retryStrategy: () => 100, socketTimeout }).on("error", () => undefined);
   return {
     async prepare() {
       const client = link();

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
+import { noteProof } from "../support/proof.ts";
 import { describeWith, freshDatabase } from "../support/services.ts";
 import type { BrokerKind } from "./storm-brokers.ts";
 import { storm, summaryOf, type StormReport, type StormSize } from "./storm.ts";
@@ -31,6 +32,17 @@ const onSqlite: readonly BrokerKind[] = full ? ["redis-streams", "in-process"] :
 
 function expectCalm(title: string, report: StormReport, { events }: StormSize, kind: BrokerKind): void {
   console.log(summaryOf(title, report));
+  const { kills, brokerRestarts, duplicates, lost, doubled, inversions, deaths, outboxDead, inboxDead } = report;
+  noteProof(`storm-${title.toLowerCase().replaceAll(" ", "-")}`, {
+    kind: "storms",
+    what: title,
+    command: `npm run events:storm -- ${kind}`,
+    tried: report.events,
+    unit: "events",
+    faults: kills + brokerRestarts,
+    counts: { kills, "broker restarts": brokerRestarts, "duplicates refused": duplicates },
+    violations: lost.length + doubled.length + inversions.length + deaths.length + outboxDead + inboxDead,
+  });
   expect(report).toMatchObject({ lost: [], doubled: [], inversions: [], deaths: [], outboxDead: 0, inboxDead: 0 });
   expect(report).toMatchObject({ events, entries: events, pending: 0 });
   // Not vacuous: processes died, and the broker did.

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { findService } from "../../scripts/services/find.ts";
 import type { Instance } from "../../scripts/services/instance.ts";
 import { runTarget, type Target } from "./target.ts";
+import { beginRun } from "../../scripts/proof/run.ts";
 import { targets } from "./targets.ts";
 
 const { values } = parseArgs({
@@ -13,6 +14,8 @@ const { values } = parseArgs({
     inputs: { type: "string" },
     from: { type: "string", default: "1" },
     target: { type: "string" },
+    /** The counts, as data. */
+    json: { type: "string" },
     quiet: { type: "boolean", default: false },
   },
 });
@@ -35,7 +38,10 @@ async function urlFor({ needs }: Target): Promise<string> {
   return found.url;
 }
 
+const keep = beginRun(values.json);
+const counts: Record<string, number> = {};
 let total = 0;
+let broken = 0;
 for (const target of chosen) {
   const url = await urlFor(target);
   const startedMs = performance.now();
@@ -47,12 +53,24 @@ for (const target of chosen) {
     say(`${target.name}: ${done} of ${inputs}`);
   });
   total += run.inputs;
+  counts[target.name] = run.inputs;
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   if (run.found === undefined) say(`${target.name}: ${run.inputs} inputs in ${seconds} s, nothing broken`);
   else {
     console.log(`${target.name}: seed ${run.found.seed}: ${run.found.detail}`);
+    broken += 1;
     process.exitCode = 1;
   }
 }
 say(`${total} inputs from ${values.from}`);
+keep({
+  kind: "fuzz",
+  what: values.target ?? "all kinds",
+  command: `npm run fuzz -- --from ${values.from}${values.inputs === undefined ? "" : ` --inputs ${values.inputs}`}`,
+  tried: total,
+  unit: "inputs",
+  seeds: `from ${values.from}`,
+  counts,
+  violations: broken,
+});
 await Promise.all(started.map((instance) => instance.stop()));

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { natsUrl } from "../../../test/support/services.ts";
+import { noteProof } from "../../../test/support/proof.ts";
 import { until } from "./support/poll.ts";
 import { newFolder } from "./support/program.ts";
 import { settingsOf } from "./support/setups.ts";
@@ -142,6 +143,17 @@ it(`two shops under fire for ${SECONDS} s: one charge a booking, one notificatio
   expect(await stockOf()).toBe(before - quantities);
   expect(kills).toBeGreaterThan(1);
   expect(balancer.seen.get("interrupted"), "a storm that interrupts nobody proves nothing").toBeGreaterThan(0);
+  // A storm with a violation does not get here.
+  noteProof("storm-shop", {
+    kind: "storms",
+    what: "two shops, PostgreSQL and NATS",
+    command: "npm run shop:storm",
+    tried: payments.size + orders.size,
+    unit: "payments and orders",
+    faults: kills,
+    counts: { charges: ledger.length, seconds: SECONDS },
+    violations: 0,
+  });
   console.log(
     `storm, ${SECONDS} s: ${payments.size} payments and ${ledger.length} charges, ${orders.size} orders, ${quantities} taken from stock, ` +
       `${kills} kills; answers ${JSON.stringify(Object.fromEntries(balancer.seen))}`,

@@ -1,0 +1,120 @@
+/** The page docs/reference/proof.md, written from the data alone. */
+import type { Reading } from "./readings.ts";
+import { kinds, type Kind } from "./run.ts";
+
+const head = `# What was tried to break the promises
+
+Written by \`npm run proof:report\` from the files in [proof](proof); a test fails where the two differ. What is promised,
+and on which condition, is on the page of [guarantees](../guide/guarantees.md).
+
+*Bound*: where a promise broke in none of n independent trials, it breaks in fewer than 3/n of them, at 95 %
+confidence, under the same mix of faults and on like machines. It says nothing about faults that were not made. A model
+visits all states within its bounds, and a crash matrix all points: there is nothing to estimate.
+`;
+
+const about: Readonly<Record<Kind, string>> = {
+  simulation: "Histories of the product's own code on a virtual clock and network; a seed is one of them, and repeats.",
+  model: "All states of a record, its owners, a reconciler and a person, by Spin. Undone rules must be refuted.",
+  chaos:
+    "Server processes on a real store while everything goes wrong; each operation is asked for until it is answered.",
+  "chaos of events":
+    "Writers, relays and consumers on a real store and a real broker; each event must take effect once for each handler.",
+  soak: "The same as chaos for an hour or more, with the memory of the processes and the size of the store.",
+  "crash matrix": "A process is killed, or frozen and overtaken, at every point that an operation passes.",
+  "random kills": "Processes with many operations under way die at random.",
+  storms: "Relays, consumers and brokers, or whole shops, are killed again and again.",
+  fuzz: "Hostile input, drawn from numbers.",
+  "rules undone": "The source with one rule taken out, on a copy: the checks must notice.",
+};
+
+const number = (value: number): string => value.toLocaleString("en");
+
+/** The rule of three. */
+export function boundOf({
+  tried,
+  violations,
+  isExhaustive = false,
+}: Pick<Reading, "tried" | "violations" | "isExhaustive">): string {
+  if (isExhaustive) return violations === 0 ? "all" : "broken";
+  if (violations > 0) return "broken";
+  if (tried < 3) return "–";
+  return `0 in ${number(tried)}: below ${((3 / tried) * 100).toPrecision(2)} %`;
+}
+
+const dayOf = (date: string): string => date.slice(0, 10);
+const shortOf = (commit: string): string => commit.replace(/^([0-9a-f]{10})[0-9a-f]*/, "$1");
+
+function rowOf(reading: Reading): string {
+  const { what, tried, unit, faults, seeds, counts, violations, date, commit, file } = reading;
+  const more = Object.entries(counts)
+    .map(([name, count]) => `${name} ${number(count)}`)
+    .join(", ");
+  const cells = [
+    `[${what}](proof/${file})`,
+    `${number(tried)} ${unit}`,
+    faults === undefined ? "" : number(faults),
+    more,
+    seeds ?? "",
+    String(violations),
+    boundOf(reading),
+    dayOf(date),
+    shortOf(commit),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+const tableHead =
+  "| What | Tried | Faults | Counted besides | Seeds | Violations | Bound | Day | Commit |\n|---|---:|---:|---|---|---:|---|---|---|";
+
+function totalOf(readings: readonly Reading[]): string {
+  const [first] = readings;
+  const isOneUnit = readings.every(({ unit, isExhaustive }) => unit === first?.unit && isExhaustive !== true);
+  if (first === undefined || readings.length < 2 || !isOneUnit) return "";
+  const tried = readings.reduce((sum, reading) => sum + reading.tried, 0);
+  const faults = readings.reduce((sum, reading) => sum + (reading.faults ?? 0), 0);
+  const violations = readings.reduce((sum, reading) => sum + reading.violations, 0);
+  const withFaults = faults === 0 ? "" : ` under ${number(faults)} faults`;
+  return `\nTogether ${number(tried)} ${first.unit}${withFaults}, ${violations} violations; ${boundOf({ tried, violations })}.\n`;
+}
+
+function sectionOf(kind: Kind, readings: readonly Reading[]): string {
+  const commands = [...new Set(readings.map(({ command }) => command))];
+  return `
+## ${kind[0]?.toUpperCase()}${kind.slice(1)}
+
+${about[kind]}
+
+\`\`\`sh
+${commands.join("\n")}
+\`\`\`
+
+${tableHead}
+${readings.map(rowOf).join("\n")}
+${totalOf(readings)}`;
+}
+
+function controlsOf(readings: readonly Reading[]): string {
+  if (readings.length === 0) return "";
+  const rows = readings.map(
+    ({ kind, what, control, tried, unit, violations, command, date }) =>
+      `| ${control} | ${kind}: ${what} | ${number(tried)} ${unit} | ${number(violations)} | \`${command}\` | ${dayOf(date)} |`,
+  );
+  return `
+## Controls
+
+What is not ichido, or is ichido without a rule, under the same faults and before the same judgement: it must fail.
+
+| Control | Where | Tried | Violations | Command | Day |
+|---|---|---:|---:|---|---|
+${rows.join("\n")}
+`;
+}
+
+export function pageOf(readings: readonly Reading[]): string {
+  const proofs = readings.filter(({ control }) => control === undefined);
+  const sections = kinds.flatMap((kind) => {
+    const ofKind = proofs.filter((reading) => reading.kind === kind);
+    return ofKind.length === 0 ? [] : [sectionOf(kind, ofKind)];
+  });
+  return `${head}${sections.join("")}${controlsOf(readings.filter(({ control }) => control !== undefined))}`;
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { boundOf, pageOf } from "../../scripts/proof/page.ts";
+import { readAll } from "../../scripts/proof/readings.ts";
+
+const reference = new URL("../../docs/reference/", import.meta.url);
+const readings = readAll(new URL("proof", reference).pathname);
+
+test("proof.md is what the data says: npm run proof:report writes it", () => {
+  expect(readFileSync(new URL("proof.md", reference), "utf8")).toBe(pageOf(readings));
+});
+
+test("no run that is told of was broken or empty, and every control was broken", () => {
+  const proofs = readings.filter(({ control }) => control === undefined);
+  expect(proofs.length).toBeGreaterThan(10);
+  expect(proofs.filter(({ violations, vacuous }) => violations > 0 || vacuous.length > 0)).toEqual([]);
+  expect(readings.filter(({ control, violations }) => control !== undefined && violations === 0)).toEqual([]);
+});
+
+test("every run tells its day and its commit", () => {
+  for (const { file, date, commit } of readings) {
+    expect(date, file).toMatch(/^\d{4}-\d\d-\d\dT/);
+    expect(commit, file).toMatch(/^[0-9a-f]{40}(, with changes)?$/);
+  }
+});
+
+test("a bound follows from what was tried, and a broken promise has none", () => {
+  expect(boundOf({ tried: 3_000, violations: 0 })).toBe("0 in 3,000: below 0.10 %");
+  expect(boundOf({ tried: 3_000, violations: 1 })).toBe("broken");
+  expect(boundOf({ tried: 2, violations: 0 })).toBe("–");
+  expect(boundOf({ tried: 40, violations: 0, isExhaustive: true })).toBe("all");
+});
