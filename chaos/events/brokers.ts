@@ -10,6 +10,8 @@ export interface BrokerBackend {
   readonly url: string;
   /** Bytes of every call: what is published, fetched and acknowledged. */
   readonly calls: CutRule["pattern"];
+  /** How long it is left alone between two restarts, about. */
+  readonly restMs: number;
   /** Killed, and started again on the same data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -36,6 +38,8 @@ export async function startBroker(name: BrokerName): Promise<BrokerBackend> {
   return {
     url: url.href,
     calls: calls[name],
+    // This one takes seconds to start, and its queues seconds more to find their leaders.
+    restMs: name === "rabbitmq" ? 8_000 : 2_500,
     async restart() {
       await server.kill("SIGKILL");
       await server.restart();

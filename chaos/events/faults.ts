@@ -52,10 +52,10 @@ function onBrokerLine(fault: Fault, fleet: EventsFleet): Fault {
   };
 }
 
-function brokerRestart({ restart }: BrokerBackend): Fault {
+function brokerRestart({ restart, restMs }: BrokerBackend): Fault {
   return {
     name: "broker-restart",
-    everyMs: 2_500,
+    everyMs: restMs,
     needs: "broker",
     async strike({ fleet }) {
       const wasBusy = fleet.ready.some(({ underWay }) => underWay > 0);

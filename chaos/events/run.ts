@@ -54,7 +54,7 @@ async function lasts(isOver: () => boolean): Promise<void> {
 type Look = () => Promise<EventLedgers>;
 
 /** Until every committed event has had its effects and nothing waits. */
-async function settleAll(look: Look, isControl: boolean): Promise<number> {
+async function settleAll(look: Look, isControl: boolean, progress: EventsOptions["progress"]): Promise<number> {
   const beganMs = performance.now();
   let untilMs = beganMs + settleMs;
   let before = Number.POSITIVE_INFINITY;
@@ -63,10 +63,11 @@ async function settleAll(look: Look, isControl: boolean): Promise<number> {
     const { pending, outboxDead, parked, inboxDead } = ledgers.told.waiting;
     const left = missingIn(ledgers) + pending + outboxDead + parked + inboxDead;
     if (left === 0) break;
+    progress?.(`calm: ${left} left (${JSON.stringify(ledgers.told.waiting)})`);
     // A busy machine is slow, but gets on. A control may never be done.
     if (left < before && !isControl) untilMs = Math.min(performance.now() + settleMs, beganMs + settlesMax * settleMs);
     before = Math.min(before, left);
-    await sleep(500);
+    await sleep(sayMs);
   }
   return performance.now() - beganMs;
 }
@@ -134,7 +135,7 @@ export async function runEvents(options: EventsOptions): Promise<EventsReport> {
     const ranSeconds = (performance.now() - beganMs) / 1_000;
     fleet.order("rest", true);
     fleet.calm();
-    const settledMs = await settleAll(look, control !== "none");
+    const settledMs = await settleAll(look, control !== "none", options.progress);
     await sleep(afterwardsMs);
     const ledgers = await look();
     await fleet.stop();
