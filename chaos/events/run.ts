@@ -37,6 +37,8 @@ export interface EventsOptions {
 /** After the last fault the next effect comes within this time, all of them within five times of it. */
 const settleMs = 60_000;
 const settlesMax = 5;
+/** An event passes many processes, and each fault hits one of them: they leave it some time to arrive. */
+const pace = 1.5;
 const longerMax = 2;
 const sayMs = 1_000;
 /** Longer than any lease and ackWait here: what would come twice has come by then. */
@@ -111,7 +113,7 @@ export async function runEvents(options: EventsOptions): Promise<EventsReport> {
   });
   try {
     while (fleet.ready.length < fleet.berths.length && tally.seconds < settleMs / 1_000) await sleep(20);
-    const scene = { fleet, backend, broker, banks, random, only, pace: 1 };
+    const scene = { fleet, backend, broker, banks, random, only, pace };
     const faults = eventFaultsOf(scene);
     const kinds = faults.map(({ name }) => name);
     const beganMs = performance.now();

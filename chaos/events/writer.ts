@@ -10,7 +10,10 @@ import { outboxOptions } from "./topics.ts";
 
 class TakenBack extends Error {}
 
-const topics = ["order.placed", "order.placed", "order.paid", "order.paid", "order.held", "strict.noted", "mail.due"];
+const topics = [
+  ...["order.placed", "order.placed", "order.paid", "order.paid", "order.paid", "order.held", "order.held"],
+  ...["strict.noted", "mail.due"],
+];
 const numberMax = 2 ** 47;
 const pauseMsMax = 40;
 const insideMsMax = 80;
