@@ -39,7 +39,9 @@ const settleMs = 60_000;
 const settlesMax = 5;
 /** An event passes many processes, and each fault hits one of them: they leave it some time to arrive. */
 const pace = 1.5;
+/** Until everything was seen that a run must show: twice as long again, and a short run for some minutes. */
 const longerMax = 2;
+const longerSecondsMin = 150;
 const sayMs = 1_000;
 /** Longer than any lease and ackWait here: what would come twice has come by then. */
 const afterwardsMs = 4_000;
@@ -125,7 +127,7 @@ export async function runEvents(options: EventsOptions): Promise<EventsReport> {
       (control !== "none" ||
         only !== undefined ||
         missing().length === 0 ||
-        performance.now() >= endMs + longerMax * seconds * 1_000);
+        performance.now() >= endMs + Math.max(longerSecondsMin, longerMax * seconds) * 1_000);
     const saying = setInterval(() => {
       const counts = `${tally.faultsInAll} faults, ${tally.seen.get("duplicate") ?? 0} duplicates refused`;
       options.progress?.(
