@@ -52,14 +52,14 @@ function onBrokerLine(fault: Fault, fleet: EventsFleet): Fault {
   };
 }
 
-function brokerRestart({ restart, restMs }: BrokerBackend): Fault {
+function brokerRestart(broker: BrokerBackend): Fault {
   return {
     name: "broker-restart",
-    everyMs: restMs,
+    everyMs: broker.restMs,
     needs: "broker",
     async strike({ fleet }) {
       const wasBusy = fleet.ready.some(({ underWay }) => underWay > 0);
-      await restart();
+      await broker.restart();
       return wasBusy;
     },
   };

@@ -59,6 +59,38 @@ export function eventsVacuousBy(
   ];
 }
 
+interface Parts {
+  readonly options: EventsOptions;
+  readonly origin: Origin;
+  readonly tally: Tally;
+  readonly kinds: readonly string[];
+  readonly counts: Pick<EventsReport, "events" | "effects" | "seconds" | "settledMs">;
+  readonly violations: readonly Violation[];
+}
+
+export function eventsReportOf({ options, origin, tally, kinds, counts, violations }: Parts): EventsReport {
+  const { store, broker, control, seed } = options;
+  const { faults, seen, faultsInAll, troubles } = tally;
+  return {
+    part: "events",
+    ...origin,
+    store,
+    broker,
+    control,
+    seed,
+    ...counts,
+    seconds: Math.round(counts.seconds),
+    settledMs: Math.round(counts.settledMs),
+    faults: faultsInAll,
+    faultsByKind: Object.fromEntries(kinds.map((kind) => [kind, faults.get(kind) ?? 0])),
+    seen: Object.fromEntries(eventSights.map((sight) => [sight, seen.get(sight) ?? 0])),
+    seenBesides: Object.fromEntries([...seen].filter(([name]) => !eventSights.some((sight) => sight === name))),
+    violations,
+    vacuous: eventsVacuousBy(options, tally, kinds),
+    troubles,
+  };
+}
+
 export function eventsTextOf(report: EventsReport): string {
   const { violations } = report;
   const control = report.control === "none" ? "" : `, control ${report.control}`;

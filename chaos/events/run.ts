@@ -1,34 +1,16 @@
-/** One run of the events: a store, a broker, a fleet on both, a desk, and everything that goes wrong. Then it is judged. */
-import { join } from "node:path";
+/** One run of the events: everything that goes wrong, then calm, then the judgement. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRandom } from "../../simulation/random.ts";
-import { startBackend } from "../backends/backend.ts";
-import { Banks } from "../banks.ts";
-import { Desk } from "../desk.ts";
-import { storm } from "../faults/storm.ts";
-import type { Violation } from "../history.ts";
 import { originNow } from "../../scripts/proof/origin.ts";
-import { programIn, type Source } from "../programs.ts";
-import { slackMsDefault } from "../settings.ts";
-import type { StoreName } from "../setup.ts";
-import { Tally } from "../tally.ts";
-import { startBroker } from "./brokers.ts";
+import { createRandom } from "../../simulation/random.ts";
+import { storm } from "../faults/storm.ts";
 import { eventFaultsOf } from "./faults.ts";
-import { EventsFleet } from "./fleet.ts";
-import { judgeEvents, missingIn, type EventLedgers, type EventsTold } from "./judgement.ts";
-import { eventSights, eventsVacuousBy, type EventsReport } from "./report.ts";
-import type { BrokerName, EventsSetup } from "./setup.ts";
+import { judgeEvents, missingIn } from "./judgement.ts";
+import { eventsReportOf, eventsVacuousBy, type EventsReport } from "./report.ts";
+import { openEventsStage, type EventsStage, type EventsStageOptions } from "./stage.ts";
 
-export type EventsControl = "none" | "naive" | "no-fence";
-
-export interface EventsOptions {
-  readonly store: StoreName;
-  readonly broker: BrokerName;
+export interface EventsOptions extends EventsStageOptions {
   readonly seconds: number;
   readonly seed: number;
-  readonly control: EventsControl;
-  /** Processes of each role. Default 3. */
-  readonly each?: number;
   /** Kinds of faults, by name; absent: all that store and broker can suffer. */
   readonly only?: readonly string[];
   readonly progress?: (line: string) => void;
@@ -46,131 +28,75 @@ const sayMs = 1_000;
 /** Longer than any lease and ackWait here: what would come twice has come by then. */
 const afterwardsMs = 4_000;
 
-async function sourceOf(control: EventsControl): Promise<Source> {
-  if (control === "no-fence") return (await import("./no-fence.ts")).relaysWithoutFence();
-  return { root: join(import.meta.dirname, "../.."), remove: () => {} };
-}
-
 async function lasts(isOver: () => boolean): Promise<void> {
   while (!isOver()) await sleep(50);
 }
 
-type Look = () => Promise<EventLedgers>;
-
 /** Until every committed event has had its effects and nothing waits. */
-async function settleAll(look: Look, isControl: boolean, progress: EventsOptions["progress"]): Promise<number> {
+async function settleAll(stage: EventsStage, { control, progress }: EventsOptions): Promise<number> {
   const beganMs = performance.now();
   let untilMs = beganMs + settleMs;
   let before = Number.POSITIVE_INFINITY;
   while (performance.now() < untilMs) {
-    const ledgers = await look();
-    const { pending, outboxDead, parked, inboxDead } = ledgers.told.waiting;
-    const left = missingIn(ledgers) + pending + outboxDead + parked + inboxDead;
+    const ledgers = await stage.look();
+    const { waiting } = ledgers.told;
+    const left = Object.values(waiting).reduce((sum, count) => sum + count, missingIn(ledgers));
     if (left === 0) break;
-    progress?.(`calm: ${left} left (${JSON.stringify(ledgers.told.waiting)})`);
+    progress?.(`calm: ${left} left (${JSON.stringify(waiting)})`);
     // A busy machine is slow, but gets on. A control may never be done.
-    if (left < before && !isControl) untilMs = Math.min(performance.now() + settleMs, beganMs + settlesMax * settleMs);
+    if (left < before && control === "none")
+      untilMs = Math.min(performance.now() + settleMs, beganMs + settlesMax * settleMs);
     before = Math.min(before, left);
     await sleep(sayMs);
   }
   return performance.now() - beganMs;
 }
 
+/** Tells which kinds there were, and how many seconds it lasted. */
+async function goWrong(
+  stage: EventsStage,
+  options: EventsOptions,
+): Promise<{ readonly kinds: readonly string[]; readonly seconds: number }> {
+  const { control, seconds, only, progress } = options;
+  const { tally, violations } = stage;
+  const scene = { ...stage, random: createRandom(options.seed), only, pace };
+  const faults = eventFaultsOf(scene);
+  const kinds = faults.map(({ name }) => name);
+  const beganMs = performance.now();
+  const endMs = beganMs + seconds * 1_000;
+  const missing = (): readonly string[] => eventsVacuousBy(options, tally, kinds);
+  // On a busy machine it takes longer until everything was seen that a run must show.
+  const isOver = (): boolean =>
+    performance.now() >= endMs &&
+    (control !== "none" ||
+      only !== undefined ||
+      missing().length === 0 ||
+      performance.now() >= endMs + Math.max(longerSecondsMin, longerMax * seconds) * 1_000);
+  const saying = setInterval(() => {
+    const counts = `${tally.faultsInAll} faults, ${tally.seen.get("duplicate") ?? 0} duplicates refused`;
+    progress?.([`${tally.seconds.toFixed(0)} s: ${counts}, ${violations.length} violations`, ...missing()].join("; "));
+  }, sayMs);
+  await Promise.all([storm(scene, tally, isOver, faults), lasts(isOver)]);
+  clearInterval(saying);
+  return { kinds, seconds: (performance.now() - beganMs) / 1_000 };
+}
+
 export async function runEvents(options: EventsOptions): Promise<EventsReport> {
-  const { store, broker: brokerName, seconds, seed, control, only, each = 3 } = options;
-  const random = createRandom(seed);
-  const source = await sourceOf(control);
   const origin = originNow();
-  const banks = await Banks.open();
-  let order: (line: string) => void = () => {};
-  const backend = await startBackend(store, (line) => order(line));
-  const broker = await startBroker(brokerName);
-  const setup: Omit<EventsSetup, "role"> = {
-    store,
-    url: backend.url,
-    broker: brokerName,
-    brokerUrl: broker.url,
-    banks: { honest: banks.honest.url, deaf: banks.deaf.url },
-    slackMs: slackMsDefault,
-    naive: control === "naive",
-  };
-  const tally = new Tally();
-  const desk = await Desk.open(
-    await programIn(source, "events/desk.child.ts"),
-    { ...setup, role: "desk" } satisfies EventsSetup,
-    tally,
-  );
-  const violations: Violation[] = [];
-  const program = await programIn(source, "events/worker.child.ts");
-  const isProxied = backend.line !== undefined;
-  const fleet = await EventsFleet.launch({ program, setup, isProxied, each, tally, violations });
-  order = (line) => {
-    fleet.order(line);
-    desk.order(line);
-  };
-  const look: Look = async () => ({
-    told: await desk.tell<EventsTold>(),
-    honest: banks.honest.ledger(),
-    deaf: banks.deaf.ledger(),
-  });
+  const stage = await openEventsStage(options);
+  const { fleet, tally, violations } = stage;
   try {
-    while (fleet.ready.length < fleet.berths.length && tally.seconds < settleMs / 1_000) await sleep(20);
-    const scene = { fleet, backend, broker, banks, random, only, pace };
-    const faults = eventFaultsOf(scene);
-    const kinds = faults.map(({ name }) => name);
-    const beganMs = performance.now();
-    const endMs = beganMs + seconds * 1_000;
-    const missing = (): readonly string[] => eventsVacuousBy(options, tally, kinds);
-    // On a busy machine it takes longer until everything was seen that a run must show.
-    const isOver = (): boolean =>
-      performance.now() >= endMs &&
-      (control !== "none" ||
-        only !== undefined ||
-        missing().length === 0 ||
-        performance.now() >= endMs + Math.max(longerSecondsMin, longerMax * seconds) * 1_000);
-    const saying = setInterval(() => {
-      const counts = `${tally.faultsInAll} faults, ${tally.seen.get("duplicate") ?? 0} duplicates refused`;
-      options.progress?.(
-        [`${tally.seconds.toFixed(0)} s: ${counts}, ${violations.length} violations`, ...missing()].join("; "),
-      );
-    }, sayMs);
-    await Promise.all([storm(scene, tally, isOver, faults), lasts(isOver)]);
-    clearInterval(saying);
-    const ranSeconds = (performance.now() - beganMs) / 1_000;
+    const { kinds, seconds } = await goWrong(stage, options);
     fleet.order("rest", true);
     fleet.calm();
-    const settledMs = await settleAll(look, control !== "none", options.progress);
+    const settledMs = await settleAll(stage, options);
     await sleep(afterwardsMs);
-    const ledgers = await look();
+    const ledgers = await stage.look();
     await fleet.stop();
-    await desk.stop();
     const judged = judgeEvents(ledgers);
-    violations.push(...judged.violations);
-    return {
-      part: "events",
-      ...origin,
-      store,
-      broker: brokerName,
-      control,
-      seed,
-      seconds: Math.round(ranSeconds),
-      events: ledgers.told.events.length,
-      effects: judged.effects,
-      faults: tally.faultsInAll,
-      faultsByKind: Object.fromEntries(kinds.map((kind) => [kind, tally.faults.get(kind) ?? 0])),
-      seen: Object.fromEntries(eventSights.map((sight) => [sight, tally.seen.get(sight) ?? 0])),
-      seenBesides: Object.fromEntries([...tally.seen].filter(([name]) => !eventSights.some((each) => each === name))),
-      settledMs: Math.round(settledMs),
-      violations,
-      vacuous: missing(),
-      troubles: tally.troubles,
-    };
+    const counts = { events: ledgers.told.events.length, effects: judged.effects, seconds, settledMs };
+    return eventsReportOf({ options, origin, tally, kinds, counts, violations: [...violations, ...judged.violations] });
   } finally {
-    await fleet.stop();
-    await desk.stop();
-    await broker.stop();
-    await backend.stop();
-    await banks.close();
-    source.remove();
+    await stage.close();
   }
 }

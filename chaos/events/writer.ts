@@ -10,10 +10,15 @@ import { outboxOptions } from "./topics.ts";
 
 class TakenBack extends Error {}
 
-const topics = [
-  ...["order.placed", "order.placed", "order.paid", "order.paid", "order.paid", "order.held", "order.held"],
-  ...["strict.noted", "mail.due"],
-];
+const topicsBy: Readonly<Record<string, number>> = {
+  "order.placed": 2,
+  "order.paid": 3,
+  "order.held": 2,
+  "strict.noted": 1,
+  "mail.due": 1,
+};
+/** As often as each is told of. */
+const topics = Object.entries(topicsBy).flatMap(([topic, often]) => Array.from({ length: often }, () => topic));
 const numberMax = 2 ** 47;
 const pauseMsMax = 40;
 const insideMsMax = 80;
