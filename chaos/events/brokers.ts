@@ -38,8 +38,8 @@ export async function startBroker(name: BrokerName): Promise<BrokerBackend> {
   return {
     url: url.href,
     calls: calls[name],
-    // This one takes seconds to start, and its queues seconds more to find their leaders.
-    restMs: name === "rabbitmq" ? 8_000 : 2_500,
+    // This one takes seconds to start, and its queues as long to find their leaders.
+    restMs: name === "rabbitmq" ? 3_500 : 2_500,
     async restart() {
       await server.kill("SIGKILL");
       await server.restart();

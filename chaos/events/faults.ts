@@ -1,4 +1,5 @@
 /** What goes wrong: with processes, with their lines to store and broker, with store, broker and bank themselves. */
+import type { Backend } from "../backends/backend.ts";
 import { bankFault } from "../faults/bank-faults.ts";
 import type { Fault, Scene } from "../faults/fault.ts";
 import { lineFaultsOf } from "../faults/line-faults.ts";
@@ -12,8 +13,8 @@ export interface EventsScene extends Omit<Scene, "fleet"> {
   readonly broker: BrokerBackend;
 }
 
-/** Bytes of every call about an event. */
-const key = "ev-";
+/** Bytes of every call about an event. To MySQL and MariaDB texts are sent in hexadecimal. */
+const keyOn = ({ url }: Backend): string => (url.startsWith("mysql") ? Buffer.from("ev-").toString("hex") : "ev-");
 
 /** The same fault on the line to the broker. */
 function onBrokerLine(fault: Fault, fleet: EventsFleet): Fault {
@@ -69,7 +70,7 @@ export function eventFaultsOf({ backend, broker, fleet, only }: EventsScene): re
   const all = [
     // By the clock of a process it is told whether a message is too old: clocks must agree within five minutes.
     ...processFaults.filter(({ name }) => name !== "clock-app"),
-    ...(backend.line === undefined ? [] : lineFaultsOf({ ...backend.line, key })),
+    ...(backend.line === undefined ? [] : lineFaultsOf({ ...backend.line, key: keyOn(backend) })),
     ...lineFaultsOf({ key: broker.calls }).map((fault) => onBrokerLine(fault, fleet)),
     ...storeFaultsOf(backend),
     brokerRestart(broker),
