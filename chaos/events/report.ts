@@ -1,5 +1,5 @@
 /** What a run of the events comes to: counts, violations, and whether it proved anything. */
-import { listed, shown } from "../report.ts";
+import { listed, shown, type Report } from "../report.ts";
 import type { Violation } from "../history.ts";
 import type { Origin } from "../../scripts/proof/origin.ts";
 import type { Tally } from "../tally.ts";
@@ -19,26 +19,16 @@ export const eventSights = [
   "settlement",
 ] as const;
 
-export interface EventsReport extends Origin {
+type Shared = "store" | "control" | "seed" | "seconds" | "faults" | "faultsByKind" | "seenBesides" | "settledMs";
+
+export interface EventsReport extends Origin, Pick<Report, Shared | "violations" | "vacuous" | "troubles"> {
   readonly part: "events";
-  readonly store: string;
   readonly broker: string;
-  readonly control: string;
-  readonly seed: number;
-  readonly seconds: number;
   /** Committed. */
   readonly events: number;
   /** Each event once for each of its handlers. */
   readonly effects: number;
-  readonly faults: number;
-  readonly faultsByKind: Readonly<Record<string, number>>;
   readonly seen: Readonly<Record<string, number>>;
-  readonly seenBesides: Readonly<Record<string, number>>;
-  /** How long it took after the last fault until everything had arrived. */
-  readonly settledMs: number;
-  readonly violations: readonly Violation[];
-  readonly vacuous: readonly string[];
-  readonly troubles: readonly string[];
 }
 
 const fullSeconds = 60;

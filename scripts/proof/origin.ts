@@ -4,6 +4,8 @@ import { execFileSync } from "node:child_process";
 export interface Origin {
   readonly date: string;
   readonly commit: string;
+  /** Of `packages/ichido/src` as git names its content: commits get other names when they are moved, this does not. */
+  readonly source?: string;
 }
 
 function git(...args: readonly string[]): string {
@@ -14,7 +16,8 @@ export function originNow(): Origin {
   const date = new Date().toISOString();
   try {
     const isChanged = git("status", "--porcelain", "--untracked-files=no").trim() !== "";
-    return { date, commit: `${git("rev-parse", "HEAD").trim()}${isChanged ? ", with changes" : ""}` };
+    const commit = `${git("rev-parse", "HEAD").trim()}${isChanged ? ", with changes" : ""}`;
+    return { date, commit, source: git("rev-parse", "HEAD:packages/ichido/src").trim() };
   } catch {
     // A copy of the files without their history.
     return { date, commit: "unknown" };

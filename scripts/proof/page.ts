@@ -10,6 +10,9 @@ and on which condition, is on the page of [guarantees](../guide/guarantees.md).
 *Bound*: where a promise broke in none of n independent trials, it breaks in fewer than 3/n of them, at 95 %
 confidence, under the same mix of faults and on like machines. It says nothing about faults that were not made. A model
 visits all states within its bounds, and a crash matrix all points: there is nothing to estimate.
+
+*Source* is the name of the content of \`packages/ichido/src\`: \`git rev-parse HEAD:packages/ichido/src\` tells yours. A
+commit that was moved has another name; its content has not.
 `;
 
 const about: Readonly<Record<Kind, string>> = {
@@ -45,7 +48,7 @@ const dayOf = (date: string): string => date.slice(0, 10);
 const shortOf = (commit: string): string => commit.replace(/^([0-9a-f]{10})[0-9a-f]*/, "$1");
 
 function rowOf(reading: Reading): string {
-  const { what, tried, unit, faults, seeds, counts, violations, date, commit, file } = reading;
+  const { what, tried, unit, faults, seeds, counts, violations, date, commit, source, file } = reading;
   const more = Object.entries(counts)
     .map(([name, count]) => `${name} ${number(count)}`)
     .join(", ");
@@ -58,13 +61,13 @@ function rowOf(reading: Reading): string {
     String(violations),
     boundOf(reading),
     dayOf(date),
-    shortOf(commit),
+    [commit, source].flatMap((name) => (name === undefined ? [] : [shortOf(name)])).join(", "),
   ];
   return `| ${cells.join(" | ")} |`;
 }
 
 const tableHead =
-  "| What | Tried | Faults | Counted besides | Seeds | Violations | Bound | Day | Commit |\n|---|---:|---:|---|---|---:|---|---|---|";
+  "| What | Tried | Faults | Counted besides | Seeds | Violations | Bound | Day | Commit, source |\n|---|---:|---:|---|---|---:|---|---|---|";
 
 function totalOf(readings: readonly Reading[]): string {
   const [first] = readings;

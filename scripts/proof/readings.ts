@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EventsReport } from "../../chaos/events/report.ts";
 import type { Report } from "../../chaos/report.ts";
+import type { Origin } from "./origin.ts";
 import type { ProofRun } from "./run.ts";
 
 type Soak = Report & { readonly minutes: number; readonly rounds: number };
@@ -15,13 +16,18 @@ export interface Reading extends ProofRun {
   readonly vacuous: readonly string[];
 }
 
+const originOf = ({ date, commit, source }: Origin): Origin => ({
+  date,
+  commit,
+  ...(source === undefined ? {} : { source }),
+});
 const controlOf = ({ control }: { readonly control: string }): { readonly control?: string } =>
   control === "none" ? {} : { control };
 const optionOf = ({ control }: { readonly control: string }): string =>
   control === "none" ? "" : ` --control ${control}`;
 
 function eventsReading(file: string, report: EventsReport): Reading {
-  const { store, broker, seconds, seed, date, commit, events, effects, faults, settledMs, seen } = report;
+  const { store, broker, seconds, seed, events, effects, faults, settledMs, seen } = report;
   return {
     file,
     kind: "chaos of events",
@@ -34,8 +40,7 @@ function eventsReading(file: string, report: EventsReport): Reading {
     counts: { events, seconds, settledMs, ...seen },
     violations: report.violations.length,
     vacuous: report.vacuous,
-    date,
-    commit,
+    ...originOf(report),
     ...controlOf(report),
   };
 }
@@ -44,7 +49,7 @@ function eventsReading(file: string, report: EventsReport): Reading {
 const roundedSeconds = (seconds: number): number => (seconds >= 60 ? 60 : seconds);
 
 function chaosReading(file: string, report: Report | Soak): Reading {
-  const { store, seconds, seed, date, commit, operations, answers, faults, forgotten, seen } = report;
+  const { store, seconds, seed, operations, answers, faults, forgotten, seen } = report;
   const isSoak = "rounds" in report;
   const long = isSoak ? { minutes: Math.round(report.minutes), rounds: report.rounds } : { seconds };
   return {
@@ -61,8 +66,7 @@ function chaosReading(file: string, report: Report | Soak): Reading {
     counts: { answers, ...long, ...seen, ...(forgotten > 0 ? { forgotten } : {}) },
     violations: report.violations.length,
     vacuous: report.vacuous,
-    date,
-    commit,
+    ...originOf(report),
     ...controlOf(report),
   };
 }
