@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { boundOf, pageOf } from "../../scripts/proof/page.ts";
 import { readAll } from "../../scripts/proof/readings.ts";
@@ -22,6 +22,19 @@ test("every run tells its day and its commit", () => {
     expect(date, file).toMatch(/^\d{4}-\d\d-\d\dT/);
     expect(commit, file).toMatch(/^[0-9a-f]{40}(, with changes)?$/);
   }
+});
+
+test("guarantees.md names commands and paths that are there", () => {
+  const page = readFileSync(new URL("../guide/guarantees.md", reference), "utf8");
+  const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", reference), "utf8")) as {
+    scripts: Readonly<Record<string, string>>;
+  };
+  const commands = [...page.matchAll(/`npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+  expect(commands.length).toBeGreaterThan(10);
+  expect(commands.filter((name) => scripts[name] === undefined)).toEqual([]);
+  const paths = [...page.matchAll(/`npm test -- ([\w./-]+)`/g)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThan(5);
+  expect(paths.filter((path) => !existsSync(new URL(`../../${path}`, reference)))).toEqual([]);
 });
 
 test("a bound follows from what was tried, and a broken promise has none", () => {
