@@ -39,7 +39,7 @@ export async function startBroker(name: BrokerName): Promise<BrokerBackend> {
     url: url.href,
     calls: calls[name],
     // This one takes seconds to start, and its queues as long to find their leaders.
-    restMs: name === "rabbitmq" ? 3_500 : 2_500,
+    restMs: name === "rabbitmq" ? 9_000 : 2_500,
     async restart() {
       await server.kill("SIGKILL");
       await server.restart();

@@ -23,7 +23,7 @@ const settlesMax = 5;
 const pace = 1.5;
 /** Until everything was seen that a run must show: twice as long again, and a short run for some minutes. */
 const longerMax = 2;
-const longerSecondsMin = 150;
+const longerSecondsMin = 180;
 const sayMs = 1_000;
 /** Longer than any lease and ackWait here: what would come twice has come by then. */
 const afterwardsMs = 4_000;
