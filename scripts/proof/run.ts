@@ -35,9 +35,15 @@ export interface ProofRun extends Origin {
   readonly isExhaustive?: boolean;
 }
 
+type Told = Omit<ProofRun, keyof Origin>;
+
+export function keepRun(file: string, run: Told, origin: Origin): void {
+  writeFileSync(file, `${JSON.stringify({ ...run, ...origin }, undefined, 2)}\n`);
+}
+
 /** What is run is noted before it is run: the source may be worked on meanwhile. Without a file nothing is kept. */
-export function beginRun(file: string | undefined): (run: Omit<ProofRun, keyof Origin>) => void {
+export function beginRun(file: string | undefined): (run: Told) => void {
   if (file === undefined) return () => {};
   const origin = originNow();
-  return (run) => writeFileSync(file, `${JSON.stringify({ ...run, ...origin }, undefined, 2)}\n`);
+  return (run) => keepRun(file, run, origin);
 }

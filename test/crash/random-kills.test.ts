@@ -44,7 +44,7 @@ function suite(make: () => Promise<Bench>): void {
     noteProof(`random-kills-${bench.dialect}`, {
       kind: "random kills",
       what: bench.dialect,
-      command: "npm run crash:random",
+      command: `ICHIDO_KILLS=${kills} npm run crash:random`,
       tried: tally.operations,
       unit: "operations",
       faults: tally.kills,

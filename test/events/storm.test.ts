@@ -36,7 +36,7 @@ function expectCalm(title: string, report: StormReport, { events }: StormSize, k
   noteProof(`storm-${title.toLowerCase().replaceAll(" ", "-")}`, {
     kind: "storms",
     what: title,
-    command: `npm run events:storm -- ${kind}`,
+    command: full ? `npm run events:storm -- ${kind}` : "npm test -- test/events/storm.test.ts",
     tried: report.events,
     unit: "events",
     faults: kills + brokerRestarts,
