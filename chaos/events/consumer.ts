@@ -4,7 +4,7 @@ import { createConsumer, createInbox, type ConsumerEvent } from "../../packages/
 import { createOutbox } from "../../packages/ichido/src/outbox/index.ts";
 import { openBroker } from "../../test/events/storm-brokers.ts";
 import { engineOf } from "../engine.ts";
-import type { Side } from "../sides/side.ts";
+import { runnerOf, type Side } from "../sides/side.ts";
 import { addRows, chargeDeaf, chargeHonest, type Doing } from "./handlers.ts";
 import { call, live, saw } from "./life.ts";
 import { consumeNaively } from "./naive.ts";
@@ -43,8 +43,7 @@ function noted(subscription: Subscription): Subscription {
 }
 
 export async function startConsumer(side: Side, setup: EventsSetup): Promise<void> {
-  const { runner } = side;
-  if (runner === undefined) throw new TypeError("this store has no transactions");
+  const runner = runnerOf(side);
   const subscription = noted(await (await openBroker(setup.broker, setup.brokerUrl)).subscription());
   const outbox = createOutbox({ ...outboxOptions, transactions: runner });
   const doing: Doing = { outbox, banks: setup.banks, isAlone: runner.dialect === "sqlite" };

@@ -12,7 +12,7 @@ import { openBroker } from "../../test/events/storm-brokers.ts";
 import { findCharge } from "../bank.ts";
 import { engineOf } from "../engine.ts";
 import { standstillMsMax, travelMsMax } from "../settings.ts";
-import { openSide } from "../sides/side.ts";
+import { openSide, runnerOf } from "../sides/side.ts";
 import type { EventsTold } from "./judgement.ts";
 import { saw } from "./life.ts";
 import { readEventsSetup } from "./setup.ts";
@@ -21,8 +21,7 @@ import { outboxOptions, retentionMs } from "./topics.ts";
 
 const setup = readEventsSetup();
 const side = await openSide(setup.store, setup.url);
-const { runner: transactions } = side;
-if (transactions === undefined) throw new TypeError("this store has no transactions");
+const transactions = runnerOf(side);
 const ichido = engineOf(side, {});
 const outbox = createOutbox({ ...outboxOptions, transactions });
 const inbox = createInbox({ transactions, retentionMs, ichido });
@@ -71,7 +70,7 @@ async function replayLetters(): Promise<void> {
 }
 
 async function tell(file: string): Promise<void> {
-  const [events, handled] = [await readEvents(transactions!), await readHandled(transactions!)];
+  const [events, handled] = [await readEvents(transactions), await readHandled(transactions)];
   const [out, taken] = [await outbox.stats(), await inbox.stats()];
   const waiting = { pending: out.pending, outboxDead: out.dead, parked: taken.parked, inboxDead: taken.dead };
   writeFileSync(file, JSON.stringify({ events, handled, letters: [...letters], waiting } satisfies EventsTold));

@@ -2,7 +2,7 @@
 import { createOutbox, createRelay, type Publisher, type RelayEvent } from "../../packages/ichido/src/outbox/index.ts";
 import { payloadOf } from "../../packages/ichido/src/brokers/message.ts";
 import { openBroker } from "../../test/events/storm-brokers.ts";
-import type { Side } from "../sides/side.ts";
+import { runnerOf, type Side } from "../sides/side.ts";
 import { watchFence } from "./fence-watch.ts";
 import { call, live, saw, weather } from "./life.ts";
 import type { EventsSetup } from "./setup.ts";
@@ -32,8 +32,7 @@ function note(event: RelayEvent): void {
 }
 
 export async function startRelay(side: Side, { broker, brokerUrl }: EventsSetup): Promise<void> {
-  if (side.runner === undefined) throw new TypeError("this store has no transactions");
-  const transactions = watchFence(side.runner, () =>
+  const transactions = watchFence(runnerOf(side), () =>
     console.log("violation wrote-without-session a turn was committed"),
   );
   const publisher = moody(await (await openBroker(broker, brokerUrl)).publisher());

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TransactionHandle } from "../../packages/ichido/src/core/contract/transaction.ts";
 import { createOutbox, type Outbox } from "../../packages/ichido/src/outbox/index.ts";
-import type { Side } from "../sides/side.ts";
+import { runnerOf, type Side } from "../sides/side.ts";
 import { call, live, saw, weather } from "./life.ts";
 import { addEvent, lockSubject, subjects, type EventRow } from "./tables.ts";
 import { outboxOptions } from "./topics.ts";
@@ -40,8 +40,7 @@ export async function tellOf(outbox: Outbox, handle: TransactionHandle, event: E
 }
 
 export async function startWriter(side: Side): Promise<void> {
-  const transactions = side.runner;
-  if (transactions === undefined) throw new TypeError("this store has no transactions");
+  const transactions = runnerOf(side);
   const outbox = createOutbox({ ...outboxOptions, transactions });
   /** Keeps the order of a key by itself, without a lock of the writer's own. */
   const strict = createOutbox({ ...outboxOptions, transactions, strict: true });

@@ -28,6 +28,11 @@ export interface Side {
   order?(words: readonly string[]): void;
 }
 
+export function runnerOf({ runner }: Side): TransactionRunner<unknown> {
+  if (runner === undefined) throw new TypeError("this store has no transactions");
+  return runner;
+}
+
 const tables = [
   "CREATE TABLE IF NOT EXISTS effects (intent varchar(100) NOT NULL, effect varchar(100) NOT NULL)",
   "CREATE TABLE IF NOT EXISTS notes (name varchar(200) NOT NULL, text varchar(4000) NOT NULL)",
