@@ -29,8 +29,11 @@ export interface EventsReport extends Origin, Pick<Report, Shared | "violations"
   /** Each event once for each of its handlers. */
   readonly effects: number;
   readonly seen: Readonly<Record<string, number>>;
+  /** By invariant; of each only the first few are told in `violations`. */
+  readonly violated: Readonly<Record<string, number>>;
 }
 
+const keptMax = 10;
 const fullSeconds = 60;
 const hitsMin = 10;
 
@@ -61,6 +64,7 @@ interface Parts {
 export function eventsReportOf({ options, origin, tally, kinds, counts, violations }: Parts): EventsReport {
   const { store, broker, control, seed } = options;
   const { faults, seen, faultsInAll, troubles } = tally;
+  const byInvariant = [...Map.groupBy(violations, ({ invariant }) => invariant)];
   return {
     part: "events",
     ...origin,
@@ -75,14 +79,15 @@ export function eventsReportOf({ options, origin, tally, kinds, counts, violatio
     faultsByKind: Object.fromEntries(kinds.map((kind) => [kind, faults.get(kind) ?? 0])),
     seen: Object.fromEntries(eventSights.map((sight) => [sight, seen.get(sight) ?? 0])),
     seenBesides: Object.fromEntries([...seen].filter(([name]) => !eventSights.some((sight) => sight === name))),
-    violations,
+    violated: Object.fromEntries(byInvariant.map(([invariant, each]) => [invariant, each.length])),
+    violations: byInvariant.flatMap(([, each]) => each.slice(0, keptMax)),
     vacuous: eventsVacuousBy(options, tally, kinds),
     troubles,
   };
 }
 
 export function eventsTextOf(report: EventsReport): string {
-  const { violations } = report;
+  const violated = Object.values(report.violated).reduce((sum, count) => sum + count, 0);
   const control = report.control === "none" ? "" : `, control ${report.control}`;
   return [
     `chaos of events by ${report.broker} on ${report.store}${control}, ${report.seconds} s, seed ${report.seed}`,
@@ -91,8 +96,9 @@ export function eventsTextOf(report: EventsReport): string {
     `seen: ${listed(report.seen)}; besides: ${listed(report.seenBesides)}`,
     `settled ${report.settledMs} ms after the last fault`,
     ...report.troubles.map((trouble) => `trouble: ${trouble}`),
-    ...shown(violations),
+    ...shown(report.violations),
+    ...(violated === 0 ? [] : [`violated: ${listed(report.violated)}`]),
     ...report.vacuous.map((reason) => `proves nothing: ${reason}`),
-    `${violations.length} violations`,
+    `${violated} violations`,
   ].join("\n");
 }

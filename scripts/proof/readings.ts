@@ -38,7 +38,7 @@ function eventsReading(file: string, report: EventsReport): Reading {
     faults,
     seeds: String(seed),
     counts: { events, seconds, settledMs, ...seen },
-    violations: report.violations.length,
+    violations: Object.values(report.violated).reduce((sum, count) => sum + count, 0),
     vacuous: report.vacuous,
     ...originOf(report),
     ...controlOf(report),
