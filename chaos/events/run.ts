@@ -59,7 +59,7 @@ async function goWrong(
 ): Promise<{ readonly kinds: readonly string[]; readonly seconds: number }> {
   const { control, seconds, only, progress } = options;
   const { tally, violations } = stage;
-  const scene = { ...stage, random: createRandom(options.seed), only, pace };
+  const scene = { ...stage, random: createRandom(options.seed), only, pace, orders: { paddingBytes: 0 } };
   const faults = eventFaultsOf(scene);
   const kinds = faults.map(({ name }) => name);
   const beganMs = performance.now();
