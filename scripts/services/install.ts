@@ -21,6 +21,7 @@ export const serviceNames = [
   "compiler",
   "curl",
   "spin",
+  "promtool",
   "browser",
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
@@ -36,6 +37,7 @@ const packages: Readonly<Record<ServiceName, readonly string[]>> = {
   curl: ["curl"],
   // What it writes is C, and it reads its models through gcc.
   spin: ["spin", "gcc", "libc6-dev"],
+  promtool: ["prometheus"],
   browser: ["chromium-headless-shell"],
 };
 
@@ -63,6 +65,7 @@ const installed: Readonly<Record<ServiceName, () => boolean>> = {
   compiler: () => has("cc"),
   curl: () => has("curl"),
   spin: () => has("spin", "gcc"),
+  promtool: () => has("promtool"),
   browser: () => findBrowser() !== undefined,
 };
 

@@ -6,6 +6,7 @@ import type { OrderEvents } from "./events/order-events.ts";
 import { accountRoutes } from "./http/account-routes.ts";
 import { authenticate } from "./http/authentication.ts";
 import { keyedWrites } from "./http/keyed.ts";
+import type { Metrics } from "./http/metrics.ts";
 import { notificationRoutes } from "./http/notification-routes.ts";
 import { operationRoutes } from "./http/operation-routes.ts";
 import { orderRoutes, productRoutes } from "./http/order-routes.ts";
@@ -25,16 +26,17 @@ export interface ShopAppOptions {
   readonly ports: PaymentPorts & RefundPorts;
   readonly database: Database;
   readonly events: OrderEvents;
+  readonly metrics: Metrics;
   readonly gatewayUrl: string;
   readonly log: (line: string) => void;
 }
 
 export function shopApp(options: ShopAppOptions): Express {
-  const { config, ichido, ports, database, events, gatewayUrl, log } = options;
+  const { config, ichido, ports, database, events, metrics, gatewayUrl, log } = options;
   const writes = keyedWrites(options.keyStore, database);
   const app = express();
   app.disable("x-powered-by").set("etag", false);
-  app.use(publicRoutes({ config, ichido, database, payments: ports.payments, gatewayUrl }));
+  app.use(publicRoutes({ config, ichido, database, payments: ports.payments, gatewayUrl, metrics }));
   const { handlerDelayMs } = config;
   const authenticated = authenticate(config.tokens);
   app.use(

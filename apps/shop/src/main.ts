@@ -10,6 +10,7 @@ import { startEvents } from "./events/flow.ts";
 import { orderEvents } from "./events/order-events.ts";
 import { exitWithReason, reasonOf, StartError, textOf } from "./errors.ts";
 import { bankGateway, requireBank } from "./gateway/bank-gateway.ts";
+import { shopMetrics } from "./http/metrics.ts";
 import { openKeyStore } from "./key-store.ts";
 import { listen } from "./listen.ts";
 import { reconcileOpenOutcomes } from "./open-outcomes.ts";
@@ -80,6 +81,7 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       ports,
       database,
       events: orderEvents(flow.outbox),
+      metrics: shopMetrics(ichido, flow, ports.payments),
       gatewayUrl,
       log,
     });

@@ -74,7 +74,8 @@ async function openShop(file: string, faults?: FaultPoint, wrap = (store: Store)
   const events = orderEvents(outbox);
   const log = (): void => undefined;
   const stopReconciling = reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs, log });
-  const app = shopApp({ config, ichido, keyStore, ports, database, events, gatewayUrl: bank.url, log });
+  const metrics = { contentType: "text/plain", text: async () => "" };
+  const app = shopApp({ config, ichido, keyStore, ports, database, events, metrics, gatewayUrl: bank.url, log });
   const listening = await listen(app, "127.0.0.1", 0);
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {

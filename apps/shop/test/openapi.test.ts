@@ -255,6 +255,7 @@ function routes(): readonly string[] {
       ports: nothing,
       database: nothing,
       events: nothing,
+      metrics: nothing,
       gatewayUrl: "",
       log: () => undefined,
     });

@@ -20,11 +20,15 @@ describe("what needs no token", () => {
     const { text, headers } = await get("/metrics");
     expect(headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain('idempotency_store_record_count{state="completed"} ');
-    expect(text).toContain('idempotency_requests_total{operation="payment.create",outcome="executed"} 1\n');
+    expect(text).toMatch(
+      /^idempotency_request_duration_seconds_count\{operation="payment.create",outcome="executed",.*\} 1$/m,
+    );
+    expect(text).toContain("outbox_message_pending ");
+    expect(text).toContain("inbox_message_remembered ");
     expect(text).toContain('shop_payments{status="captured"} 1\n');
     expect(text).not.toMatch(/acme|user-1|booking-1/);
     for (const line of text.trimEnd().split("\n")) {
-      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+)$/);
+      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.e+-]+)$/);
     }
   });
 

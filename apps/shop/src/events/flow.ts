@@ -1,6 +1,6 @@
 /** Events on their way: written with the order, sent by the relay, taken by the consumers. */
-import { createConsumer, createInbox, type Inbox } from "ichido/inbox";
-import { createOutbox, createRelay, type Outbox } from "ichido/outbox";
+import { createConsumer, createInbox, type Consumer, type Inbox } from "ichido/inbox";
+import { createOutbox, createRelay, type Outbox, type Relay } from "ichido/outbox";
 import type { Database } from "../database/database.ts";
 import { textOf } from "../errors.ts";
 import { inboxRetentionMs } from "./broker-settings.ts";
@@ -11,6 +11,8 @@ import { ownEvents } from "./own-events.ts";
 export interface EventFlow {
   readonly outbox: Outbox;
   readonly inbox: Inbox;
+  readonly relay: Relay;
+  readonly consumer: Consumer;
   /** Sends what was written, lets handlers finish, hands back the rest. */
   stop(): Promise<void>;
 }
@@ -78,5 +80,5 @@ export async function startEvents(options: {
     await stop();
     throw error;
   }
-  return { outbox, inbox, stop };
+  return { outbox, inbox, relay, consumer, stop };
 }

@@ -6,7 +6,7 @@ import { select, type Database } from "../database/database.ts";
 import type { PaymentRepository } from "../payments/payment-repository.ts";
 import { homePage } from "./home-page.ts";
 import { idempotencyPolicy } from "./idempotency-policy.ts";
-import { shopMetrics } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import { openapi } from "./openapi.ts";
 import { allow } from "./problems.ts";
 
@@ -16,14 +16,14 @@ export interface PublicRouteOptions {
   readonly database: Database;
   readonly payments: PaymentRepository;
   readonly gatewayUrl: string;
+  readonly metrics: Metrics;
 }
 
 const DATABASES = { sqlite: "SQLite", postgres: "PostgreSQL", mysql: "MariaDB or MySQL" } as const;
 
-export function publicRoutes({ config, ichido, database, payments, gatewayUrl }: PublicRouteOptions): Router {
+export function publicRoutes({ config, ichido, database, payments, gatewayUrl, metrics }: PublicRouteOptions): Router {
   const router = Router();
   const { direct } = database;
-  const metrics = shopMetrics(ichido, () => payments.countByStatus());
   const published = idempotencyPolicy(ichido);
   // A token of somebody's own is never printed.
   const demoToken = config.usesDefaultTokens ? "demo-1" : undefined;
@@ -67,7 +67,7 @@ export function publicRoutes({ config, ichido, database, payments, gatewayUrl }:
     response.status(ok ? 200 : 503).json({ ...health, ok, status, database: { reachable } });
   });
   router.get("/metrics", async (_request, response) => {
-    response.type("text/plain; version=0.0.4; charset=utf-8").send(await metrics.text());
+    response.type(metrics.contentType).send(await metrics.text());
   });
   router.get("/openapi.json", (_request, response) => {
     response.json(openapi);

@@ -116,6 +116,7 @@ export async function settleMessage<Tx>(
   let start: Start | undefined;
   let mayRun = !redelivered;
   let running = false;
+  let startedMs = 0;
   /** It has run, and the inbox does not know: the start stays, as a trace of it. */
   let isUnnoted = false;
   /** What is to be written, once it is decided: a database that fails meanwhile must not run the handler again. */
@@ -139,6 +140,7 @@ export async function settleMessage<Tx>(
       mayRun = true;
     }
     running = true;
+    startedMs = attempts.nowMs();
     const result = await (asOne === undefined
       ? attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided })
       : asOne());
@@ -274,7 +276,9 @@ export async function settleMessage<Tx>(
     for (;;) {
       const outcome = await guarded();
       if (outcome !== "failed" && outcome !== "waiting" && outcome !== "busy") {
-        if (outcome === "processed") emit({ type: "processed", ...about, attempts: failed + 1 });
+        if (outcome === "processed") {
+          emit({ type: "processed", ...about, attempts: failed + 1, tookMs: attempts.nowMs() - startedMs });
+        }
         if (outcome === "duplicate") emit({ type: "duplicate", ...about });
         // Its record may be forgotten before its letter is gone: until then only the start shows that it has run.
         if (decided && handler.run !== undefined && (outcome === "processed" || outcome === "duplicate"))

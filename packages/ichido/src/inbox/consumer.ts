@@ -2,7 +2,7 @@
  * Takes deliveries from a subscription and answers them: acknowledged once every handler that wants the topic has an
  * outcome that is committed. What no handler wants is kept as a dead letter, so that nothing behind it waits.
  */
-import { tell } from "../core/contract/listener.ts";
+import { createListeners } from "../core/contract/listeners.ts";
 import { given, oneOf, positive, readOptions } from "../core/contract/read-options.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
 import type { EventMessage } from "../brokers/message.ts";
@@ -30,7 +30,7 @@ interface About {
 }
 
 export type ConsumerEvent =
-  | (About & { readonly type: "processed"; readonly attempts: number })
+  | (About & { readonly type: "processed"; readonly attempts: number; readonly tookMs: number })
   | (About & { readonly type: "duplicate" })
   | (About & { readonly type: "failed"; readonly attempt: number; readonly error: unknown })
   | (About & { readonly type: "busy"; readonly reason?: "outcome-unknown" })
@@ -100,6 +100,8 @@ export interface Consumer {
   health(): ConsumerHealth;
   /** One look for dead letters to replay, for tests and cron; also runs by itself. */
   replay(): Promise<number>;
+  /** Adds a listener; returns its removal. */
+  on(listener: (event: ConsumerEvent) => void): () => void;
 }
 
 export const consumerDefaults = {
@@ -142,6 +144,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   const parts = partsOf(inbox as Inbox<never>);
   const { environment } = parts;
   checkHandlers(handlers, parts.leased);
+  const listeners = createListeners<ConsumerEvent>("consumer", options.onEvent);
   const stopping = new AbortController();
   const unhandled = new Set<string>();
   /** Handlers whose replays no consumer runs, and that were reported. */
@@ -159,7 +162,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   function emit(event: ConsumerEvent): void {
     if (event.type === "unavailable") unavailable = true;
     else if (event.type === "processed" || event.type === "duplicate" || event.type === "dead") unavailable = false;
-    tell(options.onEvent, event);
+    listeners.emit(event);
   }
 
   function pause(delayMs: number): Promise<boolean> {
@@ -365,5 +368,6 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     },
     health: () => ({ state, inFlight, unavailable, unhandled: [...unhandled] }),
     replay,
+    on: (listener) => listeners.on(listener),
   };
 }

@@ -21,7 +21,10 @@ export type Attribute =
   | "store"
   | "error_type"
   | "state"
-  | "code";
+  | "code"
+  | "topic"
+  | "route"
+  | "handler";
 
 export const attributeNames: Readonly<Record<Attribute, string>> = {
   operation: "idempotency.operation",
@@ -34,6 +37,10 @@ export const attributeNames: Readonly<Record<Attribute, string>> = {
   error_type: "error.type",
   state: "idempotency.state",
   code: "idempotency.code",
+  // As OpenTelemetry's conventions for messaging call where a message goes.
+  topic: "messaging.destination.name",
+  route: "outbox.route",
+  handler: "inbox.handler",
 };
 
 const of =
@@ -67,6 +74,11 @@ export const families = {
     ["operation"],
     "Two keys of one caller with the same content within minutes; nothing was stopped.",
   ),
+  "idempotency.reconcile.finding": counter(
+    "{record}",
+    ["operation", "outcome"],
+    "Records in doubt that a reconciler looked into.",
+  ),
   "idempotency.warning": counter("{warning}", ["code"], "Warnings of the engine."),
   "idempotency.store.up": gauge("1", [], "Whether the store answered when it was last asked for its sizes."),
   "idempotency.record.active": gauge("{record}", [], "Records whose owner is at work."),
@@ -75,6 +87,25 @@ export const families = {
   "idempotency.store.record.count": gauge("{record}", ["state"], "Stored records by state."),
   "idempotency.store.record.size": gauge("By", [], "Stored response bodies."),
   "idempotency.purge.lag": gauge("s", [], "Age of the oldest record that a sweep would remove."),
+  "outbox.publish.duration": histogram("s", ["topic"], "Events that a broker took over, and how long that took."),
+  "outbox.publish.failed": counter("{event}", ["topic", "reason"], "Events that were not taken over this time."),
+  "outbox.route.paused": counter("{pause}", ["route"], "Pauses of a route whose broker could not be used."),
+  "outbox.relay.disturbed": counter("{event}", ["reason"], "Sessions that relays lost, and calls that failed."),
+  "outbox.up": gauge("1", [], "Whether the outbox answered when it was last asked for its sizes."),
+  "outbox.message.pending": gauge("{event}", [], "Events that wait for a relay."),
+  "outbox.message.oldest_age": gauge("s", [], "Age of the oldest event that is due."),
+  "outbox.message.dead": gauge("{event}", [], "Dead letters of the outbox."),
+  "outbox.key.parked": gauge("{key}", [], "Keys that wait behind a dead letter."),
+  "outbox.relay.count": gauge("{relay}", [], "Relays that share the outbox."),
+  "inbox.process.duration": histogram("s", ["handler"], "Messages that took effect, and how long their attempt took."),
+  "inbox.message.duplicate": counter("{message}", ["handler"], "Messages that had taken effect before."),
+  "inbox.message.failed": counter("{message}", ["handler", "reason"], "Deliveries that did not take effect this time."),
+  "inbox.up": gauge("1", [], "Whether the inbox answered when it was last asked for its sizes."),
+  "inbox.message.remembered": gauge("{message}", [], "Messages that are remembered as processed."),
+  "inbox.message.dead": gauge("{message}", [], "Dead letters of the inbox."),
+  "inbox.message.oldest_dead": gauge("s", [], "Age of the oldest dead letter of the inbox."),
+  "inbox.message.parked": gauge("{message}", [], "Messages that failed, and those behind them."),
+  "inbox.message.oldest_parked": gauge("s", [], "Age of the oldest parked message."),
 };
 
 export type FamilyName = keyof typeof families;

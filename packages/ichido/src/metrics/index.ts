@@ -1,11 +1,12 @@
 /**
- * ichido/metrics: what the engine did, for Prometheus and OpenTelemetry. Scrape each process, not the load balancer.
+ * ichido/metrics: what the engine, the relays and the consumers did, for Prometheus and OpenTelemetry. Scrape each process, not the load balancer.
  */
-import { environment, positive, readOptions } from "../core/contract/read-options.ts";
+import { environment, given, positive, readOptions, type ReadBy } from "../core/contract/read-options.ts";
 import type { Ichido } from "../core/engine/create-ichido.ts";
-import { withDeadline } from "../core/contract/deadline.ts";
 import type { Environment } from "../core/contract/environment.ts";
-import type { StoreStats } from "../core/contract/store.ts";
+import type { Store } from "../core/contract/store.ts";
+import type { Consumer, Inbox } from "../inbox/index.ts";
+import type { Outbox, Relay } from "../outbox/index.ts";
 import type { Measurement } from "./families.ts";
 import {
   contentType,
@@ -14,14 +15,25 @@ import {
   type FetchMetricsHandler,
   type NodeMetricsHandler,
 } from "./handlers.ts";
-import { boundTo, gaugesOf, measurementOf, type Bounds } from "./measure.ts";
+import {
+  boundTo,
+  gaugesOf,
+  inboxGaugesOf,
+  measurementOf,
+  measurementOfConsumer,
+  measurementOfRelay,
+  outboxGaugesOf,
+  type Bounds,
+} from "./measure.ts";
 import { meterSink, type MeterLike, type MeterSink } from "./open-telemetry.ts";
 import { Registry } from "./registry.ts";
+import { cachedSizes } from "./sizes.ts";
 
 export const metricsDefaults = {
   operationsMax: 200,
   seriesMax: 2_000,
   statsMs: 5_000,
+  eventStatsMs: 30_000,
   scanTimeoutMs: 2_000,
 } as const;
 
@@ -37,6 +49,13 @@ export interface MetricsOptions {
   readonly statsMs?: number;
   /** How long the store may take to count; then `idempotency_store_up` is 0. */
   readonly scanTimeoutMs?: number;
+  /** Whose sizes are shown, and whose events are counted. */
+  readonly outbox?: Pick<Outbox, "stats">;
+  readonly inbox?: Pick<Inbox, "stats">;
+  readonly relays?: readonly Pick<Relay, "on">[];
+  readonly consumers?: readonly Pick<Consumer, "on">[];
+  /** As `statsMs`, for outbox and inbox, which count every row that they have. */
+  readonly eventStatsMs?: number;
   readonly environment?: Environment;
 }
 
@@ -58,27 +77,35 @@ const optionTable = {
   operationsMax: positive(metricsDefaults.operationsMax),
   seriesMax: positive(metricsDefaults.seriesMax),
   statsMs: positive(metricsDefaults.statsMs),
+  eventStatsMs: positive(metricsDefaults.eventStatsMs),
   scanTimeoutMs: positive(metricsDefaults.scanTimeoutMs),
+  outbox: given<MetricsOptions["outbox"]>(),
+  inbox: given<MetricsOptions["inbox"]>(),
+  relays: given<NonNullable<MetricsOptions["relays"]>>([]),
+  consumers: given<NonNullable<MetricsOptions["consumers"]>>([]),
   environment,
 };
 
-/** Asks the store once for many readers, and keeps the result for `statsMs`, also when the store did not answer. */
-function cachedStats(
-  ask: () => Promise<StoreStats>,
-  { statsMs, scanTimeoutMs, environment }: Pick<Required<MetricsOptions>, "statsMs" | "scanTimeoutMs" | "environment">,
-): () => Promise<StoreStats | undefined> {
-  let current: Promise<StoreStats | undefined> | undefined;
-  let untilMs = 0;
-  return () => {
-    if (current !== undefined && environment.monotonicMs() < untilMs) return current;
-    untilMs = Number.POSITIVE_INFINITY;
-    current = withDeadline(environment, scanTimeoutMs, ask)
-      .catch(() => undefined)
-      .finally(() => {
-        untilMs = environment.monotonicMs() + statsMs;
-      });
-    return current;
+/** Every size that a database can be asked for, each with its own memory. */
+function gaugesFrom(
+  store: Pick<Store, "stats">,
+  { outbox, inbox }: Pick<MetricsOptions, "outbox" | "inbox">,
+  { statsMs, eventStatsMs, scanTimeoutMs, environment }: ReadBy<typeof optionTable>,
+): () => Promise<readonly Measurement[]> {
+  const asked = <Sizes>(
+    holder: { readonly stats: () => Promise<Sizes> },
+    keepMs: number,
+    gauges: (sizes: Sizes | undefined) => readonly Measurement[],
+  ) => {
+    const sizes = cachedSizes(() => holder.stats(), { keepMs, scanTimeoutMs, environment });
+    return async (): Promise<readonly Measurement[]> => gauges(await sizes());
   };
+  const all = [
+    asked(store, statsMs, gaugesOf),
+    ...(outbox === undefined ? [] : [asked(outbox, eventStatsMs, outboxGaugesOf)]),
+    ...(inbox === undefined ? [] : [asked(inbox, eventStatsMs, inboxGaugesOf)]),
+  ];
+  return async () => (await Promise.all(all.map((gauges) => gauges()))).flat();
 }
 
 export function createMetrics<Native>(
@@ -86,18 +113,28 @@ export function createMetrics<Native>(
   options: MetricsOptions = {},
 ): Metrics {
   const settings = readOptions("createMetrics", options, optionTable);
-  const bounds: Bounds = { operation: boundTo(settings.operationsMax), word: boundTo(wordsMax) };
+  const bounds: Bounds = {
+    operation: boundTo(settings.operationsMax),
+    topic: boundTo(settings.operationsMax),
+    handler: boundTo(settings.operationsMax),
+    word: boundTo(wordsMax),
+  };
   const registry = new Registry(settings.seriesMax);
   const meters = new Set<MeterSink>();
-  const stats = cachedStats(() => ichido.store.stats(), settings);
-  const gauges = async (): Promise<readonly Measurement[]> => gaugesOf(await stats());
+  const gauges = gaugesFrom(ichido.store, options, settings);
   const text = async (): Promise<string> => registry.text(await gauges());
 
-  const stopListening = ichido.on((event) => {
-    const measurement = measurementOf(event, bounds);
+  function add(measurement: Measurement | undefined): void {
+    if (measurement === undefined) return;
     registry.add(measurement);
     for (const meter of meters) meter.add(measurement);
-  });
+  }
+
+  const removals = [
+    ichido.on((event) => add(measurementOf(event, bounds))),
+    ...settings.relays.map((relay) => relay.on((event) => add(measurementOfRelay(event, bounds)))),
+    ...settings.consumers.map((consumer) => consumer.on((event) => add(measurementOfConsumer(event, bounds)))),
+  ];
 
   return {
     text,
@@ -113,7 +150,7 @@ export function createMetrics<Native>(
       };
     },
     close() {
-      stopListening();
+      removals.forEach((remove) => remove());
       for (const meter of meters) meter.stop();
       meters.clear();
     },

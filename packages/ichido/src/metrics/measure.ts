@@ -4,6 +4,8 @@
 import { isIchidoError } from "../core/contract/errors.ts";
 import type { IchidoEvent } from "../core/contract/events.ts";
 import type { StoreStats } from "../core/contract/store.ts";
+import type { ConsumerEvent, InboxStats } from "../inbox/index.ts";
+import type { OutboxStats, RelayEvent } from "../outbox/index.ts";
 import type { FamilyName, Measurement } from "./families.ts";
 
 /** Values past a bound are counted together under this word. */
@@ -24,6 +26,8 @@ export function boundTo(max: number): Bound {
 
 export interface Bounds {
   readonly operation: Bound;
+  readonly topic: Bound;
+  readonly handler: Bound;
   readonly word: Bound;
 }
 
@@ -64,6 +68,8 @@ export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): 
       const values = [word(event.store), word(event.verb), word(errorType(event.error))];
       return measured("idempotency.store.operation.duration", event.durationMs / 1000, ...values);
     }
+    case "reconciled":
+      return measured("idempotency.reconcile.finding", 1, operation(event.operation), event.outcome);
     case "sweep":
       return measured("idempotency.purge.deleted", event.deleted);
     case "attempts-logged":
@@ -72,6 +78,42 @@ export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): 
       return measured("idempotency.duplicate.suspected", 1, operation(event.operation));
     case "warning":
       return measured("idempotency.warning", 1, word(event.code));
+  }
+}
+
+export function measurementOfRelay(event: RelayEvent, { topic, word }: Bounds): Measurement | undefined {
+  switch (event.type) {
+    case "sent":
+      return measured("outbox.publish.duration", event.tookMs / 1000, topic(event.topic));
+    case "rejected":
+    case "dead":
+    case "set-aside":
+    case "unrouted":
+      return measured("outbox.publish.failed", 1, topic(event.topic), event.type);
+    case "paused":
+      return measured("outbox.route.paused", 1, word(event.route));
+    case "session-lost":
+    case "failed":
+      return measured("outbox.relay.disturbed", 1, event.type);
+    case "resumed":
+    case "session-ended":
+      return undefined;
+  }
+}
+
+/** What no handler wanted, or what could not be read, is counted under this name. */
+const noHandler = "";
+
+export function measurementOfConsumer(event: ConsumerEvent, { handler }: Bounds): Measurement {
+  switch (event.type) {
+    case "processed":
+      return measured("inbox.process.duration", event.tookMs / 1000, handler(event.handler));
+    case "duplicate":
+      return measured("inbox.message.duplicate", 1, handler(event.handler));
+    default: {
+      const name = "handler" in event && event.handler !== undefined ? handler(event.handler) : noHandler;
+      return measured("inbox.message.failed", 1, name, event.type);
+    }
   }
 }
 
@@ -88,5 +130,29 @@ export function gaugesOf(stats: StoreStats | undefined): readonly Measurement[] 
     ...states.map(([state, value]) => measured("idempotency.store.record.count", value, state)),
     measured("idempotency.store.record.size", stats.bodyBytes),
     measured("idempotency.purge.lag", stats.sweepLagMs / 1000),
+  ];
+}
+
+export function outboxGaugesOf(stats: OutboxStats | undefined): readonly Measurement[] {
+  if (stats === undefined) return [measured("outbox.up", 0)];
+  return [
+    measured("outbox.up", 1),
+    measured("outbox.message.pending", stats.pending),
+    measured("outbox.message.oldest_age", stats.oldestMs / 1000),
+    measured("outbox.message.dead", stats.dead),
+    measured("outbox.key.parked", stats.parked),
+    measured("outbox.relay.count", stats.relays),
+  ];
+}
+
+export function inboxGaugesOf(stats: InboxStats | undefined): readonly Measurement[] {
+  if (stats === undefined) return [measured("inbox.up", 0)];
+  return [
+    measured("inbox.up", 1),
+    measured("inbox.message.remembered", stats.processed),
+    measured("inbox.message.dead", stats.dead),
+    measured("inbox.message.oldest_dead", (stats.oldestDeadMs ?? 0) / 1000),
+    measured("inbox.message.parked", stats.parked),
+    measured("inbox.message.oldest_parked", (stats.oldestParkedMs ?? 0) / 1000),
   ];
 }

@@ -94,6 +94,7 @@ describe("metrics", () => {
     ichido.emit({ type: "not-stored", operation: "a", keyHash, error: new Error("secret") });
     ichido.emit({ type: "store-call", store: "memory", verb: "claim", durationMs: 1 });
     ichido.emit({ type: "store-call", store: "memory", verb: "claim", durationMs: 1, error: new TypeError("secret") });
+    ichido.emit({ type: "reconciled", operation: "a", keyHash, outcome: "adopted" });
     ichido.emit({ type: "sweep", deleted: 7, guarded: false });
     ichido.emit({ type: "warning", code: "short-retention", message: "secret" });
     const text = await metrics.text();
@@ -104,6 +105,7 @@ describe("metrics", () => {
       'idempotency_response_not_stored_total{operation="a"} 1',
       'idempotency_store_operation_duration_seconds_count{store="memory",verb="claim",error_type=""} 1',
       'idempotency_store_operation_duration_seconds_count{store="memory",verb="claim",error_type="TypeError"} 1',
+      'idempotency_reconcile_finding_total{operation="a",outcome="adopted"} 1',
       "idempotency_purge_deleted_total 7",
       'idempotency_warning_total{code="short-retention"} 1',
     ]) {
@@ -198,9 +200,9 @@ describe("metrics", () => {
 describe("docs/reference/metrics.md", () => {
   it("lists every metric with kind, unit and attributes, and every option with its default", () => {
     const page = readFileSync(new URL("../../../../docs/reference/metrics.md", import.meta.url), "utf8");
-    const rows = [...page.matchAll(/^\| `(idempotency[^`]+)` \| ([^|]+) \|([^|]*)\|([^|]*)\|/gm)].map((row) =>
-      row.slice(1).map((cell) => cell.trim()),
-    );
+    const rows = [
+      ...page.matchAll(/^\| `((?:idempotency|outbox|inbox)\.[^`]+)` \| ([^|]+) \|([^|]*)\|([^|]*)\|/gm),
+    ].map((row) => row.slice(1).map((cell) => cell.trim()));
     const expected = Object.entries(families).map(([name, { kind, unit, attributes }]) => [
       name,
       kind,

@@ -48,9 +48,11 @@ export class Registry {
 
   constructor(seriesMax: number) {
     this.#seriesMax = seriesMax;
-    for (const name of Object.keys(families) as FamilyName[]) this.#series.set(name, new Map());
-    // A counter without attributes starts at 0, so that a collector sees its first increase.
-    this.add({ name: "idempotency.purge.deleted", value: 0, values: [] });
+    for (const [name, { kind, attributes }] of Object.entries(families) as [FamilyName, Family][]) {
+      this.#series.set(name, new Map());
+      // A counter without attributes starts at 0, so that a collector sees its first increase.
+      if (kind === "counter" && attributes.length === 0) this.add({ name, value: 0, values: [] });
+    }
   }
 
   #seriesOf({ name, values }: Measurement): Series {

@@ -1,5 +1,5 @@
 /** The relay's options, checked once. */
-import { tell } from "../core/contract/listener.ts";
+import { createListeners, type Listeners } from "../core/contract/listeners.ts";
 import { optionInvalid } from "../core/contract/option-checks.ts";
 import { given, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
 import type { Publisher } from "../brokers/broker.ts";
@@ -79,14 +79,17 @@ const optionTable = {
 
 export interface ResolvedRelayOptions extends Omit<ReadBy<typeof optionTable>, "onEvent" | "environment"> {
   readonly onEvent: (event: RelayEvent) => void;
+  readonly on: Listeners<RelayEvent>["on"];
   readonly environment: Environment;
 }
 
 export function resolveRelayOptions(options: RelayOptions, environment: Environment): ResolvedRelayOptions {
   const settings = readOptions("createRelay", options, optionTable);
+  const listeners = createListeners<RelayEvent>("relay", settings.onEvent);
   return {
     ...settings,
-    onEvent: (event) => tell(settings.onEvent, event),
+    onEvent: (event) => listeners.emit(event),
+    on: (listener) => listeners.on(listener),
     environment: settings.environment ?? environment,
   };
 }

@@ -6,7 +6,7 @@ import { IchidoError } from "../core/contract/errors.ts";
 import { knownOptions } from "../core/contract/option-checks.ts";
 import { partsOf, type Outbox, type OutboxParts } from "./outbox.ts";
 import { RelayWork } from "./relay-work.ts";
-import { resolveRelayOptions, type RelayOptions, type ResolvedRelayOptions } from "./relay-options.ts";
+import { resolveRelayOptions, type RelayEvent, type RelayOptions, type ResolvedRelayOptions } from "./relay-options.ts";
 import type { RouteHealth } from "./routes.ts";
 import { SessionLost } from "./turn.ts";
 
@@ -40,6 +40,8 @@ export interface Relay {
   /** One pass, for tests and cron: reads one batch, sends it, writes what became of it. */
   tick(): Promise<RelayTickResult>;
   health(): RelayHealth;
+  /** Adds a listener; returns its removal. */
+  on(listener: (event: RelayEvent) => void): () => void;
 }
 
 const drainMsDefault = 15_000;
@@ -148,7 +150,8 @@ class RelayLife {
 
 export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
   const parts = partsOf(outbox);
-  const life = new RelayLife(parts, resolveRelayOptions(relayOptions, parts.environment));
+  const options = resolveRelayOptions(relayOptions, parts.environment);
+  const life = new RelayLife(parts, options);
   let ticking: Promise<RelayTickResult> | undefined;
   return {
     start: () => life.inTurn(() => life.begin()),
@@ -168,5 +171,6 @@ export function createRelay(outbox: Outbox, relayOptions: RelayOptions): Relay {
       return ticking;
     },
     health: () => life.health(),
+    on: options.on,
   };
 }

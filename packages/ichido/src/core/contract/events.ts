@@ -46,6 +46,13 @@ export type IchidoEvent =
       readonly durationMs: number;
       readonly error?: unknown;
     }
+  /** A reconciler of this engine looked into a record in doubt. */
+  | {
+      readonly type: "reconciled";
+      readonly operation: string;
+      readonly keyHash: string;
+      readonly outcome: "adopted" | "released" | "held" | "waiting" | "overtaken" | "failed";
+    }
   | { readonly type: "sweep"; readonly deleted: number; readonly guarded: boolean }
   /** A batch of the attempt log was written, or given up: then `written` is 0. `dropped`: there was no room for them. */
   | { readonly type: "attempts-logged"; readonly written: number; readonly dropped: number; readonly queued: number }

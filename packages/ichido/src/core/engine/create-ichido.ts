@@ -3,7 +3,7 @@ import { createAttemptLog } from "./attempt-log.ts";
 import type { Context } from "../contract/context.ts";
 import { createDecider } from "./decide.ts";
 import { createEngine } from "./engine.ts";
-import { tell } from "../contract/listener.ts";
+import { createListeners } from "../contract/listeners.ts";
 import type { IchidoEvent, IchidoListener } from "../contract/events.ts";
 import type { Health } from "./health.ts";
 import type { Decider, IchidoOptions, Probe } from "../contract/options.ts";
@@ -56,16 +56,15 @@ function isPart(stored: string | undefined, given: string | number | bigint | un
 
 export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOptions<Native, Tx>): Ichido<Native, Tx> {
   const settings = resolveEngine(options);
-  const listeners = new Set<IchidoListener>();
-  if (settings.onEvent !== undefined) listeners.add(settings.onEvent);
+  const listeners = createListeners<IchidoEvent>("engine", settings.onEvent, listenerFailed);
 
   function emit(event: IchidoEvent): void {
     // Listeners added later count and log; only `onEvent` takes the warnings over.
     if (event.type === "warning" && settings.onEvent === undefined) warnUser(event.message, event.code);
-    for (const listener of listeners) tell(listener, event, listenerFailed);
+    listeners.emit(event);
   }
 
-  const isHeard = (): boolean => listeners.size > 0;
+  const isHeard = (): boolean => listeners.isHeard;
 
   const { environment, faults, scope, store } = settings;
   const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, isHeard, faults });
@@ -102,11 +101,8 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
     sweep: () => engine.sweep(),
     health: () => engine.health(),
     close: () => engine.close(),
-    on(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    on: (listener) => listeners.on(listener),
   };
-  lendCalls(ichido, calls);
+  lendCalls(ichido, calls, emit);
   return ichido;
 }

@@ -397,7 +397,7 @@ describe("the reconciler", () => {
     const report = reconciler.tick();
     await world.clock.advance(6_000);
     expect(await report).toEqual({ ...none, failed: 1 });
-    expect(events).toEqual(["list", "find", "warning", "warning"]);
+    expect(events).toEqual(["list", "find", "warning", "warning", "reconciled"]);
   });
 
   it("gives up well before a record's own retention would have ended, and after 12 hours by default", async () => {

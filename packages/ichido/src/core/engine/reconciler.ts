@@ -15,8 +15,9 @@ import { createNextLooks } from "./next-looks.ts";
 import { createOwners } from "./owner.ts";
 import { resolveReconciler, type ReconcilerOptions } from "./reconciler-options.ts";
 import { createReconciliation, type Reconciled, type Reconciliation, type ReconcilerReport } from "./reconciliation.ts";
+import { keyHashOf } from "../request/scope.ts";
 import type { StoredRecord } from "../contract/store.ts";
-import { callsOf, type HeldCalls, type StoreHolder } from "./store-holder.ts";
+import { callsOf, emitOf, type HeldCalls, type StoreHolder } from "./store-holder.ts";
 
 export interface Reconciler {
   start(): void;
@@ -39,7 +40,11 @@ function ignore(): void {}
 export function createReconciler(holder: StoreHolder, options: ReconcilerOptions): Reconciler {
   const settings = resolveReconciler(options);
   const { environment, everyMs } = settings;
-  const emit: IchidoListener = (event) => tell(settings.onEvent, event);
+  const emit: IchidoListener = (event) => {
+    tell(settings.onEvent, event);
+    // Somebody who has a listener for warnings here would hear of them twice.
+    if (event.type !== "warning" || settings.onEvent === undefined) emitOf(holder)?.(event);
+  };
   const looks = createNextLooks(settings);
   const newOwner = createOwners(environment);
   /** Until it is stopped: lost claims are looked for no longer then. */
@@ -72,7 +77,10 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
       for (const record of left > 0 && !halted ? await openRecords(on.calls, operation, left) : []) {
         if (halted) return report;
         left -= 1;
-        report[await on.reconcileSafely(record)] += 1;
+        const outcome = await on.reconcileSafely(record);
+        report[outcome] += 1;
+        const { identity } = record;
+        emit({ type: "reconciled", operation: identity.operation, keyHash: keyHashOf(identity), outcome });
       }
     }
     return report;

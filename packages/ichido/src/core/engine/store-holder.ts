@@ -14,10 +14,16 @@ export type HeldCalls = Pick<
 >;
 
 const callsOfEngines = new WeakMap<object, HeldCalls>();
+const emitsOfEngines = new WeakMap<object, IchidoListener>();
 
-/** Parts that get the engine use its calls, and never end them. */
-export function lendCalls(engine: object, calls: StoreCalls): void {
+/** Parts that get the engine use its calls, and never end them; what they do, its listeners hear. */
+export function lendCalls(engine: object, calls: StoreCalls, emit: IchidoListener): void {
   callsOfEngines.set(engine, { ...calls, stop: () => undefined });
+  emitsOfEngines.set(engine, emit);
+}
+
+export function emitOf(holder: StoreHolder): IchidoListener | undefined {
+  return emitsOfEngines.get(holder);
 }
 
 /** Those of the engine, or own ones for a store that comes by itself. */
