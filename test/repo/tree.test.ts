@@ -96,6 +96,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   policy: ["core", "client"],
   metrics: ["core", "outbox", "inbox"],
   operations: ["core", "sql", "brokers", "outbox", "inbox"],
+  traces: ["core"],
   testing: ["core", "stores"],
   conform: ["core", "adapters", "policy", "stores", "testing"],
   cli: [

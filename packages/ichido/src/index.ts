@@ -15,6 +15,8 @@ export {
   type IchidoErrorCode,
 } from "./core/contract/errors.ts";
 export type { IchidoEvent, IchidoListener, RequestOutcome } from "./core/contract/events.ts";
+export type { Logger } from "./core/contract/logger.ts";
+export type { Tracing } from "./core/contract/tracing.ts";
 export type { MultipartHash } from "./core/contract/message.ts";
 export type { AnswerHead, NeutralRequest, NeutralResponse, RequestBody } from "./core/contract/message.ts";
 export type {

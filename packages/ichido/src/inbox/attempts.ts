@@ -5,6 +5,7 @@
  */
 import { doubledMs, upTo } from "../core/contract/jitter.ts";
 import type { EventMessage } from "../brokers/message.ts";
+import type { Tracing } from "../core/contract/tracing.ts";
 import { isIchidoError } from "../core/contract/errors.ts";
 import type { ConsumerEvent } from "./consumer.ts";
 import type { InboxDeadReason } from "./dead-letters.ts";
@@ -30,6 +31,7 @@ export interface Attempts {
   readonly settings: AttemptSettings;
   readonly inbox: Pick<Inbox<never>, "runOnce" | "run">;
   readonly parts: InboxParts;
+  readonly tracing: Tracing | undefined;
   readonly emit: (event: ConsumerEvent) => void;
   /** Resolves earlier, with false, when the consumer stops. */
   readonly pause: (delayMs: number) => Promise<boolean>;
@@ -96,6 +98,25 @@ function attempt<Tx>(
   return inbox.run(message, handler.name, handler.run, { ...options, ...leasedOptions(handler) });
 }
 
+/** An attempt as a span, beneath the one that added the event. */
+async function traced<Result extends { readonly outcome: string }>(
+  { tracing }: Attempts,
+  { topic, traceparent }: EventMessage,
+  handler: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const attributes = { "messaging.destination.name": topic, "inbox.handler": handler };
+  const span = tracing?.begin("inbox.process", { attributes, kind: "consumer", parent: traceparent });
+  try {
+    const result = await (span === undefined ? run() : span.within(run));
+    span?.end({ "inbox.outcome": result.outcome });
+    return result;
+  } catch (error) {
+    span?.end({}, { error });
+    throw error;
+  }
+}
+
 export async function settleMessage<Tx>(
   attempts: Attempts,
   message: EventMessage,
@@ -141,9 +162,9 @@ export async function settleMessage<Tx>(
     }
     running = true;
     startedMs = attempts.nowMs();
-    const result = await (asOne === undefined
-      ? attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided })
-      : asOne());
+    const result = await traced(attempts, message, name, () =>
+      asOne === undefined ? attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided }) : asOne(),
+    );
     running = false;
     isUnnoted = false;
     if (result.outcome === "behind") return (await behind()) ?? step();

@@ -3,7 +3,9 @@
  * outcome that is committed. What no handler wants is kept as a dead letter, so that nothing behind it waits.
  */
 import { createListeners } from "../core/contract/listeners.ts";
-import { given, oneOf, positive, readOptions } from "../core/contract/read-options.ts";
+import { loggerOption, logsTo, type Logger, type LogLevel } from "../core/contract/logger.ts";
+import type { Tracing } from "../core/contract/tracing.ts";
+import { given, oneOf, optional, positive, readOptions } from "../core/contract/read-options.ts";
 import type { Delivery, Subscription, UnreadableDelivery } from "../brokers/broker.ts";
 import type { EventMessage } from "../brokers/message.ts";
 import { withDeadline } from "../core/contract/deadline.ts";
@@ -77,6 +79,10 @@ export interface ConsumerOptions<Tx> {
   /** How often it looks for dead letters that are to be replayed. Default 5000. */
   readonly replayMs?: number;
   readonly onEvent?: (event: ConsumerEvent) => void;
+  /** One line for every attempt: a pino logger, or whatever has its four methods. */
+  readonly logger?: Logger;
+  /** A span for every attempt: `fromOpenTelemetry(api)` in `ichido/traces`. */
+  readonly tracing?: Tracing;
 }
 
 export interface ConsumerHealth {
@@ -136,7 +142,24 @@ const optionTable = {
   unhandledMs: positive(consumerDefaults.unhandledMs),
   replayMs: positive(consumerDefaults.replayMs),
   onEvent: given<unknown>(),
+  logger: optional(loggerOption),
+  tracing: given<Tracing | undefined>(),
 };
+
+const levels: Readonly<Record<ConsumerEvent["type"], LogLevel>> = {
+  processed: "info",
+  duplicate: "info",
+  failed: "warn",
+  busy: "debug",
+  parked: "warn",
+  dead: "error",
+  unavailable: "error",
+  unhandled: "error",
+  unreadable: "error",
+  "replay-waits": "error",
+  disturbed: "warn",
+};
+const levelOf = ({ type }: ConsumerEvent): LogLevel => levels[type];
 
 export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   const settings = readOptions("createConsumer", options, optionTable);
@@ -144,7 +167,9 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   const parts = partsOf(inbox as Inbox<never>);
   const { environment } = parts;
   checkHandlers(handlers, parts.leased);
-  const listeners = createListeners<ConsumerEvent>("consumer", options.onEvent);
+  const { logger, tracing } = settings;
+  const logs = logger === undefined ? undefined : logsTo(logger, "consumer", levelOf);
+  const listeners = createListeners<ConsumerEvent>("consumer", [options.onEvent, logs]);
   const stopping = new AbortController();
   const unhandled = new Set<string>();
   /** Handlers whose replays no consumer runs, and that were reported. */
@@ -183,6 +208,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     settings,
     inbox: inbox as Inbox<never>,
     parts,
+    tracing,
     emit,
     pause,
     nowMs: () => environment.monotonicMs(),
@@ -237,7 +263,8 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     const action = settings.unhandled;
     if (unhandled.size < unhandledNotedMax && !unhandled.has(topic)) {
       unhandled.add(topic);
-      if (options.onEvent === undefined) warnUser(unhandledWarning(topic, action), "topic-unhandled");
+      if (options.onEvent === undefined && logger === undefined)
+        warnUser(unhandledWarning(topic, action), "topic-unhandled");
     }
     emit({ type: "unhandled", topic, id, action });
     if (action === "keep") return keep(delivery, () => parts.letters.putUnhandled(delivery.message));

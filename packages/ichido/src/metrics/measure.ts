@@ -1,7 +1,7 @@
 /**
  * Turns events and sizes of the store into numbers. Every value that could grow without bound passes through a `Bound`.
  */
-import { isIchidoError } from "../core/contract/errors.ts";
+import { errorType } from "../core/contract/error-type.ts";
 import type { IchidoEvent } from "../core/contract/events.ts";
 import type { StoreStats } from "../core/contract/store.ts";
 import type { ConsumerEvent, InboxStats } from "../inbox/index.ts";
@@ -35,15 +35,6 @@ function statusClass(status: number | undefined): string {
   return status === undefined || status < 100 || status > 599 ? "none" : `${Math.floor(status / 100)}xx`;
 }
 
-/** A code or a class name, never the message: a message may contain anything. */
-function errorType(error: unknown): string {
-  if (error === undefined) return "";
-  if (isIchidoError(error)) return error.code;
-  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
-  const word = typeof code === "string" && code !== "" ? code : name;
-  return typeof word === "string" && /^[\w.-]{1,64}$/.test(word) ? word : "error";
-}
-
 const measured = (name: FamilyName, value: number, ...values: readonly string[]): Measurement => ({
   name,
   value,
@@ -65,7 +56,11 @@ export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): 
     case "not-stored":
       return measured("idempotency.response.not_stored", 1, operation(event.operation));
     case "store-call": {
-      const values = [word(event.store), word(event.verb), word(errorType(event.error))];
+      const values = [
+        word(event.store),
+        word(event.verb),
+        event.error === undefined ? "" : word(errorType(event.error)),
+      ];
       return measured("idempotency.store.operation.duration", event.durationMs / 1000, ...values);
     }
     case "reconciled":

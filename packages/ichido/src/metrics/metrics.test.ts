@@ -263,12 +263,13 @@ describe("OpenTelemetry", () => {
       expect(asked.filter(([, attributes]) => attributes["idempotency.verb"] === "claim")).toHaveLength(2);
       expect(provided.values("idempotency.request.duration")).toEqual([
         [expect.any(Number), expect.objectContaining({ "idempotency.outcome": "executed" })],
+        [expect.any(Number), expect.objectContaining({ "idempotency.outcome": "replayed" })],
       ]);
       const counted = await provided.collect("idempotency.store.record.count");
       expect(counted).toContainEqual([1, { "idempotency.state": "completed" }]);
       stop();
       await ichido.run({ ...paid, key: "another" }, () => 1);
-      expect(provided.values("idempotency.request.duration")).toHaveLength(1);
+      expect(provided.values("idempotency.request.duration")).toHaveLength(2);
       expect(await provided.collect("idempotency.store.record.count")).toEqual([]);
     } finally {
       openTelemetry.disable();

@@ -1,7 +1,9 @@
 /** The relay's options, checked once. */
 import { createListeners, type Listeners } from "../core/contract/listeners.ts";
+import { loggerOption, logsTo, type Logger, type LogLevel } from "../core/contract/logger.ts";
+import type { Tracing } from "../core/contract/tracing.ts";
 import { optionInvalid } from "../core/contract/option-checks.ts";
-import { given, integer, readOptions, type ReadBy } from "../core/contract/read-options.ts";
+import { given, integer, optional, readOptions, type ReadBy } from "../core/contract/read-options.ts";
 import type { Publisher } from "../brokers/broker.ts";
 import type { Environment } from "../core/contract/environment.ts";
 import type { OutboxDeadLetter } from "./database.ts";
@@ -53,6 +55,10 @@ export interface RelayOptions {
   /** How often a process may end while it sends an event before the event is quarantined. Default 8. */
   readonly crashesMax?: number;
   readonly onEvent?: (event: RelayEvent) => void;
+  /** One line for every event that is sent or not: a pino logger, or whatever has its four methods. */
+  readonly logger?: Logger;
+  /** A span for every event that is sent: `fromOpenTelemetry(api)` in `ichido/traces`. */
+  readonly tracing?: Tracing;
   /** Default: the outbox's. */
   readonly environment?: Environment;
 }
@@ -74,8 +80,24 @@ const optionTable = {
   pauseMsMax: integer("pauseMs", most, 5_000),
   crashesMax: integer(2, most, 8),
   onEvent: given<RelayOptions["onEvent"]>(),
+  logger: optional(loggerOption),
+  tracing: given<Tracing | undefined>(),
   environment: given<Environment | undefined>(),
 };
+
+const levels: Readonly<Record<RelayEvent["type"], LogLevel>> = {
+  sent: "info",
+  rejected: "warn",
+  dead: "error",
+  paused: "warn",
+  "set-aside": "warn",
+  resumed: "info",
+  unrouted: "error",
+  "session-lost": "warn",
+  "session-ended": "debug",
+  failed: "error",
+};
+const levelOf = ({ type }: RelayEvent): LogLevel => levels[type];
 
 export interface ResolvedRelayOptions extends Omit<ReadBy<typeof optionTable>, "onEvent" | "environment"> {
   readonly onEvent: (event: RelayEvent) => void;
@@ -85,7 +107,9 @@ export interface ResolvedRelayOptions extends Omit<ReadBy<typeof optionTable>, "
 
 export function resolveRelayOptions(options: RelayOptions, environment: Environment): ResolvedRelayOptions {
   const settings = readOptions("createRelay", options, optionTable);
-  const listeners = createListeners<RelayEvent>("relay", settings.onEvent);
+  const { logger } = settings;
+  const logs = logger === undefined ? undefined : logsTo(logger, "relay", levelOf);
+  const listeners = createListeners<RelayEvent>("relay", [settings.onEvent, logs]);
   return {
     ...settings,
     onEvent: (event) => listeners.emit(event),

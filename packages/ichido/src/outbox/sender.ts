@@ -189,11 +189,15 @@ export function createSender(parts: {
     const { rule, publisher } = way;
     const flight: Flight = { rule, sentIn: generation, left: routes.passesOf(rule) };
     const startMs = environment.monotonicMs();
+    const { topic, traceparent } = event.message;
+    const attributes = { "messaging.destination.name": topic, "outbox.route": rule.to };
+    const span = options.tracing?.begin("outbox.publish", { attributes, kind: "producer", parent: traceparent });
     flights.depart(event);
     routes.left(rule);
     const publish = async (): Promise<Published> => {
       try {
-        const published: Published | undefined = await publisher.publish(event.message);
+        const sending = (): Promise<Published | undefined> => publisher.publish(event.message);
+        const published = await (span === undefined ? sending() : span.within(sending));
         if (typeof published?.outcome === "string") return published;
         return { outcome: "unavailable", error: new TypeError(`publisher ${rule.to} did not say what became of it`) };
       } catch (error) {
@@ -201,6 +205,7 @@ export function createSender(parts: {
       }
     };
     void publish().then((published) => {
+      span?.end({ "outbox.outcome": published.outcome }, "error" in published ? published : undefined);
       settle(event, flight, published, environment.monotonicMs() - startMs);
       changed();
     });

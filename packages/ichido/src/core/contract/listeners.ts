@@ -15,11 +15,10 @@ export type Reporting = "engine" | "relay" | "consumer";
 
 export function createListeners<Event extends object>(
   part: Reporting,
-  onEvent: ((event: Event) => unknown) | undefined,
+  first: readonly (((event: Event) => unknown) | undefined)[],
   failed?: (error: unknown) => void,
 ): Listeners<Event> {
-  const listeners = new Set<(event: Event) => unknown>();
-  if (onEvent !== undefined) listeners.add(onEvent);
+  const listeners = new Set(first.filter((listener) => listener !== undefined));
   const diagnostics = channel(`ichido:${part}`);
   return {
     emit(event) {

@@ -8,6 +8,8 @@ import type { Problem } from "./problem.ts";
 import type { Profile, ProfileName } from "./profiles.ts";
 import type { Identity, ScopeLike } from "./record.ts";
 import type { Store } from "./store.ts";
+import type { Logger } from "./logger.ts";
+import type { Tracing } from "./tracing.ts";
 import type { TransactionRunner } from "./transaction.ts";
 
 /** What `verify` gets about the attempt that vanished. */
@@ -174,6 +176,10 @@ interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
   /** How a provider is asked what it did, by the names of steps. For `why` and the console; no request is decided by it. */
   readonly probes?: Readonly<Record<string, Probe>>;
   readonly onEvent?: IchidoListener;
+  /** Spans of every request: `fromOpenTelemetry(api)` in `ichido/traces`. */
+  readonly tracing?: Tracing;
+  /** One line for every attempt, and the warnings: a pino logger, or whatever has its four methods. */
+  readonly logger?: Logger;
   readonly environment?: Environment;
   readonly faults?: FaultPoint;
 }

@@ -12,6 +12,8 @@ import { keyHashOf, referenceOf } from "../request/scope.ts";
 import type { Watched } from "./running.ts";
 import type { Claim } from "../contract/store.ts";
 import { noNews, ToldResources } from "./told-resources.ts";
+import { spanned, traceLine, type SpanAttributes } from "../contract/tracing.ts";
+import { wordsOf } from "./spans.ts";
 import type { TransactionHandle } from "../contract/transaction.ts";
 
 /** How the context itself answered, if it did. */
@@ -120,7 +122,25 @@ export abstract class Attempt implements Execution, Watched {
   /** What of an answer is kept: all, or that there was one. */
   keptOf(response: NeutralResponse): StoredResponse {
     this.parts.measurements.answered(this.ask.route, response.headers);
-    return response.body.length > this.bodyBytesMax ? tombstoneOf(response) : recordedOf(response);
+    return this.signed(response.body.length > this.bodyBytesMax ? tombstoneOf(response) : recordedOf(response));
+  }
+
+  /** With the span of this run, for those of its replays. */
+  protected signed(stored: StoredResponse): StoredResponse {
+    const traceparent = this.ask.span?.traceparent;
+    if (traceparent === undefined) return stored;
+    return { ...stored, headers: [...stored.headers, [traceLine, traceparent]] };
+  }
+
+  /** A part of this request as a span of its own, where there are spans. */
+  traced<Value>(name: string, attributes: SpanAttributes, work: () => Promise<Value>): Promise<Value> {
+    return spanned(this.ask.span?.child(name, attributes), work);
+  }
+
+  /** Work of the handler that this room calls: what it calls in turn belongs to the request's span. */
+  within<Value>(work: () => Value): Value {
+    const { span } = this.ask;
+    return span === undefined ? work() : span.within(work);
   }
 
   protected stop(reason: Error): void {
@@ -148,11 +168,16 @@ export abstract class Attempt implements Execution, Watched {
 
   protected tellExecuted(status: number | undefined, sinceMs: number): void {
     if (!this.started) return;
-    const { identity, route } = this.ask;
+    const { identity, route, span } = this.ask;
     this.parts.attemptLog?.add(this.ask, "executed", status, this.grant);
     const durationMs = this.parts.settings.environment.monotonicMs() - sinceMs;
     this.parts.measurements.handled(route, durationMs);
     if (this.ask.labels !== undefined) this.parts.measurements.named("labels", Object.keys(this.ask.labels));
+    span?.end({
+      ...wordsOf("executed", status, identity),
+      "idempotency.attempt": this.grant.attempt,
+      "idempotency.fence": this.grant.fence,
+    });
     if (!this.parts.isHeard()) return;
     this.parts.emit({
       type: "request",
@@ -203,7 +228,8 @@ class AttemptContext implements Context {
     const [options, fn] = rest.length > 1 ? rest : [{}, rest[0]];
     return this.#of.step(name, options as StepOptions<Value>, fn as StepFunction<Value>);
   };
-  readonly transaction = (...given: readonly unknown[]): Promise<AnswerLike> => this.#of.transaction(given);
+  readonly transaction = (...given: readonly unknown[]): Promise<AnswerLike> =>
+    this.#of.within(() => this.#of.transaction(given));
   readonly complete: Context["complete"] = (handle, answer) => this.#of.complete(handle, answer);
   readonly resource = (kind: string, id: string | number | bigint): void => this.#of.resource(kind, id);
   readonly release = (): void => void (this.#of.isReleased = true);

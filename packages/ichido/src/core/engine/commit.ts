@@ -28,7 +28,7 @@ export interface Commit {
 
 export function createCommit(
   parts: EngineParts,
-  attempt: Pick<LeaseAttempt, "ask" | "claim" | "isSettled" | "keptOf" | "news" | "provide" | "render">,
+  attempt: Pick<LeaseAttempt, "ask" | "claim" | "isSettled" | "keptOf" | "news" | "provide" | "render" | "traced">,
 ): Commit {
   const { settings, calls, bodies } = parts;
   const { faults, storeTimeoutMs } = settings;
@@ -43,7 +43,9 @@ export function createCommit(
    * `landed` waits for its end. A completion still under way would let it believe that there is nothing to wait for.
    */
   async function storeOn(handle: TransactionHandle, response: NeutralResponse): Promise<void> {
-    const result = await calls.complete({ ...claim, response: attempt.keptOf(response), ...attempt.news }, handle);
+    const result = await attempt.traced("idempotency.complete", {}, () =>
+      calls.complete({ ...claim, response: attempt.keptOf(response), ...attempt.news }, handle),
+    );
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
   }
 

@@ -5,6 +5,8 @@ import { createDecider } from "./decide.ts";
 import { createEngine } from "./engine.ts";
 import { createListeners } from "../contract/listeners.ts";
 import type { IchidoEvent, IchidoListener } from "../contract/events.ts";
+import { levelOf } from "./log-levels.ts";
+import { logsTo } from "../contract/logger.ts";
 import type { Health } from "./health.ts";
 import type { Decider, IchidoOptions, Probe } from "../contract/options.ts";
 import { createRefusals } from "./refusals.ts";
@@ -56,17 +58,20 @@ function isPart(stored: string | undefined, given: string | number | bigint | un
 
 export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOptions<Native, Tx>): Ichido<Native, Tx> {
   const settings = resolveEngine(options);
-  const listeners = createListeners<IchidoEvent>("engine", settings.onEvent, listenerFailed);
+  const { logger } = settings;
+  const logs = logger === undefined ? undefined : logsTo(logger, "engine", levelOf);
+  const listeners = createListeners<IchidoEvent>("engine", [settings.onEvent, logs], listenerFailed);
 
   function emit(event: IchidoEvent): void {
-    // Listeners added later count and log; only `onEvent` takes the warnings over.
-    if (event.type === "warning" && settings.onEvent === undefined) warnUser(event.message, event.code);
+    // Listeners added later count and trace; only `onEvent` and `logger` take the warnings over.
+    const isSaid = settings.onEvent !== undefined || logger !== undefined;
+    if (event.type === "warning" && !isSaid) warnUser(event.message, event.code);
     listeners.emit(event);
   }
 
   const isHeard = (): boolean => listeners.isHeard;
 
-  const { environment, faults, scope, store } = settings;
+  const { environment, faults, scope, store, tracing } = settings;
   const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, isHeard, faults });
   const refusals = createRefusals(settings.format, settings.operationIds);
   const answers = createAnswers({ calls, refusals, emit });
@@ -76,8 +81,8 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
       : createAttemptLog({ calls, environment, emit, settings: settings.attemptLog });
   const engine = createEngine(settings, { emit, isHeard, calls, answers, attemptLog });
   const askedBy = settings.attemptLog?.askedBy;
-  const decider = createDecider({ scope, askedBy, environment, emit, isHeard, refusals, answers, attemptLog, engine });
-  const parts: RunParts = { engine, environment, emit, attemptLog };
+  const decider = createDecider({ scope, askedBy, environment, tracing, emit, isHeard, refusals, answers, attemptLog, engine });
+  const parts: RunParts = { engine, environment, tracing, emit, isHeard, attemptLog };
   const ichido: Ichido<Native> = {
     store,
     published: {

@@ -14,9 +14,11 @@ import { createIdleMounts } from "./mounts.ts";
 import type { Decider, Labels, ResolvedRoute } from "../contract/options.ts";
 import type { Key, ScopeLike } from "../contract/record.ts";
 import type { Refusals } from "./refusals.ts";
-import type { Ask, Refusal, Ruling } from "./ruling.ts";
+import { linkToFirst, type Ask, type Refusal, type Ruling } from "./ruling.ts";
 import { identityOf, keyHashOf, scopeFor, sharedScope } from "../request/scope.ts";
+import { begin, wordsOf } from "./spans.ts";
 import { StoreFailure } from "./store-calls.ts";
+import type { Tracing } from "../contract/tracing.ts";
 
 export function outcomeOf(ruling: Refusal): RequestOutcome {
   switch (ruling.kind) {
@@ -38,13 +40,15 @@ export function outcomeOf(ruling: Refusal): RequestOutcome {
 }
 
 /** What is known of a request that reached a protected route. */
-type Arrived<Native> = Pick<Ask<Native>, "route" | "startedMs"> & Partial<Pick<Ask<Native>, "identity" | "askedBy">>;
+type Arrived<Native> = Pick<Ask<Native>, "route" | "startedMs" | "span"> &
+  Partial<Pick<Ask<Native>, "identity" | "askedBy">>;
 
 /** The engine as adapters see it: what stands between a request and the rulings. */
 export function createDecider<Native>(parts: {
   /** Absent: keys are shared by all callers. */
   readonly scope: ((request: Native) => ScopeLike) | undefined;
   readonly environment: Environment;
+  readonly tracing?: Tracing | undefined;
   readonly emit: IchidoListener;
   /** Someone listens. */
   readonly isHeard: () => boolean;
@@ -62,7 +66,8 @@ export function createDecider<Native>(parts: {
   type Route = ResolvedRoute<Native>;
 
   function tell(arrived: Arrived<Native>, outcome: RequestOutcome, status: number | undefined): void {
-    const { route, startedMs, identity, askedBy } = arrived;
+    const { route, startedMs, identity, askedBy, span } = arrived;
+    span?.end(wordsOf(outcome, status, identity));
     if (identity !== undefined) attemptLog?.add({ identity, startedMs, askedBy, route }, outcome, status);
     if (!isHeard()) return;
     const durationMs = environment.monotonicMs() - startedMs;
@@ -85,7 +90,8 @@ export function createDecider<Native>(parts: {
     }
     idleMounts.guarded(route);
     const startedMs = environment.monotonicMs();
-    const arrived = { route, startedMs };
+    const span = begin(parts.tracing, route.operation);
+    const arrived = { route, startedMs, span };
 
     const parsed = parseKey(request.headerLines(route.profile.header), route.profile);
     if (!parsed.ok) {
@@ -114,6 +120,7 @@ export function createDecider<Native>(parts: {
     try {
       const asked = askOf(request, route, parsed.key, startedMs);
       ask = "then" in asked ? await asked : asked;
+      if (span !== undefined) ask = { ...ask, span };
     } catch (error) {
       return unreadable(arrived, error);
     }
@@ -128,6 +135,7 @@ export function createDecider<Native>(parts: {
       return route.dangerouslyRunWithoutStore && unclaimed ? { kind: "pass" } : decision;
     }
     if (ruling.kind === "execute") return ruling;
+    if (ruling.kind === "replay") linkToFirst(span, ruling.stored);
     const response = await answers.toRuling(ask, ruling);
     const decision = refused(ask, outcomeOf(ruling), response);
     return decision.kind === "reject" && ruling.kind === "replay" ? { kind: "replay", response } : decision;
@@ -138,6 +146,7 @@ export function createDecider<Native>(parts: {
       return refused(arrived, "refused", refusals.refuse(error.code, { detail: error.message }));
     }
     const { enforce, operation } = arrived.route;
+    arrived.span?.end({}, { error });
     if (enforce) throw error;
     const code = isIchidoError(error) ? error.code : "observe-failed";
     const why = isIchidoError(error) ? `: ${error.message}` : "";

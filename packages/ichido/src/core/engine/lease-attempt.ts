@@ -118,7 +118,9 @@ export class LeaseAttempt extends Attempt {
 
   #store(response: StoredResponse): Promise<Fenced> {
     const { identity, owner, fence } = this.claim;
-    return this.parts.calls.complete({ identity, owner, fence, response, ...this.news });
+    return this.traced("idempotency.complete", {}, () =>
+      this.parts.calls.complete({ identity, owner, fence, response, ...this.news }),
+    );
   }
 
   async #release(): Promise<Settled> {
@@ -198,7 +200,9 @@ export class LeaseAttempt extends Attempt {
     return this.#settleOnce(head.status, async () => {
       await this.#commit?.underWay;
       const keeps = !this.isReleased && verdictOn(head, this.ask.route.keep) === "keep";
-      if (keeps && this.answer === undefined && this.#commit?.pending !== true) return this.#keep(tombstoneOf(head));
+      if (keeps && this.answer === undefined && this.#commit?.pending !== true) {
+        return this.#keep(this.signed(tombstoneOf(head)));
+      }
       return this.#conclude({ kind: "answered", response: { ...head, body: empty } });
     });
   }

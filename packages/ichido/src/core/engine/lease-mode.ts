@@ -4,6 +4,7 @@ import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
 import { localIdOf } from "../request/scope.ts";
+import { spanned } from "../contract/tracing.ts";
 import type { ClaimResult } from "../contract/store.ts";
 import { isUnheard, StoreFailure } from "./store-calls.ts";
 import { createWaiting, stillProcessing, type Waiting } from "./waiting.ts";
@@ -56,7 +57,9 @@ class Claims {
     const request = claimRequestOf(this.#ask, this.owner);
     running.claimSent();
     try {
-      const result = await (runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request));
+      const result = await spanned(this.#ask.span?.child("idempotency.claim"), () =>
+        runsAnyhow ? calls.claimAnyhow(request) : calls.claim(request),
+      );
       if (isUnheard(result)) {
         // Refused, so that nothing runs in its name after all.
         if (runsAnyhow) calls.giveBackLater(request);

@@ -2,6 +2,7 @@
 import type { Attempt } from "./attempt.ts";
 import type { Labels, ResolvedRoute } from "../contract/options.ts";
 import type { Fingerprint, Identity, OwnerToken, StoredResponse } from "../contract/record.ts";
+import { isTraceparent, traceLine, type Span } from "../contract/tracing.ts";
 import type { ClaimRequest, ClaimResult } from "../contract/store.ts";
 
 /** What is claimed, by a request or by a function call. */
@@ -13,6 +14,7 @@ export interface Ask<Native> {
   readonly startedMs: number;
   /** For the attempt log alone. */
   readonly askedBy?: string | undefined;
+  readonly span?: Span | undefined;
 }
 
 /** The outcome of an ask. */
@@ -67,4 +69,11 @@ export function rulingOf(result: Exclude<ClaimResult, Grant>): Refusal {
     case "quota":
       return { kind: result.outcome };
   }
+}
+
+/** The span of a replay names the one that made the answer. */
+export function linkToFirst(span: Span | undefined, stored: StoredResponse): void {
+  if (span === undefined) return;
+  const first = stored.headers.find(([name]) => name === traceLine)?.[1];
+  if (isTraceparent(first)) span.link(first);
 }

@@ -6,8 +6,8 @@ import { IchidoError, isIchidoError } from "../contract/errors.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { checkLabels, outcomeOf } from "./decide.ts";
 import type { Engine } from "./engine.ts";
-import type { Ask, Ruling } from "./ruling.ts";
-import type { IchidoListener } from "../contract/events.ts";
+import { linkToFirst, type Ask, type Ruling } from "./ruling.ts";
+import type { IchidoListener, RequestOutcome } from "../contract/events.ts";
 import { fingerprintOfInput } from "../request/fingerprint.ts";
 import type { Environment } from "../contract/environment.ts";
 import { parseKey } from "../request/key.ts";
@@ -15,8 +15,10 @@ import type { InFlight, Labels, OnUnknown } from "../contract/options.ts";
 import { profiles } from "../contract/profiles.ts";
 import type { ScopeLike, StoredResponse } from "../contract/record.ts";
 import { headerOf } from "./recorder.ts";
-import { checkScope, identityOf } from "../request/scope.ts";
+import { checkScope, identityOf, keyHashOf } from "../request/scope.ts";
+import { begin, wordsOf } from "./spans.ts";
 import { StoreFailure } from "./store-calls.ts";
+import type { Tracing } from "../contract/tracing.ts";
 import { decodeValue, encodeValue } from "../contract/value.ts";
 
 export interface RunRequest {
@@ -72,8 +74,10 @@ function refusalOf(ruling: Exclude<Ruling, { kind: "execute" | "replay" }>, oper
 export interface RunParts {
   readonly engine: Engine<never>;
   readonly environment: Environment;
+  readonly tracing: Tracing | undefined;
   readonly emit: IchidoListener;
   readonly attemptLog: AttemptLog | undefined;
+  readonly isHeard: () => boolean;
 }
 
 export async function run<Value>(
@@ -88,6 +92,7 @@ export async function run<Value>(
   try {
     ruling = await engine.rule(ask);
   } catch (error) {
+    tellRefused(parts, ask, "store_error");
     if (!(error instanceof StoreFailure)) throw error;
     throw new IchidoError(error.code, `${request.operation}: nothing was run, because ${error.message}`, {
       cause: error,
@@ -98,6 +103,8 @@ export async function run<Value>(
     return { value: await executed(ruling.execution, request.operation, isHeld, fn), replayed: false };
   }
   parts.attemptLog?.add(ask, outcomeOf(ruling), undefined);
+  if (ruling.kind === "replay") linkToFirst(ask.span, ruling.stored);
+  tellRefused(parts, ask, outcomeOf(ruling));
   if (ruling.kind !== "replay") throw refusalOf(ruling, request.operation);
   if (ruling.stored.kind === "tombstone") {
     throw new IchidoError(
@@ -106,6 +113,22 @@ export async function run<Value>(
     );
   }
   return { value: valueOf<Value>(ruling.stored, request.operation), replayed: true };
+}
+
+/** The function did not run: the words are those of a request to a route. */
+function tellRefused({ environment, emit, isHeard }: RunParts, ask: Ask<never>, outcome: RequestOutcome): void {
+  const { identity, span, startedMs } = ask;
+  span?.end(wordsOf(outcome, undefined, identity));
+  if (!isHeard()) return;
+  emit({
+    type: "request",
+    operation: identity.operation,
+    outcome,
+    observed: false,
+    status: undefined,
+    durationMs: environment.monotonicMs() - startedMs,
+    keyHash: keyHashOf(identity),
+  });
 }
 
 const requestNames: OptionNames<RunRequest> = {
@@ -143,6 +166,7 @@ function askOf(parts: RunParts, request: RunRequest): Ask<never> {
     route: { ...route, enforce: true },
     labels: request.labels === undefined ? undefined : checkLabels(request.labels, parts.emit),
     startedMs: parts.environment.monotonicMs(),
+    span: begin(parts.tracing, operation),
   };
 }
 
@@ -191,7 +215,7 @@ async function executed<Value>(
 ): Promise<Value> {
   let value: Value;
   try {
-    value = await fn(execution.context);
+    value = await execution.within(() => fn(execution.context));
   } catch (error) {
     await execution.settle({ kind: "threw", error });
     throw execution.answer === undefined ? error : answerError(execution, isHeld, error);

@@ -116,7 +116,7 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
     while (environment.monotonicMs() - notedMs > storeTimeoutMs) notedMs = await noteStart(request);
     const lastMs = environment.monotonicMs();
     starts.set(name, { firstMs: Math.min(starts.get(name)?.firstMs ?? lastMs, lastMs), lastMs });
-    const value = await measured(name, fn);
+    const value = await attempt.traced("idempotency.step", { "idempotency.step": name }, () => measured(name, fn));
     await finish(name, value);
     return value;
   }

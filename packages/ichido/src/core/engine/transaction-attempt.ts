@@ -111,7 +111,7 @@ export class TransactionAttempt extends Attempt {
   }
 
   beginStream(head: AnswerHead): Promise<Settled> {
-    return this.#answered(head, () => tombstoneOf(head));
+    return this.#answered(head, () => this.signed(tombstoneOf(head)));
   }
 
   step(): Promise<never> {

@@ -15,6 +15,7 @@ import type { Fingerprint, StoredResponse } from "../contract/record.ts";
 import { localIdOf } from "../request/scope.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, ClaimRequest, ClaimResult } from "../contract/store.ts";
+import { spanned } from "../contract/tracing.ts";
 import { GivenUp, type TransactionHandle, type TransactionRunner } from "../contract/transaction.ts";
 import { TransactionAttempt, type Conclusion, type TransactionEnd } from "./transaction-attempt.ts";
 
@@ -122,7 +123,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     let refusal: Refusal | undefined;
     try {
       await begin(async (tx, handle) => {
-        const grant = await calls.claimAnyhow(request, handle);
+        const grant = await spanned(ask.span?.child("idempotency.claim"), () => calls.claimAnyhow(request, handle));
         if (grant.outcome !== "granted") {
           refusal = rulingOf(grant);
           if (grant.outcome === "completed") seen = { fingerprint: ask.fingerprint, result: grant };
@@ -146,7 +147,8 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
         answer = conclusion.response;
         if (conclusion.kind === "answer-only")
           throw new KeepAnswerOnly("the writes of this attempt are undone, its answer is kept");
-        await store(claim, answer, handle, opened.news);
+        const kept = answer;
+        await opened.traced("idempotency.complete", {}, () => store(claim, kept, handle, opened.news));
         if (faults !== undefined) await faults("before-commit");
       });
       if (faults !== undefined) await faults("after-commit");

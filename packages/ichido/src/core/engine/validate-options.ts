@@ -3,6 +3,7 @@ import { defaults, limits } from "../contract/defaults.ts";
 import { systemEnvironment, type Environment } from "../contract/environment.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { FaultPoint } from "../contract/faults.ts";
+import { loggerOption, type Logger } from "../contract/logger.ts";
 import {
   booleanOption,
   integerOption,
@@ -30,6 +31,7 @@ import { profiles, type Profile, type ProfileName } from "../contract/profiles.t
 import { keepsByDefault } from "./recorder.ts";
 import type { ScopeLike } from "../contract/record.ts";
 import type { Store } from "../contract/store.ts";
+import type { Tracing } from "../contract/tracing.ts";
 import type { TransactionRunner } from "../contract/transaction.ts";
 
 const sharedNames: OptionNames<SharedOptions<never>> = {
@@ -80,6 +82,8 @@ const engineNames: OptionNames<IchidoOptions<never>> = {
   processName: true,
   probes: true,
   onEvent: true,
+  tracing: true,
+  logger: true,
   environment: true,
   faults: true,
 };
@@ -252,6 +256,8 @@ export interface ResolvedEngine<Native> {
     | (AttemptLogSettings & { readonly askedBy: AttemptLogOptions<Native>["askedBy"] | undefined })
     | undefined;
   readonly onEvent: IchidoListener | undefined;
+  readonly tracing: Tracing | undefined;
+  readonly logger: Logger | undefined;
   readonly environment: Environment;
   readonly faults: FaultPoint | undefined;
 }
@@ -393,6 +399,8 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
     replayCache: replayCacheOf(options.replayCache),
     attemptLog: attemptLogOf(options),
     onEvent: options.onEvent,
+    tracing: options.tracing,
+    logger: options.logger === undefined ? undefined : loggerOption("logger", options.logger),
     environment: options.environment ?? systemEnvironment,
     faults: options.faults,
   };
