@@ -24,8 +24,13 @@ export interface ShopConfig {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly sweepMs: number;
+  /** How long all of the way back may take after a signal, and how much of it other servers get to hear of it. */
+  readonly drainMs: number;
+  readonly announceMs: number;
   /** For demonstrations: how long a keyed handler sleeps after the claim. */
   readonly handlerDelayMs: number;
+  /** What is said on standard error: warnings as lines, or everything as JSON. */
+  readonly log: "lines" | "json";
   readonly tokens: Tokens;
   readonly usesDefaultTokens: boolean;
 }
@@ -54,6 +59,9 @@ export function readConfig(variables: Variables): ShopConfig {
     leaseMs: settings.integer("IDEMPOTENCY_LEASE_MS", { fallback: 30_000, min: 50, max: 60_000 }),
     retentionMs: settings.integer("IDEMPOTENCY_RETENTION_MS", { fallback: DAY_MS, min: 100, max: 365 * DAY_MS }),
     sweepMs: settings.integer("IDEMPOTENCY_SWEEP_MS", { fallback: 3_600_000, min: 50, max: 7 * DAY_MS }),
+    drainMs: settings.integer("SHOP_DRAIN_MS", { fallback: 20_000, min: 100, max: 600_000 }),
+    announceMs: settings.integer("SHOP_ANNOUNCE_MS", { fallback: 0, min: 0, max: 60_000 }),
+    log: settings.oneOf("SHOP_LOG", ["lines", "json"]),
     handlerDelayMs: settings.integer("SHOP_HANDLER_DELAY_MS", { fallback: 0, min: 0, max: 600_000 }),
     tokens: typeof tokens === "string" ? new Map() : tokens,
     usesDefaultTokens: tokenText === undefined,

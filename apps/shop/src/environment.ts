@@ -41,6 +41,15 @@ export class SettingsReader {
     return fallback;
   }
 
+  /** The first is the default. */
+  oneOf<const Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
+    const text = this.text(name);
+    if (text === undefined) return words[0];
+    const found = words.find((word) => word === text);
+    if (found === undefined) this.refuse(name, words.join(" or "), text);
+    return found ?? words[0];
+  }
+
   httpUrl(name: string): string | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;

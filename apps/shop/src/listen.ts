@@ -1,14 +1,14 @@
 /** Listening, and ending without cutting anybody off. */
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fromServer, type ServerPart } from "ichido/node";
 import { StartError } from "./errors.ts";
 
 export interface Listening {
   readonly url: string;
   readonly port: number;
-  /** Stops accepting, waits at most `withinMs` for the answers under way, then cuts what is left. */
-  drain(withinMs: number): Promise<void>;
+  /** Stops accepting, waits for the answers under way, then cuts what is left. */
+  readonly part: ServerPart;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export async function listen(handler: RequestListener, host: string, port: number): Promise<Listening> {
   const server = createServer(handler);
-  const connections = watchConnections(server);
+  const part = fromServer(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const reason = REASONS[error.code ?? ""] ?? error.message;
@@ -32,46 +32,7 @@ export async function listen(handler: RequestListener, host: string, port: numbe
   return {
     url: `http://${authority(host, bound)}`,
     port: bound,
-    async drain(withinMs) {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      connections.endWhenQuiet();
-      const limit = new AbortController();
-      await Promise.race([closed, sleep(withinMs, undefined, { signal: limit.signal }).catch(() => undefined)]);
-      limit.abort();
-      server.closeAllConnections();
-    },
-  };
-}
-
-/**
- * Node's own `closeIdleConnections` spares a connection that has not sent anything yet, and clients open such ones ahead
- * of need: one of them would hold up every shutdown.
- */
-function watchConnections(server: Server): { endWhenQuiet(): void } {
-  const running = new Map<Socket, number>();
-  let ending = false;
-
-  function count(socket: Socket, change: 1 | -1): void {
-    const requests = (running.get(socket) ?? 0) + change;
-    running.set(socket, requests);
-    if (ending && requests === 0) socket.end();
-  }
-
-  server.on("connection", (socket: Socket) => {
-    running.set(socket, 0);
-    socket.once("close", () => running.delete(socket));
-  });
-  server.on("request", ({ socket }, response) => {
-    count(socket, 1);
-    response.once("close", () => {
-      if (running.has(socket)) count(socket, -1);
-    });
-  });
-  return {
-    endWhenQuiet() {
-      ending = true;
-      for (const [socket, requests] of running) if (requests === 0) socket.end();
-    },
+    part,
   };
 }
 

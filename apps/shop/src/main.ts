@@ -1,5 +1,5 @@
 /** Start-up: settings, database, keys, bank, HTTP; and the way back on a signal. */
-import type { IchidoEvent } from "ichido";
+import type { DrainReport } from "ichido";
 import { shopApp } from "./app.ts";
 import { startBankChild } from "./bank/child.ts";
 import { bankFile, databaseFile, isLoopback, readConfig, type ShopConfig } from "./config.ts";
@@ -8,33 +8,38 @@ import { databaseName } from "./database/migrate.ts";
 import { shopEngine } from "./engine.ts";
 import { startEvents } from "./events/flow.ts";
 import { orderEvents } from "./events/order-events.ts";
-import { exitWithReason, reasonOf, StartError, textOf } from "./errors.ts";
+import { exitWithReason, reasonOf, StartError } from "./errors.ts";
 import { bankGateway, requireBank } from "./gateway/bank-gateway.ts";
 import { shopMetrics } from "./http/metrics.ts";
 import { openKeyStore } from "./key-store.ts";
 import { listen } from "./listen.ts";
+import { openLog, type ShopLog } from "./log.ts";
 import { reconcileOpenOutcomes } from "./open-outcomes.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
 import { sqlPaymentRepository } from "./payments/sql-payment-repository.ts";
 import { sqlRefundRepository } from "./payments/sql-refund-repository.ts";
 
-/** How long what runs may take to finish after a signal. */
-const DRAIN_MS = 10_000;
-/** How long all of the way back may take: a database that hangs must not keep the process. */
-const STOP_MS = 25_000;
+/** Beyond the deadline of the way back: a database that hangs must not keep the process. */
+const CLOSE_MS = 5_000;
 
-function log(line: string): void {
-  console.error(`shop: ${line}`);
+/** What a signal left behind, for the person who reads the log. */
+function leftOf({ handlers, transactions, parts }: DrainReport): string {
+  const late = parts.filter(({ state }) => state !== "ended");
+  return [
+    ...handlers.map(({ operation, keyHash, runningMs }) => `${operation} ${keyHash} ran for ${runningMs} ms`),
+    ...(transactions === 0 ? [] : [`${transactions} open transactions`]),
+    ...late.map(({ name, state, inFlight }) => `${name} ${state} with ${inFlight} in flight`),
+  ].join("; ");
 }
 
-function logWarning(event: IchidoEvent): void {
-  if (event.type === "warning") log(`${event.message}${event.error === undefined ? "" : `: ${textOf(event.error)}`}`);
+interface Started {
+  stop(): Promise<void>;
 }
 
 /** Starts everything, or nothing; gives back how to stop it. */
-async function start(config: ShopConfig): Promise<() => Promise<void>> {
+async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promise<Started> {
   const undo: (() => unknown)[] = [];
-  const stop = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     for (const step of undo.toReversed()) await step();
   };
   try {
@@ -48,8 +53,9 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       databaseName: await databaseName(database),
       brokerUrl: config.brokerUrl,
       log,
+      logger,
     });
-    undo.push(() => flow.stop());
+    undo.push(() => flow.close());
 
     const bank = config.gatewayUrl === undefined ? await startBankChild(bankFile(config), log) : undefined;
     undo.push(() => bank?.stop());
@@ -60,8 +66,7 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       config,
       store: keys.store,
       gatewayUrl,
-      closeMs: DRAIN_MS,
-      onEvent: logWarning,
+      logger,
     });
     undo.push(() => ichido.close());
     await ichido.start().catch((error: unknown) => {
@@ -73,7 +78,8 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       refunds: sqlRefundRepository(database),
       gateway: bankGateway({ url: gatewayUrl, timeoutMs: config.gatewayTimeoutMs }),
     };
-    undo.push(reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs: config.gatewayTimeoutMs, log }));
+    const reconciler = reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs: config.gatewayTimeoutMs });
+    undo.push(() => reconciler.stop({ drainMs: 0 }));
     const app = shopApp({
       config,
       ichido,
@@ -86,32 +92,44 @@ async function start(config: ShopConfig): Promise<() => Promise<void>> {
       log,
     });
     const listening = await listen(app, config.host, config.port);
-    // Both at once: a handler whose client has gone is known to the keys only, an answer on its way to the server only.
-    undo.push(() => Promise.all([listening.drain(DRAIN_MS), ichido.close()]));
-
     if (config.usesDefaultTokens && !isLoopback(config.host)) {
       log(
         `warning: ${config.host} is not a loopback address and the tokens are the published defaults; set SHOP_TOKENS`,
       );
     }
     console.log(`shop ready ${listening.url}`);
-    return stop;
+    return {
+      async stop() {
+        const { drainMs: deadlineMs, announceMs } = config;
+        const report = await ichido.drain({
+          deadlineMs,
+          announceMs: Math.min(announceMs, deadlineMs),
+          parts: { http: listening.part, consumer: flow.consumer, reconciler },
+          last: { relay: flow.relay },
+        });
+        if (!report.clean) log(`not finished within ${deadlineMs} ms: ${leftOf(report)}`);
+        await close();
+      },
+    };
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
 }
 
 try {
-  const stop = await start(readConfig(process.env));
+  const config = readConfig(process.env);
+  const log = openLog(config.log);
+  const shop = await start(config, log);
   let stopping: Promise<void> | undefined;
   // A second signal changes nothing: npm passes on the Ctrl-C that the terminal has sent to the shop already.
   const end = (): void => {
+    const stopMs = config.drainMs + CLOSE_MS;
     setTimeout(() => {
-      log(`did not end within ${STOP_MS} ms; what is open is found out by the next shop`);
+      log.line(`did not end within ${stopMs} ms; what is open is found out by the next shop`);
       process.exit(1);
-    }, STOP_MS).unref();
-    stopping ??= stop().then(
+    }, stopMs).unref();
+    stopping ??= shop.stop().then(
       () => process.exit(0),
       (error: unknown) => exitWithReason("shop", error),
     );

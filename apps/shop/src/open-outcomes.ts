@@ -3,8 +3,7 @@
  * that of several shops one asks; its callers go on getting the interim answer meanwhile.
  */
 import type { Request } from "express";
-import { createReconciler, type Ichido } from "ichido";
-import { textOf } from "./errors.ts";
+import { createReconciler, type DrainPart, type Ichido } from "ichido";
 import { paymentVerdict } from "./http/payment-answers.ts";
 import { CHARGE, paymentOperation } from "./http/payment-routes.ts";
 import { refundVerdict } from "./http/refund-answers.ts";
@@ -18,7 +17,6 @@ export interface OpenOutcomesOptions {
   readonly ichido: Ichido<Request>;
   readonly ports: PaymentPorts & RefundPorts;
   readonly gatewayTimeoutMs: number;
-  readonly log: (line: string) => void;
 }
 
 /** Also how soon a silent bank is asked again, and then after twice that, and so on. */
@@ -28,12 +26,7 @@ const VERIFY_MARGIN_MS = 2_000;
 const VERIFY_MS_MAX = 50_000;
 
 /** Gives back how to stop it: what is under way at the bank is broken off, and found out by whoever looks next. */
-export function reconcileOpenOutcomes({
-  ichido,
-  ports,
-  gatewayTimeoutMs,
-  log,
-}: OpenOutcomesOptions): () => Promise<void> {
+export function reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs }: OpenOutcomesOptions): DrainPart {
   const stopping = new AbortController();
   const orStopping = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, stopping.signal]);
   const reconciler = createReconciler(ichido, {
@@ -51,13 +44,12 @@ export function reconcileOpenOutcomes({
     olderThanMs: 0,
     // The bank is asked and then perhaps told to charge.
     verifyMs: Math.min(2 * gatewayTimeoutMs + VERIFY_MARGIN_MS, VERIFY_MS_MAX),
-    onEvent: (event) => {
-      if (event.type === "warning") log(`${event.message}: ${textOf(event.error)}`);
-    },
   });
   reconciler.start();
-  return () => {
-    stopping.abort();
-    return reconciler.stop();
+  return {
+    stop(options) {
+      stopping.abort();
+      return reconciler.stop(options);
+    },
   };
 }

@@ -73,13 +73,15 @@ async function openShop(file: string, faults?: FaultPoint, wrap = (store: Store)
   };
   const events = orderEvents(outbox);
   const log = (): void => undefined;
-  const stopReconciling = reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs, log });
+  const reconciling = reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs });
   const metrics = { contentType: "text/plain", text: async () => "" };
   const app = shopApp({ config, ichido, keyStore, ports, database, events, metrics, gatewayUrl: bank.url, log });
   const listening = await listen(app, "127.0.0.1", 0);
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
-    stopped ??= Promise.all([stopReconciling(), listening.drain(0)]).then(() => database.close());
+    stopped ??= Promise.all([reconciling.stop({ drainMs: 15_000 }), listening.part.stop({ drainMs: 0 })]).then(() =>
+      database.close(),
+    );
     return stopped;
   };
   stops.push(stop);

@@ -4,6 +4,14 @@ export type { Context, StepContext, StepFunction } from "./core/contract/context
 export type { Decision, Execution, HandlerOutcome, Settled } from "./core/contract/decision.ts";
 export { defaults, limits } from "./core/contract/defaults.ts";
 export { forget, type Forgetting, type ForgettingReport } from "./core/engine/forgetting.ts";
+export {
+  drainDefaults,
+  type DrainedPart,
+  type DrainOptions,
+  type DrainPart,
+  type DrainReport,
+  type LeftHandler,
+} from "./core/engine/drain.ts";
 export type { Health } from "./core/engine/health.ts";
 export { systemEnvironment, type Environment, type Timer } from "./core/contract/environment.ts";
 export {

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
 
   if (process.send === undefined) {
     const end = (): void => {
-      void listening.drain(DRAIN_MS).then(() => {
+      void listening.part.stop({ drainMs: DRAIN_MS }).then(() => {
         ledger.close();
         process.exit(0);
       });

@@ -1,6 +1,7 @@
 /** Events on their way: written with the order, sent by the relay, taken by the consumers. */
 import { createConsumer, createInbox, type Consumer, type Inbox } from "ichido/inbox";
 import { createOutbox, createRelay, type Outbox, type Relay } from "ichido/outbox";
+import type { Logger } from "ichido";
 import type { Database } from "../database/database.ts";
 import { textOf } from "../errors.ts";
 import { inboxRetentionMs } from "./broker-settings.ts";
@@ -13,8 +14,8 @@ export interface EventFlow {
   readonly inbox: Inbox;
   readonly relay: Relay;
   readonly consumer: Consumer;
-  /** Sends what was written, lets handlers finish, hands back the rest. */
-  stop(): Promise<void>;
+  /** After relay and consumer were stopped, or instead of it where a start failed. */
+  close(): Promise<void>;
 }
 
 /** Short: what a killed shop held goes on with another one within seconds. */
@@ -27,8 +28,9 @@ export async function startEvents(options: {
   readonly databaseName: string;
   readonly brokerUrl: string | undefined;
   readonly log: (line: string) => void;
+  readonly logger: Logger;
 }): Promise<EventFlow> {
-  const { database, databaseName, log } = options;
+  const { database, databaseName, log, logger } = options;
   const { transactions } = database;
   const source = `/shop/${databaseName}`;
   const outbox = createOutbox({ transactions, source, topics: { "order.*": { to: "broker" } } });
@@ -42,6 +44,7 @@ export async function startEvents(options: {
     subscription: ownEvents(broker.subscription, source),
     inbox,
     handlers,
+    logger,
     onEvent: (event) => {
       if (event.type === "dead" || event.type === "failed" || event.type === "unhandled")
         log(`event ${event.id} (${event.topic}): ${event.type}${"error" in event ? `: ${textOf(event.error)}` : ""}`);
@@ -55,6 +58,7 @@ export async function startEvents(options: {
   const relay = createRelay(outbox, {
     routes: { broker: broker.publisher },
     leaseMs: RELAY_LEASE_MS,
+    logger,
     onEvent: (event) => {
       if (event.type === "dead" || event.type === "unrouted") log(`event ${event.id} (${event.topic}): ${event.type}`);
       else if (event.type === "set-aside")
@@ -66,7 +70,7 @@ export async function startEvents(options: {
     void Promise.all([outbox.sweep(), inbox.sweep()]).catch((error: unknown) => log(`sweep: ${textOf(error)}`));
   }, SWEEP_MS).unref();
 
-  async function stop(): Promise<void> {
+  async function close(): Promise<void> {
     clearInterval(sweeper);
     await relay.stop({ drainMs: STOP_MS });
     await consumer.stop({ drainMs: STOP_MS });
@@ -77,8 +81,8 @@ export async function startEvents(options: {
     await consumer.start();
     await relay.start();
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
-  return { outbox, inbox, relay, consumer, stop };
+  return { outbox, inbox, relay, consumer, close };
 }

@@ -8,6 +8,7 @@ import type { BodyOptions } from "../http/body-limits.ts";
 import { createNodeGuard, type WireOptions, wireNames } from "../http/node-guard.ts";
 import { sendAnswer } from "../http/send.ts";
 
+export { fromServer, type ServerLike, type ServerPart } from "../http/server-part.ts";
 export type { BodyOptions, WireOptions };
 
 export type NodeHandler<Request = IncomingMessage, Response = ServerResponse, Tx = unknown> = (

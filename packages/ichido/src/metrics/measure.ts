@@ -41,7 +41,8 @@ const measured = (name: FamilyName, value: number, ...values: readonly string[])
   values,
 });
 
-export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): Measurement {
+/** Nothing of what a process that ends could only tell to nobody. */
+export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): Measurement | undefined {
   switch (event.type) {
     case "request": {
       const values = [operation(event.operation), event.outcome, statusClass(event.status), String(event.observed)];
@@ -73,6 +74,8 @@ export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): 
       return measured("idempotency.duplicate.suspected", 1, operation(event.operation));
     case "warning":
       return measured("idempotency.warning", 1, word(event.code));
+    case "drained":
+      return undefined;
   }
 }
 

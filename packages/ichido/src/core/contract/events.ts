@@ -64,6 +64,14 @@ export type IchidoEvent =
       readonly firstKeyHash: string;
       readonly apartMs: number;
     }
+  /** `ichido.drain` has ended; its report says more. */
+  | {
+      readonly type: "drained";
+      readonly clean: boolean;
+      readonly tookMs: number;
+      readonly handlers: number;
+      readonly transactions: number;
+    }
   | { readonly type: "warning"; readonly code: string; readonly message: string; readonly error?: unknown };
 
 export type IchidoListener = (event: IchidoEvent) => void;

@@ -2,6 +2,7 @@ import { createAnswers } from "./answers.ts";
 import { createAttemptLog } from "./attempt-log.ts";
 import type { Context } from "../contract/context.ts";
 import { createDecider } from "./decide.ts";
+import { drain, resolveDrain, type DrainOptions, type DrainReport } from "./drain.ts";
 import { createEngine } from "./engine.ts";
 import { createListeners } from "../contract/listeners.ts";
 import type { IchidoEvent, IchidoListener } from "../contract/events.ts";
@@ -44,6 +45,12 @@ export interface Ichido<Native = unknown, Tx = unknown> extends Decider<Native, 
   health(): Promise<Health>;
   /** Lets running handlers finish (bounded), hands over the rest, stops the timers. The store stays open: it is yours. */
   close(): Promise<void>;
+  /**
+   * The end of a process by one deadline: `health()` turns first, then `parts` stop, running handlers may finish, what is
+   * left is handed over, and `last` stops. Never rejects because of what hangs: the report says what was left. A second
+   * call gets the report of the first.
+   */
+  drain(options?: DrainOptions): Promise<DrainReport>;
   /** Adds a listener; returns its removal. */
   on(listener: IchidoListener): () => void;
 }
@@ -82,6 +89,7 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
   const engine = createEngine(settings, { emit, isHeard, calls, answers, attemptLog });
   const askedBy = settings.attemptLog?.askedBy;
   const decider = createDecider({ scope, askedBy, environment, tracing, emit, isHeard, refusals, answers, attemptLog, engine });
+  let drained: Promise<DrainReport> | undefined;
   const parts: RunParts = { engine, environment, tracing, emit, isHeard, attemptLog };
   const ichido: Ichido<Native> = {
     store,
@@ -105,7 +113,21 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
     start: () => engine.start(),
     sweep: () => engine.sweep(),
     health: () => engine.health(),
-    close: () => engine.close(),
+    close: async () => void (await engine.close()),
+    async drain(drainOptions = {}) {
+      const wanted = resolveDrain(drainOptions);
+      drained ??= drain(
+        {
+          environment,
+          emit,
+          announce: () => engine.announce(),
+          closeEngine: (bounds) => engine.close(bounds),
+          leftNow: () => engine.leftNow(),
+        },
+        wanted,
+      );
+      return drained;
+    },
     on: (listener) => listeners.on(listener),
   };
   lendCalls(ichido, calls, emit);

@@ -6,17 +6,20 @@ import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "../contract/errors.ts";
 import { healthOf, type Health } from "./health.ts";
 import { createHeartbeat } from "./heartbeat.ts";
+import type { EngineLeft } from "./drain.ts";
 import { createHousekeeping } from "./housekeeping.ts";
 import { createLateWrites } from "./late-writes.ts";
+import type { LeaseAttempt } from "./lease-attempt.ts";
 import { createLeaseMode } from "./lease-mode.ts";
 import { createLife } from "./life.ts";
 import { createMeasurements } from "./measurements.ts";
 import { optionInvalid } from "../contract/option-checks.ts";
 import type { ResolvedRoute, RouteOptions } from "../contract/options.ts";
 import { createOwners } from "./owner.ts";
+import { keyHashOf } from "../request/scope.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import type { Ask, Ruling } from "./ruling.ts";
-import { createRunning, createSilentHandlers } from "./running.ts";
+import { createRunning, createSilentHandlers, type CloseBounds } from "./running.ts";
 import type { SweepResult } from "../contract/store.ts";
 import { createTransactionMode } from "./transaction-mode.ts";
 import { engineWideOperation, resolveRoute, type ResolvedEngine } from "./validate-options.ts";
@@ -28,7 +31,12 @@ export interface Engine<Native> {
   start(): Promise<void>;
   sweep(): Promise<SweepResult>;
   health(): Promise<Health>;
-  close(): Promise<void>;
+  /** Lets running handlers finish, hands over the rest. The first call decides how long that may take. */
+  close(bounds?: CloseBounds): Promise<EngineLeft>;
+  /** What closing would have to leave now. */
+  leftNow(): EngineLeft;
+  /** `health()` says from now on that this process is not ready; everything else goes on. */
+  announce(): void;
 }
 
 type Made = Pick<EngineParts, "emit" | "isHeard" | "calls" | "answers" | "attemptLog">;
@@ -40,7 +48,7 @@ function partsOf(settings: ResolvedEngine<never>, made: Made): EngineParts {
     ...made,
     settings,
     newOwner: createOwners(environment),
-    running: createRunning(environment, settings.closeMs),
+    running: createRunning(environment),
     silentHandlers: createSilentHandlers({ environment, emit: made.emit, executionMs, afterMs }),
     heartbeat: createHeartbeat({ calls: made.calls, environment, executionMs }),
     lateWrites: createLateWrites({ environment, executionMs }),
@@ -72,7 +80,8 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
   const notes = createEngineNotes({ calls, settings, measurements });
   const life = createLife({ calls, housekeeping, notes, emit });
   let warnedRetention = false;
-  let closing: Promise<void> | undefined;
+  let closing: Promise<EngineLeft> | undefined;
+  let draining = false;
 
   function noteRetention(retentionMs: number): void {
     housekeeping.tickOftenEnoughFor(retentionMs);
@@ -90,10 +99,26 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
     }
   }
 
-  async function close(): Promise<void> {
-    await running.close({ idle: async () => transactionMode?.idle(), lookForLost: () => calls.lookForAllLost() });
+  function leftOf(unfinished: readonly LeaseAttempt[]): EngineLeft {
+    const nowMs = environment.monotonicMs();
+    const handlers = unfinished.map(({ ask: { identity }, grant, startedMs }) => ({
+      operation: identity.operation,
+      keyHash: keyHashOf(identity),
+      attempt: grant.attempt,
+      runningMs: Math.round(nowMs - startedMs),
+    }));
+    return { handlers, transactions: transactionMode?.running ?? 0 };
+  }
+
+  async function close(bounds: CloseBounds): Promise<EngineLeft> {
+    const left = await running.close({
+      idle: async () => transactionMode?.idle(),
+      lookForLost: () => calls.lookForAllLost(),
+      bounds,
+    });
     await parts.attemptLog?.stop();
     for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, notes, silentHandlers]) each.stop();
+    return leftOf(left);
   }
 
   return {
@@ -135,10 +160,15 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
         waiting: leaseMode.waiting,
         clockTrusted: housekeeping.clockTrusted,
         closing: running.isClosing,
+        draining,
       })),
-    close() {
-      closing ??= close();
+    close(bounds = { closeMs: settings.closeMs, handOverMs: settings.closeMs }) {
+      closing ??= close(bounds);
       return closing;
+    },
+    leftNow: () => leftOf(running.started()),
+    announce() {
+      draining = true;
     },
   };
 }

@@ -18,6 +18,8 @@ export interface Health {
   /** False while the store's clock is watched after a jump or a long pause: nothing expires meanwhile. */
   readonly clockTrusted: boolean;
   readonly closing: boolean;
+  /** `drain` was called: no new work should be sent here, though what comes is still done until `closing`. */
+  readonly draining: boolean;
 }
 
 function problemOf(error: unknown): Health["store"]["problem"] {
@@ -35,9 +37,9 @@ export async function healthOf(
     (error: unknown) => error,
   );
   const problem = problemOf(failure ?? calls.beginProblem);
-  const { closing, ...told } = engine();
+  const { closing, draining, ...told } = engine();
   return {
-    ok: problem === undefined && !closing,
+    ok: problem === undefined && !closing && !draining,
     store: {
       name,
       reachable: failure === undefined,
@@ -46,5 +48,6 @@ export async function healthOf(
     },
     ...told,
     closing,
+    draining,
   };
 }

@@ -18,6 +18,8 @@ export function levelOf(event: IchidoEvent): LogLevel {
       return "warn";
     case "reconciled":
       return event.outcome === "held" ? "warn" : "info";
+    case "drained":
+      return event.clean ? "info" : "warn";
     default:
       return "debug";
   }

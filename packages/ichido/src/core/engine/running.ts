@@ -24,8 +24,17 @@ export interface Running {
   readonly isClosing: boolean;
   /** Closing waits no longer: nothing more is claimed. */
   readonly isClosed: boolean;
-  /** `idle`: resolves when no transaction is open. `lookForLost`: gives back what claims were granted unheard. */
-  close(parts: { readonly idle: () => Promise<void>; readonly lookForLost: () => Promise<void> }): Promise<void>;
+  /** Attempts whose handler runs. */
+  started(): readonly LeaseAttempt[];
+  /**
+   * `idle`: resolves when no transaction is open. `lookForLost`: gives back what claims were granted unheard. Returns the
+   * attempts whose handlers did not finish in time, which were handed over.
+   */
+  close(parts: {
+    readonly idle: () => Promise<void>;
+    readonly lookForLost: () => Promise<void>;
+    readonly bounds: CloseBounds;
+  }): Promise<readonly LeaseAttempt[]>;
 }
 
 /**
@@ -37,7 +46,13 @@ interface Place {
   attempt: LeaseAttempt | undefined;
 }
 
-export function createRunning(environment: Environment, closeMs: number): Running {
+/** How long handlers may go on, and how long what comes after that may take. */
+export interface CloseBounds {
+  readonly closeMs: number;
+  readonly handOverMs: number;
+}
+
+export function createRunning(environment: Environment): Running {
   const attempts = new Map<string, Place>();
   let rulings = 0;
   let claims = 0;
@@ -50,6 +65,8 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
     change?.resolve();
     change = undefined;
   }
+
+  const all = (): readonly LeaseAttempt[] => [...attempts.values()].flatMap(({ attempt }) => attempt ?? []);
 
   async function until(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
@@ -97,15 +114,18 @@ export function createRunning(environment: Environment, closeMs: number): Runnin
     get isClosed() {
       return isClosed;
     },
-    async close({ idle, lookForLost }) {
+    started: () => all().filter((attempt) => attempt.started),
+    async close({ idle, lookForLost, bounds: { closeMs, handOverMs } }) {
       isClosing = true;
       const quiet = (): Promise<void> => until(() => attempts.size === 0 && rulings === 0);
       await withDeadline(environment, closeMs, quiet).catch(() => undefined);
       isClosed = true;
       const heard = (): Promise<void> => until(() => claims === 0).then(lookForLost);
-      await Promise.allSettled([idle, heard].map((end) => withDeadline(environment, closeMs, end)));
-      const left = [...attempts.values()].flatMap(({ attempt }) => attempt ?? []);
+      await Promise.allSettled([idle, heard].map((end) => withDeadline(environment, handOverMs, end)));
+      const left = all();
+      const unfinished = left.filter((attempt) => attempt.started);
       await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
+      return unfinished;
     },
   };
 }

@@ -1,0 +1,40 @@
+/**
+ * What the shop says on standard error: what a person must see as lines, or, with `SHOP_LOG=json`, everything as JSON
+ * objects. Neither ever holds a key or what a caller sent: of errors in ichido's events only the type is written.
+ */
+import type { Logger } from "ichido";
+
+export type LogForm = "lines" | "json";
+
+export interface ShopLog {
+  /** For the shop's own news. */
+  line(text: string): void;
+  /** For the parts of ichido. */
+  readonly logger: Logger;
+}
+
+/** Of ichido's events the warnings: what else matters to a reader, the shop says in its own words. */
+function lines(line: ShopLog["line"]): Logger {
+  const silent = (): void => undefined;
+  const warn: Logger["warn"] = ({ event, errorType }, message) => {
+    if (event === "warning") line(typeof errorType === "string" ? `${message} (${errorType})` : message);
+  };
+  return { debug: silent, info: silent, warn, error: silent };
+}
+
+function objects(): Logger {
+  const at =
+    (level: string): Logger["info"] =>
+    (fields, message) =>
+      console.error(JSON.stringify({ level, time: new Date().toISOString(), ...fields, message }));
+  return { debug: () => undefined, info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+export function openLog(form: LogForm): ShopLog {
+  if (form === "lines") {
+    const line = (text: string): void => console.error(`shop: ${text}`);
+    return { line, logger: lines(line) };
+  }
+  const logger = objects();
+  return { line: (text) => void logger.warn({ part: "shop" }, text), logger };
+}
