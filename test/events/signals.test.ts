@@ -80,7 +80,7 @@ test("outbox, relay and inbox are counted, with topics and handlers and nothing 
     'outbox_publish_duration_seconds_count{topic="order.bad"} 1',
     "outbox_up 1",
     "outbox_message_dead 0",
-    "outbox_relay_count 1",
+    "outbox_relay_active 1",
     'inbox_process_duration_seconds_count{handler="mail"} 2',
     'inbox_process_duration_seconds_count{handler="stock"} 1',
     'inbox_message_failed_total{handler="stock",reason="failed"} 1',

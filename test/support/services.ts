@@ -80,7 +80,7 @@ export const startNats = privately("nats", nats.startNats);
 export const startRabbitmq = privately("rabbitmq", rabbitmq.startRabbitmq);
 
 /** Needed as programs: nothing of them is shared. */
-const programNames = ["pgbouncer", "spin", "browser"] as const;
+const programNames = ["pgbouncer", "spin", "promtool", "browser"] as const;
 type ProgramName = (typeof programNames)[number];
 
 const isProgram = (name: SharedName | ProgramName): name is ProgramName =>

@@ -96,7 +96,7 @@ export const families = {
   "outbox.message.oldest_age": gauge("s", [], "Age of the oldest event that is due."),
   "outbox.message.dead": gauge("{event}", [], "Dead letters of the outbox."),
   "outbox.key.parked": gauge("{key}", [], "Keys that wait behind a dead letter."),
-  "outbox.relay.count": gauge("{relay}", [], "Relays that share the outbox."),
+  "outbox.relay.active": gauge("{relay}", [], "Relays that share the outbox."),
   "inbox.process.duration": histogram("s", ["handler"], "Messages that took effect, and how long their attempt took."),
   "inbox.message.duplicate": counter("{message}", ["handler"], "Messages that had taken effect before."),
   "inbox.message.failed": counter("{message}", ["handler", "reason"], "Deliveries that did not take effect this time."),

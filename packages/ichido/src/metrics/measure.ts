@@ -139,7 +139,7 @@ export function outboxGaugesOf(stats: OutboxStats | undefined): readonly Measure
     measured("outbox.message.oldest_age", stats.oldestMs / 1000),
     measured("outbox.message.dead", stats.dead),
     measured("outbox.key.parked", stats.parked),
-    measured("outbox.relay.count", stats.relays),
+    measured("outbox.relay.active", stats.relays),
   ];
 }
 

@@ -95,7 +95,9 @@ export class Registry {
               .filter((gauge) => gauge.name === name)
               .map(({ value, values }) => `${spelled}${braced(labelsOf(families[name], values))} ${value}`)
           : [...all.values()].flatMap((series) => seriesLines(spelled, series));
-      if (samples.length > 0) lines.push(`# HELP ${spelled} ${help}`, `# TYPE ${spelled} ${kind}`, ...samples);
+      // A counter that has not counted is announced all the same: rules and dashboards can be checked against a new process.
+      if (samples.length > 0 || kind !== "gauge")
+        lines.push(`# HELP ${spelled} ${help}`, `# TYPE ${spelled} ${kind}`, ...samples);
     }
     return `${lines.join("\n")}\n`;
   }
