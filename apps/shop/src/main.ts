@@ -1,5 +1,7 @@
 /** Start-up: settings, database, keys, bank, HTTP; and the way back on a signal. */
+import * as openTelemetry from "@opentelemetry/api";
 import type { DrainReport } from "ichido";
+import { fromOpenTelemetry } from "ichido/traces";
 import { shopApp } from "./app.ts";
 import { startBankChild } from "./bank/child.ts";
 import { bankFile, databaseFile, isLoopback, readConfig, type ShopConfig } from "./config.ts";
@@ -18,6 +20,9 @@ import { reconcileOpenOutcomes } from "./open-outcomes.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
 import { sqlPaymentRepository } from "./payments/sql-payment-repository.ts";
 import { sqlRefundRepository } from "./payments/sql-refund-repository.ts";
+
+/** Spans go to whatever an OpenTelemetry SDK, loaded before the shop by `--import`, makes of them; without one, nowhere. */
+const tracing = fromOpenTelemetry(openTelemetry);
 
 /** Beyond the deadline of the way back: a database that hangs must not keep the process. */
 const CLOSE_MS = 5_000;
@@ -54,6 +59,7 @@ async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promis
       brokerUrl: config.brokerUrl,
       log,
       logger,
+      tracing,
     });
     undo.push(() => flow.close());
 
@@ -67,6 +73,7 @@ async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promis
       store: keys.store,
       gatewayUrl,
       logger,
+      tracing,
     });
     undo.push(() => ichido.close());
     await ichido.start().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 /** Events on their way: written with the order, sent by the relay, taken by the consumers. */
 import { createConsumer, createInbox, type Consumer, type Inbox } from "ichido/inbox";
 import { createOutbox, createRelay, type Outbox, type Relay } from "ichido/outbox";
-import type { Logger } from "ichido";
+import type { Logger, Tracing } from "ichido";
 import type { Database } from "../database/database.ts";
 import { textOf } from "../errors.ts";
 import { inboxRetentionMs } from "./broker-settings.ts";
@@ -29,11 +29,17 @@ export async function startEvents(options: {
   readonly brokerUrl: string | undefined;
   readonly log: (line: string) => void;
   readonly logger: Logger;
+  readonly tracing: Tracing;
 }): Promise<EventFlow> {
-  const { database, databaseName, log, logger } = options;
+  const { database, databaseName, log, logger, tracing } = options;
   const { transactions } = database;
   const source = `/shop/${databaseName}`;
-  const outbox = createOutbox({ transactions, source, topics: { "order.*": { to: "broker" } } });
+  const outbox = createOutbox({
+    transactions,
+    source,
+    topics: { "order.*": { to: "broker" } },
+    trace: tracing.current,
+  });
   const inbox = createInbox({ transactions, retentionMs: inboxRetentionMs });
   await outbox.migrate();
   await inbox.migrate();
@@ -45,6 +51,7 @@ export async function startEvents(options: {
     inbox,
     handlers,
     logger,
+    tracing,
     onEvent: (event) => {
       if (event.type === "dead" || event.type === "failed" || event.type === "unhandled")
         log(`event ${event.id} (${event.topic}): ${event.type}${"error" in event ? `: ${textOf(event.error)}` : ""}`);
@@ -59,6 +66,7 @@ export async function startEvents(options: {
     routes: { broker: broker.publisher },
     leaseMs: RELAY_LEASE_MS,
     logger,
+    tracing,
     onEvent: (event) => {
       if (event.type === "dead" || event.type === "unrouted") log(`event ${event.id} (${event.topic}): ${event.type}`);
       else if (event.type === "set-aside")
