@@ -50,6 +50,12 @@ declare const ichido: import("ichido").Ichido<any>;
 declare const ctx: import("ichido").Context;
 declare const outbox: import("ichido/outbox").Outbox<import("pg").PoolClient>;
 declare const inbox: import("ichido/inbox").Inbox<import("pg").PoolClient>;
+declare const relay: import("ichido/outbox").Relay;
+declare const publisher: import("ichido/outbox").Publisher;
+declare const consumer: import("ichido/inbox").Consumer;
+declare const handlers: readonly import("ichido/inbox").ConsumerHandler<import("pg").PoolClient>[];
+declare const reconciler: import("ichido").Reconciler;
+declare const logger: import("ichido").Logger;
 declare const subscription: import("ichido/inbox").Subscription;
 declare const description: Readonly<Record<string, unknown>>;
 

@@ -92,12 +92,14 @@ test("outbox, relay and inbox are counted, with topics and handlers and nothing 
     expect(text).toContain(`${line}\n`);
   }
   await publisher.publish({
-    ...{ id: "e-1", topic: "order.paid", source: "/shop", time: new Date().toISOString(), headers: {} },
-    ...{
-      key: customer,
-      contentType: "application/json",
-      payload: new TextEncoder().encode(JSON.stringify({ customer })),
-    },
+    id: "e-1",
+    topic: "order.paid",
+    source: "/shop",
+    time: new Date().toISOString(),
+    headers: {},
+    key: customer,
+    contentType: "application/json",
+    payload: new TextEncoder().encode(JSON.stringify({ customer })),
   });
   await eventually(async () =>
     expect(await metrics.text()).toContain('inbox_message_duplicate_total{handler="mail"} 1\n'),

@@ -21,7 +21,7 @@ test("every alert fires in a test, has a severity, and leads to its paragraph in
     expect(rules).toContain(`runbook_url: docs/guide/monitoring.md#${name.toLowerCase()}\n`);
   }
   expect(rules.match(/severity: (page|ticket)/g)).toHaveLength(alerts.length);
-  const explained = [...guide.matchAll(/^### (Ichido\w+)$/gm)].map(([, name]) => name);
+  const explained = [...guide.matchAll(/^### (Ichido\w+)$/gm)].map(([, name = ""]) => name);
   expect(explained.toSorted()).toEqual(alerts.toSorted());
 });
 

@@ -311,6 +311,9 @@ const without: Readonly<Record<string, string>> = {
     "ClientError UnknownOutcomeError browserStorage contentKey idempotentFetch memoryStorage tabStorage uuidV4 uuidV7",
   "./react": "fromReact",
   "./metrics": "prometheusName",
+  "./node": "fromServer",
+  // Takes the module of OpenTelemetry's API as it is.
+  "./traces": "fromOpenTelemetry",
   "./policy": "isoDuration mergeOpenApi",
   // `readDescription` refuses what it does not know with words of its own.
   "./conform": "DescriptionError readDescription reportJunit reportTable",

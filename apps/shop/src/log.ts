@@ -8,7 +8,7 @@ export type LogForm = "lines" | "json";
 
 export interface ShopLog {
   /** For the shop's own news. */
-  line(text: string): void;
+  readonly line: (text: string) => void;
   /** For the parts of ichido. */
   readonly logger: Logger;
 }

@@ -6,17 +6,16 @@ import type { EngineParts } from "./engine-parts.ts";
 import { IchidoError } from "../contract/errors.ts";
 import { healthOf, type Health } from "./health.ts";
 import { createHeartbeat } from "./heartbeat.ts";
+import { createClosing } from "./closing.ts";
 import type { EngineLeft } from "./drain.ts";
 import { createHousekeeping } from "./housekeeping.ts";
 import { createLateWrites } from "./late-writes.ts";
-import type { LeaseAttempt } from "./lease-attempt.ts";
 import { createLeaseMode } from "./lease-mode.ts";
 import { createLife } from "./life.ts";
 import { createMeasurements } from "./measurements.ts";
 import { optionInvalid } from "../contract/option-checks.ts";
 import type { ResolvedRoute, RouteOptions } from "../contract/options.ts";
 import { createOwners } from "./owner.ts";
-import { keyHashOf } from "../request/scope.ts";
 import { createReplayCache } from "./replay-cache.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import { createRunning, createSilentHandlers, type CloseBounds } from "./running.ts";
@@ -80,8 +79,8 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
   const notes = createEngineNotes({ calls, settings, measurements });
   const life = createLife({ calls, housekeeping, notes, emit });
   let warnedRetention = false;
-  let closing: Promise<EngineLeft> | undefined;
-  let draining = false;
+  const stops = [parts.lateWrites, calls, parts.heartbeat, housekeeping, notes, silentHandlers];
+  const closing = createClosing(parts, transactionMode, stops);
 
   function noteRetention(retentionMs: number): void {
     housekeeping.tickOftenEnoughFor(retentionMs);
@@ -97,28 +96,6 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
     else if (ruling.kind === "replay" && ruling.expiresInMs !== undefined) {
       replays?.put(ask, ruling.stored, ruling.expiresInMs);
     }
-  }
-
-  function leftOf(unfinished: readonly LeaseAttempt[]): EngineLeft {
-    const nowMs = environment.monotonicMs();
-    const handlers = unfinished.map(({ ask: { identity }, grant, startedMs }) => ({
-      operation: identity.operation,
-      keyHash: keyHashOf(identity),
-      attempt: grant.attempt,
-      runningMs: Math.round(nowMs - startedMs),
-    }));
-    return { handlers, transactions: transactionMode?.running ?? 0 };
-  }
-
-  async function close(bounds: CloseBounds): Promise<EngineLeft> {
-    const left = await running.close({
-      idle: async () => transactionMode?.idle(),
-      lookForLost: () => calls.lookForAllLost(),
-      bounds,
-    });
-    await parts.attemptLog?.stop();
-    for (const each of [parts.lateWrites, calls, parts.heartbeat, housekeeping, notes, silentHandlers]) each.stop();
-    return leftOf(left);
   }
 
   return {
@@ -160,15 +137,10 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
         waiting: leaseMode.waiting,
         clockTrusted: housekeeping.clockTrusted,
         closing: running.isClosing,
-        draining,
+        draining: closing.isAnnounced,
       })),
-    close(bounds = { closeMs: settings.closeMs, handOverMs: settings.closeMs }) {
-      closing ??= close(bounds);
-      return closing;
-    },
-    leftNow: () => leftOf(running.started()),
-    announce() {
-      draining = true;
-    },
+    close: (bounds = { closeMs: settings.closeMs, handOverMs: settings.closeMs }) => closing.close(bounds),
+    leftNow: () => closing.leftNow(),
+    announce: () => closing.announce(),
   };
 }
