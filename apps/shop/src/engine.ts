@@ -6,7 +6,10 @@ import { bankProbe } from "./gateway/bank-probe.ts";
 import { caller } from "./http/authentication.ts";
 import { CHARGE } from "./http/payment-routes.ts";
 
-export interface ShopEngineOptions extends Pick<IchidoOptions<Request>, "attemptLog" | "closeMs" | "logger" | "onEvent" | "tracing"> {
+export interface ShopEngineOptions extends Pick<
+  IchidoOptions<Request>,
+  "attemptLog" | "closeMs" | "logger" | "onEvent" | "tracing"
+> {
   readonly config: Pick<ShopConfig, "leaseMs" | "retentionMs" | "sweepMs" | "gatewayTimeoutMs">;
   readonly store: Store;
   readonly gatewayUrl: string;

@@ -88,7 +88,18 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
       : createAttemptLog({ calls, environment, emit, settings: settings.attemptLog });
   const engine = createEngine(settings, { emit, isHeard, calls, answers, attemptLog });
   const askedBy = settings.attemptLog?.askedBy;
-  const decider = createDecider({ scope, askedBy, environment, tracing, emit, isHeard, refusals, answers, attemptLog, engine });
+  const decider = createDecider({
+    scope,
+    askedBy,
+    environment,
+    tracing,
+    emit,
+    isHeard,
+    refusals,
+    answers,
+    attemptLog,
+    engine,
+  });
   let drained: Promise<DrainReport> | undefined;
   const parts: RunParts = { engine, environment, tracing, emit, isHeard, attemptLog };
   const ichido: Ichido<Native> = {
