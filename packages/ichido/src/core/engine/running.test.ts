@@ -26,7 +26,7 @@ function attemptOf(number: number): LeaseAttempt {
 }
 
 it("attempts that have ended go with the next collection of young objects, however old the map is", () => {
-  const running = createRunning(systemEnvironment, 1_000);
+  const running = createRunning(systemEnvironment);
   const waiting = Array.from({ length: inFlight }, (_, number) => attemptOf(number));
   for (const attempt of waiting) running.add(attempt);
   collect();
