@@ -44,6 +44,7 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
     expect(planned.map(({ version, name }) => [version, name])).toEqual([
       [1, "create_records"],
       [2, "create_history"],
+      [3, "create_engines"],
     ]);
     const [first = []] = planned.map(({ statements }) => statements);
     expect(first.slice(0, -1).every((sql) => sql.startsWith("create table if not exists ichido_"))).toBe(true);
@@ -85,7 +86,7 @@ describeWith("mariadb", "schema of the mysql store", (url) => {
         }
       }),
     );
-    expect(done.filter((count) => count === 2)).toHaveLength(1);
+    expect(done.filter((count) => count === 3)).toHaveLength(1);
     expect(done.filter((count) => count === 0)).toHaveLength(7);
   });
 

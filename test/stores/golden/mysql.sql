@@ -81,6 +81,63 @@ CREATE TABLE `ichido_clock` (
   CONSTRAINT `ichido_clock_one` CHECK (`id` = 1)
 ) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;
 
+CREATE TABLE `ichido_attempts` (
+  `id` bigint(20) NOT NULL AUTO_INCREMENT,
+  `written_us` bigint(20) NOT NULL,
+  `key` varbinary(1020) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  `operation` varbinary(1020) NOT NULL,
+  `at_us` bigint(20) NOT NULL,
+  `took_us` bigint(20) NOT NULL,
+  `outcome` varchar(32) NOT NULL,
+  `observed` tinyint(4) NOT NULL,
+  `status` smallint(6) DEFAULT NULL,
+  `attempt` int(11) DEFAULT NULL,
+  `fence` bigint(20) DEFAULT NULL,
+  `number` bigint(20) NOT NULL,
+  `process` varbinary(1020) NOT NULL,
+  `release_name` varbinary(1020) DEFAULT NULL,
+  `asked_by` varbinary(1020) DEFAULT NULL,
+  `intent` bigint(20) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  KEY `ichido_attempts_written` (`written_us`),
+  KEY `ichido_attempts_identity` (`key`,`scope_hash`,`outcome`),
+  KEY `ichido_attempts_intent` (`intent`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_twins` (
+  `id` bigint(20) NOT NULL AUTO_INCREMENT,
+  `written_us` bigint(20) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  `operation` varbinary(1020) NOT NULL,
+  `first_key` varbinary(1020) NOT NULL,
+  `second_key` varbinary(1020) NOT NULL,
+  `apart_us` bigint(20) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `ichido_twins_first` (`first_key`,`scope_hash`,`second_key`),
+  KEY `ichido_twins_second` (`second_key`,`scope_hash`),
+  KEY `ichido_twins_written` (`written_us`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_resources` (
+  `kind` varbinary(256) NOT NULL,
+  `id` varbinary(1020) NOT NULL,
+  `key` varbinary(1020) NOT NULL,
+  `scope_hash` binary(32) NOT NULL,
+  `life` bigint(20) NOT NULL,
+  `ordinal` int(11) NOT NULL,
+  PRIMARY KEY (`kind`,`id`,`key`,`scope_hash`,`life`),
+  KEY `ichido_resources_identity` (`key`,`scope_hash`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_log_sweep` (
+  `id` tinyint(4) NOT NULL,
+  `written_us` bigint(20) NOT NULL,
+  `place` bigint(20) NOT NULL,
+  PRIMARY KEY (`id`),
+  CONSTRAINT `ichido_log_sweep_one` CHECK (`id` = 1)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;
+
 CREATE TABLE `ichido_migrations` (
   `part` varchar(64) NOT NULL,
   `version` int(11) NOT NULL,
