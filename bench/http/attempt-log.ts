@@ -21,9 +21,12 @@ const middle = (values: readonly number[]): number =>
 /** Microseconds of one request, in all processes. */
 const cpuOf = ({ cpuUs, storeMs = 0 }: Sample): number => cpuUs + storeMs / 10;
 
-async function compare(store: Store, bench: Bench, services: Services): Promise<void> {
+async function compare(store: Store, bench: Bench, opened: Services[]): Promise<void> {
   const open = async (file: string): Promise<Running> => {
     const server = { name: `${file}-${store}`, file, framework: "express", store } as const;
+    // A server of the store for each: connections that the other gives up would be missing in the sum.
+    const services = new Services();
+    opened.push(services);
     const running = await startServer(server, await services.placeOf(server));
     await bench.warm(running, [bodyBytes]);
     return running;
@@ -57,13 +60,13 @@ async function compare(store: Store, bench: Bench, services: Services): Promise<
   }
 }
 
-const services = new Services();
+const opened: Services[] = [];
 const [generator] = await Child.start("load.ts", [], "any");
 try {
   for (const store of stores.split(",")) {
-    await compare(store as Store, new Bench(generator, 64, () => sleep(restMs)), services);
+    await compare(store as Store, new Bench(generator, 64, () => sleep(restMs)), opened);
   }
 } finally {
   generator.end();
-  await services.close();
+  for (const each of opened) await each.close();
 }
