@@ -130,6 +130,8 @@ async function ofEvent({ inbox }: WhyParts, id: string): Promise<Verdict | undef
 /** Ids that no record tells may belong to an effect whose record never learned of it: those in doubt are asked. */
 async function byDoubt(parts: WhyParts, text: string, probes: Probes): Promise<Found> {
   const { store } = parts.ichido;
+  // Without probes nobody knows a reference or a provider's id.
+  if (Object.keys(probes).length === 0) return { records: [], understood: [], isCut: false };
   const found = await byReference(store, text, Object.keys(probes));
   if (found.records.length > 0) return found;
   const { records } = await store.list({ state: "unknown", limit: recordsMax });
