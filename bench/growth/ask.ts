@@ -69,7 +69,9 @@ try {
   console.log("| asked | median ms | 95th percentile ms | longest ms |\n|---|---|---|---|");
   const kept = [
     await timed("why by key", (turn) => why({ ichido }, { text: keyOf("v4", place7(turn)) })),
-    await timed("why by customer", (turn) => why({ ichido }, { text: `cus_${Math.floor(place7(turn) / perCustomer)}` })),
+    await timed("why by customer", (turn) =>
+      why({ ichido }, { text: `cus_${Math.floor(place7(turn) / perCustomer)}` }),
+    ),
     await timed("why by charge", (turn) => why({ ichido }, { text: `ch_${place7(turn)}` })),
     await timed("why of what is not there", (turn) => why({ ichido }, { text: `none_${turn}` })),
     await timed("keys list by label", (turn) =>

@@ -238,6 +238,10 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
     ],
     createWebhookReceiver: [["toleranceMs", (o) => call("./inbox", "createWebhookReceiver", o)]],
   },
+  "./operations": {
+    diagnose: [["clientTimeoutMs", (o) => call("./operations", "diagnose", { ichido: {}, ...o })]],
+    why: [["withinMs", (o) => call("./operations", "why", { ichido: {} }, o)]],
+  },
   "./in-process": { inProcess: [["callTimeoutMs", (o) => call("./in-process", "inProcess", o)]] },
   "./redis-streams": {
     ensureRedisStreamsGroup: [["group", (o) => call("./redis-streams", "ensureRedisStreamsGroup", redis, o)]],
@@ -318,6 +322,7 @@ const without: Readonly<Record<string, string>> = {
   // `readDescription` refuses what it does not know with words of its own.
   "./conform": "DescriptionError readDescription reportJunit reportTable",
   "./guards": "etagOfBytes etagOfVersion parseEntityTags versionOfEtag",
+  "./operations": "verdictText",
   "./outbox": "payloadOf",
   "./inbox": "payloadOf",
   // The subjects of suites are objects of the caller's own, which may have members of their own.

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { catalogue, defaults, type IchidoErrorCode } from "ichido";
+import { findings, verdicts } from "ichido/operations";
+import { driverMinimum } from "../../packages/ichido/src/operations/driver-versions.ts";
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), "utf8");
 
@@ -27,6 +29,26 @@ describe("docs/reference says what the code says", () => {
       const entry = catalogue[code as IchidoErrorCode];
       expect(status.startsWith(String(entry.status)), `${code}: ${status}`).toBe(true);
       expect(retryable.startsWith(entry.retryable ? "yes" : "no"), `${code}: ${retryable}`).toBe(true);
+    }
+  });
+
+  it("doctor.md lists every finding with its severity, both ways", () => {
+    const documented = rows(page("doctor.md"));
+    expect([...documented].map(([code, [severity]]) => [code, severity])).toEqual(Object.entries(findings));
+  });
+
+  it("charged-twice.md explains every verdict, both ways", () => {
+    const guide = readFileSync(new URL("../../docs/guide/charged-twice.md", import.meta.url), "utf8");
+    const cells = guide.split("\n").flatMap((line) => (line.startsWith("| `") ? [line.split("|")[1] ?? ""] : []));
+    const explained = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, kind = ""]) => kind));
+    expect(explained.toSorted()).toEqual(Object.keys(verdicts).toSorted());
+  });
+
+  it("doctor knows the oldest drivers that package.json names", () => {
+    const text = readFileSync(new URL("../../packages/ichido/package.json", import.meta.url), "utf8");
+    const { peerDependencies } = JSON.parse(text) as { readonly peerDependencies: Readonly<Record<string, string>> };
+    for (const [name, minimum] of Object.entries(driverMinimum)) {
+      expect(/\d+\.\d+\.\d+/.exec(peerDependencies[name] ?? "")?.[0], name).toBe(minimum);
     }
   });
 

@@ -1,5 +1,6 @@
 /** `doctor`: what is wrong with a set-up, and what to do about it. Reads and asks; changes nothing. */
 import type { Finding } from "../core/contract/finding.ts";
+import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import { requireRuntime } from "../core/contract/runtime.ts";
 import type { DoctorParts } from "./doctor-parts.ts";
 import { checkEngines, liveNotes } from "./engines-check.ts";
@@ -8,6 +9,17 @@ import { checkPreflight } from "./preflight-check.ts";
 import { checkRetention } from "./retention-check.ts";
 import { checkSchema } from "./schema-check.ts";
 import { checkStore } from "./store-check.ts";
+
+const partNames: OptionNames<DoctorParts> = {
+  ichido: true,
+  outbox: true,
+  inbox: true,
+  subscriptions: true,
+  clientTimeoutMs: true,
+  preflights: true,
+  environment: true,
+  versionOf: true,
+};
 
 function runtimeFindings(): Finding[] {
   try {
@@ -38,6 +50,7 @@ function distinct(found: readonly Finding[]): readonly Finding[] {
 
 /** None: everything that was looked at is right. Errors come first. */
 export async function diagnose(parts: DoctorParts): Promise<readonly Finding[]> {
+  knownOptions("diagnose", parts, partNames);
   const found: Finding[] = [...runtimeFindings(), ...(await checkStore(parts))];
   const { inbox, outbox, preflights = [] } = parts;
   if (outbox !== undefined) found.push(...(await checkSchema("the outbox", outbox)));

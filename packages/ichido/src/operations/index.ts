@@ -6,5 +6,5 @@ export type { Probes } from "./evidence.ts";
 export type { Question } from "./question.ts";
 export { verdictText } from "./sentence.ts";
 export type { TimelineEntry } from "./timeline.ts";
-export { verdicts, type Effects, type VerdictKind } from "./verdict.ts";
+export { verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
 export { why, type KeyReport, type Verdict, type WhyParts } from "./why.ts";

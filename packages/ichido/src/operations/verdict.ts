@@ -29,7 +29,7 @@ export const verdicts = {
 export type VerdictKind = keyof typeof verdicts;
 
 /** What one record brought about, as far as it can be told. */
-export interface Effects {
+export interface EffectCount {
   readonly count: number;
   /** `provider`: it was asked. `record`: taken from the stored answer. `nobody`: cannot be told. */
   readonly by: "provider" | "record" | "nobody";
@@ -38,7 +38,7 @@ export interface Effects {
 
 const isDone = (status: number): boolean => status >= 200 && status < 400;
 
-export function effectsOf({ record, probes, steps }: Evidence): Effects {
+export function effectsOf({ record, probes, steps }: Evidence): EffectCount {
   const told = probes.filter(({ problem }) => problem === undefined);
   const count = told.reduce((sum, { effects }) => sum + effects.length, 0);
   const problem = probes.find((each) => each.problem !== undefined)?.problem;

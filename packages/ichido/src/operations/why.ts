@@ -1,4 +1,5 @@
 /** `why`: from what a ticket contains to one verdict, with everything behind it. Reads and asks; changes nothing. */
+import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import type { Store, StoredRecord } from "../core/contract/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { liveNotes } from "./engines-check.ts";
@@ -6,7 +7,7 @@ import { gather, type Evidence, type Probes } from "./evidence.ts";
 import { byReference, findRecords, recordName, recordsMax, type Found, type Question } from "./question.ts";
 import { sentenceOf, stepsToTake } from "./sentence.ts";
 import { timelineOf, type TimelineEntry } from "./timeline.ts";
-import { effectsOf, judge, verdicts, type Effects, type VerdictKind } from "./verdict.ts";
+import { effectsOf, judge, verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
 
 export interface WhyParts {
   readonly ichido: { readonly store: Store; readonly probes?: Probes };
@@ -26,7 +27,7 @@ export interface KeyReport {
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: readonly string[];
   readonly holdReason?: string;
-  readonly effects: Effects;
+  readonly effects: EffectCount;
   readonly providerIds: readonly string[];
 }
 
@@ -46,6 +47,8 @@ export interface Verdict {
   /** What could not be asked, or was left out. */
   readonly missing: readonly string[];
 }
+
+const questionNames: OptionNames<Question> = { text: true, amount: true, atMs: true, withinMs: true, sinceMs: true };
 
 function nameOf(at: number): string {
   return at < 26 ? String.fromCharCode(65 + at) : `A${at}`;
@@ -145,6 +148,7 @@ async function byDoubt(parts: WhyParts, text: string, probes: Probes): Promise<F
 }
 
 export async function why(parts: WhyParts, question: Question): Promise<Verdict> {
+  knownOptions("why", question, questionNames);
   const { store, probes = {} } = parts.ichido;
   const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
   let found = await findRecords(store, question, await liveNotes(store), nowMs);

@@ -69,7 +69,18 @@ const filters = {
   label: "(locate(:labelFirst, r.labels) = 1 or locate(:labelNext, r.labels) > 1)",
 } as const;
 
-const tableNames = ["records", "labels", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep", "engines"];
+const tableNames = [
+  "records",
+  "labels",
+  "steps",
+  "audit",
+  "clock",
+  "attempts",
+  "twins",
+  "resources",
+  "log_sweep",
+  "engines",
+];
 
 export type ListFilter = keyof typeof filters;
 
