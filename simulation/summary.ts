@@ -5,8 +5,8 @@ import { averagesOf, type Played } from "./workers.ts";
 
 const head = `# Seeds that were played
 
-Written by \`npm run simulate -- --seeds N --workers M --summary docs/reference/simulation.md\`: a row for each run, and one
-for runs that follow each other on one commit. What a seed is, and what is judged, is told in
+Written by \`npm run simulate -- --seeds N --workers M --summary docs/reference/simulation.md\`: a row for each run, and
+one for runs that follow each other on one commit. What a seed is, and what is judged, is told in
 [simulation/README.md](../../simulation/README.md).
 
 | Part | Commit | Seeds | Violations | On average a seed |

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { answer, bed, executionOf, type Bed } from "../../../../../test/support/engine-bed.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { limits } from "../contract/defaults.ts";
-import type { StepContext, StepFunction } from "../contract/context.ts";
+import type { StepFunction } from "../contract/context.ts";
 import type { StepOptions } from "../contract/options.ts";
 
 type Stepping = {
   step(name: string, options: StepOptions<unknown>, fn: StepFunction<unknown>): Promise<unknown>;
 };
 
-const fails = (_: StepContext): never => {
+const fails = (): never => {
   throw new Error("timeout");
 };
 

@@ -20,15 +20,25 @@ const step = { name: "pay", attempt: 2, startedUs: nowUs - 9_000, lastStartedUs:
 
 it("S13 a query meets a record by every one of its members", () => {
   type Query = Omit<ListQuery, "limit">;
-  const found = (query: Query) => matches(whose, { customer: "c" }, live, { ...query, limit: 10 }, nowUs);
+  const resource = (kind: string, id: string) => ({ resource: { kind, id } });
+  const first = { labels: { customer: "c" }, resources: [{ kind: "payment", id: "p-1" }] };
+  const found = (query: Query) => matches(whose, first, live, { ...query, limit: 10 }, nowUs);
   const label = (name: string, value: string) => ({ label: { name, value } });
-  const all: Query = { key: "k", ...names, ...label("customer", "c"), state: "processing" };
+  const all: Query = {
+    key: "k",
+    ...names,
+    ...label("customer", "c"),
+    ...resource("payment", "p-1"),
+    state: "processing",
+  };
   expect(found({})).toBe(true);
   expect(found(all)).toBe(true);
   const others: readonly Query[] = [
     ...["tenant", "principal", "operation", "key"].map((name) => ({ [name]: "x" })),
     label("customer", "x"),
     label("order", "c"),
+    resource("payment", "p-2"),
+    resource("order", "p-1"),
     { state: "unknown" },
     { state: "completed" },
   ];
@@ -36,7 +46,7 @@ it("S13 a query meets a record by every one of its members", () => {
     expect(found(other), JSON.stringify(other)).toBe(false);
     expect(found({ ...all, ...other }), JSON.stringify(other)).toBe(false);
   }
-  expect(matches(whose, {}, lapsed, { state: "unknown", limit: 10 }, nowUs)).toBe(true);
+  expect(matches(whose, { labels: {} }, lapsed, { state: "unknown", limit: 10 }, nowUs)).toBe(true);
 });
 
 describe("a record as it is shown", () => {
