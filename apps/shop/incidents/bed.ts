@@ -28,7 +28,7 @@ export const tokenOf = (customer: string): string => `token-${customer}`;
 /** `customers`: one token each. Ended by `close`. */
 export async function openBed(folder: string, customers: readonly string[], log: (line: string) => void = () => {}) {
   const tokens = customers.map((customer) => `${tokenOf(customer)}=acme/${customer}`).join(",");
-  const settings = { SHOP_DATA: folder, SHOP_TOKENS: tokens, GATEWAY_TIMEOUT_MS: "2000" };
+  const settings = { SHOP_DATA: folder, SHOP_TOKENS: tokens, GATEWAY_TIMEOUT_MS: "60000" };
   const config = readConfig(settings);
   let aheadMs = 0;
   const nowMs = (): number => Date.now() + aheadMs;
@@ -69,7 +69,7 @@ export async function openBed(folder: string, customers: readonly string[], log:
   /** Another shop on the same data, to be killed. */
   async function startOther(): Promise<{ readonly url: string; kill(): Promise<void> }> {
     const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-    const env = { ...process.env, ...settings, PORT: "0", GATEWAY_URL: bank.url, GATEWAY_TIMEOUT_MS: "60000" };
+    const env = { ...process.env, ...settings, PORT: "0", GATEWAY_URL: bank.url };
     const child = fork(program, [], { env, stdio: ["ignore", "pipe", "ignore", "ipc"] });
     others.push(child);
     let text = "";
