@@ -19,6 +19,14 @@ export function attemptsKept<Entry extends Pick<LoggedAttempt, "outcome" | "proc
   return kept.toReversed();
 }
 
+/**
+ * Whether the bound of its record is looked after with this note: with one in sixteen, for a look costs more than the note.
+ * What is over meanwhile, `attemptsKept` leaves out. Spread, so that no key always has the others.
+ */
+export function looksAfterBound(number: number): boolean {
+  return Math.imul(number, 0x9e3779b1) >>> 28 === 0;
+}
+
 export function isRun(outcome: LoggedAttempt["outcome"]): boolean {
   return outcome === "executed";
 }

@@ -8,7 +8,7 @@ import type {
   RecordName,
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
-import { attemptsKept, createIntents } from "../../core/record-machine/history.ts";
+import { attemptsKept, createIntents, looksAfterBound } from "../../core/record-machine/history.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { localIdOf } from "../../core/request/scope.ts";
 import { createJournal, type Journal } from "./journal.ts";
@@ -63,8 +63,10 @@ export function createHistory(): History {
         const entry = { ...told, record: nameOf(identity), atMs: toMs(atUs), process, ...(release && { release }) };
         const id = localIdOf(identity);
         attempts.add(entry, nowUs, [id]);
-        const kept = new Set(attemptsKept(attempts.of(id)));
-        attempts.replace(id, (each) => (kept.has(each) ? each : undefined));
+        if (looksAfterBound(note.number)) {
+          const kept = new Set(attemptsKept(attempts.of(id)));
+          attempts.replace(id, (each) => (kept.has(each) ? each : undefined));
+        }
         const pair = suspect(note, atUs, suspectWithinMs, nowUs);
         if (pair !== undefined) found.push(pair);
       }
@@ -81,7 +83,7 @@ export function createHistory(): History {
 export function createHistoryVerbs(history: History, nowUs: () => number): Omit<RecordHistory, "forget" | "resources"> {
   return {
     log: async (batch) => history.log(batch, nowUs()),
-    attempts: async (identity) => history.attempts.of(localIdOf(identity)),
+    attempts: async (identity) => attemptsKept(history.attempts.of(localIdOf(identity))),
     follow: async (query) => history.attempts.walk(query, nowUs()),
     twins: async (identity) => history.pairs.of(localIdOf(identity)),
     suspects: async (query) => history.pairs.walk(query, nowUs()),

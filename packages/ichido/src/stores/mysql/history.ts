@@ -12,7 +12,7 @@ import type {
 } from "../../core/contract/history.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
 import type { Claim } from "../../core/contract/store.ts";
-import { attemptsKept } from "../../core/record-machine/history.ts";
+import { attemptsKept, looksAfterBound } from "../../core/record-machine/history.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { checkLimit, intentOf, outcomeOf, placeOf } from "../encoding.ts";
 import { integerOf, type Row } from "./client.ts";
@@ -76,7 +76,7 @@ export async function log(run: Run, dialect: Dialect, batch: AttemptBatch): Prom
 /** A first run cannot be past the bound of its record. */
 async function trim(run: Run, dialect: Dialect, { notes }: AttemptBatch): Promise<void> {
   const again = notes
-    .filter(({ canonical }) => canonical === undefined)
+    .filter(({ canonical, number }) => canonical === undefined && looksAfterBound(number))
     .map(({ identity }) => identityValues(identity));
   const crowd = [
     ...new Map(again.map((each) => [`${each.scopeHash.toString("hex")}${each.key.toString("hex")}`, each])),

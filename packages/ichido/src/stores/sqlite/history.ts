@@ -13,7 +13,7 @@ import type {
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
-import { attemptsKept, isRun } from "../../core/record-machine/history.ts";
+import { attemptsKept, isRun, looksAfterBound } from "../../core/record-machine/history.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { checkLimit, intentOf, outcomeOf, placeOf } from "../encoding.ts";
 import type { Row } from "./database.ts";
@@ -84,7 +84,7 @@ function addAttempt(session: Session, batch: AttemptBatch, note: AttemptNote, pl
     intentOf(note.canonical),
   );
   // A first run cannot be past the bound.
-  if (note.canonical !== undefined) return;
+  if (note.canonical !== undefined || !looksAfterBound(note.number)) return;
   const which = [...where, Number(isRun(note.outcome))] as const;
   connection.run(statements.trimAttempts, ...which, ...which, limits.attemptsPerRecordMax);
 }
