@@ -2,6 +2,7 @@
 import type {
   AttemptBatch,
   AttemptNote,
+  AuditEntry,
   AuditLogEntry,
   LoggedAttempt,
   RecordHistory,
@@ -94,7 +95,12 @@ export function createHistoryVerbs(history: History, nowUs: () => number): Omit<
       const { key, scopeHash } = identity;
       history.audit.add({ ...entry, record: { key, scopeHash } }, now, [localIdOf(identity)]);
     },
-    audit: async (identity) => history.audit.of(localIdOf(identity)).map(({ record: _, ...entry }) => entry),
+    audit: async (identity) => history.audit.of(localIdOf(identity)).map(entryOf),
     auditLog: async (query) => history.audit.walk(query, nowUs()),
   };
+}
+
+function entryOf(logged: AuditLogEntry): AuditEntry {
+  const { record: _record, ...entry } = logged;
+  return entry;
 }

@@ -121,7 +121,7 @@ export interface HistoryParts {
 
 export interface History extends Omit<RecordHistory, "audit" | "forget" | "resources"> {
   /** Erases all that is kept beside the record. */
-  erase(identity: Identity): Promise<void>;
+  readonly erase: (identity: Identity) => Promise<void>;
 }
 
 export function createHistory({ scripts, names, marginMs }: HistoryParts): History {
