@@ -45,18 +45,7 @@ export async function openBed(folder: string, customers: readonly string[], log:
     gateway: bankGateway({ url: bank.url, timeoutMs: config.gatewayTimeoutMs }),
   };
   const events = { paid: async () => undefined };
-  const metrics = { contentType: "text/plain", text: async () => "" };
-  const app = shopApp({
-    metrics,
-    config,
-    ichido,
-    keyStore: store,
-    ports,
-    database,
-    events,
-    gatewayUrl: bank.url,
-    log,
-  });
+  const app = shopApp({ config, ichido, keyStore: store, ports, database, events, gatewayUrl: bank.url, log });
   const listening = await listen(app, "127.0.0.1", 0);
 
   const inbox = createInbox({ transactions: database.transactions, retentionMs: INBOX_RETENTION_MS });
@@ -102,7 +91,7 @@ export async function openBed(folder: string, customers: readonly string[], log:
     startOther,
     async close() {
       for (const child of others) child.kill("SIGKILL");
-      await Promise.all([listening.part.stop({ drainMs: DRAIN_MS }), ichido.close()]);
+      await Promise.all([listening.drain(DRAIN_MS), ichido.close()]);
       await consumer.stop({ drainMs: DRAIN_MS });
       await broker.publisher.close();
       await bank.stop();
