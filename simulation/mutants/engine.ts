@@ -161,8 +161,8 @@ export const engine: readonly Mutant[] = [
   one(
     "the answer is stored beside the transaction",
     "core/engine/commit.ts",
-    "calls.complete({ ...claim, response: attempt.keptOf(response) }, handle)",
-    "(void handle, calls.complete({ ...claim, response: attempt.keptOf(response) }))",
+    "calls.complete({ ...claim, response: attempt.keptOf(response), ...attempt.news }, handle)",
+    "(void handle, calls.complete({ ...claim, response: attempt.keptOf(response), ...attempt.news }))",
   ),
   one(
     "release for suspend, given back late",
@@ -220,8 +220,8 @@ export const engine: readonly Mutant[] = [
   one(
     "a lost lease that nobody took is told as final",
     "core/engine/answers.ts",
-    "return isFinal ? refusals.unknown",
-    "return isFinal || !isUndone ? refusals.unknown",
+    "return await (isFinal ? unknown(ask",
+    "return await (isFinal || !isUndone ? unknown(ask",
   ),
   {
     name: "closing does not wait for claims under way",

@@ -54,7 +54,7 @@ const leases: readonly Mutant[] = [
   one(
     "handing over keeps the lease",
     "core/engine/lease-attempt.ts",
-    "await (late === undefined ? this.parts.calls.suspend(this.claim) : late.now())",
+    "await (late === undefined ? this.parts.calls.suspend({ ...this.claim, ...this.news }) : late.now())",
     'await (late === undefined ? Promise.resolve("ok" as const) : late.now())',
   ),
 ];
@@ -101,8 +101,8 @@ const outcomes: readonly Mutant[] = [
   one(
     "an interim answer is stored as the answer",
     "core/engine/lease-attempt.ts",
-    "this.parts.calls.suspend({ ...this.claim, interim }),",
-    "this.parts.calls.complete({ ...this.claim, response: interim }),",
+    "this.parts.calls.suspend({ ...this.claim, interim, ...this.news }),",
+    "this.parts.calls.complete({ ...this.claim, response: interim, ...this.news }),",
   ),
   one(
     "an outcome that is open is sent as an answer of its own",
@@ -128,8 +128,8 @@ const steps: readonly Mutant[] = [
   one(
     "what a step came to is not noted",
     "core/engine/steps.ts",
-    "    const value = await fn(contextOf(name));\n    await finish(name, value);\n",
-    "    const value = await fn(contextOf(name));\n",
+    "() => measured(name, fn));\n    await finish(name, value);\n",
+    "() => measured(name, fn));\n",
   ),
   one(
     "what a step's verify finds is not taken",
@@ -140,8 +140,8 @@ const steps: readonly Mutant[] = [
   one(
     "a step is called before its start is noted",
     "core/engine/steps.ts",
-    "fenced(await calls.startStep(request));",
-    "void calls.startStep(request).catch(() => undefined);",
+    "fenced(await calls.startStep({ ...request, ...news }));",
+    "void calls.startStep({ ...request, ...news }).catch(() => undefined);",
   ),
   one(
     "a start that was noted long ago is not noted again",

@@ -86,8 +86,8 @@ const mode: readonly Mutant[] = [
   one(
     "the claim is made outside the transaction",
     "core/engine/transaction-mode.ts",
-    'const grant = await calls.claimAnyhow(request, handle);\n        if (grant.outcome !== "granted") {\n          refusal',
-    'const grant = await calls.claimAnyhow(request);\n        if (grant.outcome !== "granted") {\n          refusal',
+    "() => calls.claimAnyhow(request, handle));",
+    "() => calls.claimAnyhow(request));",
   ),
   one(
     "the answer is written outside the transaction",
@@ -98,8 +98,8 @@ const mode: readonly Mutant[] = [
   one(
     "the writes commit without the answer",
     "core/engine/transaction-mode.ts",
-    "await store(claim, answer, handle);\n        if (faults",
-    "if (faults",
+    'await opened.traced("idempotency.complete", {}, () => store(claim, kept, handle, opened.news));',
+    "void kept;",
   ),
   one(
     "an attempt of which nothing is kept is committed",

@@ -13,6 +13,7 @@ export const inspectionCases: readonly StoreCase[] = defineCases({
     const [first, other] = [randomUUID(), randomUUID()];
     await store.noteEngine({ engine: first, text: "{}" });
     await store.noteEngine({ engine: other, text: '{"name":"ü\\u0000"}' });
+    await rig.clock?.advanceMs(1);
     await store.noteEngine({ engine: first, text: '{"turn":2}' });
     const noted = (await second.engines()).filter(({ engine }) => engine === first || engine === other);
     assert.deepEqual(
