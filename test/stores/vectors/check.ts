@@ -116,7 +116,8 @@ function wantedHistory({ verb, after }: Vector): unknown {
 
 function lyingOf(record: WholeRecord | undefined, got: Lying | undefined): Lying | undefined {
   if (record === undefined) return undefined;
-  const { stepsStarted, steps: _steps, audit: _audit, ...kept } = record;
+  // No vector tells of what was made: cases S20 of the suite do.
+  const { stepsStarted, steps: _steps, audit: _audit, resources: _resources, ...kept } = record;
   const note = got?.mayGo === undefined ? {} : { mayGo: !isNeeded(record) };
   // What is left of a lease or of an answer once it means nothing is a store's own affair.
   return { ...kept, leaseUs: kept.state === "processing" ? kept.leaseUs : 0, hasSteps: stepsStarted > 0, ...note };
