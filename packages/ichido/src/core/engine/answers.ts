@@ -2,8 +2,9 @@
 import { catalogue } from "../contract/errors.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NeutralResponse } from "../contract/message.ts";
-import type { StoredResponse } from "../contract/record.ts";
+import type { Identity, StoredResponse } from "../contract/record.ts";
 import { isSameRequest } from "../record-machine/claim.ts";
+import { localIdOf } from "../request/scope.ts";
 import { isFinalStatus, replayOf } from "./recorder.ts";
 import type { Made, Refusals } from "./refusals.ts";
 import type { Ask, Refusal } from "./ruling.ts";
@@ -39,6 +40,8 @@ export function createAnswers(parts: {
   const { calls, refusals, emit } = parts;
   /** Refusals that no call of the store has reported, each once. */
   const told = new Set<string>();
+  /** What was made, asked once for all who are refused at the same moment: a crowd of duplicates takes one connection. */
+  const asked = new Map<string, Promise<Made>>();
 
   /**
    * What the operation made, for a caller who gets no answer that would tell. Where all callers share their keys, one who
@@ -46,6 +49,13 @@ export function createAnswers(parts: {
    */
   async function made({ identity }: Asked, isStranger = false): Promise<Made> {
     if (isStranger && identity.tenant === undefined && identity.principal === undefined) return {};
+    const id = localIdOf(identity);
+    const question = asked.get(id) ?? askMade(identity).finally(() => asked.delete(id));
+    asked.set(id, question);
+    return question;
+  }
+
+  async function askMade(identity: Identity): Promise<Made> {
     try {
       const resources = await calls.resources(identity);
       return resources.length === 0 ? {} : { resources };
