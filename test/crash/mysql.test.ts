@@ -149,7 +149,17 @@ describeWith("mariadb", "a private MariaDB", () => {
     const admin = open("mysql2", server.url);
     await admin.rows("create user if not exists app@'127.0.0.1'");
     await admin.rows("grant select, insert, update, delete on mysql.ichido_records to app@'127.0.0.1'");
-    for (const table of ["labels", "steps", "audit", "clock"]) {
+    for (const table of [
+      "labels",
+      "steps",
+      "audit",
+      "clock",
+      "attempts",
+      "twins",
+      "resources",
+      "log_sweep",
+      "engines",
+    ]) {
       await admin.rows(`grant select, insert, update, delete on mysql.ichido_${table} to app@'127.0.0.1'`);
     }
     const store = mysqlStore(open("mysql2", server.url.replace("root@", "app@")).pool);

@@ -1,6 +1,7 @@
 -- table: ichido_attempts with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2)
 -- table: ichido_audit
 -- table: ichido_clock with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=50)
+-- table: ichido_engines with (fillfactor=50)
 -- table: ichido_log_sweep with (fillfactor=50)
 -- table: ichido_migrations
 -- table: ichido_records with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=1)
@@ -36,6 +37,9 @@
 -- column: ichido_clock.last_at timestamp with time zone not null
 -- column: ichido_clock.interval_ms bigint not null
 -- column: ichido_clock.steady_since timestamp with time zone not null
+-- column: ichido_engines.engine text collate "C" not null
+-- column: ichido_engines.note text not null
+-- column: ichido_engines.noted_at timestamp with time zone not null
 -- column: ichido_log_sweep.id smallint not null
 -- column: ichido_log_sweep.written_at timestamp with time zone not null
 -- column: ichido_log_sweep.place bigint not null
@@ -98,6 +102,7 @@
 -- constraint: ichido_audit PRIMARY KEY (place)
 -- constraint: ichido_clock CHECK ((id = 1))
 -- constraint: ichido_clock PRIMARY KEY (id)
+-- constraint: ichido_engines PRIMARY KEY (engine)
 -- constraint: ichido_log_sweep CHECK ((id = 1))
 -- constraint: ichido_log_sweep PRIMARY KEY (id)
 -- constraint: ichido_migrations PRIMARY KEY (part, version)
@@ -116,6 +121,7 @@
 -- index: CREATE INDEX ichido_twins_written ON public.ichido_twins USING btree (written_at, place)
 -- index: CREATE UNIQUE INDEX ichido_audit_pkey ON public.ichido_audit USING btree (place)
 -- index: CREATE UNIQUE INDEX ichido_clock_pkey ON public.ichido_clock USING btree (id)
+-- index: CREATE UNIQUE INDEX ichido_engines_pkey ON public.ichido_engines USING btree (engine)
 -- index: CREATE UNIQUE INDEX ichido_log_sweep_pkey ON public.ichido_log_sweep USING btree (id)
 -- index: CREATE UNIQUE INDEX ichido_migrations_pkey ON public.ichido_migrations USING btree (part, version)
 -- index: CREATE UNIQUE INDEX ichido_records_pkey ON public.ichido_records USING btree (key, scope_hash)

@@ -35,6 +35,12 @@ CREATE TABLE ichido_clock (
   steady_since_us INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE ichido_engines (
+  engine   TEXT    PRIMARY KEY,
+  note     TEXT    NOT NULL,
+  noted_us INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE ichido_fence (
   id    INTEGER PRIMARY KEY CHECK (id = 1),
   floor INTEGER NOT NULL

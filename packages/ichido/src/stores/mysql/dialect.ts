@@ -34,7 +34,7 @@ const identityRow = "(r.`key` = ? and r.scope_hash = ?)";
 const labelRow = "(label_hash = ? and `key` = ? and scope_hash = ?)";
 
 const notedRow = "(s.`key` = ? and s.scope_hash = ?)";
-const pairRow = "(s.first_key = ? and s.scope_hash = ?) or (s.second_key = ? and s.scope_hash = ?)";
+const pairRow = "(first_key = ? and scope_hash = ?) or (second_key = ? and scope_hash = ?)";
 const attemptRow = "({now}, ?, ?, ?, {now} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const bornRow =

@@ -8,6 +8,6 @@ export function recordsPart(prefix: string): SchemaPart {
     dialect: "postgres",
     migrations: knownMigrations,
     prefix,
-    tables: ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"],
+    tables: ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep", "engines"],
   };
 }

@@ -2,4 +2,4 @@
 -- Parameters: :keptUs.
 -- Result: nothing to decide by.
 -- Guarantee: none that a request rests on.
-delete from {engines} where noted_us < {now} - :keptUs
+delete from {engines} where noted_us < {now} - :keptUs limit 1000
