@@ -100,6 +100,8 @@ export const foreignKeys: Target = {
         scope: ({ principal }) => ({ principal }),
         onUnknown: "rerun",
         sweepMs: "off",
+        // Written later, for all requests alike.
+        attemptLog: false,
       }),
     );
     const untrace = traceHashes(current);

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { createConsumer, createInbox } from "ichido/inbox";
+import { createMetrics } from "ichido/metrics";
 import { inProcess } from "ichido/in-process";
 import { shopApp } from "../src/app.ts";
 import { startBankChild } from "../src/bank/child.ts";
@@ -45,7 +46,17 @@ export async function openBed(folder: string, customers: readonly string[], log:
     gateway: bankGateway({ url: bank.url, timeoutMs: config.gatewayTimeoutMs }),
   };
   const events = { paid: async () => undefined };
-  const app = shopApp({ config, ichido, keyStore: store, ports, database, events, gatewayUrl: bank.url, log });
+  const app = shopApp({
+    config,
+    ichido,
+    keyStore: store,
+    ports,
+    database,
+    events,
+    metrics: createMetrics(ichido),
+    gatewayUrl: bank.url,
+    log,
+  });
   const listening = await listen(app, "127.0.0.1", 0);
 
   const inbox = createInbox({ transactions: database.transactions, retentionMs: INBOX_RETENTION_MS });
@@ -91,7 +102,7 @@ export async function openBed(folder: string, customers: readonly string[], log:
     startOther,
     async close() {
       for (const child of others) child.kill("SIGKILL");
-      await Promise.all([listening.drain(DRAIN_MS), ichido.close()]);
+      await Promise.all([listening.part.stop({ drainMs: DRAIN_MS }), ichido.close()]);
       await consumer.stop({ drainMs: DRAIN_MS });
       await broker.publisher.close();
       await bank.stop();
