@@ -94,7 +94,9 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     return await untilInterrupted(command.run(args, io), command, io);
   } catch (error) {
     if (io.signal.aborted) return exitCodes.interrupted;
-    const { exitCode, code, message } = endingOf(error);
+    const { exitCode, code, message: told } = endingOf(error);
+    // Drivers quote the address that they could not read, password and all.
+    const message = told.replaceAll(/:\/\/[^\s/]*@/g, "://…@");
     if (args.includes("--json")) io.out(jsonLine({ v: jsonVersion, type: "error", code, exitCode, message }));
     const see = exitCode === exitCodes.usage ? `. See ichido ${name} --help.` : "";
     io.err(`ichido ${name}: ${visible(message).replace(/\.$/, see === "" ? "." : "")}${see}\n`);

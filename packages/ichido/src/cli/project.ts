@@ -43,6 +43,15 @@ export type Choice =
 const storeVariable = "ICHIDO_STORE";
 const configVariable = "ICHIDO_CONFIG";
 
+/** A configuration names its tables itself: others would be asked for, and not looked at. */
+function named(choice: Choice, flags: ProjectFlags): Choice {
+  const flag =
+    flags["table-prefix"] !== undefined ? "--table-prefix" : flags.schema !== undefined ? "--schema" : undefined;
+  if (choice.kind === "config" && flag !== undefined)
+    throw new UsageError(`${flag}: goes with --store; a configuration names its own tables`);
+  return choice;
+}
+
 /** Flags win over the environment, which wins over the file of the project. */
 export function chooseProject(flags: ProjectFlags, { env, cwd }: Pick<Io, "env" | "cwd">): Choice {
   const tables: Tables = {
@@ -58,12 +67,12 @@ export function chooseProject(flags: ProjectFlags, { env, cwd }: Pick<Io, "env" 
         ? { kind: "config", file }
         : undefined;
   const flagged = of(flags.store, flags.config);
-  if (flagged !== undefined) return flagged;
+  if (flagged !== undefined) return named(flagged, flags);
   const [address, file] = [env[storeVariable] || undefined, env[configVariable] || undefined];
   if (address !== undefined && file !== undefined)
     throw new UsageError(`${storeVariable} and ${configVariable} are both set: unset one, or give --store or --config`);
   const found = of(address, file ?? findConfig(cwd));
-  if (found !== undefined) return found;
+  if (found !== undefined) return named(found, flags);
   throw new UsageError(
     `there is no ${configNames.join(", ")} in ${cwd}; write one (ichido init), or name the store with --store`,
   );

@@ -48,12 +48,14 @@ export function kindOfAddress(address: string): AddressKind {
 
 /** As it may be shown: without the password. */
 export function shownAddress(address: string): string {
-  return address.replace(/^([a-z+.-]+:\/\/[^:@/]*):[^@/]*@/i, "$1:…@");
+  return address.replace(/^(.*?:\/\/[^:@/]*):.*@/, "$1:…@").replace(/\?.*$/s, "?…");
 }
 
 async function openSqlite(address: string, tables: Tables, cwd: string, create: boolean): Promise<OpenedStore> {
   const bare = address.replace(/^(?:sqlite|file):(?:\/\/(?=\/))?/i, "");
   const path = isAbsolute(bare) ? bare : join(cwd, bare);
+  if (bare.includes("://"))
+    throw new UsageError("--store: an address stands in quotes or after a blank; give it without them");
   // SQLite would make an empty file of a path that was misspelt.
   if (!create && !existsSync(path)) throw unreachable(`the SQLite file ${bare} is not there`);
   const { openSqliteStore, sqliteStore } = await import("../stores/sqlite/index.ts");

@@ -48,12 +48,15 @@ async function askProbes(
   steps: readonly Step[],
   probes: Probes,
 ): Promise<readonly ProbeAnswer[]> {
-  const known = steps.map(({ name }) => name).filter((name) => Object.hasOwn(probes, name));
-  const names = known.length > 0 || steps.length > 0 ? known : Object.keys(probes);
+  if (Object.keys(probes).length === 0) return [];
+  const names = steps.length > 0 ? steps.map(({ name }) => name) : Object.keys(probes);
   return Promise.all(
-    names.flatMap((name) => {
-      const probe = probes[name];
-      return probe === undefined ? [] : [ask(name, probe, referenceOf(identity, fingerprint.canonical, name))];
+    names.map(async (name): Promise<ProbeAnswer> => {
+      const probe = Object.hasOwn(probes, name) ? probes[name] : undefined;
+      const reference = referenceOf(identity, fingerprint.canonical, name);
+      // A step that nobody can be asked about may have done anything.
+      if (probe === undefined) return { step: name, reference, effects: [], problem: "it has no probe" };
+      return ask(name, probe, reference);
     }),
   );
 }

@@ -67,7 +67,8 @@ async function byText(store: Store, text: string, notes: readonly EngineNoteText
   const looks = looksFor(text, notes);
   const pages = await Promise.all(looks.map(([, query]) => store.list({ ...query, limit: pageMax })));
   const understood = looks.flatMap(([name], at) => ((pages[at]?.records.length ?? 0) > 0 ? [name] : []));
-  return { ...newest(pages.flatMap(({ records }) => records)), understood };
+  const found = newest(pages.flatMap(({ records }) => records));
+  return { ...found, isCut: found.isCut || pages.some(({ cursor }) => cursor !== undefined), understood };
 }
 
 /** Nothing knows the reference of a call but its record: those in doubt are tried, which are few. */
@@ -99,7 +100,7 @@ async function namesBetween(
   fromMs: number,
   untilMs: number,
   nowMs: number,
-): Promise<readonly Identity[]> {
+): Promise<{ readonly names: readonly Identity[]; readonly isCut: boolean }> {
   const found = new Map<string, Identity>();
   let cursor: string | undefined;
   for (let scanned = 0; scanned < scannedMax;) {
@@ -114,20 +115,22 @@ async function namesBetween(
         principal: undefined,
       });
     }
-    if (page.entries.length < pageMax || (page.entries.at(-1)?.atMs ?? 0) > untilMs) break;
+    if (page.entries.length < pageMax || (page.entries.at(-1)?.atMs ?? 0) > untilMs)
+      return { names: [...found.values()], isCut: false };
     cursor = page.cursor;
   }
-  return [...found.values()];
+  return { names: [...found.values()], isCut: true };
 }
 
 /** By what was answered around that time: the attempt log tells which records those are. */
 async function byAmount(store: Store, question: Question, nowMs: number): Promise<Found> {
   const { amount = 0, atMs = nowMs, withinMs = withinMsDefault } = question;
   const amounts = [amount, Math.round(amount * 100)];
-  const names = await namesBetween(store, atMs - withinMs, atMs + withinMs, nowMs);
+  const { names, isCut } = await namesBetween(store, atMs - withinMs, atMs + withinMs, nowMs);
   const records = await Promise.all(names.map((name) => store.find(name)));
   const matching = records.filter((record) => record !== undefined && tellsAmount(record, amounts));
-  return { ...newest(matching as readonly StoredRecord[]), understood: matching.length > 0 ? ["amount and time"] : [] };
+  const found = newest(matching as readonly StoredRecord[]);
+  return { ...found, isCut: found.isCut || isCut, understood: matching.length > 0 ? ["amount and time"] : [] };
 }
 
 export function recordName({ identity }: Pick<StoredRecord, "identity">): string {
@@ -156,5 +159,9 @@ export async function findRecords(
   const records = (first?.records ?? []).filter(
     (record) => record.createdAtMs >= sinceMs && (within === undefined || within.has(recordName(record))),
   );
-  return { records, understood: asked.flatMap(({ understood }) => understood), isCut: first?.isCut ?? false };
+  return {
+    records,
+    understood: asked.flatMap(({ understood }) => understood),
+    isCut: asked.some(({ isCut }) => isCut),
+  };
 }

@@ -38,15 +38,24 @@ export interface EffectCount {
 
 const isDone = (status: number): boolean => status >= 200 && status < 400;
 
-export function effectsOf({ record, probes, steps }: Evidence): EffectCount {
+/** In observe mode every request runs its handler, whatever its record says. */
+const hasRunBeside = ({ attempts }: Evidence): boolean => attempts.some(({ observed }) => observed === true);
+
+export function effectsOf(evidence: Evidence): EffectCount {
+  const { record, probes, steps } = evidence;
   const told = probes.filter(({ problem }) => problem === undefined);
-  const count = told.reduce((sum, { effects }) => sum + effects.length, 0);
+  // Of one step: several steps have an effect each.
+  const count = Math.max(0, ...told.map(({ effects }) => effects.length));
   const problem = probes.find((each) => each.problem !== undefined)?.problem;
-  const isTold = count > 0 || (told.length > 0 && told.length === probes.length && steps.length > 0);
-  if (isTold) return { count, by: "provider" };
   const unasked = problem === undefined ? {} : { problem };
+  const isTold = count > 0 || (told.length > 0 && told.length === probes.length && steps.length > 0);
+  if (isTold) return { count, by: "provider", ...unasked };
+  if (hasRunBeside(evidence)) return { count: 0, by: "nobody", ...unasked };
   if (record.state === "completed") {
-    return { count: isDone(record.response?.status ?? 0) ? 1 : 0, by: "record", ...unasked };
+    const done = isDone(record.response?.status ?? 0);
+    // An error after a call says nothing about the call.
+    if (!done && steps.length > 0) return { count: 0, by: "nobody", ...unasked };
+    return { count: done ? 1 : 0, by: "record", ...unasked };
   }
   if (record.state === "failed" && steps.length === 0) return { count: 0, by: "record", ...unasked };
   return { count: 0, by: "nobody", ...unasked };

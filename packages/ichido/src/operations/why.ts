@@ -163,13 +163,14 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
   const unasked = evidence.flatMap((each) =>
     each.probes.flatMap(({ step, problem }) => (problem === undefined ? [] : [`${step}: ${problem}`])),
   );
-  const guessed = evidence.some((each) => effectsOf(each).by !== "provider") && Object.keys(probes).length > 0;
+  const guessed = evidence.some((each) => effectsOf(each).by !== "provider");
   return {
     v: 1,
     verdict: kind,
     severity: verdicts[kind],
     says: sentenceOf(kind, keys),
-    confidence: unasked.length > 0 || kind === "not-known" || (guessed && kind !== "in-flight") ? "low" : "high",
+    confidence:
+      unasked.length > 0 || found.isCut || kind === "not-known" || (guessed && kind !== "in-flight") ? "low" : "high",
     understood: found.understood,
     keys,
     timeline: evidence

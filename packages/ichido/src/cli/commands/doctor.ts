@@ -13,6 +13,8 @@ function chosenCodes(text: string | undefined): readonly string[] | undefined {
 }
 
 const unreachableCodes = ["store-unreachable"];
+/** Where nothing could be seen, nothing is right, whatever was asked for. */
+const unseenCodes: readonly string[] = [...unreachableCodes, "store-refuses", "rights-missing", "settings-unseen"];
 
 export const doctorCommand = defineCommand({
   name: "doctor",
@@ -41,7 +43,7 @@ and asks; changes nothing. Each finding names its remedy. With a configuration i
     const events = ichido === undefined ? {} : present({ outbox, inbox });
     const found = (
       await diagnose({ ichido: { store }, ...events, ...present({ subscriptions, clientTimeoutMs, preflights }) })
-    ).filter(({ code }) => only === undefined || only.includes(code));
+    ).filter(({ code }) => only === undefined || only.includes(code) || unseenCodes.includes(code));
     for (const finding of found) {
       print.line("finding", finding);
       print.text(`${finding.severity} ${finding.code}`, finding.severity === "error" ? "red" : "yellow");

@@ -2,6 +2,7 @@
 import type { SettleResult, StoredRecord } from "../../core/contract/store.ts";
 import { settle, type Settlement } from "../../core/engine/settlement.ts";
 import { gather } from "../../operations/evidence.ts";
+import { effectsOf } from "../../operations/verdict.ts";
 import { adoptedAnswer, answerFlags, type AnswerFlags } from "../adopted-answer.ts";
 import { defineCommand, jsonFlag, UsageError, type Io } from "../command.ts";
 import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
@@ -59,7 +60,8 @@ const sayIt = "look there, then say --i-checked-the-provider";
 
 /** A release can do it twice: the probes must have seen that nothing happened, or a person. */
 async function askProvider({ ichido, store }: Project, record: StoredRecord): Promise<void> {
-  const { probes } = await gather(store, record, ichido?.probes ?? {});
+  const evidence = await gather(store, record, ichido?.probes ?? {});
+  const { probes } = evidence;
   if (probes.length === 0) throw refused(`--i-checked-the-provider: no probe can tell that nothing happened; ${sayIt}`);
   const ids = probes.flatMap(({ effects }) => effects.map(({ id }) => id));
   if (ids.length > 0) throw refused(`the provider did it (${ids.join(", ")}): adopt its answer`);
@@ -67,6 +69,8 @@ async function askProvider({ ichido, store }: Project, record: StoredRecord): Pr
     .filter(({ problem }) => problem !== undefined)
     .map(({ step, problem }) => `${step}: ${problem}`);
   if (unasked.length > 0) throw unreachable(`the provider could not be asked (${unasked.join("; ")}); ${sayIt}`);
+  if (effectsOf(evidence).by !== "provider")
+    throw refused(`--i-checked-the-provider: the record has no step that a probe could tell about; ${sayIt}`);
 }
 
 export const keysSettleCommand = defineCommand({

@@ -40,8 +40,9 @@ function verdictJson(verdict: Verdict, looking: Looking, ids: Ids): object {
   return {
     ...verdict,
     says: hide(verdict.says),
-    keys: verdict.keys.map(({ key, createdAtMs, holdReason, ...report }) => ({
+    keys: verdict.keys.map(({ key, createdAtMs, holdReason, effects, ...report }) => ({
       ...report,
+      effects: effects.problem === undefined ? effects : { ...effects, problem: hide(effects.problem) },
       id: ids[report.name],
       key: looking.reveal ? key : maskedKey(key),
       createdAt: iso(createdAtMs),

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import type { LoggedAttempt } from "../core/contract/history.ts";
+import type { Step, StoredRecord } from "../core/contract/store.ts";
+import { memoryStore } from "../stores/memory/index.ts";
+import { gather, type Evidence, type Probes, type ProbeAnswer } from "./evidence.ts";
+import { effectsOf, judge } from "./verdict.ts";
+
+const identity = { key: "key-1", scopeHash: new Uint8Array(32), operation: "pay", tenant: undefined, principal: "p" };
+const recordOf = (state: string, status?: number): StoredRecord =>
+  ({
+    identity,
+    state,
+    fingerprint: { version: 2, raw: new Uint8Array(32), canonical: new Uint8Array(32) },
+    ...(status === undefined ? {} : { response: { kind: "full", status, headers: [], body: new Uint8Array() } }),
+  }) as unknown as StoredRecord;
+const stepOf = (name: string, state: Step["state"] = "finished"): Step => ({ name, state }) as Step;
+const told = (step: string, ids: readonly string[], problem?: string): ProbeAnswer => ({
+  step,
+  reference: "r",
+  effects: ids.map((id) => ({ id })),
+  ...(problem === undefined ? {} : { problem }),
+});
+const evidenceOf = (parts: Partial<Evidence>): Evidence => ({
+  record: recordOf("completed", 201),
+  attempts: [],
+  steps: [],
+  audit: [],
+  resources: [],
+  twins: [],
+  probes: [],
+  ...parts,
+});
+
+describe("what one record brought about", () => {
+  it("is one effect where each of its steps had one", () => {
+    const steps = [stepOf("bank.charge"), stepOf("ledger.post")];
+    const evidence = evidenceOf({ steps, probes: [told("bank.charge", ["ch_1"]), told("ledger.post", ["led_1"])] });
+    expect(judge([evidence])).toBe("one-effect");
+    const twice = evidenceOf({
+      steps,
+      probes: [told("bank.charge", ["ch_1", "ch_2"]), told("ledger.post", ["led_1"])],
+    });
+    expect(judge([twice])).toBe("two-effects-one-key");
+  });
+
+  it("is told with what could not be asked, although another provider answered", () => {
+    const probes = [told("bank.charge", ["ch_1"]), told("wallet.debit", [], "it is down")];
+    expect(effectsOf(evidenceOf({ probes }))).toEqual({ count: 1, by: "provider", problem: "it is down" });
+  });
+
+  it("is known to nobody where an error was stored after a call", () => {
+    const record = recordOf("completed", 500);
+    expect(judge([evidenceOf({ record, steps: [stepOf("bank.charge")] })])).toBe("not-known");
+    expect(judge([evidenceOf({ record })])).toBe("no-effect");
+  });
+
+  it("is known to nobody where handlers ran in observe mode", () => {
+    const attempts = [
+      { outcome: "executed" },
+      { outcome: "replayed", observed: true },
+    ] as unknown as readonly LoggedAttempt[];
+    expect(judge([evidenceOf({ attempts })])).toBe("not-known");
+    expect(judge([evidenceOf({ attempts: attempts.slice(0, 1) })])).toBe("one-effect");
+  });
+});
+
+describe("asking providers", () => {
+  it("tells of a step that nobody can be asked about, once anybody can", async () => {
+    const store = Object.assign(memoryStore(), {
+      steps: async () => [stepOf("stock.reserve", "started"), stepOf("card.capture", "started")],
+    });
+    const probes: Probes = { "stock.reserve": async () => [] };
+    const evidence = await gather(store, recordOf("unknown"), probes);
+    expect(evidence.probes.map(({ step, problem }) => [step, problem])).toEqual([
+      ["stock.reserve", undefined],
+      ["card.capture", "it has no probe"],
+    ]);
+    expect(judge([evidence])).toBe("not-known");
+    expect((await gather(store, recordOf("unknown"), {})).probes).toEqual([]);
+  });
+});
