@@ -33,7 +33,8 @@ export function fromServer(server: ServerLike): ServerPart {
     if (isEnding && requests === 0) socket.end();
   }
 
-  server.on("connection", (socket: Socket) => {
+  // Requests over TLS come on its own socket, not on the one beneath it.
+  server.on("setSecureContext" in server ? "secureConnection" : "connection", (socket: Socket) => {
     connections.set(socket, 0);
     socket.once("close", () => connections.delete(socket));
   });

@@ -67,6 +67,15 @@ function present(attributes: SpanAttributes): Record<string, string | number | b
   return Object.fromEntries(entries) as Record<string, string | number | boolean>;
 }
 
+/** A span processor that throws must not change what a request comes to. */
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // Nothing depends on a span.
+  }
+}
+
 export function fromOpenTelemetry<Context, Made extends SpanLike>(api: OpenTelemetryLike<Context, Made>): Tracing {
   const { context, trace } = api;
 
@@ -81,21 +90,23 @@ export function fromOpenTelemetry<Context, Made extends SpanLike>(api: OpenTelem
       },
       child: (childName, childAttributes = {}) => spanIn(inside, childName, { attributes: childAttributes }),
       within: (work) => context.with(inside, work),
-      link(traceparent) {
-        const first = contextOf(traceparent);
-        if (first === undefined) return;
-        span.addLink?.({ context: first });
-        span.setAttribute("idempotency.first_trace_id", first.traceId);
-      },
-      end(more = {}, thrown) {
-        for (const [attribute, value] of Object.entries(present(more))) span.setAttribute(attribute, value);
-        if (thrown !== undefined) {
-          // Not the message: it may quote what the caller sent.
-          span.setAttribute("error.type", errorType(thrown.error));
-          span.setStatus({ code: failed });
-        }
-        span.end();
-      },
+      link: (traceparent) =>
+        quietly(() => {
+          const first = contextOf(traceparent);
+          if (first === undefined) return;
+          span.addLink?.({ context: first });
+          span.setAttribute("idempotency.first_trace_id", first.traceId);
+        }),
+      end: (more = {}, thrown) =>
+        quietly(() => {
+          for (const [attribute, value] of Object.entries(present(more))) span.setAttribute(attribute, value);
+          if (thrown !== undefined) {
+            // Not the message: it may quote what the caller sent.
+            span.setAttribute("error.type", errorType(thrown.error));
+            span.setStatus({ code: failed });
+          }
+          span.end();
+        }),
     };
   }
 

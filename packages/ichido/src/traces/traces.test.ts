@@ -222,3 +222,33 @@ describe("an event", () => {
     database.close();
   });
 });
+
+it("a span processor that throws changes nothing of what a request comes to", async () => {
+  const throwing = {
+    ...api,
+    trace: {
+      getTracer: () => ({
+        startSpan: () => ({
+          spanContext: () => ({ traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: 1 }),
+          setAttribute: () => undefined,
+          setStatus: () => undefined,
+          end: () => {
+            throw new Error("the exporter is broken");
+          },
+        }),
+      }),
+      setSpan: (context: api.Context) => context,
+      setSpanContext: (context: api.Context) => context,
+      getSpanContext: () => undefined,
+    },
+  };
+  const tracing = fromOpenTelemetry(throwing as unknown as Parameters<typeof fromOpenTelemetry>[0]);
+  const ichido = createIchido({ store: memoryStore(), ...engineOptions, tracing });
+  let charges = 0;
+  const job = { operation: "job", scope: { principal: "p" }, key };
+  const pay = () => ichido.run(job, (context) => context.step("bank.charge", () => (charges += 1)));
+  expect(await pay()).toMatchObject({ value: 1, replayed: false });
+  expect(await pay()).toMatchObject({ value: 1, replayed: true });
+  expect(charges).toBe(1);
+  await ichido.close();
+});

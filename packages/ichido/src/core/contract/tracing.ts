@@ -37,14 +37,15 @@ export function spanned<Value>(span: Span | undefined, work: () => Promise<Value
 }
 
 async function until<Value>(span: Span, work: () => Promise<Value>): Promise<Value> {
+  let value: Value;
   try {
-    const value = await span.within(work);
-    span.end();
-    return value;
+    value = await span.within(work);
   } catch (error) {
     span.end({}, { error });
     throw error;
   }
+  span.end();
+  return value;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The end of an engine: said beforehand, waited for, and what it had to leave. */
+import { withDeadline } from "../contract/deadline.ts";
 import type { EngineLeft } from "./drain.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { LeaseAttempt } from "./lease-attempt.ts";
@@ -21,6 +22,8 @@ export function createClosing(
 ): Closing {
   let closing: Promise<EngineLeft> | undefined;
   let isAnnounced = false;
+  /** Ended as far as the store is told, while their handlers still run. */
+  let handedOver: readonly LeaseAttempt[] = [];
 
   function leftOf(unfinished: readonly LeaseAttempt[]): EngineLeft {
     const nowMs = environment.monotonicMs();
@@ -39,7 +42,10 @@ export function createClosing(
       lookForLost: () => calls.lookForAllLost(),
       bounds,
     });
-    await attemptLog?.stop();
+    handedOver = left;
+    const { handOverMs } = bounds;
+    if (attemptLog !== undefined)
+      await withDeadline(environment, handOverMs, () => attemptLog.stop()).catch(() => undefined);
     for (const each of stops) each.stop();
     return leftOf(left);
   }
@@ -49,7 +55,7 @@ export function createClosing(
       closing ??= close(bounds);
       return closing;
     },
-    leftNow: () => leftOf(running.started()),
+    leftNow: () => leftOf([...handedOver, ...running.started()]),
     announce() {
       isAnnounced = true;
     },

@@ -131,4 +131,27 @@ describe("drain", () => {
     await job("a", () => 1);
     await ichido.close();
   });
+
+  it("stops everything although a part cannot tell what it has", async () => {
+    const { ichido } = setUp();
+    const part: DrainPart = {
+      stop: () => Promise.reject(new Error("no")),
+      health: () => {
+        throw new Error("no health");
+      },
+    };
+    const report = await ichido.drain({ deadlineMs: 1_000, parts: { part } });
+    expect(report).toMatchObject({ clean: false, parts: [{ name: "part", state: "failed", inFlight: 0 }] });
+    expect(await ichido.health()).toMatchObject({ closing: true });
+  });
+
+  it("reports a handler that was handed over, although the attempt log hangs", async () => {
+    const { ichido, store, job } = setUp();
+    store.log = () => new Promise<never>(() => {});
+    await job("done", () => 1);
+    void job("hangs", () => new Promise(() => {})).catch(() => undefined);
+    await sleep(5);
+    const report = await ichido.drain({ deadlineMs: 500 });
+    expect(report).toMatchObject({ clean: false, handlers: [{ operation: "job" }] });
+  });
 });

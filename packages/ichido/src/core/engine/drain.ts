@@ -105,7 +105,12 @@ export async function drain(engine: DrainParts, settings: Required<DrainOptions>
   async function stopOne(name: string, part: DrainPart, drainMs: number, boundMs: number): Promise<DrainedPart> {
     let cut: { readonly inFlight: number; readonly isKnown: boolean } | undefined;
     const look = (): void => {
-      const inFlight = part.health?.().inFlight;
+      let inFlight: number | undefined;
+      try {
+        inFlight = part.health?.().inFlight;
+      } catch {
+        // How much it has is not known; that it must stop is.
+      }
       cut = { inFlight: inFlight ?? 0, isKnown: inFlight !== undefined };
     };
     const watch = environment.after(Math.max(0, drainMs - askMs), look);
