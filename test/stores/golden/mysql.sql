@@ -102,7 +102,7 @@ CREATE TABLE `ichido_attempts` (
   PRIMARY KEY (`id`),
   KEY `ichido_attempts_written` (`written_us`),
   KEY `ichido_attempts_identity` (`key`,`scope_hash`,`outcome`),
-  KEY `ichido_attempts_intent` (`intent`)
+  KEY `ichido_attempts_intent` (`intent`,`scope_hash`,`at_us`)
 ) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE `ichido_twins` (

@@ -111,7 +111,7 @@
 -- constraint: ichido_steps PRIMARY KEY (key, scope_hash, life, name)
 -- constraint: ichido_twins PRIMARY KEY (first_key, scope_hash, second_key)
 -- index: CREATE INDEX ichido_attempts_identity ON public.ichido_attempts USING btree (key, scope_hash)
--- index: CREATE INDEX ichido_attempts_intent ON public.ichido_attempts USING btree (intent) WHERE (intent IS NOT NULL)
+-- index: CREATE INDEX ichido_attempts_intent ON public.ichido_attempts USING btree (intent, scope_hash, at) WHERE (intent IS NOT NULL)
 -- index: CREATE INDEX ichido_attempts_written ON public.ichido_attempts USING btree (written_at, place)
 -- index: CREATE INDEX ichido_audit_identity ON public.ichido_audit USING btree (key, scope_hash, place)
 -- index: CREATE INDEX ichido_records_expires_at ON public.ichido_records USING btree (expires_at)
@@ -452,7 +452,7 @@ begin
       select c.key, c.at from ichido_attempts c
       where c.intent = a.intent and c.scope_hash = a.scope_hash and c.key <> a.key and c.place < a.place
         and c.at between a.at - within_us * interval '1 microsecond' and a.at + within_us * interval '1 microsecond'
-      order by c.place desc
+      order by c.at desc
       limit 1
     ) b
     where a.written_at = moment and a.place >= first_place and a.intent is not null
@@ -573,10 +573,18 @@ begin
   select count(*) into known from ichido_resources m
     where m.key = of_key and m.scope_hash = of_scope and m.life = held_life;
   insert into ichido_resources (kind, id, key, scope_hash, life, ordinal)
-  select t.pair ->> 0, t.pair ->> 1, of_key, of_scope, held_life, known + t.ordinal
-  from jsonb_array_elements(told::jsonb) with ordinality as t (pair, ordinal)
-  where known + t.ordinal <= most
-  order by t.ordinal
+  select n.kind, n.id, of_key, of_scope, held_life, known + n.ordinal
+  from (
+    select t.pair ->> 0 as kind, t.pair ->> 1 as id, row_number() over (order by t.ordinal) as ordinal
+    from jsonb_array_elements(told::jsonb) with ordinality as t (pair, ordinal)
+    where not exists (
+      select from ichido_resources m
+      where m.kind = t.pair ->> 0 and m.id = t.pair ->> 1 and m.key = of_key and m.scope_hash = of_scope
+        and m.life = held_life
+    )
+  ) n
+  where known + n.ordinal <= most
+  order by n.ordinal
   on conflict do nothing;
   return true;
 end

@@ -138,7 +138,7 @@ CREATE TABLE ichido_twins (
 
 CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash);
 
-CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent) WHERE intent IS NOT NULL;
+CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent, scope_hash, at_us) WHERE intent IS NOT NULL;
 
 CREATE INDEX ichido_audit_identity ON ichido_audit (key, scope_hash, id);
 

@@ -24,7 +24,15 @@ const once: ReadonlySet<Verb> = new Set(["settle"]);
  * What ends a record may go beyond `maxmemory`: its bytes are bounded by the requests that run, and refusing them would
  * leave the outcome of done work unknown. A server older than 7.0 does not know the flag and refuses as before.
  */
-const beyondMemory: ReadonlySet<Verb> = new Set(["complete", "release", "suspend", "renew", "finishStep", "settle"]);
+const beyondMemory: ReadonlySet<Verb> = new Set([
+  "complete",
+  "release",
+  "suspend",
+  "renew",
+  "finishStep",
+  "settle",
+  "tell",
+]);
 const allowOom = "#!lua flags=allow-oom\n";
 
 const triesMax = 8;

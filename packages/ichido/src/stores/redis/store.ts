@@ -18,6 +18,7 @@
  * it. Let the client notice: `socketTimeout` of ioredis; `socket.socketTimeout` with `pingInterval` of redis, and a
  * `socket.reconnectStrategy` with them, since its own one gives the client up after a socket timeout.
  */
+import { withDeadline } from "../../core/contract/deadline.ts";
 import { limits } from "../../core/contract/defaults.ts";
 import type { Resource } from "../../core/contract/history.ts";
 import type { Identity } from "../../core/contract/record.ts";
@@ -57,6 +58,9 @@ const capabilities: StoreCapabilities = {
     "At most once while Redis remembers: an acknowledged write survives a crash of the server with appendonly and " +
     "appendfsync always, and a failover only where the promoted replica had received it.",
 };
+
+/** Of the time of a call, what it may take to note what it tells. */
+const tellingPart = 8;
 
 export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): RedisStore {
   const driven = kindOf(client);
@@ -108,15 +112,20 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
   const resources = async (identity: Identity): Promise<readonly Resource[]> =>
     listOf(await scripts.run("resources", names.record(identity), [])).map(decodeResource);
 
-  /** Before the verb: what it tells may then be noted without it, never the other way round. */
+  /**
+   * Before the verb: what it tells may then be noted without it. Where it cannot be noted in a moment, the verb goes on
+   * without: the outcome of done work must not be lost for a pointer to it.
+   */
   async function telling<Request extends Claim & { readonly resources?: readonly Resource[] }>(
     request: Request,
     verb: (request: Request) => Promise<Fenced>,
   ): Promise<Fenced> {
     const told = request.resources ?? [];
     const args = [request.owner, String(request.fence), String(limits.resourcesMax), ...told.map(encodeResource)];
-    const left = textOf(await scripts.run("tell", names.record(request.identity), args));
-    if (left !== "") await index.add(request.identity, { resources: told }, Number(left) + marginMs);
+    await withDeadline(environment, options.callTimeoutMs / tellingPart, async () => {
+      const left = textOf(await scripts.run("tell", names.record(request.identity), args));
+      if (left !== "") await index.add(request.identity, { resources: told }, Number(left) + marginMs);
+    }).catch(() => undefined);
     return verb(request);
   }
 

@@ -44,6 +44,15 @@ export const resourceCases: readonly StoreCase[] = [
       await told(rig, identity, [payment, charge, order], "a new owner finds them");
       assert.ok(next.fence > claim.fence);
     },
+    "S20-again: what is told again takes no room from what is new": async (rig, identity) => {
+      const { claim } = await rig.grant(identity, "a");
+      const many = Array.from({ length: 10 }, (_, at): Resource => ({ kind: "item", id: `i_${at}` }));
+      const step = { ...claim, name: "s", leaseMs: leaseMsLong, resources: many };
+      assert.equal(await rig.store.startStep(step), "ok");
+      const completion = { ...claim, response: sampleResponse(), resources: [...many, payment] };
+      assert.equal(await rig.store.complete(completion), "ok");
+      await told(rig, identity, [...many, payment]);
+    },
     "S20-stale: an owner that lost the record adds nothing to it": async (rig, identity) => {
       const { claim } = await rig.lapsed(identity, "a");
       const { claim: mine } = await rig.grant(identity, "b");

@@ -25,7 +25,7 @@ create table if not exists {prefix}attempts (
   primary key (id),
   key {prefix}attempts_written (written_us),
   key {prefix}attempts_identity (`key`, scope_hash, outcome),
-  key {prefix}attempts_intent (intent)
+  key {prefix}attempts_intent (intent, scope_hash, at_us)
 ) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
 
 -- Pairs of keys that may stand for one intent.

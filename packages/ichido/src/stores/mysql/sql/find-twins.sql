@@ -9,7 +9,7 @@ from (
     select c.id from {attempts} c
     where c.intent = a.intent and c.scope_hash = a.scope_hash and c.`key` <> a.`key` and c.id < a.id
       and c.at_us between a.at_us - :withinUs and a.at_us + :withinUs
-    order by c.id desc limit 1
+    order by c.at_us desc limit 1
   ) as met_id
   from {attempts} a
   where a.id between :first and :last and a.intent is not null

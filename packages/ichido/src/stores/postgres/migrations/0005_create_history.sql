@@ -26,7 +26,7 @@ create table {prefix}attempts (
 
 create index {bare}attempts_written on {prefix}attempts (written_at, place);
 create index {bare}attempts_identity on {prefix}attempts (key, scope_hash);
-create index {bare}attempts_intent on {prefix}attempts (intent) where intent is not null;
+create index {bare}attempts_intent on {prefix}attempts (intent, scope_hash, at) where intent is not null;
 
 -- Pairs of keys that may stand for one intent.
 create table {prefix}twins (
@@ -78,10 +78,18 @@ begin
   select count(*) into known from {prefix}resources m
     where m.key = of_key and m.scope_hash = of_scope and m.life = held_life;
   insert into {prefix}resources (kind, id, key, scope_hash, life, ordinal)
-  select t.pair ->> 0, t.pair ->> 1, of_key, of_scope, held_life, known + t.ordinal
-  from jsonb_array_elements(told::jsonb) with ordinality as t (pair, ordinal)
-  where known + t.ordinal <= most
-  order by t.ordinal
+  select n.kind, n.id, of_key, of_scope, held_life, known + n.ordinal
+  from (
+    select t.pair ->> 0 as kind, t.pair ->> 1 as id, row_number() over (order by t.ordinal) as ordinal
+    from jsonb_array_elements(told::jsonb) with ordinality as t (pair, ordinal)
+    where not exists (
+      select from {prefix}resources m
+      where m.kind = t.pair ->> 0 and m.id = t.pair ->> 1 and m.key = of_key and m.scope_hash = of_scope
+        and m.life = held_life
+    )
+  ) n
+  where known + n.ordinal <= most
+  order by n.ordinal
   on conflict do nothing;
   return true;
 end
@@ -144,7 +152,7 @@ begin
       select c.key, c.at from {prefix}attempts c
       where c.intent = a.intent and c.scope_hash = a.scope_hash and c.key <> a.key and c.place < a.place
         and c.at between a.at - within_us * interval '1 microsecond' and a.at + within_us * interval '1 microsecond'
-      order by c.place desc
+      order by c.at desc
       limit 1
     ) b
     where a.written_at = moment and a.place >= first_place and a.intent is not null

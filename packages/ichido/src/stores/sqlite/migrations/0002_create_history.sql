@@ -26,7 +26,7 @@ CREATE TABLE ichido_attempts (
 ) STRICT;
 
 CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash);
-CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent) WHERE intent IS NOT NULL;
+CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent, scope_hash, at_us) WHERE intent IS NOT NULL;
 
 -- Pairs of keys that may stand for one intent. `place` as above.
 CREATE TABLE ichido_twins (

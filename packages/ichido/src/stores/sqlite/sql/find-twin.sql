@@ -5,5 +5,5 @@
 SELECT key, operation, at_us
 FROM {prefix}attempts
 WHERE intent = ? AND scope_hash = ? AND key <> ? AND at_us BETWEEN ? AND ?
-ORDER BY place DESC
+ORDER BY at_us DESC
 LIMIT 1
