@@ -256,6 +256,36 @@ function asksAround(
   return [first, ...others];
 }
 
+interface CutOff {
+  readonly items: readonly Item[];
+  readonly routes: readonly RoutePlan[];
+}
+
+/** Of nobody else's. */
+const cutOffKey = 9;
+
+/**
+ * Drawn apart: a process that cannot reach the store for longer than a lease matters where it is at work all the while,
+ * and others ask for the same once that lease has lapsed.
+ */
+function cutOff(random: Random, given: readonly RoutePlan[], servers: number, leaseMs: number, spanMs: number): CutOff {
+  const atMs = random.between(leaseMs, spanMs);
+  const forMs = leaseMs * random.between(1.2, 3);
+  const route = random.int(0, given.length - 1);
+  const pause: Action = { do: "pause", ms: forMs };
+  const routes = given.map((each, at) => (at === route ? { ...each, actions: [...each.actions, pause] } : each));
+  const asked = { kind: "ask", route, key: cutOffKey, principal: 0, content: 0 } as const;
+  const lapsed = Array.from({ length: 3 }, () => ({ ...asked, atMs: atMs + leaseMs * random.between(1, 1.5) }));
+  const outage: Item = {
+    kind: "outage",
+    atMs,
+    forMs,
+    server: random.int(0, servers - 1),
+    refuses: random.chance(0.6),
+  };
+  return { routes, items: [{ ...asked, atMs: atMs - leaseMs * random.between(0, 0.3) }, outage, ...lapsed] };
+}
+
 export function planOf(seed: number): Plan {
   const random = createRandom(seed, 11);
   const weather = weatherOf(random);
@@ -334,12 +364,15 @@ export function planOf(seed: number): Plan {
   const apart = createRandom(seed, 65);
   const outages = apart.chance(0.25) ? items.filter((item) => item.kind === "outage") : [];
   items.push(...outages.flatMap((outage) => asksAround(apart, outage, routes.length, keys, leaseMs)));
+  const far = createRandom(seed, 68);
+  const cut = far.chance(0.03) ? cutOff(far, routes, servers, leaseMs, spanMs) : { items: [], routes };
+  items.push(...cut.items);
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
   return {
     seed,
-    routes,
+    routes: cut.routes,
     persons,
     items,
     weather,
