@@ -55,6 +55,8 @@ const told: readonly (readonly [seed: number, what: string])[] = [
     820_228_261,
     "a lease that ran out while its process stood still, beside a claim that is answered in the same moment",
   ],
+  [1_000_141_298, "a step whose lease the store's clock, gone back, has made absurd"],
+  [1_000_179_662, "a lost claim to be given back, whose lease such a clock has made absurd"],
   [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
 

@@ -39,6 +39,14 @@ const mutants: readonly Mutant[] = [
     to: "and r.owner = owners[i]\n",
     by: "owners",
   },
+  { title: "a crowd is given what is past its retention", from: "and s.expires_at > moment", to: "" },
+  { title: "a crowd is given the answer to other bytes", from: "and s.fingerprint_raw = a.raw", to: "" },
+  {
+    title: "a crowd's completion needs no fence",
+    from: "and r.owner = a.owner and r.fence = a.fence and",
+    to: "and r.owner = a.owner and",
+    by: "owners",
+  },
   {
     title: "a step revives an ended lease",
     from: "case when r.lease_until is not null then clock_timestamp()",

@@ -109,6 +109,19 @@ describe("a claim that was granted and whose answer was lost", () => {
     expect(executionOf(await all.ask()).context.attempt).toBe(2);
   });
 
+  it("is given back also where the store's clock went back so far meanwhile that its lease has become absurd", async () => {
+    let backMs = 0;
+    const all = bed({ leaseMs: 60_000, onUnknown: "hold" }, ({ nowMs, environment }) =>
+      memoryStore({ nowMs: () => nowMs() - backMs, environment }),
+    );
+    all.store.break("claim", "lose", 1);
+    await all.ask();
+    backMs = 10 * minuteMs;
+    expect(await recordIn(all)).toMatchObject({ state: "unknown", leaseLeftMs: -1 });
+    await all.clock.advance(minuteMs);
+    expect(await recordIn(all)).toMatchObject({ state: "failed" });
+  });
+
   it("is given back without another claim, a copy of which might come when nobody looks any more", async () => {
     const all = bed({ leaseMs: 60_000, onUnknown: "hold" });
     all.store.break("claim", "lose", 1);

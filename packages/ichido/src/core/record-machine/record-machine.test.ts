@@ -274,7 +274,7 @@ describe("the view", () => {
 
   it("what is left of a lease is more than zero only under a living owner", () => {
     const left = (leaseUs: number) => leaseLeftMs({ ...live, leaseUs }, nowUs);
-    expect([left(nowUs + 1), left(nowUs + leaseAbsurdUs), left(nowUs + leaseAbsurdUs + 1)]).toEqual([1, 120_000, 0]);
+    expect([left(nowUs + 1), left(nowUs + leaseAbsurdUs), left(nowUs + leaseAbsurdUs + 1)]).toEqual([1, 120_000, -1]);
     expect([left(0), left(nowUs - 5_000)]).toEqual([0, -5]);
     expect(leaseLeftMs({ ...live, state: "failed" }, nowUs)).toBe(0);
   });

@@ -12,10 +12,13 @@ export function isLive({ state, leaseUs }: Lease, nowUs: number): boolean {
   return state === "processing" && leaseUs > nowUs && leaseUs <= nowUs + leaseAbsurdUs;
 }
 
-/** More than zero exactly while the owner lives; below zero: it lapsed that long ago; zero: ended, absurd, or not at work. */
+/** Of one that a clock which has gone back since set too far ahead: it has lapsed, and nobody knows when. */
+const absurdLeftMs = -1;
+
+/** More than zero exactly while the owner lives; below zero: it lapsed that long ago; zero: ended, or not at work. */
 export function leaseLeftMs(lease: Lease, nowUs: number): number {
   if (lease.state !== "processing" || lease.leaseUs === 0) return 0;
-  return lease.leaseUs > nowUs && !isLive(lease, nowUs) ? 0 : Math.ceil((lease.leaseUs - nowUs) / 1_000);
+  return lease.leaseUs > nowUs && !isLive(lease, nowUs) ? absurdLeftMs : Math.ceil((lease.leaseUs - nowUs) / 1_000);
 }
 
 /**

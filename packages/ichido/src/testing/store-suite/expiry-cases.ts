@@ -181,6 +181,9 @@ export const expiryCases: readonly StoreCase[] = [
       }
       // A store whose statements may wait for a lock adds that wait to its bound.
       await rig.clock?.advanceMs(-10 * minuteMs);
+      const { leaseLeftMs = 0, state } = (await rig.store.find(identity)) ?? assert.fail();
+      assert.equal(state, "unknown");
+      assert.ok(leaseLeftMs < 0, "lapsed, not ended: nobody gave it back");
       assert.equal(asGranted(await rig.claim(identity, "b")).origin, "lapsed", "an absurd lease locks nobody out");
     },
     "S10-forward: a clock that jumps 25 h ahead expires nothing until the ticks run evenly again": async (
