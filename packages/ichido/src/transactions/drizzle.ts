@@ -6,6 +6,7 @@ import { IchidoError } from "../core/contract/errors.ts";
 import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { libraryTransactions } from "./library.ts";
 import { withLink, type Begin } from "./lost-link.ts";
+import { commitByHand, preparesCommit } from "./postgres-js-commit.ts";
 import { fragmentsOf } from "./placeholders.ts";
 import { resultOf } from "./results.ts";
 import { mysqlFragments } from "./values.ts";
@@ -55,10 +56,14 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
   dialect: "postgres" | "mysql",
 ): TransactionRunner<Tx> {
   const begin: Begin<Tx> = (body) => db.transaction(body);
+  const { $client: client } = db as { readonly $client?: unknown };
+  const say = (tx: Tx, text: string): PromiseLike<unknown> =>
+    tx.execute(sql([text] as unknown as TemplateStringsArray) as never);
+  const commit = preparesCommit(client) ? (tx: Tx) => commitByHand((text) => say(tx, text)) : undefined;
   return libraryTransactions<Tx>({
     dialect,
-    // Drizzle does not show whether its driver is postgres.js.
-    begin: dialect === "postgres" ? withLink(begin, (tx) => tx) : begin,
+    // Older versions of Drizzle do not show whether their driver is postgres.js.
+    begin: dialect === "postgres" ? withLink(begin, (tx) => tx, commit) : begin,
     handle: (tx) => fromDrizzle(tx, sql, dialect),
     pool: db,
   });

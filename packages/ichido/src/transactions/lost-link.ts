@@ -24,8 +24,12 @@ function lost(): IchidoError {
   );
 }
 
-/** `guard` refuses statements on what the driver gives to the function. */
-export function withLink<Tx>(begin: Begin<Tx>, guard: (tx: Tx, link: Link) => Tx): Begin<Tx> {
+/** `guard` refuses statements on what the driver gives to the function; `commit` is done before the driver's own. */
+export function withLink<Tx>(
+  begin: Begin<Tx>,
+  guard: (tx: Tx, link: Link) => Tx,
+  commit?: (tx: Tx) => Promise<void>,
+): Begin<Tx> {
   return (fn) => {
     let isLost = false;
     const loss = Promise.withResolvers<never>();
@@ -45,7 +49,11 @@ export function withLink<Tx>(begin: Begin<Tx>, guard: (tx: Tx, link: Link) => Tx
       },
       orLost: (answer) => Promise.race([answer, loss.promise]),
     };
-    const whole = begin((tx) => link.during(() => fn(guard(tx, link))));
+    const whole = begin(async (tx) => {
+      const value = await link.during(() => fn(guard(tx, link)));
+      if (commit !== undefined) await link.during(() => commit(tx));
+      return value;
+    });
     whole.catch(() => {
       isLost = true;
       loss.reject(lost());

@@ -2,6 +2,7 @@
 import { handleOf, type TransactionHandle, type TransactionRunner } from "./handle.ts";
 import { libraryTransactions } from "./library.ts";
 import { withLink, type Link } from "./lost-link.ts";
+import { commitByHand, preparesCommit } from "./postgres-js-commit.ts";
 
 export interface PostgresTransaction {
   unsafe(query: string, values?: never[]): Promise<readonly unknown[] & { readonly count?: number | null }>;
@@ -44,9 +45,10 @@ function guarded<Tx extends object>(tx: Tx, link: Link): Tx {
 }
 
 export function postgresTransactions<Tx extends PostgresTransaction>(sql: PostgresSql<Tx>): TransactionRunner<Tx> {
+  const commit = preparesCommit(sql) ? (tx: Tx) => commitByHand((text) => tx.unsafe(text)) : undefined;
   return libraryTransactions<Tx>({
     dialect: "postgres",
-    begin: withLink((body) => sql.begin(body), guarded),
+    begin: withLink((body) => sql.begin(body), guarded, commit),
     handle: fromPostgres,
     pool: sql,
   });
