@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { answer, bed, executionOf } from "../../../../../test/support/engine-bed.ts";
 import { limits } from "../contract/defaults.ts";
 import { withTold } from "../record-machine/resources.ts";
-import { createMeasurements } from "./measurements.ts";
-import { levelOf } from "./log-levels.ts";
 import { ToldResources } from "./told-resources.ts";
 
 describe("what a handler tells of", () => {
@@ -24,6 +23,21 @@ describe("what a handler tells of", () => {
     expect(told.all).toEqual(news.resources);
   });
 
+  it("is news once more for a write that left before the last one ended, and counts once", () => {
+    const told = new ToldResources();
+    told.add("payment", 7);
+    const [one, other] = [told.news, told.news];
+    told.kept(one);
+    told.kept(other);
+    told.add("order", "o_1");
+    expect(told.news).toEqual({ resources: [{ kind: "order", id: "o_1" }] });
+    const late = told.news;
+    told.add("item", 1);
+    told.kept(told.news);
+    told.kept(late);
+    expect(told.news).toEqual({});
+  });
+
   it.each([
     ["", "x"],
     ["k".repeat(limits.resourceKindLengthMax + 1), "x"],
@@ -33,6 +47,23 @@ describe("what a handler tells of", () => {
     ["payment", 1.5],
   ])("is refused as %j, %j", (kind, id) => {
     expect(() => new ToldResources().add(kind, id)).toThrow(/ctx\.resource/);
+  });
+
+  it("is kept where steps side by side told the same before", async () => {
+    const all = bed();
+    const execution = executionOf(await all.ask());
+    const { context } = execution;
+    context.resource("payment", "pay_7");
+    await Promise.all([context.step("bank.charge", () => 1), context.step("mail.send", () => 2)]);
+    context.resource("order", 31);
+    await answer(execution);
+    const made = [
+      { kind: "payment", id: "pay_7" },
+      { kind: "order", id: "31" },
+    ];
+    const { records } = await all.store.list({ key: "key-1", limit: 1 });
+    const [{ identity } = expect.fail()] = records;
+    expect(await all.store.resources(identity)).toEqual(made);
   });
 
   it("is bounded", () => {
@@ -53,32 +84,5 @@ describe("what a handler tells of", () => {
         { kind: "b", id: "1" },
       ]),
     ).toHaveLength(3);
-  });
-});
-
-describe("measurements", () => {
-  it("have room for so many names", () => {
-    const measurements = createMeasurements();
-    for (let at = 0; at < 5_000; at += 1) {
-      measurements.stepped(`step ${at}`, 1, at % 2 === 0);
-      measurements.named("labels", [`label ${at}`]);
-    }
-    expect(measurements.names("labels").length).toBeLessThan(5_000);
-    expect(Object.keys(measurements.steps()).length).toBeLessThan(5_000);
-  });
-});
-
-describe("the level of a log line", () => {
-  const request = { type: "request", operation: "a", keyHash: "h", observed: false, durationMs: 1 } as const;
-  it.each([
-    [{ ...request, outcome: "outcome_unknown" }, "warn"],
-    [{ ...request, outcome: "response_not_stored" }, "warn"],
-    [{ ...request, outcome: "executed", status: 502 }, "warn"],
-    [{ ...request, outcome: "executed", status: 201 }, "info"],
-    [{ type: "drained", clean: true, tookMs: 1, handlers: 0, transactions: 0 }, "info"],
-    [{ type: "drained", clean: false, tookMs: 1, handlers: 1, transactions: 0 }, "warn"],
-    [{ type: "warning", code: "x", message: "y" }, "warn"],
-  ] as const)("of %j is %s", (event, level) => {
-    expect(levelOf(event as unknown as Parameters<typeof levelOf>[0])).toBe(level);
   });
 });

@@ -39,9 +39,10 @@ export class ToldResources {
     return this.#kept === this.#told.length ? {} : { resources: this.#told.slice(this.#kept) };
   }
 
-  /** The write that had the news took effect. */
-  kept({ resources }: { readonly resources?: readonly Resource[] }): void {
-    this.#kept += resources?.length ?? 0;
+  /** The write that had the news took effect. Writes side by side have the same news, and end in any order. */
+  kept({ resources = [] }: { readonly resources?: readonly Resource[] }): void {
+    const last = resources.at(-1);
+    if (last !== undefined) this.#kept = Math.max(this.#kept, this.#told.indexOf(last) + 1);
   }
 }
 
