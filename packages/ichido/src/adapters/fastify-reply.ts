@@ -6,7 +6,8 @@ import type { NeutralResponse } from "../core/contract/message.ts";
 import type { AnswerLike } from "../core/contract/options.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
 import { headerOf, layerHeaders } from "../core/engine/recorder.ts";
-import { contentOf, isPlain, payloadOf } from "../http/handed-answer.ts";
+import { contentOf } from "../http/handed-answer.ts";
+import { isPlain, payloadOf } from "../http/payload.ts";
 import type { Run } from "../http/node-guard.ts";
 import type { Capture } from "../http/node-response.ts";
 

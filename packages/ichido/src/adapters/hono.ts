@@ -47,6 +47,7 @@ export function idempotency<Ctx extends HonoContext>(
       },
     });
     if (!isProtected) return answer;
+    if (answer === c.res) return undefined;
     // Without this Hono would put the handler's header lines in place of those of a replacement.
     c.res = undefined;
     c.res = answer;

@@ -4,6 +4,7 @@ import type { NeutralRequest, RequestBody } from "../core/contract/message.ts";
 import { parseMediaType } from "../core/request/media-type.ts";
 import { notInFull, tooLarge, type BodyLimits } from "./body-limits.ts";
 import { codingsOf, decodeContent } from "./content-coding.ts";
+import { lightBytesOf } from "./light-messages.ts";
 import { uploadHashFor } from "./upload-hash.ts";
 import { needsSpool, spoolUpload } from "./web-upload.ts";
 
@@ -47,16 +48,18 @@ async function readCopy(request: Request, bytesMax: number): Promise<Uint8Array>
 }
 
 async function bodyOf({ request, limits, bytes, keyField }: WebRequestParts<unknown>): Promise<RequestBody> {
-  if (request.body === null && bytes === undefined) return { kind: "none" };
   const coding = request.headers.get("content-encoding") ?? "";
   const hash = uploadHashFor(parseMediaType(request.headers.get("content-type") ?? undefined), [coding], keyField);
   const bytesMax = hash === undefined ? limits.requestBytesMax : limits.uploadBytesMax;
-  if (hash !== undefined && bytes === undefined && needsSpool(request)) {
+  const isSpooled = hash !== undefined && bytes === undefined && needsSpool(request);
+  const atHand = bytes ?? (isSpooled ? undefined : lightBytesOf(request, bytesMax));
+  if (atHand === undefined && request.body === null) return { kind: "none" };
+  if (isSpooled) {
     checkUnread(request, bytesMax);
     await spoolUpload(request, hash, bytesMax);
     return hash.body();
   }
-  const sent = await (bytes?.() ?? readCopy(request, bytesMax));
+  const sent = await (atHand?.() ?? readCopy(request, bytesMax));
   if (sent.length > bytesMax) throw tooLarge(bytesMax);
   if (hash !== undefined) {
     hash.update(sent);

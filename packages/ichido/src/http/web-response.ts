@@ -4,6 +4,8 @@ import { IchidoError } from "../core/contract/errors.ts";
 import type { NeutralResponse } from "../core/contract/message.ts";
 import { isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
+import { lightContentOf } from "./light-messages.ts";
+import { payloadOf } from "./payload.ts";
 
 /** `Headers` gives every name once, joined, except `Set-Cookie`. */
 function linesOf(headers: Headers): readonly HeaderLine[] {
@@ -17,7 +19,9 @@ function mayHaveContent(status: number): boolean {
 export function webResponseOf(answer: NeutralResponse): Response {
   const headers = new Headers();
   for (const line of answer.headers) if (isSendableHeader(line)) headers.append(...line);
-  const body = mayHaveContent(answer.status) ? bodyOf(answer.body) : null;
+  const isEmpty = answer.body.length === 0 || !mayHaveContent(answer.status);
+  // Text leaves in one piece with its head, bytes as a second one.
+  const body = isEmpty ? null : (payloadOf(answer) as BodyInit);
   return new Response(body, { status: answer.status, headers });
 }
 
@@ -79,12 +83,27 @@ export async function settleWebResponse(response: Response, execution: Execution
   }
 }
 
+/** Neither empty, nor a stream, nor too long to be held, nor content where there may be none. */
+function isHeldWhole(response: Response, content: Uint8Array, { bodyBytesMax }: Execution): boolean {
+  if (content.length === 0) return false;
+  const declared = Number(response.headers.get("content-length") ?? 0);
+  const longest = Math.max(declared, content.length);
+  return longest <= bodyBytesMax && mayHaveContent(response.status) && !isEventStream(response);
+}
+
 async function settleSound(response: Response, execution: Execution): Promise<Response> {
   const { status } = response;
   const headers = linesOf(response.headers);
   const head = { status, headers };
   if (status < 200 || status > 599) {
     throw new IchidoError("usage-invalid", `a handler must return a final HTTP status, got ${status}`);
+  }
+  const atHand = lightContentOf(response);
+  if (atHand !== undefined && isHeldWhole(response, atHand, execution)) {
+    const settled = await execution.settle({ kind: "answered", response: { ...head, body: atHand } });
+    const addHeaders = settled.kind === "send" ? settled.addHeaders : [];
+    const isAsItWas = addHeaders.length === 0 && !headers.some(([name]) => layerHeaders.includes(name));
+    return replaced(settled) ?? (isAsItWas ? response : withHeaders(response, bodyOf(atHand), addHeaders));
   }
   if (response.bodyUsed) {
     throw new IchidoError("usage-invalid", "a handler must return a Response whose body was not read yet");
