@@ -102,14 +102,6 @@ export function placeOf(cursor: string): number {
   throw new IchidoError("option-invalid", "cursor: expected the value a former page gave; start again without one");
 }
 
-const intentBytes = 6;
-
-/** The head of a canonical hash, as a whole number: enough to find the few first runs with the same content by. */
-export function intentOf(canonical: Uint8Array | undefined): number | null {
-  if (canonical === undefined || canonical.length < intentBytes) return null;
-  return Buffer.from(canonical.buffer, canonical.byteOffset, canonical.byteLength).readUIntBE(0, intentBytes);
-}
-
 const outcomes: Readonly<Record<RequestOutcome, true>> = {
   executed: true,
   replayed: true,

@@ -62,9 +62,16 @@ export const limits = {
   askedByLengthMax: 200,
   /** Of runs, and of all other answers, as many are kept for each record. */
   attemptsPerRecordMax: 100,
-  /** Attempts in one call of the store. */
-  attemptBatchMax: 500,
+  /** Notes in one call of the store that are found by their record: equal answers to one key are one. The rest is counted. */
+  attemptBatchMax: 200,
+  /** Of those, replays leave room for what is rarer. */
+  replayNotesMax: 150,
+  /** Of one page of the log. */
+  logPageBytesMax: 131_072,
   /** Content that all requests share, such as none, would make a pair of every two. */
   suspectsPerBatchMax: 50,
+  suspectsPerIntentMax: 3,
+  /** First runs that a process remembers while it looks for another with the same content. */
+  intentsMax: 131_072,
   historyPageMax: 1_000,
 } as const;

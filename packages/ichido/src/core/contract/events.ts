@@ -28,6 +28,8 @@ export type IchidoEvent =
       readonly durationMs: number;
       readonly keyHash?: string;
       readonly attempt?: number;
+      /** Where the outcome is open and `consoleUrl` is set: the record there. */
+      readonly console?: string;
     }
   | { readonly type: "takeover"; readonly operation: string; readonly keyHash: string; readonly attempt: number }
   | {
@@ -35,6 +37,7 @@ export type IchidoEvent =
       readonly operation: string;
       readonly keyHash: string;
       readonly reason: "stale" | "unreachable" | "execution-limit";
+      readonly console?: string;
     }
   /** The fence stopped a late writer. */
   | { readonly type: "fence-rejected"; readonly operation: string; readonly keyHash: string; readonly verb: string }
@@ -52,9 +55,14 @@ export type IchidoEvent =
       readonly operation: string;
       readonly keyHash: string;
       readonly outcome: "adopted" | "released" | "held" | "waiting" | "overtaken" | "failed";
+      /** With `held`. */
+      readonly console?: string;
     }
   | { readonly type: "sweep"; readonly deleted: number; readonly guarded: boolean }
-  /** A batch of the attempt log was written, or given up: then `written` is 0. `dropped`: there was no room for them. */
+  /**
+   * A batch of the attempt log was written, or given up: then `written` is 0. `dropped`: there was no room for them, or
+   * for more keys with duplicates in one batch. `queued`: notes that wait.
+   */
   | { readonly type: "attempts-logged"; readonly written: number; readonly dropped: number; readonly queued: number }
   /** Another key of the same caller ran the same content a little earlier. Nothing was stopped. */
   | {
@@ -63,6 +71,8 @@ export type IchidoEvent =
       readonly keyHash: string;
       readonly firstKeyHash: string;
       readonly apartMs: number;
+      /** As many more in the same batch were counted, not noted. */
+      readonly more?: number;
     }
   /** `ichido.drain` has ended; its report says more. */
   | {

@@ -28,15 +28,34 @@ export interface AttemptNote {
   /** How long ago it was asked. */
   readonly agoMs: number;
   readonly tookMs: number;
+  /** It stands for so many equal answers of one record; absent: for itself. The first of them is told. */
+  readonly count?: number;
+  /** How much later than the first the last of them was asked. */
+  readonly spreadMs?: number;
   readonly status?: number;
   /** Where the handler ran. */
   readonly attempt?: number;
   readonly fence?: number;
   /** What the option `attemptLog.askedBy` told of the caller, beside tenant and principal. */
   readonly askedBy?: string;
+  /** The record tells of this run by itself: who follows the log sees it, `attempts` has it from the record. */
+  readonly kept?: true;
   /** The canonical hash, where the handler ran for the first time under this key: another key may have the same. */
   readonly canonical?: Uint8Array;
   /** The retention of its route: a store without a sweeper of its own may let the note go after that. */
+  readonly keepMs: number;
+}
+
+/** Notes as the bytes that a store keeps for `follow` (`log-page.ts`). */
+export interface PackedNotes {
+  readonly count: number;
+  readonly notes: Uint8Array;
+  /** Of first runs: by which another key with the same content is found. */
+  readonly intents: Uint32Array;
+  readonly operations: readonly string[];
+  /** How long ago the zero of their times was. */
+  readonly agoMs: number;
+  /** The longest of the notes. */
   readonly keepMs: number;
 }
 
@@ -45,15 +64,31 @@ export interface AttemptBatch {
   readonly process: string;
   /** What the option `release` says. */
   readonly release?: string;
+  /** How the owner tokens of this process begin: so a record tells who ran it. */
+  readonly owners?: string;
   readonly notes: readonly AttemptNote[];
+  /** First runs that their records tell of by themselves. */
+  readonly runs?: PackedNotes;
   /** Two keys whose first runs lie no further apart are suspected. 0: none is looked for. */
   readonly suspectWithinMs: number;
 }
 
-export interface LoggedAttempt extends Omit<AttemptNote, "identity" | "canonical" | "agoMs" | "keepMs"> {
+export interface LogResult {
+  readonly pairs: readonly SuspectedDuplicate[];
+  /** Pairs beyond the bound: counted, not noted. */
+  readonly more: number;
+}
+
+/** `number` is 0 where the record tells of its run by itself. */
+export interface LoggedAttempt extends Omit<
+  AttemptNote,
+  "identity" | "canonical" | "agoMs" | "keepMs" | "kept" | "spreadMs"
+> {
   readonly record: RecordName;
-  /** When it was asked, by the store's clock. */
+  /** When it was asked, by the store's clock; the first of `count`. */
   readonly atMs: number;
+  /** When the last of `count` was asked. */
+  readonly lastAtMs?: number;
   readonly process: string;
   readonly release?: string;
 }
@@ -128,12 +163,15 @@ export interface RecordHistory {
 
   /**
    * Writes a batch; answers the suspected duplicates that it shows. One that is sent again is written again: `attempts`
-   * leaves the copies out, in `follow` the numbers of the notes show them.
+   * leaves the copies out, in `follow` the numbers of the notes show them. What is about a forgotten record is left out.
    */
-  log(batch: AttemptBatch): Promise<readonly SuspectedDuplicate[]>;
-  /** From old to new: of runs, and of all other answers, the last `limits.attemptsPerRecordMax` each. */
+  log(batch: AttemptBatch): Promise<LogResult>;
+  /**
+   * From old to new: of runs, and of all other answers, the last `limits.attemptsPerRecordMax` each. The one run of a
+   * record that was completed at the first attempt is told by the record, whether or not anything was logged.
+   */
   attempts(identity: Identity): Promise<readonly LoggedAttempt[]>;
-  /** All records' attempts as they are written. */
+  /** All records' attempts as they are written, without what `askedBy` told. */
   follow(query: HistoryQuery): Promise<HistoryPage<LoggedAttempt>>;
 
   /** Pairs that this record is a part of. */

@@ -142,6 +142,11 @@ interface BaseIchidoOptions<Native, Tx> extends SharedOptions<Native> {
    * characters, the same in every process. Without it, a reader who also knows tenant and principal can find the key.
    */
   readonly operationIdSecret?: string;
+  /**
+   * Where people open the console, such as `https://ops.example/console`: events and log lines of open outcomes carry a
+   * link to their record. No answer to a caller does. Needs `operationIdSecret`.
+   */
+  readonly consoleUrl?: string;
   readonly problemBase?: string;
   /** Sent as `Link: <…>; rel="describedby"` with every problem. */
   readonly docsUrl?: string;

@@ -52,8 +52,9 @@
  *  S16 Settlement.       `settle` takes effect only on the fence that was looked at, never under a living owner and
  *                        never on an answer, and leaves an audit row with the fence looked at in the same atomic step.
  *                        What is settled in the name of a policy (`unlessHeld`) never takes effect on a record on hold.
- *  S17 Listing.          `list` walks all matching records once, in the order of keys; `stats` counts stored states, so
- *                        that processing + completed + failed = records and unknown is a part of processing.
+ *  S17 Listing.          `list` walks all matching records once, in the order of keys, and a page with more to come is
+ *                        not empty, unless `lookMax` ends it before; `stats` counts them by state, what is
+ *                        not completed one by one; of a large table it may estimate the rest, and says so.
  *  S18 Hints.            `watch`, where there is one, may wake too early, never later than its timeout; `ping` fails
  *                        when a claim would fail.
  *  S19 Landed.           `landed` answers whether a commit of this owner and fence took effect. It waits, bounded, for
@@ -63,10 +64,12 @@
  *                        answers `ok`, in the order told and each once, until the record goes; a `stale` one leaves
  *                        nothing. It is found both ways: by `resources`, and by `list` with kind and id.
  *  S21 Attempt log.      `attempts` gives back what `log` was told of a record, by the store's clock, bounded for each
- *                        record; `follow` walks over all of it in the order of writing and skips nothing that was
- *                        written before. It goes with the record.
+ *                        record, and the one run of a record that was completed at its first attempt, told by the
+ *                        record itself; `follow` walks over all that was logged in the order of writing and skips
+ *                        nothing that was written before. It goes with the record.
  *  S22 Twins.            Two keys of one scope whose first runs had the same canonical hash, no further apart than was
- *                        asked for, are told as one pair, whichever process ran them.
+ *                        asked for, are told as one pair, whichever process ran them: a few pairs of one content in one
+ *                        batch, of what the processes remember (`limits.intentsMax`); the rest is counted.
  *  S23 Audit.            What was noted is never changed and never swept, is walked once from old to new, and may be
  *                        about no record. (`forget` alone empties the reasons of a record's entries.)
  *  S24 Forgetting.       A forgotten record holds nothing that a caller sent or got but its status, and says that it is
@@ -291,7 +294,8 @@ export interface StoredRecord {
   readonly attempts: number;
   /**
    * Time left by the store's clock; absent where no attempt runs or is in doubt. Below zero: the lease lapsed that long
-   * ago. Exactly zero, however long ago, where its owner or a person ended it.
+   * ago, or nobody knows when, because the clock has gone back since. Exactly zero, however long ago, where its owner or
+   * a person ended it.
    */
   readonly leaseLeftMs?: number;
   /** How its owner came by it; absent where no attempt runs or is in doubt. */
@@ -318,12 +322,19 @@ export interface ListQuery {
   readonly limit: number;
   /** From the previous page. */
   readonly cursor?: string;
+  /**
+   * Ends a page once so many records were looked at, whether they match or not, at most 100 000: it may have few records
+   * or none, and a cursor. A store that finds what is asked for by an index, or has none, may look at more.
+   */
+  readonly lookMax?: number;
 }
 
 export interface ListPage {
   /** Ordered by key, then by identity; bodies are left out (`response.body` is empty). */
   readonly records: readonly StoredRecord[];
   readonly cursor?: string;
+  /** How many were looked at, where `lookMax` bounded that. */
+  readonly looked?: number;
 }
 
 /** `records` is the sum of the four states that a record is seen in. */
@@ -339,6 +350,8 @@ export interface StoreStats {
   readonly sweepLagMs: number;
   /** Age of the oldest record whose outcome is unknown; 0 when there is none. */
   readonly oldestUnknownMs: number;
+  /** Of a large table, `completed`, `bodyBytes` and so `records` are computed from a part of its pages. */
+  readonly estimated?: true;
 }
 
 export interface SweepRequest {

@@ -1,12 +1,14 @@
 /**
  * The attempt log: notes of who asked and what they got gather here and are written in batches, beside the requests. A
- * request only leaves one small object; it never waits for the log, and never fails by it.
+ * request never waits for the log, and never fails by it.
  */
-import { limits } from "../contract/defaults.ts";
 import type { Environment, Timer } from "../contract/environment.ts";
 import type { IchidoListener, RequestOutcome } from "../contract/events.ts";
-import type { AttemptNote, SuspectedDuplicate } from "../contract/history.ts";
+import type { LogResult } from "../contract/history.ts";
+import type { OwnerToken } from "../contract/record.ts";
+import { ownersOf } from "../record-machine/history.ts";
 import { keyHashOf } from "../request/scope.ts";
+import { GatheredAttempts } from "./gathered-attempts.ts";
 import type { Ask, Grant } from "./ruling.ts";
 import type { StoreCalls } from "./store-calls.ts";
 
@@ -22,19 +24,25 @@ type Asked = Pick<Ask<never>, "identity" | "startedMs" | "askedBy"> & {
   readonly route: Pick<Ask<never>["route"], "enforce" | "retentionMs">;
 };
 
+/** The handler ran. */
+export interface Ran {
+  readonly grant: Pick<Grant, "origin" | "attempt" | "fence" | "canonical">;
+  readonly owner: OwnerToken;
+  /** Its answer is the record's now. */
+  readonly isKept: boolean;
+}
+
 export interface AttemptLog {
-  /** `grant`: the handler ran. */
-  add(ask: Asked, outcome: RequestOutcome, status: number | undefined, grant?: Grant): void;
+  add(ask: Asked, outcome: RequestOutcome, status: number | undefined, ran?: Ran): void;
   /** Writes what has gathered. Never rejects: what the store did not take waits for the next time. */
   flush(): Promise<void>;
   /** Writes the last ones, once. */
   stop(): Promise<void>;
 }
 
-/** A note that waits: times are moments of this process until it is sent. */
-type Waiting = Omit<AttemptNote, "agoMs"> & { readonly askedMs: number };
-
 const nameDigitBytes = 3;
+/** Numbers of notes are kept in 32 bits. */
+const numberMax = 0xffff_ffff;
 
 export function createAttemptLog(parts: {
   readonly calls: Pick<StoreCalls, "log">;
@@ -43,9 +51,12 @@ export function createAttemptLog(parts: {
   readonly settings: AttemptLogSettings;
 }): AttemptLog {
   const { calls, environment, emit, settings } = parts;
-  let queue: Waiting[] = [];
+  let gathering: GatheredAttempts | undefined;
+  /** Is written, or was not taken. */
+  let sent: GatheredAttempts | undefined;
   let dropped = 0;
   let count = 0;
+  let owners: string | undefined;
   let process = settings.processName;
   let timer: Timer | undefined;
   let flushing: Promise<void> | undefined;
@@ -57,6 +68,8 @@ export function createAttemptLog(parts: {
     return process;
   }
 
+  const queued = (): number => (gathering?.size ?? 0) + (sent?.size ?? 0);
+
   function arm(): void {
     if (isOver) return;
     timer ??= environment.after(settings.flushMs, () => {
@@ -65,20 +78,25 @@ export function createAttemptLog(parts: {
     });
   }
 
-  function told(pairs: readonly SuspectedDuplicate[]): void {
-    for (const { first, second, apartMs } of pairs) {
+  function told({ pairs, more }: LogResult): void {
+    for (const [at, { first, second, apartMs }] of pairs.entries()) {
       const { operation } = second;
       const hashes = { keyHash: keyHashOf(second), firstKeyHash: keyHashOf(first) };
-      emit({ type: "suspected-duplicate", operation, ...hashes, apartMs });
+      const isLast = at === pairs.length - 1;
+      const rest = isLast && more > 0 ? { more } : {};
+      emit({ type: "suspected-duplicate", operation, ...hashes, apartMs, ...rest });
     }
   }
 
-  async function write(batch: readonly Waiting[]): Promise<boolean> {
-    const nowMs = environment.monotonicMs();
-    const notes = batch.map(({ askedMs, ...note }) => ({ ...note, agoMs: Math.max(0, nowMs - askedMs) }));
+  async function write(gathered: GatheredAttempts): Promise<boolean> {
     const { release, suspectWithinMs } = settings;
+    const who = {
+      process: name(),
+      ...(release !== undefined && { release }),
+      ...(owners !== undefined && { owners }),
+    };
     try {
-      told(await calls.log({ process: name(), ...(release !== undefined && { release }), notes, suspectWithinMs }));
+      told(await calls.log({ ...who, ...gathered.batch(environment.monotonicMs()), suspectWithinMs }));
       return true;
     } catch {
       // The failing call itself was reported.
@@ -88,13 +106,15 @@ export function createAttemptLog(parts: {
 
   async function writeAll(): Promise<void> {
     // What comes meanwhile is left to the next time: a store that is slower than the requests must not be asked for ever.
-    for (let left = queue.length; left > 0; left -= limits.attemptBatchMax) {
-      const batch = queue.slice(0, limits.attemptBatchMax);
+    for (let turns = sent === undefined ? 1 : 2; turns > 0; turns -= 1) {
+      if (sent === undefined) [sent, gathering] = [gathering, undefined];
+      if (sent === undefined) return;
+      const batch = sent;
       const isWritten = await write(batch);
-      if (isWritten) queue = queue.slice(batch.length);
+      if (isWritten) sent = undefined;
       const lost = dropped;
       dropped = 0;
-      emit({ type: "attempts-logged", written: isWritten ? batch.length : 0, dropped: lost, queued: queue.length });
+      emit({ type: "attempts-logged", written: isWritten ? batch.attempts : 0, dropped: lost, queued: queued() });
       if (!isWritten) return;
     }
   }
@@ -102,46 +122,53 @@ export function createAttemptLog(parts: {
   function flush(): Promise<void> {
     flushing ??= writeAll().finally(() => {
       flushing = undefined;
-      if (queue.length > 0) arm();
+      if (queued() > 0) arm();
     });
     return flushing;
   }
 
+  function add({ identity, startedMs, askedBy, route }: Asked, outcome: RequestOutcome, status?: number, ran?: Ran) {
+    if (queued() >= settings.queueMax) {
+      dropped += 1;
+      return;
+    }
+    const nowMs = environment.monotonicMs();
+    count = count === numberMax ? 1 : count + 1;
+    const isFirst = ran?.grant.origin === "new";
+    const note = {
+      identity,
+      number: count,
+      outcome,
+      observed: !route.enforce,
+      askedMs: startedMs,
+      tookMs: nowMs - startedMs,
+      status,
+      attempt: ran?.grant.attempt,
+      fence: ran?.grant.fence,
+      askedBy,
+      canonical: isFirst ? ran.grant.canonical : undefined,
+      keepMs: route.retentionMs,
+    };
+    if (ran !== undefined) owners ??= ownersOf(ran.owner);
+    gathering ??= new GatheredAttempts(nowMs);
+    if (isFirst && ran.isKept) gathering.addKept(note);
+    else if (!gathering.add(note)) dropped += 1;
+    if (gathering.isFull && flushing === undefined) void flush();
+    else arm();
+  }
+
   return {
-    add({ identity, startedMs, askedBy, route }, outcome, status, grant) {
-      if (queue.length >= settings.queueMax) {
-        dropped += 1;
-        return;
-      }
-      count += 1;
-      const waiting: { -readonly [Name in keyof Waiting]: Waiting[Name] } = {
-        identity,
-        number: count,
-        outcome,
-        askedMs: startedMs,
-        tookMs: environment.monotonicMs() - startedMs,
-        keepMs: route.retentionMs,
-      };
-      if (status !== undefined) waiting.status = status;
-      if (!route.enforce) waiting.observed = true;
-      if (askedBy !== undefined) waiting.askedBy = askedBy;
-      if (grant !== undefined) {
-        waiting.attempt = grant.attempt;
-        waiting.fence = grant.fence;
-        if (grant.origin === "new") waiting.canonical = grant.canonical;
-      }
-      queue.push(waiting);
-      if (queue.length === 1) arm();
-      else if (queue.length === limits.attemptBatchMax && flushing === undefined) void flush();
-    },
+    add,
     flush,
     async stop() {
       isOver = true;
       timer?.cancel();
       await flushing;
-      if (queue.length > 0) await flush();
-      if (queue.length > 0) emit({ type: "attempts-logged", written: 0, dropped: queue.length, queued: 0 });
-      queue = [];
+      // The one that was not taken before, and what has gathered since.
+      if (queued() > 0) await flush();
+      const left = (sent?.attempts ?? 0) + (gathering?.attempts ?? 0);
+      if (left > 0) emit({ type: "attempts-logged", written: 0, dropped: left, queued: 0 });
+      [sent, gathering] = [undefined, undefined];
     },
   };
 }

@@ -42,6 +42,10 @@ export abstract class Attempt implements Execution, Watched {
   presenter: Execution["presenter"];
   /** The handler said that nothing happened. */
   isReleased = false;
+  /** The record has the answer of this attempt. */
+  isKept = false;
+  /** Its record was left without an answer: its outcome is unknown. */
+  isLeftOpen = false;
   /** Made when the handler tells of something. */
   told: ToldResources | undefined;
   /** Why nothing more may be done in its name. */
@@ -169,7 +173,8 @@ export abstract class Attempt implements Execution, Watched {
   protected tellExecuted(status: number | undefined, sinceMs: number): void {
     if (!this.started) return;
     const { identity, route, span } = this.ask;
-    this.parts.attemptLog?.add(this.ask, "executed", status, this.grant);
+    const { grant, isKept, claim } = this;
+    this.parts.attemptLog?.add(this.ask, "executed", status, { grant, owner: claim.owner, isKept });
     const durationMs = this.parts.settings.environment.monotonicMs() - sinceMs;
     this.parts.measurements.handled(route, durationMs);
     if (this.ask.labels !== undefined) this.parts.measurements.named("labels", Object.keys(this.ask.labels));
@@ -188,6 +193,7 @@ export abstract class Attempt implements Execution, Watched {
       durationMs,
       keyHash: keyHashOf(identity),
       attempt: this.grant.attempt,
+      ...(this.isLeftOpen || this.answer?.kind === "open" ? this.parts.settings.link.linked(identity) : {}),
     });
   }
 

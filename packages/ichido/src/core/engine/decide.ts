@@ -1,6 +1,7 @@
 /** From a request to a decision: the order of checks, and the form that a ruling takes over HTTP. */
 import type { Answers } from "./answers.ts";
 import type { AttemptLog } from "./attempt-log.ts";
+import type { ConsoleLink } from "./console-link.ts";
 import type { Decision } from "../contract/decision.ts";
 import { limits } from "../contract/defaults.ts";
 import type { Engine } from "./engine.ts";
@@ -52,6 +53,7 @@ export function createDecider<Native>(parts: {
   readonly emit: IchidoListener;
   /** Someone listens. */
   readonly isHeard: () => boolean;
+  readonly link: ConsoleLink;
   readonly refusals: Refusals;
   readonly answers: Answers;
   readonly attemptLog: AttemptLog | undefined;
@@ -73,8 +75,9 @@ export function createDecider<Native>(parts: {
     const durationMs = environment.monotonicMs() - startedMs;
     const observed = !route.enforce;
     const { operation } = route;
-    const keyHash = identity === undefined ? {} : { keyHash: keyHashOf(identity) };
-    emit({ type: "request", operation, outcome, observed, status, durationMs, ...keyHash });
+    const named = identity === undefined ? {} : { keyHash: keyHashOf(identity) };
+    const linked = identity !== undefined && outcome === "outcome_unknown" ? parts.link.linked(identity) : {};
+    emit({ type: "request", operation, outcome, observed, status, durationMs, ...named, ...linked });
   }
 
   /** In observe mode a refusal is counted and the request runs. */

@@ -60,7 +60,9 @@ export class LeaseAttempt extends Attempt {
 
   #lose(reason: LossReason): void {
     const { identity } = this.ask;
-    this.parts.emit({ type: "lease-lost", operation: identity.operation, keyHash: keyHashOf(identity), reason });
+    const linked = this.parts.settings.link.linked(identity);
+    const keyHash = keyHashOf(identity);
+    this.parts.emit({ type: "lease-lost", operation: identity.operation, keyHash, reason, ...linked });
     this.stop(new FenceLost(`the lease of this attempt was lost (${reason})`));
     if (reason !== "execution-limit") return;
     this.#end(undefined);
@@ -92,7 +94,8 @@ export class LeaseAttempt extends Attempt {
   /** The context made the answer. */
   provide(made: Provided): void {
     this.answer ??= made;
-    const { response } = this.answer;
+    const { response, kind } = this.answer;
+    if (kind === "own") this.isKept = true;
     this.send(response);
     this.#end(response.status);
   }
@@ -110,6 +113,7 @@ export class LeaseAttempt extends Attempt {
     } catch (error) {
       result = await this.#writer.goOnWithAnswer("complete", response, (kept) => this.#store(kept), error);
     }
+    this.isKept = result === "ok";
     if (result === "ok" && grant.origin === "new") replays?.put(ask, response, grant.expiresAtMs - grant.createdAtMs);
     // In observe mode a caller gets what its own handler answered, whatever became of the record.
     if (!ask.route.enforce || result === "ok") return sendAsIs;
@@ -129,6 +133,7 @@ export class LeaseAttempt extends Attempt {
   }
 
   async #suspend(holdReason: string | undefined): Promise<Settled> {
+    this.isLeftOpen = true;
     const request = { ...this.claim, ...(holdReason === undefined ? {} : { holdReason }), ...this.news };
     await this.#writer.write("suspend", () => this.parts.calls.suspend(request));
     return sendAsIs;

@@ -1,6 +1,7 @@
 /** `ichido.run`: the same engine for any function, with values instead of HTTP answers. */
 import type { Attempt } from "./attempt.ts";
 import { knownOptions, type OptionNames } from "../contract/option-checks.ts";
+import type { ConsoleLink } from "./console-link.ts";
 import type { Context } from "../contract/context.ts";
 import { IchidoError, isIchidoError } from "../contract/errors.ts";
 import type { AttemptLog } from "./attempt-log.ts";
@@ -78,6 +79,7 @@ export interface RunParts {
   readonly emit: IchidoListener;
   readonly attemptLog: AttemptLog | undefined;
   readonly isHeard: () => boolean;
+  readonly link: ConsoleLink;
 }
 
 export async function run<Value>(
@@ -116,7 +118,7 @@ export async function run<Value>(
 }
 
 /** The function did not run: the words are those of a request to a route. */
-function tellRefused({ environment, emit, isHeard }: RunParts, ask: Ask<never>, outcome: RequestOutcome): void {
+function tellRefused({ environment, emit, isHeard, link }: RunParts, ask: Ask<never>, outcome: RequestOutcome): void {
   const { identity, span, startedMs } = ask;
   span?.end(wordsOf(outcome, undefined, identity));
   if (!isHeard()) return;
@@ -128,6 +130,7 @@ function tellRefused({ environment, emit, isHeard }: RunParts, ask: Ask<never>, 
     status: undefined,
     durationMs: environment.monotonicMs() - startedMs,
     keyHash: keyHashOf(identity),
+    ...(outcome === "outcome_unknown" ? link.linked(identity) : {}),
   });
 }
 

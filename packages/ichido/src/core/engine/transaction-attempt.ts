@@ -179,6 +179,7 @@ export class TransactionAttempt extends Attempt {
     }
     this.stop(transactionOverError());
     this.finished();
+    this.isKept = end === "committed";
     this.tellExecuted(this.#status, this.ask.startedMs);
   }
 }

@@ -54,7 +54,7 @@ export function isSameRequest(stored: Prints, asked: Prints): boolean {
   );
 }
 
-function isSameHash(one: Hash | undefined, other: Hash | undefined): boolean {
+export function isSameHash(one: Hash | undefined, other: Hash | undefined): boolean {
   if (one === undefined || typeof one === "string" || typeof other === "string") {
     return one !== undefined && one === other;
   }

@@ -1,6 +1,8 @@
-/** How much of what was asked is kept for each record, and which two keys may stand for one intent. */
+/** How much of what was asked is kept for each record, and what the record tells of it by itself. */
 import { limits } from "../contract/defaults.ts";
 import type { LoggedAttempt } from "../contract/history.ts";
+import type { StoredRecord } from "../contract/store.ts";
+import { nobody } from "./bounds.ts";
 
 /**
  * From old to new, and without the copies of a batch that was sent again. Of runs, and of all other answers, the last ones
@@ -31,37 +33,46 @@ export function isRun(outcome: LoggedAttempt["outcome"]): boolean {
   return outcome === "executed";
 }
 
-interface Intent<Name> {
-  readonly name: Name;
-  readonly atUs: number;
-}
-
-export interface Met<Name> {
-  readonly first: Name;
-  readonly second: Name;
-  readonly apartUs: number;
-}
-
-export interface Intents<Name> {
-  /** Notes the first run of a key, and tells with which other one it makes a pair: the nearest before it. */
-  met(intent: string, name: Name, atUs: number, withinUs: number): Met<Name> | undefined;
-}
-
-/** Batches of several processes come in any order: what ran first is told by its time. */
-export function createIntents<Name extends { readonly key: string }>(intentsMax: number): Intents<Name> {
-  const last = new Map<string, Intent<Name>>();
+/**
+ * The one run of a record that was completed at its first attempt, as the record tells it: nothing is written a second
+ * time for it. A person who settled or forgot it has put nobody in its owner's place.
+ */
+export function runOf(record: StoredRecord | undefined, by: ProcessName = unknownProcess): LoggedAttempt | undefined {
+  if (record === undefined) return undefined;
+  const { identity, state, attempts, owner, fence, response, createdAtMs, updatedAtMs } = record;
+  if (state !== "completed" || attempts !== 1 || owner === nobody || response === undefined) return undefined;
+  const { key, scopeHash, operation } = identity;
   return {
-    met(intent, name, atUs, withinUs) {
-      const known = last.get(intent);
-      last.delete(intent);
-      last.set(intent, known === undefined || known.atUs <= atUs ? { name, atUs } : known);
-      const [oldest] = last.size > intentsMax ? last.keys() : [];
-      if (oldest !== undefined) last.delete(oldest);
-      if (known === undefined || known.name.key === name.key || Math.abs(atUs - known.atUs) > withinUs)
-        return undefined;
-      return known.atUs <= atUs
-        ? { first: known.name, second: name, apartUs: atUs - known.atUs }
-        : { first: name, second: known.name, apartUs: known.atUs - atUs };
-    },
+    record: { key, scopeHash, operation },
+    number: 0,
+    outcome: "executed",
+    atMs: createdAtMs,
+    tookMs: Math.max(0, updatedAtMs - createdAtMs),
+    status: response.status,
+    attempt: 1,
+    fence,
+    ...by,
   };
+}
+
+/** What was logged, with the run that the record tells by itself in its place, unless that was logged too. */
+export function withOwnRun(logged: readonly LoggedAttempt[], run: LoggedAttempt | undefined): readonly LoggedAttempt[] {
+  const isLogged = logged.some(({ outcome, fence }) => isRun(outcome) && fence === run?.fence);
+  if (run === undefined || isLogged) return logged;
+  return [run, ...logged];
+}
+
+export interface ProcessName {
+  readonly process: string;
+  readonly release?: string;
+}
+
+/** The process died before its first batch, or is long forgotten. */
+const unknownProcess: ProcessName = { process: "not known" };
+
+const ownersLength = 16;
+
+/** What all owner tokens of one process begin with. */
+export function ownersOf(owner: string): string {
+  return owner.replaceAll("-", "").slice(0, ownersLength);
 }

@@ -14,6 +14,7 @@ import type {
   Step,
   Store,
   StoreCapabilities,
+  StoredRecord,
   SuspendRequest,
   SweepRequest,
   SweepResult,
@@ -51,10 +52,15 @@ const capabilities: StoreCapabilities = {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { nowMs, environment, ...bounds } = resolveOptions(options);
   const nowUs = (): number => Math.floor(nowMs() * 1_000);
-  const history = createHistory();
+  const history = createHistory((id) => find(id));
   const shelf = createShelf(bounds, (id) => history.gone(id));
   const waiters = new Waiters<undefined>(environment);
   let tick: TickRow | undefined;
+
+  function find(id: string): StoredRecord | undefined {
+    const row = shelf.get(id);
+    return row === undefined ? undefined : toRecord(row, nowUs(), "with bodies");
+  }
 
   function moment(): Moment {
     const now = nowUs();
@@ -136,13 +142,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     resources: async (identity) => shelf.get(localIdOf(identity))?.resources ?? [],
-    ...createHistoryVerbs(history, nowUs),
+    ...createHistoryVerbs(history, find, nowUs),
     forget: async (request) => forget(request),
 
-    async find(identity) {
-      const row = shelf.get(localIdOf(identity));
-      return row === undefined ? undefined : toRecord(row, nowUs(), "with bodies");
-    },
+    find: async (identity) => find(localIdOf(identity)),
     list: async (query) => list(shelf.rows(query), query, nowUs()),
     stats: async () => stats(shelf.rows(), nowUs()),
 

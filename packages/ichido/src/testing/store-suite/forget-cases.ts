@@ -118,6 +118,18 @@ export const forgetCases: readonly StoreCase[] = defineCases({
     assert.equal(await rig.store.forget({ identity, fence, ...byWhom }), "forgotten");
     assert.equal((await rig.second.audit(identity)).length, 2, "nothing was done the second time");
   },
+  "S24-late: what is logged after a record was forgotten is not kept, alone or as a pair": async (rig) => {
+    const identity = sampleIdentity("key", { principal: canary });
+    const { claim } = await rig.completed(identity, "a");
+    assert.equal(await rig.store.forget({ identity, fence: claim.fence, ...byWhom }), "ok");
+    const twin = sampleIdentity("twin", { principal: canary });
+    await rig.completed(twin, "b");
+    await logged(rig.store, [sampleRun(identity, "content", { askedBy: canary })]);
+    assert.deepEqual(await logged(rig.store, [sampleRun(twin), sampleNote(identity, { askedBy: canary })]), []);
+    assert.deepEqual(await rig.second.attempts(identity), []);
+    assert.deepEqual(await rig.second.twins(twin), []);
+    assert.doesNotMatch(await everythingAbout(rig, identity), new RegExp(canary));
+  },
   "S24-failed: a released record is done from then on: the results of its steps are gone, so it never runs again":
     async (rig, identity) => {
       const { claim } = await rig.grant(identity, "a");

@@ -130,6 +130,18 @@ export const listingCases: readonly StoreCase[] = [
       }
       assert.deepEqual(seen, ["key-19", "key-39", "key-59"]);
     },
+    "S17-look: pages that end after so many looks find every match once, in the order of keys": async (rig) => {
+      await atOnce(30, (index) => {
+        const operation = index % 10 === 9 ? "rare.create" : "sample.create";
+        return rig.grant(sampleIdentity(`key-${index}`, { operation }), `o-${index}`);
+      });
+      const seen: string[] = [];
+      for await (const page of pagesOf(rig, { limit: 2, lookMax: 4, operation: "rare.create" })) {
+        assert.ok(page.looked === undefined || page.looked <= 4, "no more is looked at than was allowed");
+        seen.push(...page.records.map((record) => record.identity.key));
+      }
+      assert.deepEqual(seen, ["key-19", "key-29", "key-9"]);
+    },
     "S17-find: find gives the record of exactly this identity, or nothing": async (rig) => {
       await rig.completed(sampleIdentity("key", { tenant: "one" }), "a");
       assert.equal(await rig.store.find(sampleIdentity("key")), undefined);
