@@ -87,7 +87,7 @@ describe("sqlite: schema", () => {
 
     file = temporaryFile();
     database = new DatabaseSync(file.path);
-    expect(await sqliteStore(database).migrate()).toHaveLength(3);
+    expect(await sqliteStore(database).migrate()).toHaveLength(2);
     expect(schema()).toBe(planned);
   });
 
@@ -164,9 +164,10 @@ describe("sqlite: schema", () => {
 describe("sqlite: plans", () => {
   /**
    * What may be read from end to end: a constant, the label object of one record, the schema, rows of one
-   * slice, a row for each engine.
+   * slice, a row for each engine and each process.
    */
-  const scansAllowed = /^SCAN (CONSTANT ROW|label VIRTUAL TABLE .*|sqlite_schema|ichido_engines|\(subquery-\d+\))$/;
+  const scansAllowed =
+    /^SCAN (CONSTANT ROW|label VIRTUAL TABLE .*|sqlite_schema|ichido_engines|ichido_processes|\(subquery-\d+\))$/;
 
   for (const [name, sql] of wholes) {
     it(`${name} finds its rows without reading a whole table`, async () => {

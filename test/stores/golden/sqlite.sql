@@ -11,10 +11,11 @@ CREATE TABLE ichido_attempts (
   attempt    INTEGER,
   fence      INTEGER,
   number     INTEGER NOT NULL,
+  count      INTEGER NOT NULL,
+  last_us    INTEGER NOT NULL,
   process    TEXT    NOT NULL,
   release    TEXT,
-  asked_by   TEXT,
-  intent     INTEGER
+  asked_by   TEXT
 ) STRICT;
 
 CREATE TABLE ichido_audit (
@@ -54,6 +55,14 @@ CREATE TABLE ichido_labels (
   PRIMARY KEY (name, value, key, scope_hash)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE ichido_log_pages (
+  place    INTEGER PRIMARY KEY,
+  process  TEXT    NOT NULL,
+  keep_us  INTEGER NOT NULL,
+  intents  BLOB    NOT NULL,
+  notes    BLOB    NOT NULL
+) STRICT;
+
 CREATE TABLE ichido_log_sweep (
   id    INTEGER PRIMARY KEY CHECK (id = 1),
   place INTEGER NOT NULL
@@ -66,6 +75,13 @@ CREATE TABLE ichido_migrations (
   checksum   TEXT    NOT NULL,
   applied_us INTEGER NOT NULL,
   PRIMARY KEY (part, version)
+) STRICT;
+
+CREATE TABLE ichido_processes (
+  owners  TEXT    PRIMARY KEY,
+  process TEXT    NOT NULL,
+  release TEXT,
+  seen_us INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE ichido_records (
@@ -138,9 +154,9 @@ CREATE TABLE ichido_twins (
 
 CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash);
 
-CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent, scope_hash, at_us) WHERE intent IS NOT NULL;
-
 CREATE INDEX ichido_audit_identity ON ichido_audit (key, scope_hash, id);
+
+CREATE INDEX ichido_log_pages_keep ON ichido_log_pages (keep_us);
 
 CREATE INDEX ichido_records_expires ON ichido_records (expires_us)
   WHERE state = 'completed'

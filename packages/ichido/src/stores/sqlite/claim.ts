@@ -31,14 +31,15 @@ import type { Statements } from "./statements.ts";
 
 /**
  * A claim as the statements it asks for, one after the other, so that the same rules run on the store's own connection,
- * which answers at once, and on the caller's transaction, which answers later. Each is answered with its first row.
+ * which answers at once, and on the caller's transaction, which answers later. Each is answered with its first row, or
+ * with the number of rows it changed.
  */
 interface Wanted {
   readonly sql: string;
   readonly values: readonly SqliteValue[];
   readonly returnsRows: boolean;
 }
-type Claiming<Result> = Talk<Wanted, Row | undefined, Result>;
+type Claiming<Result> = Talk<Wanted, Row | number | undefined, Result>;
 
 export async function claim(session: Session, request: ClaimRequest): Promise<ClaimResult> {
   const seen = await session.queue.read(() => runOn(session.connection, answerOf(session, request)));
@@ -60,9 +61,9 @@ export async function claimWithin(
   requireDialect("sqlite", transaction);
   try {
     if (transaction.writesAlone !== true) await transaction.execute(session.statements.holdFile, [], often);
-    return await talkLater(claimLocked(session, request), async ({ sql, values }) => {
-      const { rows } = await transaction.execute(sql, values, often);
-      return plainRow(rows[0]);
+    return await talkLater(claimLocked(session, request), async ({ sql, values, returnsRows }) => {
+      const { rows, affected } = await transaction.execute(sql, values, often);
+      return returnsRows ? plainRow(rows[0]) : affected;
     });
   } catch (error) {
     if (!isBusy(error)) throw error;
@@ -71,19 +72,18 @@ export async function claimWithin(
 }
 
 function runOn<Result>(connection: Connection, claiming: Claiming<Result>): Result {
-  return talkNow(claiming, ({ sql, values, returnsRows }) => {
-    if (returnsRows) return connection.get(sql, ...values);
-    connection.run(sql, ...values);
-    return undefined;
-  });
+  return talkNow(claiming, ({ sql, values, returnsRows }) =>
+    returnsRows ? connection.get(sql, ...values) : connection.run(sql, ...values),
+  );
 }
 
 function* queryOne(sql: string, ...values: readonly SqliteValue[]): Claiming<Row | undefined> {
-  return yield { sql, values, returnsRows: true };
+  return (yield { sql, values, returnsRows: true }) as Row | undefined;
 }
 
-function* execute(sql: string, ...values: readonly SqliteValue[]): Claiming<void> {
-  yield { sql, values, returnsRows: false };
+/** The number of rows changed. */
+function* execute(sql: string, ...values: readonly SqliteValue[]): Claiming<number> {
+  return (yield { sql, values, returnsRows: false }) as number;
 }
 
 /** Undefined when the claim has something to write. */
@@ -101,10 +101,11 @@ function* answerOf(session: Session, request: ClaimRequest): Claiming<ClaimResul
 
 function* claimLocked(session: Session, request: ClaimRequest): Claiming<ClaimResult> {
   const { fingerprint } = request;
-  const at: Moment = { nowUs: session.nowUs(), trusted: false, fenceFloor: 0 };
+  const floor = yield* queryOne(session.statements.fenceFloor);
+  const fenceFloor = floor === undefined ? 0 : integer(floor, "floor");
+  const at: Moment = { nowUs: session.nowUs(), trusted: false, fenceFloor };
   const birth = born(request, fingerprint, 0, at);
-  const fence = yield* insert(session.statements, request, birth);
-  if (fence !== undefined) return grantOf({ ...birth, fence }, fingerprint.canonical, "new");
+  if (yield* insert(session.statements, request, birth)) return grantOf(birth, fingerprint.canonical, "new");
   const row = yield* queryOne(session.statements.look, ...identityValues(request.identity));
   if (row === undefined) throw new TypeError("a record that stopped an insert is not there");
   const record = heldOf(row);
@@ -135,9 +136,9 @@ function tickOf(row: Row | undefined): TickRow | undefined {
   };
 }
 
-/** The fence of the new record; undefined when there was one. */
-function* insert(statements: Statements, request: ClaimRequest, birth: HeldRecord): Claiming<number | undefined> {
-  const row = yield* queryOne(
+/** False when there was a record. */
+function* insert(statements: Statements, request: ClaimRequest, birth: HeldRecord): Claiming<boolean> {
+  const changes = yield* execute(
     statements.claim,
     ...birthValues(request),
     birth.fence,
@@ -148,9 +149,9 @@ function* insert(statements: Statements, request: ClaimRequest, birth: HeldRecor
     birth.expiresUs,
     Number(birth.doubtStays),
   );
-  if (row === undefined) return undefined;
-  yield* addLabels(statements, request);
-  return integer(row, "fence");
+  if (changes === 0) return false;
+  if (request.labels !== undefined) yield* addLabels(statements, request);
+  return true;
 }
 
 function* restart(statements: Statements, request: ClaimRequest, birth: HeldRecord): Claiming<ClaimResult> {

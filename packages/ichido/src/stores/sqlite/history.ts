@@ -8,16 +8,30 @@ import type {
   HistoryPage,
   HistoryQuery,
   LoggedAttempt,
+  LogResult,
   RecordHistory,
   Resource,
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
-import { attemptsKept, isRun, looksAfterBound } from "../../core/record-machine/history.ts";
+import { forgottenLine } from "../../core/record-machine/forget.ts";
+import {
+  attemptsKept,
+  isRun,
+  looksAfterBound,
+  ownersOf,
+  runOf,
+  withOwnRun,
+  type ProcessName,
+} from "../../core/record-machine/history.ts";
+import type { WrittenPage } from "../../core/record-machine/log-page.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
-import { checkLimit, intentOf, outcomeOf, placeOf } from "../encoding.ts";
+import { checkLimit, encodeHeaders, outcomeOf, placeOf } from "../encoding.ts";
+import { followPages } from "../log-walk.ts";
+import { bytesOfWords, pageOfBatch, pagesMax, SuspectSearch, type LogPages } from "../suspects.ts";
 import type { Row } from "./database.ts";
 import type { createGate } from "./gate.ts";
+import { find } from "./inspect.ts";
 import { bytes, identityValues, integer, orNull, text, textOrNull } from "./row.ts";
 import type { Session } from "./session.ts";
 
@@ -38,39 +52,52 @@ export function toldValues(identity: Identity, told: readonly Resource[] = []) {
 }
 
 /** Not waited for until it is on the disk: a power cut may cost the newest notes, and nothing depends on them. */
-function log(session: Session, batch: AttemptBatch): Promise<readonly SuspectedDuplicate[]> {
-  return session.queue.write(() => logLocked(session, batch), { mayBeLost: true });
+const mayBeLost = { mayBeLost: true };
+const forgottenHeaders = encodeHeaders([forgottenLine]);
+
+async function log(session: Session, search: SuspectSearch, batch: AttemptBatch): Promise<LogResult> {
+  const page = pageOfBatch(batch);
+  if (page.count === 0) return { pairs: [], more: 0 };
+  const place = await session.queue.write(() => logLocked(session, batch, page), mayBeLost);
+  return search.search(batch, page, { place, writtenMs: toMs(place) }, pagesOf(session));
 }
 
-function logLocked(session: Session, batch: AttemptBatch): readonly SuspectedDuplicate[] {
+function logLocked(session: Session, batch: AttemptBatch, page: WrittenPage): number {
   const { connection, statements } = session;
+  const { process, release, owners, notes } = batch;
   const nowUs = session.nowUs();
   const last = connection.get(statements.lastAttempt);
-  let place = Math.max(nowUs, last === undefined ? 0 : integer(last, "attempts") + 1);
-  let pairPlace = Math.max(nowUs, last === undefined ? 0 : integer(last, "twins") + 1);
-  const pairs: SuspectedDuplicate[] = [];
-  for (const note of batch.notes) {
-    const pair = twinOf(session, note, nowUs, usOf(batch.suspectWithinMs));
+  const after = (column: "attempts" | "pages"): number =>
+    Math.max(nowUs, last === undefined ? 0 : integer(last, column) + 1);
+  const pagePlace = after("pages");
+  connection.run(
+    statements.addPage,
+    pagePlace,
+    process,
+    nowUs + usOf(page.keepMs),
+    bytesOfWords(page.intents),
+    page.bytes,
+  );
+  if (owners !== undefined) connection.run(statements.noteProcess, owners, process, orNull(release), nowUs);
+  let place = after("attempts");
+  for (const note of notes) {
+    if (note.kept === true) continue;
     addAttempt(session, batch, note, place, nowUs);
     place += 1;
-    if (pair === undefined || pairs.length >= limits.suspectsPerBatchMax) continue;
-    const { first, second, apartMs } = pair;
-    const values = [first.scopeHash, second.operation, first.key, second.key, usOf(apartMs)] as const;
-    if (connection.run(statements.addTwin, pairPlace, ...values) === 1) pairs.push(pair);
-    pairPlace += 1;
   }
-  return pairs;
+  return pagePlace;
 }
 
 function addAttempt(session: Session, batch: AttemptBatch, note: AttemptNote, place: number, nowUs: number): void {
   const { connection, statements } = session;
   const where = identityValues(note.identity);
+  const atUs = nowUs - usOf(note.agoMs);
   connection.run(
     statements.addAttempt,
     place,
     ...where,
     note.identity.operation,
-    nowUs - usOf(note.agoMs),
+    atUs,
     usOf(note.tookMs),
     note.outcome,
     Number(note.observed === true),
@@ -78,34 +105,45 @@ function addAttempt(session: Session, batch: AttemptBatch, note: AttemptNote, pl
     orNull(note.attempt),
     orNull(note.fence),
     note.number,
+    note.count ?? 1,
+    atUs + usOf(note.spreadMs ?? 0),
     batch.process,
     orNull(batch.release),
     orNull(note.askedBy),
-    intentOf(note.canonical),
+    ...where,
+    forgottenHeaders,
   );
-  // A first run cannot be past the bound.
-  if (note.canonical !== undefined || !looksAfterBound(note.number)) return;
+  if (!looksAfterBound(note.number)) return;
   const which = [...where, Number(isRun(note.outcome))] as const;
   connection.run(statements.trimAttempts, ...which, ...which, limits.attemptsPerRecordMax);
 }
 
-function twinOf(
-  { connection, statements }: Session,
-  { identity, canonical, agoMs }: AttemptNote,
-  nowUs: number,
-  withinUs: number,
-): SuspectedDuplicate | undefined {
-  const intent = intentOf(canonical);
-  if (intent === null || withinUs === 0) return undefined;
-  const { key, scopeHash, operation } = identity;
-  const atUs = nowUs - usOf(agoMs);
-  const row = connection.get(statements.findTwin, intent, scopeHash, key, atUs - withinUs, atUs + withinUs);
-  if (row === undefined) return undefined;
-  const met = { key: text(row, "key") as Key, scopeHash, operation: text(row, "operation") };
-  const ours = { key, scopeHash, operation };
-  const apartUs = atUs - integer(row, "at_us");
-  const [first, second] = apartUs >= 0 ? [met, ours] : [ours, met];
-  return { first, second, apartMs: toMs(Math.abs(apartUs)), atMs: toMs(nowUs) };
+function pagesOf(session: Session): LogPages {
+  const { connection, statements, queue } = session;
+  return {
+    since: (sinceMs, process) =>
+      queue.read(() =>
+        connection.all(statements.pagesSince, usOf(Math.max(0, sinceMs)), process, pagesMax).map((row) => {
+          const place = integer(row, "place");
+          return { place, writtenMs: toMs(place), intents: bytes(row, "intents") };
+        }),
+      ),
+    page: (place) =>
+      queue.read(() => {
+        const row = connection.get(statements.page, place);
+        return row === undefined ? undefined : bytes(row, "notes");
+      }),
+    addPairs: (pairs) => queue.write(() => pairs.filter((pair) => addPairLocked(session, pair)), mayBeLost),
+  };
+}
+
+function addPairLocked({ connection, statements, nowUs }: Session, pair: SuspectedDuplicate): boolean {
+  const { scopeHash, operation, key: first } = pair.first;
+  const second = pair.second.key;
+  const last = connection.get(statements.lastAttempt);
+  const place = Math.max(nowUs(), last === undefined ? 0 : integer(last, "twins") + 1);
+  const told = [place, scopeHash, operation, first, second, usOf(pair.apartMs)] as const;
+  return connection.run(statements.addTwin, ...told, first, second, scopeHash, forgottenHeaders) === 1;
 }
 
 function attemptOf(row: Row): LoggedAttempt {
@@ -121,6 +159,7 @@ function attemptOf(row: Row): LoggedAttempt {
     ...whole("attempt"),
     ...whole("fence"),
     number: integer(row, "number"),
+    ...(integer(row, "count") > 1 && { count: integer(row, "count"), lastAtMs: toMs(integer(row, "last_us")) }),
     process: text(row, "process"),
     ...(release !== null && { release }),
     ...(askedBy !== null && { askedBy }),
@@ -137,10 +176,19 @@ function pairOf(row: Row): SuspectedDuplicate {
   };
 }
 
-function attempts(session: Session, identity: Identity): Promise<readonly LoggedAttempt[]> {
-  return session.queue.read(() =>
-    attemptsKept(session.connection.all(session.statements.attempts, ...identityValues(identity)).map(attemptOf)),
-  );
+async function attempts(session: Session, identity: Identity): Promise<readonly LoggedAttempt[]> {
+  const { connection, statements, queue } = session;
+  const record = await find(session, identity);
+  return queue.read(() => {
+    const logged = attemptsKept(connection.all(statements.attempts, ...identityValues(identity)).map(attemptOf));
+    const by = record === undefined ? undefined : connection.get(statements.findProcess, ownersOf(record.owner));
+    return withOwnRun(logged, runOf(record, by === undefined ? undefined : processOf(by)));
+  });
+}
+
+function processOf(row: Row): ProcessName {
+  const release = textOrNull(row, "release");
+  return { process: text(row, "process"), ...(release !== null && { release }) };
 }
 
 function twins(session: Session, identity: Identity): Promise<readonly SuspectedDuplicate[]> {
@@ -148,34 +196,42 @@ function twins(session: Session, identity: Identity): Promise<readonly Suspected
   return session.queue.read(() => session.connection.all(session.statements.twins, ...where, ...where).map(pairOf));
 }
 
-/** A page of what has its place in the order of writing; `place` is a moment, so that a walk may begin at one. */
-function walk<Entry>(
-  session: Session,
-  { statement, column }: { readonly statement: "follow" | "suspects"; readonly column: "attempts" | "twins" },
-  query: HistoryQuery,
-  entryOf: (row: Row) => Entry,
-): Promise<HistoryPage<Entry>> {
+/** A page of pairs; `place` is a moment, so that a walk may begin at one. */
+function suspects(session: Session, query: HistoryQuery): Promise<HistoryPage<SuspectedDuplicate>> {
   checkLimit(query.limit);
   return session.queue.read(() => {
     const { connection, statements } = session;
     const fromUs = query.fromAgoMs === undefined ? 0 : session.nowUs() - usOf(query.fromAgoMs);
     const after = query.cursor === undefined ? fromUs - 1 : placeOf(query.cursor);
-    const rows = connection.all(statements[statement], after, query.limit);
+    const rows = connection.all(statements.suspects, after, query.limit);
     const last = rows.at(-1);
     const end = connection.get(statements.lastAttempt);
     const place =
-      last === undefined ? Math.max(after, end === undefined ? 0 : integer(end, column)) : integer(last, "place");
-    const entries = rows.map(entryOf);
+      last === undefined ? Math.max(after, end === undefined ? 0 : integer(end, "twins")) : integer(last, "place");
+    const entries = rows.map(pairOf);
     return place > 0 ? { entries, cursor: String(place) } : { entries };
   });
 }
 
+/** `place` is a moment, so that a walk may begin at one. */
 function follow(session: Session, query: HistoryQuery): Promise<HistoryPage<LoggedAttempt>> {
-  return walk(session, { statement: "follow", column: "attempts" }, query, attemptOf);
-}
-
-function suspects(session: Session, query: HistoryQuery): Promise<HistoryPage<SuspectedDuplicate>> {
-  return walk(session, { statement: "suspects", column: "twins" }, query, pairOf);
+  const { connection, statements, queue } = session;
+  return followPages(query, {
+    begin: (fromAgoMs) =>
+      queue.read(() => {
+        const end = connection.get(statements.lastAttempt);
+        const last = end === undefined ? 0 : integer(end, "pages");
+        const from = fromAgoMs === undefined ? 0 : Math.max(0, session.nowUs() - usOf(fromAgoMs) - 1);
+        return { from: String(from), end: last === 0 ? undefined : String(Math.max(from, last)) };
+      }),
+    after: (token, most) =>
+      queue.read(() =>
+        connection.all(statements.follow, placeOf(token), most).map((row) => {
+          const place = integer(row, "place");
+          return { token: String(place), writtenMs: toMs(place), bytes: bytes(row, "notes") };
+        }),
+      ),
+  });
 }
 
 /** A key has at least one character, so that none stands for no record. */
@@ -215,9 +271,10 @@ function auditLog(session: Session, query: HistoryQuery): Promise<HistoryPage<Au
 }
 
 export function createHistoryVerbs(session: Session, gate: Gate): Omit<RecordHistory, "audit" | "forget"> {
+  const search = new SuspectSearch();
   return {
     resources: (identity) => gate.pass(() => resources(session, identity)),
-    log: (batch) => gate.pass(() => log(session, batch)),
+    log: (batch) => gate.pass(() => log(session, search, batch)),
     attempts: (identity) => gate.pass(() => attempts(session, identity)),
     follow: (query) => gate.pass(() => follow(session, query)),
     twins: (identity) => gate.pass(() => twins(session, identity)),

@@ -12,6 +12,12 @@ export interface OpenSqliteStoreOptions extends SqliteStoreOptions {
   readonly migrate?: boolean;
 }
 
+/**
+ * Pages in the write-ahead log, 16 MB, before they are copied into the file: keys are random, so a page of the index is
+ * written again and again, and copied once. On a handle of the user's this is left as it is.
+ */
+const checkpointPages = 4_000;
+
 /** Opens the file with `node:sqlite`, creating it where it is missing, for its owner alone. `close()` closes it. */
 export async function openSqliteStore(path: string, options: OpenSqliteStoreOptions = {}): Promise<SqliteStore> {
   const { migrate = false, ...rest } = options;
@@ -24,6 +30,7 @@ export async function openSqliteStore(path: string, options: OpenSqliteStoreOpti
   const { DatabaseSync } = await import("node:sqlite");
   await createPrivate(path);
   const database = opened(path, () => new DatabaseSync(path, { timeout: busyTimeoutMs }));
+  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   const store = sqliteStore(database, rest);
   try {
     if (migrate) await store.migrate();

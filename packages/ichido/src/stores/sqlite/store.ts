@@ -25,7 +25,7 @@ import { audit, find, landed, steps } from "./inspect.ts";
 import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
 import { complete, completeWithin, finishStep, release, renew, startStep, suspend } from "./owned.ts";
-import { clockOf, type Session } from "./session.ts";
+import { hostNowUs, type Session } from "./session.ts";
 import { settle } from "./settle.ts";
 import { resolveOptions, type SqliteStoreOptions } from "./options.ts";
 import { recordsPart } from "./schema.ts";
@@ -54,7 +54,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
   const requireTables = (): void => hold(requireSchema(records, "store", `the SQLite file ${connection.file}`));
   const inMemory = connection.file === "";
   const testUs = nowMs === undefined ? undefined : () => Math.floor(nowMs() * 1000);
-  const nowUs = testUs ?? clockOf(connection, statements);
+  const nowUs = testUs ?? hostNowUs;
   if (synchronous === "normal" && !inMemory) warnOnce(database);
 
   const { queue, bare, lookAgain } = createQueues(database, connection, resolved, requireTables);

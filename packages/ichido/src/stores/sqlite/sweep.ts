@@ -20,6 +20,11 @@ const logFramesMax = 4_000;
 
 /** A look at each is cheaper than the removal of a record. */
 const attemptsPerTransaction = 256;
+/** Of the log; a page is a hundred kilobytes at most, as a rule. */
+const pagesPerTransaction = 16;
+const processesPerTransaction = 64;
+/** A record that waits longer for a person tells no process any more. */
+const processKeptUs = 90 * 86_400_000_000;
 /** A claim on a transaction that is still open is not seen yet, but its attempts may be. */
 const lateUs = 3_600_000_000;
 
@@ -47,9 +52,18 @@ export async function sweep(session: Session, request: SweepRequest): Promise<Sw
 async function sweepLog(session: Session, endMs: number): Promise<boolean> {
   for (;;) {
     const looked = await session.queue.tryWrite(() => sweepLogLocked(session), lockWaitMs);
-    if (looked === "busy" || looked < attemptsPerTransaction) return false;
+    if (looked === "busy") return false;
+    const pages = await session.queue.tryWrite(() => sweepPagesLocked(session), lockWaitMs);
+    if (pages === "busy" || (looked < attemptsPerTransaction && pages < pagesPerTransaction)) return false;
     if (monotonicMs() >= endMs) return true;
   }
+}
+
+/** Pages have no record to go with: they go by their own time. */
+function sweepPagesLocked({ connection, statements, nowUs }: Session): number {
+  const now = nowUs();
+  connection.run(statements.sweepProcesses, now - processKeptUs, processesPerTransaction);
+  return connection.run(statements.sweepPages, now, pagesPerTransaction);
 }
 
 function sweepLogLocked(session: Session): number {

@@ -88,22 +88,6 @@ CREATE TABLE ichido_audit (
 
 CREATE INDEX ichido_audit_identity ON ichido_audit (key, scope_hash, id);
 
--- The optional attempt log: who asked, when, and what they got.
-CREATE TABLE ichido_attempts (
-  id         INTEGER PRIMARY KEY,
-  key        TEXT    NOT NULL,
-  scope_hash BLOB    NOT NULL,
-  at_us      INTEGER NOT NULL,
-  asked_by   TEXT,
-  outcome    TEXT    NOT NULL,
-  status     INTEGER,
-  attempt    INTEGER,
-  fence      INTEGER
-) STRICT;
-
-CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash, id);
-CREATE INDEX ichido_attempts_at ON ichido_attempts (at_us);
-
 -- The greatest fence that was ever deleted: fences go on growing even when the clock went back meanwhile.
 CREATE TABLE ichido_fence (
   id    INTEGER PRIMARY KEY CHECK (id = 1),

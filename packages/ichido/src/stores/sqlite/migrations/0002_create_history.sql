@@ -1,11 +1,20 @@
 -- What a record knows beside its answer, for the person on call. None of it is read or written by a claim.
 
--- Never written before: the columns of the log were not known yet.
-DROP TABLE ichido_attempts;
+-- The attempt log as it is followed: one row for every batch, its notes as bytes (`log-page.ts`). `place` orders
+-- the writes: microseconds by the clock, or one more than the last. `intents` come before the notes, so that other
+-- processes read them alone: by them two keys with the same content are found.
+CREATE TABLE ichido_log_pages (
+  place    INTEGER PRIMARY KEY,
+  process  TEXT    NOT NULL,
+  keep_us  INTEGER NOT NULL,
+  intents  BLOB    NOT NULL,
+  notes    BLOB    NOT NULL
+) STRICT;
 
--- The attempt log: who asked, when, what they got, by which process and release. `place` orders the writes: microseconds
--- by the clock, or one more than the last. `intent` is there for the first run of a key alone: the head of its canonical
--- hash, by which another key with the same content is found. Without a foreign key: a note may come after its record went, and a sweep then finds it.
+CREATE INDEX ichido_log_pages_keep ON ichido_log_pages (keep_us);
+
+-- What is found by its record and not told by it: answers without a run, later runs, what `askedBy` told. Equal answers of
+-- one batch are one row. Without a foreign key: a note may come after its record went, and a sweep then finds it.
 CREATE TABLE ichido_attempts (
   place      INTEGER PRIMARY KEY,
   key        TEXT    NOT NULL,
@@ -19,14 +28,22 @@ CREATE TABLE ichido_attempts (
   attempt    INTEGER,
   fence      INTEGER,
   number     INTEGER NOT NULL,
+  count      INTEGER NOT NULL,
+  last_us    INTEGER NOT NULL,
   process    TEXT    NOT NULL,
   release    TEXT,
-  asked_by   TEXT,
-  intent     INTEGER
+  asked_by   TEXT
 ) STRICT;
 
 CREATE INDEX ichido_attempts_identity ON ichido_attempts (key, scope_hash);
-CREATE INDEX ichido_attempts_intent ON ichido_attempts (intent, scope_hash, at_us) WHERE intent IS NOT NULL;
+
+-- Who makes which owner tokens: a record that was completed at its first attempt tells the rest by itself.
+CREATE TABLE ichido_processes (
+  owners  TEXT    PRIMARY KEY,
+  process TEXT    NOT NULL,
+  release TEXT,
+  seen_us INTEGER NOT NULL
+) STRICT;
 
 -- Pairs of keys that may stand for one intent. `place` as above.
 CREATE TABLE ichido_twins (
@@ -60,3 +77,10 @@ CREATE TABLE ichido_log_sweep (
 ) STRICT;
 
 INSERT INTO ichido_log_sweep (id, place) VALUES (1, 0);
+
+-- What engines tell of themselves, for `doctor`: one row each, rewritten every minute, gone a day after the last time.
+CREATE TABLE ichido_engines (
+  engine   TEXT    PRIMARY KEY,
+  note     TEXT    NOT NULL,
+  noted_us INTEGER NOT NULL
+) STRICT;
