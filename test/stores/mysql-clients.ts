@@ -82,7 +82,19 @@ export function intercepted(pool: MysqlPool, before: (sql: string) => Promise<vo
   };
 }
 
-const tables = ["records", "labels", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"];
+const tables = [
+  "records",
+  "labels",
+  "steps",
+  "audit",
+  "clock",
+  "log_pages",
+  "attempts",
+  "processes",
+  "twins",
+  "resources",
+  "log_sweep",
+];
 
 export async function emptyTables(client: Client, prefix = "ichido_"): Promise<void> {
   for (const table of tables) await client.rows(`delete from ${prefix}${table}`);

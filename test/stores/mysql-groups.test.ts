@@ -59,9 +59,9 @@ describeWith("mariadb", "groups of the mysql store", (url) => {
       return { store: made, lost };
     }
 
-    test("S1 twenty new records take three statements, their completions one, their replays one", async () => {
+    test("S1 twenty new records take two statements, their completions one, their replays one", async () => {
       const claims = await Promise.all(keys.map((key) => granted(store, request(key, `owner-${key}`))));
-      expect(sent.map((sql) => /select|insert/.exec(sql)?.[0])).toEqual(["select", "insert", "select"]);
+      expect(sent.map((sql) => /select|insert/.exec(sql)?.[0])).toEqual(["select", "insert"]);
       expect(new Set(claims.map(({ identity }) => identity.key)).size).toBe(20);
 
       sent.length = 0;
@@ -105,6 +105,73 @@ describeWith("mariadb", "groups of the mysql store", (url) => {
       expect(answers[3]).toMatchObject({ origin: "failed", attempt: 2 });
     });
 
+    /** Claims that met no record: the next group inserts at once. */
+    async function afterNewOnes(asked = store): Promise<void> {
+      await Promise.all(keys.map((key) => granted(asked, request(`former-${key}`, `owner-${key}`))));
+      sent.length = 0;
+    }
+
+    test("S1 after new records the next ones take one statement, until claims meet records again", async () => {
+      await afterNewOnes();
+      const claims = await Promise.all(keys.map((key) => granted(store, request(key, `owner-${key}`))));
+      expect(sent.map((sql) => /select|insert/.exec(sql)?.[0])).toEqual(["insert"]);
+      await Promise.all(claims.map((claim) => store.complete({ ...claim, response: sampleResponse() })));
+
+      sent.length = 0;
+      const statements = async (): Promise<readonly (string | undefined)[]> => {
+        sent.length = 0;
+        const answers = await Promise.all(keys.map((key) => store.claim(request(key, "another"))));
+        expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(["completed"]));
+        return sent.map((sql) => /select|insert/.exec(sql)?.[0]);
+      };
+      expect(await statements()).toEqual(["insert"]);
+      expect(await statements()).toEqual(["select"]);
+    });
+
+    test("S2 S3 S4 a group that inserts at once answers those that meet a record", async () => {
+      const done = await granted(store, request("done", "a"));
+      const response = { ...sampleResponse(), body: new TextEncoder().encode("the answer") };
+      await store.complete({ ...done, response });
+      const busy = await granted(store, request("busy", "a"));
+      await store.release(await granted(store, request("failed", "a")));
+      await afterNewOnes();
+      const answers = await Promise.all([
+        ...keys.map((key) => store.claim(request(key, "b"))),
+        store.claim(request("done", "b")),
+        store.claim(request("busy", "b")),
+        store.claim(request("failed", "b")),
+      ]);
+      expect(sent[0]).toMatch(/insert into ichido_records/);
+      expect(answers.slice(20)).toMatchObject([
+        { outcome: "completed", response },
+        { outcome: "processing" },
+        { outcome: "granted", origin: "failed", attempt: 2 },
+      ]);
+      const again = await Promise.all([
+        store.claim(request("busy", "a", { leaseMs: 60_000 })),
+        ...keys.map((key) => store.claim(request(`later-${key}`, "b"))),
+      ]);
+      expect(again[0]).toMatchObject({ outcome: "granted", origin: "new", fence: busy.fence });
+      const [{ ahead } = {}] = await client.rows(
+        "select lease_us - updated_us as ahead from ichido_records where `key` = 'busy'",
+      );
+      expect(Number(ahead)).toBeGreaterThan(50_000_000);
+    });
+
+    test("S5 completions of one owner in one moment are each told their own answer", async () => {
+      const claims = await Promise.all(keys.map((key) => granted(store, request(key, "one owner"))));
+      const stored = claims.map((claim) => {
+        const body = new TextEncoder().encode(claim.identity.key);
+        return store.complete({ ...claim, response: { ...sampleResponse(), body } });
+      });
+      expect(await Promise.all(stored)).toEqual(keys.map(() => "ok"));
+      for (const key of keys) {
+        const replay = await store.claim(request(key, "another"));
+        if (replay.outcome !== "completed") throw new Error(`${replay.outcome} instead of a replay`);
+        expect(new TextDecoder().decode(replay.response.body)).toBe(key);
+      }
+    });
+
     test("S1 of two processes that claim the same twenty keys at once, each key has one owner", async () => {
       const second = openClient(driver, database.url);
       const rival = mysqlStore(second.pool);
@@ -132,7 +199,7 @@ describeWith("mariadb", "groups of the mysql store", (url) => {
 
     test("S7 the reply of a group's completions is lost: all are found to be stored", async () => {
       const claims = await Promise.all(keys.map((key) => granted(store, request(key, `owner-${key}`))));
-      const { store: losingStore, lost } = await losing(/update \(select/);
+      const { store: losingStore, lost } = await losing(/update ichido_records force index/);
       const stored = claims.map((claim) => losingStore.complete({ ...claim, response: sampleResponse() }));
       expect(await Promise.all(stored)).toEqual(keys.map(() => "ok"));
       expect(lost).toHaveLength(1);
@@ -213,6 +280,41 @@ describeWith("mariadb", "groups of the mysql store", (url) => {
       expect(outcomes).toEqual(
         asked.map((key, index) => (key === "place-1" ? "rejected" : index < 10 ? "completed" : "granted")),
       );
+    });
+
+    test("S1 a record that somebody has locked holds up no claim of a group that inserts at once", async () => {
+      const done = await granted(store, request("done", "a"));
+      await store.complete({ ...done, response: sampleResponse() });
+      const holder = await client.pool.getConnection();
+      const ask = (sql: string): Promise<unknown> => holder.query({ sql } as never, []);
+      // The record alone, not the places around it.
+      await ask("set transaction isolation level read committed");
+      await ask("begin");
+      await ask("select 1 from ichido_records where `key` = 'done' for update");
+      const hasty = mysqlStore(client.pool, { callTimeoutMs: 3_000 });
+      await hasty.stats();
+      await afterNewOnes(hasty);
+      const asked = ["done", ...keys];
+      const answers = await Promise.allSettled(asked.map((key) => hasty.claim(request(key, "b"))));
+      await ask("rollback");
+      holder.release();
+      const outcomes = answers.map((each) => (each.status === "fulfilled" ? each.value.outcome : each.reason));
+      expect(outcomes).toEqual(["completed", ...keys.map(() => "granted")]);
+    });
+
+    test("S5 completions lock no other record, however few there are", async () => {
+      const claims = await Promise.all(keys.map((key) => granted(store, request(key, `owner-${key}`))));
+      await granted(store, request("bystander", "b"));
+      const holder = await client.pool.getConnection();
+      const ask = (sql: string): Promise<unknown> => holder.query({ sql } as never, []);
+      await ask("begin");
+      await ask("select 1 from ichido_records where `key` = 'bystander' for update");
+      sent.length = 0;
+      const stored = await Promise.all(claims.map((claim) => store.complete({ ...claim, response: sampleResponse() })));
+      await ask("rollback");
+      holder.release();
+      expect(stored).toEqual(keys.map(() => "ok"));
+      expect(sent).toHaveLength(1);
     });
 
     test("group: false sends every claim by itself", async () => {

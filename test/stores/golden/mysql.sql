@@ -81,6 +81,18 @@ CREATE TABLE `ichido_clock` (
   CONSTRAINT `ichido_clock_one` CHECK (`id` = 1)
 ) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;
 
+CREATE TABLE `ichido_log_pages` (
+  `id` bigint(20) NOT NULL AUTO_INCREMENT,
+  `written_us` bigint(20) NOT NULL,
+  `keep_us` bigint(20) NOT NULL,
+  `process` varbinary(1020) NOT NULL,
+  `intents` mediumblob NOT NULL,
+  `notes` mediumblob NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `ichido_log_pages_written` (`written_us`),
+  KEY `ichido_log_pages_keep` (`keep_us`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE `ichido_attempts` (
   `id` bigint(20) NOT NULL AUTO_INCREMENT,
   `written_us` bigint(20) NOT NULL,
@@ -95,14 +107,22 @@ CREATE TABLE `ichido_attempts` (
   `attempt` int(11) DEFAULT NULL,
   `fence` bigint(20) DEFAULT NULL,
   `number` bigint(20) NOT NULL,
+  `attempts_told` bigint(20) NOT NULL,
+  `spread_us` bigint(20) NOT NULL,
   `process` varbinary(1020) NOT NULL,
   `release_name` varbinary(1020) DEFAULT NULL,
   `asked_by` varbinary(1020) DEFAULT NULL,
-  `intent` bigint(20) DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `ichido_attempts_written` (`written_us`),
-  KEY `ichido_attempts_identity` (`key`,`scope_hash`,`outcome`),
-  KEY `ichido_attempts_intent` (`intent`,`scope_hash`,`at_us`)
+  KEY `ichido_attempts_identity` (`key`,`scope_hash`,`outcome`)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE `ichido_processes` (
+  `owners` varbinary(64) NOT NULL,
+  `process` varbinary(1020) NOT NULL,
+  `release_name` varbinary(1020) DEFAULT NULL,
+  `seen_us` bigint(20) NOT NULL,
+  PRIMARY KEY (`owners`)
 ) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE `ichido_twins` (
@@ -136,6 +156,13 @@ CREATE TABLE `ichido_log_sweep` (
   `place` bigint(20) NOT NULL,
   PRIMARY KEY (`id`),
   CONSTRAINT `ichido_log_sweep_one` CHECK (`id` = 1)
+) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;
+
+CREATE TABLE `ichido_engines` (
+  `engine` varbinary(64) NOT NULL,
+  `note` mediumblob NOT NULL,
+  `noted_us` bigint(20) NOT NULL,
+  PRIMARY KEY (`engine`)
 ) ENGINE=InnoDB DEFAULT CHARSET=ascii COLLATE=ascii_bin;
 
 CREATE TABLE `ichido_migrations` (

@@ -1,6 +1,6 @@
 /**
- * Requests that travel together. Requests of one iteration of the event loop leave at its end, a crowd as several groups
- * at once: while the server works on one, this process works on the answers of another. Requests that come while a group
+ * Requests that travel together. Requests of one iteration of the event loop leave at its end, a crowd as two groups at
+ * once: while the server works on one, this process works on the answers of another. Requests that come while a group
  * is under way gather, and leave when it returns. So a single request does not wait, and many requests share a commit. A
  * group holds each identity once, because one statement cannot judge a row twice, and is sorted, because rows are locked
  * in that order.
@@ -37,8 +37,11 @@ interface Waiting<Request, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Groups under way at once. More than one, so that a group that waits for a lock does not hold up the others. */
-const underWayMax = 4;
+/**
+ * Groups under way at once. More than one, so that a group that waits for a lock does not hold up the others, and that the
+ * server works while this process does; not many, because a group costs its server as much as a dozen of its members.
+ */
+const underWayMax = 2;
 /** How long to gather behind a group that does not return. */
 const gatherMs = 10;
 const weightMax = 1_048_576;

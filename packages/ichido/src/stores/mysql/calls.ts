@@ -18,12 +18,12 @@ export function createCalls(pool: DriverClient, callTimeoutMs: number, dialect: 
   let checked: Promise<void> | undefined;
   let isReady = false;
   let packetBytesMax = Number.POSITIVE_INFINITY;
-  let isMariadb = false;
+  let mayGroup = false;
   const renewals = createRenewals(pool, look);
   const session = createSession(pool, { timeoutMs: callTimeoutMs, beforeResend: look, renewOnce: renewals.once });
 
   async function look(probe: Run): Promise<void> {
-    ({ packetBytesMax, isMariadb } = await lookAtServer(probe, dialect));
+    ({ packetBytesMax, mayGroup } = await lookAtServer(probe, dialect));
   }
 
   async function ping(): Promise<void> {
@@ -74,8 +74,8 @@ export function createCalls(pool: DriverClient, callTimeoutMs: number, dialect: 
     session,
     /** For one call: all its statements share its time. */
     call: (timeoutMs: number = callTimeoutMs) => bounded(timeoutMs, session.run, ready),
-    /** Whether calls may travel together: MariaDB alone can be told how long a statement may wait for a lock. */
-    mayGroup: () => isReady && isMariadb,
+    /** Whether calls may travel together. */
+    mayGroup: () => isReady && mayGroup,
     /** For a group of calls: each of its statements is sent once, and what writes is cut short by the server. */
     groupCall: (): Run => {
       const send = bounded(callTimeoutMs / 2, session.runOnce, ready);

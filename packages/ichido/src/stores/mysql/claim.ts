@@ -8,8 +8,9 @@
  * Deciding a takeover inside the insert itself would save that claim a round trip and cost every claim a statement
  * several times as long to parse.
  *
- * Many claims together look first, since replays and refusals need no more. A multi-row insert for the others cannot tell
- * each of them its own outcome, so they look again. What neither look answers is claimed alone.
+ * Many claims together look first where some of the last ones met a record, since replays and refusals need no more and a
+ * look waits for no lock. Where nearly all were new they insert at once: the statement returns the record of each, made or
+ * met. What neither answers is claimed alone.
  */
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { Identity } from "../../core/contract/record.ts";
@@ -28,7 +29,7 @@ import {
 import { usOf } from "../../core/record-machine/record.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
 import { idOf } from "../group.ts";
-import { integerOf } from "./client.ts";
+import { integerOf, type Row } from "./client.ts";
 import type { Dialect, Value, Values } from "./dialect.ts";
 import { readClock } from "./sweep.ts";
 import { addLabels, forgetLabels } from "./labels.ts";
@@ -83,25 +84,29 @@ export async function answersWithoutWriting(
   });
 }
 
-/** Many claims that had no record a moment ago. Undefined for one that must be claimed alone. */
+/** Many claims that are likely to have no record. Undefined for one that must be claimed alone. */
 export async function insertMany(
   run: Run,
   dialect: Dialect,
   requests: readonly ClaimRequest[],
 ): Promise<readonly (ClaimResult | undefined)[]> {
-  await run(dialect.claimMany(requests.length), requests.flatMap(bornValues));
-  const made = await lookMany(run, dialect, requests);
-  const results = requests.map((request) => grantedOf(made.get(idOf(request.identity)), request));
-  const granted = requests.filter((_, index) => results[index] !== undefined);
-  await addLabels(run, dialect, granted);
+  const { rows } = await run(dialect.claimMany(requests.length), requests.flatMap(bornValues));
+  const seen = byPosition(rows);
+  const made: ClaimRequest[] = [];
+  const results = requests.map((request) => {
+    const record = seen.get(idOf(request.identity));
+    if (record === undefined) return undefined;
+    if (!isMade(record, request)) return refusedOf(record, request);
+    made.push(request);
+    return grantOf(record, request.fingerprint.canonical, "new");
+  });
+  await addLabels(run, dialect, made);
   return results;
 }
 
-function grantedOf(record: Seen | undefined, request: ClaimRequest): ClaimResult | undefined {
-  if (record === undefined || record.owner !== request.owner) return undefined;
-  // Still as it was made: its first fence names the very microsecond.
-  if (record.state !== "processing" || record.fence !== record.createdUs) return undefined;
-  return grantOf(record, request.fingerprint.canonical, "new");
+/** By the statement that returned it: an older one of the same owner is a claim that was sent again. */
+function isMade(record: Seen, request: ClaimRequest): boolean {
+  return record.createdUs === record.nowUs && record.fence === record.createdUs && record.owner === request.owner;
 }
 
 /** What needs no write, and no look at the ticks. */
@@ -173,7 +178,10 @@ async function lookMany(
   requests: readonly ClaimRequest[],
 ): Promise<ReadonlyMap<string, Seen>> {
   const values = requests.flatMap(({ identity }) => positionValues(identity));
-  const { rows } = await run(dialect.look(requests.length), values);
+  return byPosition((await run(dialect.look(requests.length), values)).rows);
+}
+
+function byPosition(rows: readonly Row[]): ReadonlyMap<string, Seen> {
   return new Map(rows.map((row) => [idOf(positionOf(row)), seenOf(row)]));
 }
 

@@ -16,6 +16,7 @@ export interface Statement {
 const macros: Readonly<Record<string, string>> = {
   now: mysqlClockUs,
   listed: statements.ruleListed,
+  seen: statements.ruleSeen,
   live: statements.ruleLive,
   doubtful: statements.ruleDoubtful,
   unknown: statements.ruleUnknown,
@@ -35,15 +36,11 @@ const labelRow = "(label_hash = ? and `key` = ? and scope_hash = ?)";
 
 const notedRow = "(s.`key` = ? and s.scope_hash = ?)";
 const pairRow = "(first_key = ? and scope_hash = ?) or (second_key = ? and scope_hash = ?)";
-const attemptRow = "({now}, ?, ?, ?, {now} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const attemptRow = "({now}, ?, ?, ?, {now} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const bornRow =
   "(?, ?, ?, ?, ?, ?, ?, ?, ?, 'processing', 'new', ?, 1, ?, ?, {now}, fence, fence, fence, fence + ?, fence + ?," +
   " if(?, null, fence + ?))";
-/** The first one names the columns of all. */
-const answerNames = "of_key, of_scope, of_owner, of_fence, kind, status, bytes, headers, body".split(", ");
-const answerRow = `select ${answerNames.map(() => "?").join(", ")}`;
-const firstAnswer = `select ${answerNames.map((name) => `? as ${name}`).join(", ")}`;
 
 /** Records that a label may belong to: completed ones by the index of labels, open ones by the index of states. */
 const labelled =
@@ -76,6 +73,8 @@ const tableNames = [
   "audit",
   "clock",
   "attempts",
+  "log_pages",
+  "processes",
   "twins",
   "resources",
   "log_sweep",
@@ -111,10 +110,10 @@ export function createDialect(prefix: string) {
   const cache = new Map<StatementName, Statement>();
 
   const text = (name: StatementName): string => expandText(statements[name], { ...macros, ...tables });
-  const manyRows = (name: ManyRows, row: string, separator: string, first = row) => {
+  const manyRows = (name: ManyRows, row: string, separator: string) => {
     const [head = "", tail = ""] = text(name).split("{rows}");
     const next = separator + row;
-    return (count: number): string => head + first + next.repeat(count - 1) + tail;
+    return (count: number): string => head + row + next.repeat(count - 1) + tail;
   };
 
   function statement(name: SingleName): Statement {
@@ -122,6 +121,8 @@ export function createDialect(prefix: string) {
     if (found === undefined) cache.set(name, (found = prepare(text(name))));
     return found;
   }
+
+  const completeRows = manyRows("completeMany", claimRow, " or ");
 
   return {
     prefix,
@@ -132,7 +133,10 @@ export function createDialect(prefix: string) {
     },
     look: manyRows("look", identityRow, " or "),
     claimMany: manyRows("claimMany", expandText(bornRow, macros), ", "),
-    completeMany: manyRows("completeMany", answerRow, " union all ", firstAnswer),
+    completeMany: (count: number): string => {
+      const all = ", ?".repeat(count);
+      return completeRows(count).replaceAll("{its}", `elt(field(owner${all})${all})`);
+    },
     renew: manyRows("renew", claimRow, " or "),
     held: manyRows("held", claimRow, " or "),
     sweep: manyRows("sweep", identityRow, " or "),

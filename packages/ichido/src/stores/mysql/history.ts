@@ -7,17 +7,28 @@ import type {
   HistoryPage,
   HistoryQuery,
   LoggedAttempt,
+  LogResult,
   Resource,
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
 import type { Claim } from "../../core/contract/store.ts";
-import { attemptsKept, looksAfterBound } from "../../core/record-machine/history.ts";
+import { forgottenLine } from "../../core/record-machine/forget.ts";
+import {
+  attemptsKept,
+  looksAfterBound,
+  ownersOf,
+  runOf,
+  withOwnRun,
+  type ProcessName,
+} from "../../core/record-machine/history.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
-import { checkLimit, intentOf, outcomeOf, placeOf } from "../encoding.ts";
+import { checkLimit, encodeHeaders, outcomeOf, placeOf } from "../encoding.ts";
+import { followPages } from "../log-walk.ts";
+import { addOneByOne, bytesOfWords, pageOfBatch, pagesMax, type LogPages, type SuspectSearch } from "../suspects.ts";
 import { integerOf, type Row } from "./client.ts";
 import type { Dialect, Value } from "./dialect.ts";
-import { binaryOf, optional, stringOf } from "./row.ts";
+import { binaryOf, optional, recordOf, stringOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { claimValues, identityValues, longText, optionalText, text } from "./values.ts";
 
@@ -27,14 +38,21 @@ const settledUs = 500_000;
 const orNull = (value: number | undefined): Value => value ?? null;
 
 export async function tell(
-  run: (sql: string, values: Value[]) => Promise<unknown>,
+  run: (sql: string, values: Value[]) => Promise<{ readonly rows: readonly unknown[]; readonly affected: number }>,
   dialect: Dialect,
   claim: Claim & { readonly resources?: readonly Resource[] },
 ): Promise<void> {
-  const most = limits.resourcesMax;
-  for (const { kind, id } of claim.resources ?? []) {
-    const values = { ...claimValues(claim), kind: text("kind", kind, 256), id: text("id", id), ordinal: 1, most };
-    await dialect.send(run, "tell", values);
+  const told = claim.resources ?? [];
+  if (told.length === 0) return;
+  const { key, scopeHash } = claimValues(claim);
+  const [row] = (await dialect.send(run, "made", claimValues(claim))).rows as readonly Row[];
+  if (row === undefined) return;
+  let made = integerOf(row["made"]);
+  for (const { kind, id } of told) {
+    if (made >= limits.resourcesMax) return;
+    const what = { kind: text("kind", kind, 256), id: text("id", id) };
+    const where = { key, scopeHash, life: integerOf(row["life"]), ordinal: made + 1 };
+    made += (await dialect.send(run, "tell", { ...what, ...where })).affected;
   }
 }
 
@@ -43,9 +61,27 @@ export async function resources(run: Run, dialect: Dialect, identity: Identity):
   return rows.map((row) => ({ kind: stringOf(row["kind"]), id: stringOf(row["id"]) }));
 }
 
-export async function log(run: Run, dialect: Dialect, batch: AttemptBatch): Promise<readonly SuspectedDuplicate[]> {
-  const { notes } = batch;
-  if (notes.length === 0) return [];
+const forgottenHeaders = text("headers", encodeHeaders([forgottenLine]));
+
+export async function log(run: Run, dialect: Dialect, search: SuspectSearch, batch: AttemptBatch): Promise<LogResult> {
+  const page = pageOfBatch(batch);
+  if (page.count === 0) return { pairs: [], more: 0 };
+  const process = text("process", batch.process);
+  const kept = { keepUs: usOf(page.keepMs), intents: bytesOfWords(page.intents), notes: page.bytes };
+  const { insertId: id } = await dialect.send(run, "addPage", { process, ...kept });
+  if (batch.owners !== undefined) {
+    const owners = text("owners", batch.owners, 64);
+    await dialect.send(run, "noteProcess", { owners, process, release: optionalText("release", batch.release) });
+  }
+  await addAttempts(run, dialect, batch);
+  const [row] = (await dialect.send(run, "written", { id })).rows;
+  const writtenMs = row === undefined ? 0 : toMs(integerOf(row["written_us"]));
+  return search.search(batch, page, { place: id, writtenMs }, pagesOf(run, dialect));
+}
+
+async function addAttempts(run: Run, dialect: Dialect, batch: AttemptBatch): Promise<void> {
+  const notes = batch.notes.filter(({ kept }) => kept !== true);
+  if (notes.length === 0) return;
   const process = text("process", batch.process);
   const release = optionalText("release", batch.release);
   const values = notes.flatMap((note): Value[] => {
@@ -62,21 +98,56 @@ export async function log(run: Run, dialect: Dialect, batch: AttemptBatch): Prom
       orNull(note.attempt),
       orNull(note.fence),
       note.number,
+      note.count ?? 1,
+      usOf(note.spreadMs ?? 0),
       process,
       release,
       optionalText("askedBy", note.askedBy),
-      intentOf(note.canonical),
     ];
   });
   const { insertId: first } = await run(dialect.log(notes.length), values);
+  // Whoever forgets a record between the two statements erases what the first one wrote.
+  await dialect.send(run, "forgetLate", { first, last: first + notes.length - 1, headers: forgottenHeaders });
   await trim(run, dialect, batch);
-  return batch.suspectWithinMs === 0 ? [] : suspect(run, dialect, batch, first);
 }
 
-/** A first run cannot be past the bound of its record. */
+function pagesOf(run: Run, dialect: Dialect): LogPages {
+  return {
+    async since(sinceMs, process) {
+      const asked = { sinceUs: usOf(Math.max(0, sinceMs)), process: text("process", process), limit: pagesMax };
+      return (await dialect.send(run, "pagesSince", asked)).rows.map((row) => ({
+        place: integerOf(row["id"]),
+        writtenMs: toMs(integerOf(row["written_us"])),
+        intents: binaryOf(row["intents"]),
+      }));
+    },
+    async page(id) {
+      const [row] = (await dialect.send(run, "page", { id })).rows;
+      return row === undefined ? undefined : binaryOf(row["notes"]);
+    },
+    addPairs: (pairs) =>
+      addOneByOne(pairs, async ({ first, second, apartMs }) => {
+        const values = {
+          scopeHash: Buffer.from(first.scopeHash),
+          operation: text("operation", first.operation),
+          firstKey: text("key", first.key),
+          secondKey: text("key", second.key),
+          apartUs: usOf(apartMs),
+          headers: forgottenHeaders,
+        };
+        if ((await dialect.send(run, "addTwin", values)).affected !== 1) return false;
+        const forgotten = (await dialect.send(run, "isForgotten", values)).rows;
+        for (const row of forgotten) {
+          await dialect.send(run, "forgetTwins", { ...values, key: Buffer.from(binaryOf(row["key"])) });
+        }
+        return forgotten.length === 0;
+      }),
+  };
+}
+
 async function trim(run: Run, dialect: Dialect, { notes }: AttemptBatch): Promise<void> {
   const again = notes
-    .filter(({ canonical, number }) => canonical === undefined && looksAfterBound(number))
+    .filter(({ kept, number }) => kept !== true && looksAfterBound(number))
     .map(({ identity }) => identityValues(identity));
   const crowd = [
     ...new Map(again.map((each) => [`${each.scopeHash.toString("hex")}${each.key.toString("hex")}`, each])),
@@ -91,40 +162,13 @@ async function trim(run: Run, dialect: Dialect, { notes }: AttemptBatch): Promis
   }
 }
 
-async function suspect(
-  run: Run,
-  dialect: Dialect,
-  { notes, suspectWithinMs }: AttemptBatch,
-  first: number,
-): Promise<readonly SuspectedDuplicate[]> {
-  if (notes.every(({ canonical }) => canonical === undefined)) return [];
-  const last = first + notes.length - 1;
-  const asked = { first, last, withinUs: usOf(suspectWithinMs), limit: limits.suspectsPerBatchMax };
-  const pairs: SuspectedDuplicate[] = [];
-  for (const row of (await dialect.send(run, "findTwins", asked)).rows) {
-    const apartUs = integerOf(row["at_us"]) - integerOf(row["met_at_us"]);
-    const [firstKey, secondKey] = apartUs >= 0 ? [row["met_key"], row["key"]] : [row["key"], row["met_key"]];
-    const pair = pairOf({ ...row, first_key: firstKey, second_key: secondKey, apart_us: Math.abs(apartUs) }, "now_us");
-    const { scopeHash, operation } = pair.first;
-    const values = {
-      scopeHash: Buffer.from(scopeHash),
-      operation: text("operation", operation),
-      firstKey: text("key", pair.first.key),
-      secondKey: text("key", pair.second.key),
-      apartUs: Math.abs(apartUs),
-    };
-    if ((await dialect.send(run, "addTwin", values)).affected === 1) pairs.push(pair);
-  }
-  return pairs;
-}
-
-function pairOf(row: Row, moment: "written_us" | "now_us" = "written_us"): SuspectedDuplicate {
+function pairOf(row: Row): SuspectedDuplicate {
   const scope = { scopeHash: binaryOf(row["scope_hash"]), operation: stringOf(row["operation"]) };
   return {
     first: { key: stringOf(row["first_key"]) as Key, ...scope },
     second: { key: stringOf(row["second_key"]) as Key, ...scope },
     apartMs: toMs(integerOf(row["apart_us"])),
-    atMs: toMs(integerOf(row[moment])),
+    atMs: toMs(integerOf(row["written_us"])),
   };
 }
 
@@ -146,6 +190,10 @@ function attemptOf(row: Row): LoggedAttempt {
     ...whole("attempt"),
     ...whole("fence"),
     number: integerOf(row["number"]),
+    ...(integerOf(row["attempts_told"]) > 1 && {
+      count: integerOf(row["attempts_told"]),
+      lastAtMs: toMs(integerOf(row["at_us"]) + integerOf(row["spread_us"])),
+    }),
     process: stringOf(row["process"]),
     ...(release !== undefined && { release }),
     ...(askedBy !== undefined && { askedBy }),
@@ -153,7 +201,17 @@ function attemptOf(row: Row): LoggedAttempt {
 }
 
 export async function attempts(run: Run, dialect: Dialect, identity: Identity): Promise<readonly LoggedAttempt[]> {
-  return attemptsKept((await dialect.send(run, "attempts", identityValues(identity))).rows.map(attemptOf));
+  const logged = attemptsKept((await dialect.send(run, "attempts", identityValues(identity))).rows.map(attemptOf));
+  const [row] = (await dialect.send(run, "find", identityValues(identity))).rows;
+  const record = row === undefined ? undefined : recordOf(row);
+  if (record === undefined || runOf(record) === undefined) return logged;
+  const [by] = (await dialect.send(run, "process", { owners: text("owners", ownersOf(record.owner), 64) })).rows;
+  return withOwnRun(logged, runOf(record, by === undefined ? undefined : processOf(by)));
+}
+
+function processOf(row: Row): ProcessName {
+  const release = optional(row["release_name"]);
+  return { process: stringOf(row["process"]), ...(release !== undefined && { release }) };
 }
 
 export async function twins(run: Run, dialect: Dialect, identity: Identity): Promise<readonly SuspectedDuplicate[]> {
@@ -172,7 +230,7 @@ function startOf({ cursor, fromAgoMs }: HistoryQuery, nowUs: number) {
 async function walk<Entry>(
   run: Run,
   dialect: Dialect,
-  verb: "follow" | "suspects" | "auditLog",
+  verb: "suspects" | "auditLog",
   query: HistoryQuery,
   entryOf: (row: Row) => Entry,
 ): Promise<HistoryPage<Entry>> {
@@ -190,7 +248,22 @@ async function walk<Entry>(
 }
 
 export function follow(run: Run, dialect: Dialect, query: HistoryQuery): Promise<HistoryPage<LoggedAttempt>> {
-  return walk(run, dialect, "follow", query, attemptOf);
+  return followPages(query, {
+    async begin(fromAgoMs) {
+      const [clock] = (await dialect.send(run, "clock")).rows;
+      const nowUs = clock === undefined ? 0 : integerOf(clock["now_us"]);
+      const { fromUs } = startOf({ limit: 1, ...(fromAgoMs !== undefined && { fromAgoMs }) }, nowUs);
+      return { from: `${fromUs}.0`, end: `${Math.max(fromUs, nowUs - settledUs)}.0` };
+    },
+    async after(cursor, limit) {
+      const start = startOf({ limit, cursor }, 0);
+      return (await dialect.send(run, "follow", { ...start, settledUs, limit })).rows.map((row) => ({
+        token: `${integerOf(row["written_us"])}.${integerOf(row["id"])}`,
+        writtenMs: toMs(integerOf(row["written_us"])),
+        bytes: binaryOf(row["notes"]),
+      }));
+    },
+  });
 }
 
 export function suspects(run: Run, dialect: Dialect, query: HistoryQuery): Promise<HistoryPage<SuspectedDuplicate>> {

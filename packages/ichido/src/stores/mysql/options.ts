@@ -9,7 +9,7 @@ export interface MysqlStoreOptions {
   readonly tablePrefix?: string;
   /**
    * Claims and completions of one moment travel together, so that one statement and one commit serve many. A single
-   * request does not wait. Default on; on MariaDB alone.
+   * request does not wait. Default on; on MariaDB from 10.5 on alone.
    */
   readonly group?: boolean;
   /** How many travel together at most. Default 64. */

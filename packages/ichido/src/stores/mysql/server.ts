@@ -6,7 +6,8 @@ import type { Run } from "./session.ts";
 
 export interface Server {
   readonly packetBytesMax: number;
-  readonly isMariadb: boolean;
+  /** MariaDB from 10.5 on: an insert returns rows, and a statement can be told how long it may take. */
+  readonly mayGroup: boolean;
 }
 
 /** Fails where a claim would fail, or would be made in vain. */
@@ -27,8 +28,13 @@ export async function lookAtServer(run: Run, dialect: Dialect): Promise<Server> 
   }
   return {
     packetBytesMax: integerOf(row?.["packet_bytes_max"] ?? Number.MAX_SAFE_INTEGER),
-    isMariadb: /mariadb/i.test(String(row?.["version"])),
+    mayGroup: returnsRows(String(row?.["version"])),
   };
+}
+
+function returnsRows(version: string): boolean {
+  const [, major, minor] = /^(\d+)\.(\d+)\..*mariadb/i.exec(version) ?? [];
+  return Number(major) > 10 || (major === "10" && Number(minor) >= 5);
 }
 
 /** Refused before it is sent: the server would hang up on it, and it would be sent again. */

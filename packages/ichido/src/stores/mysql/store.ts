@@ -40,6 +40,7 @@ import { recordsPart } from "./schema.ts";
 import { audit, settle } from "./settle.ts";
 import { identityValues } from "./values.ts";
 import { watch } from "./watch.ts";
+import { SuspectSearch } from "../suspects.ts";
 
 export interface MysqlStore extends Store, Migrator {
   watch: NonNullable<Store["watch"]>;
@@ -65,6 +66,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   const { session, call, renewal, alone, ping, close } = calls;
   let sweeping = false;
 
+  const search = new SuspectSearch();
   const together = createTogether(settings, calls, dialect);
 
   return {
@@ -91,7 +93,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     },
     settle: (request) => settle(call(), dialect, request),
     resources: (identity) => resources(call(), dialect, identity),
-    log: (batch) => log(call(), dialect, batch),
+    log: (batch) => log(call(), dialect, search, batch),
     attempts: (identity) => attempts(call(), dialect, identity),
     follow: (query) => follow(call(), dialect, query),
     twins: (identity) => twins(call(), dialect, identity),

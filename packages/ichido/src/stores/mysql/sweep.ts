@@ -13,6 +13,9 @@ import { text } from "./values.ts";
 /** Records in one statement of a sweep: its locks are held for no longer than these take to delete. */
 const sweepMax = 100;
 const sweepLogMax = 1_000;
+const sweepPagesMax = 50;
+/** A record that waits longer for a person tells no process any more. */
+const processKeptUs = 90 * 86_400_000_000;
 /** Younger attempts are left to the next time. */
 const lateUs = 3_600_000_000;
 
@@ -91,9 +94,11 @@ async function sweepLog(run: Run, dialect: Dialect): Promise<boolean> {
   const { rows } = await dialect.send(run, "sweepLogPick", { lateUs, limit: sweepLogMax });
   const orphans = rows.filter((row) => integerOf(row["recorded"]) === 0).map((row) => integerOf(row["id"]));
   if (orphans.length > 0) await run(dialect.sweepLog(orphans.length), orphans);
+  const pages = (await dialect.send(run, "sweepPages", { limit: sweepPagesMax })).affected;
+  await dialect.send(run, "sweepProcesses", { keptUs: processKeptUs, limit: sweepMax });
   const last = rows.at(-1);
-  if (last === undefined) return false;
+  if (last === undefined) return pages === sweepPagesMax;
   const reached = { writtenUs: integerOf(last["written_us"]), place: integerOf(last["id"]) };
   await dialect.send(run, "setLogSwept", reached);
-  return rows.length === sweepLogMax;
+  return rows.length === sweepLogMax || pages === sweepPagesMax;
 }

@@ -1,9 +1,22 @@
 -- What a record knows beside its answer, for the person on call. None of it is read or written by a claim, and nothing
 -- decides by it. Each statement may be run again, as in the first migration.
 
--- The attempt log: who asked, when, what they got, by which process and release. `intent` is there for the first run of a
--- key alone: the head of its canonical hash, by which another key with the same content is found. Without a foreign key:
--- a note may come after its record went, and a sweep then finds it.
+-- The attempt log as it is followed: one row for every batch, its notes as bytes (`log-page.ts`). `intents`
+-- are read alone by other processes: by them two keys with the same content are found.
+create table if not exists {prefix}log_pages (
+  id bigint not null auto_increment,
+  written_us bigint not null,
+  keep_us bigint not null,
+  process varbinary(1020) not null,
+  intents mediumblob not null,
+  notes mediumblob not null,
+  primary key (id),
+  key {prefix}log_pages_written (written_us),
+  key {prefix}log_pages_keep (keep_us)
+) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
+
+-- What is found by its record and not told by it: answers without a run, later runs, what `askedBy` told. Equal answers of
+-- one batch are one row. Without a foreign key: a note may come after its record went, and a sweep then finds it.
 create table if not exists {prefix}attempts (
   id bigint not null auto_increment,
   written_us bigint not null,
@@ -18,14 +31,23 @@ create table if not exists {prefix}attempts (
   attempt int,
   fence bigint,
   number bigint not null,
+  attempts_told bigint not null,
+  spread_us bigint not null,
   process varbinary(1020) not null,
   release_name varbinary(1020),
   asked_by varbinary(1020),
-  intent bigint,
   primary key (id),
   key {prefix}attempts_written (written_us),
-  key {prefix}attempts_identity (`key`, scope_hash, outcome),
-  key {prefix}attempts_intent (intent, scope_hash, at_us)
+  key {prefix}attempts_identity (`key`, scope_hash, outcome)
+) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
+
+-- Who makes which owner tokens: a record that was completed at its first attempt tells the rest by itself.
+create table if not exists {prefix}processes (
+  owners varbinary(64) not null,
+  process varbinary(1020) not null,
+  release_name varbinary(1020),
+  seen_us bigint not null,
+  primary key (owners)
 ) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
 
 -- Pairs of keys that may stand for one intent.
@@ -62,4 +84,12 @@ create table if not exists {prefix}log_sweep (
   place bigint not null,
   primary key (id),
   constraint {prefix}log_sweep_one check (id = 1)
+) engine = InnoDB default character set ascii collate ascii_bin;
+
+-- What engines tell of themselves, for `doctor`: one row each, rewritten every minute, gone a day after the last time.
+create table if not exists {prefix}engines (
+  engine varbinary(64) not null,
+  note mediumblob not null,
+  noted_us bigint not null,
+  primary key (engine)
 ) engine = InnoDB default character set ascii collate ascii_bin;

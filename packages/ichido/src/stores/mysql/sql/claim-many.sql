@@ -1,7 +1,7 @@
--- Claims many identities that had no record a moment ago. Insert first, as in claim; who got which, `look` then tells by the
--- owners.
+-- Claims many identities that are likely to have no record. Insert first, as in claim.
 -- Parameters: {rows} is one row of values per identity, as in claim, sorted by identity: rows are locked in that order.
--- Result: nothing to decide by.
+-- Rows: the record of each, as `look` has it. One that this statement made was created at the moment of the statement and
+--   has the owner that asked for it.
 -- Guarantee: S1. A record that is there already stays as it is. A statement that is sent again leaves what it left before.
 insert into {records} (
   `key`, scope_hash, tenant, principal, operation,
@@ -11,3 +11,4 @@ insert into {records} (
 )
 values {rows}
 on duplicate key update fence = {records}.fence
+returning {seen}

@@ -1,0 +1,7 @@
+-- Whether one of two keys is forgotten.
+-- Parameters: :scopeHash, :firstKey, :secondKey, :headers of a forgotten record.
+-- Rows: one for each that is.
+-- Guarantee: S24.
+select r.`key` from {records} r
+where r.`key` in (:firstKey, :secondKey) and r.scope_hash = :scopeHash and r.response_kind = 'tombstone'
+  and r.response_headers = :headers
