@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "ichido/postgres";
-import { sampleIdentity, spawnChild } from "ichido/testing";
+import { sampleIdentity, sampleResponse, spawnChild } from "ichido/testing";
 import { postgresUrl } from "../support/services.ts";
-import { openLife, request } from "./postgres-life.ts";
+import { grant, openLife, request } from "./postgres-life.ts";
 import type { Life } from "./postgres-life.ts";
 
 const serverUrl = await postgresUrl();
@@ -59,6 +59,29 @@ describe.each([true, false])("postgres, races, group %s", (group) => {
     expect(wrong).toEqual([]);
     expect(await life.ask<number>("select count(*)::int from ichido_records where key like 'round-%'")).toBe(500);
   }, 120_000);
+
+  it("S5 a crowd completes a record that moves on the disk meanwhile, and one that does not", async () => {
+    const claims = await Promise.all(
+      ["moving", "staying"].map((key) => grant(life.store, request(`crowd-${key}`, key))),
+    );
+    const other = await life.newPool({ max: 1 }).connect();
+    await other.query("begin");
+    await other.query("update ichido_records set updated_at = clock_timestamp() where key = 'crowd-moving'");
+    const results = Promise.all(claims.map((claim) => life.store.complete({ ...claim, response: sampleResponse() })));
+    await expect
+      .poll(
+        () => life.ask<number>("select count(*)::int from pg_locks where not granted and locktype = 'transactionid'"),
+        {
+          interval: 5,
+        },
+      )
+      .toBe(1);
+    await other.query("commit");
+    other.release();
+    expect(await results).toEqual(["ok", "ok"]);
+    const completed = "select count(*)::int from ichido_records where key like 'crowd-%' and state = 'completed'";
+    expect(await life.ask<number>(completed)).toBe(2);
+  });
 
   it("S4 16 connections racing for a lapsed key over 100 rounds have one takeover a round", async () => {
     const connections = Array.from({ length: 16 }, () => postgresStore(life.newPool({ max: 1 }), { group }));

@@ -8,10 +8,12 @@ import { sampleResponse } from "ichido/testing";
 import { freshDatabase, postgresUrl } from "../support/services.ts";
 import type { FreshDatabase } from "../support/services.ts";
 import { uniqueName } from "../support/unique-name.ts";
+import { recordsPart } from "../../packages/ichido/src/stores/postgres/schema.ts";
 import { grant, request } from "./postgres-life.ts";
 import { describeSchema } from "./postgres-introspection.ts";
 
 const serverUrl = await postgresUrl();
+const tableNames = recordsPart("ichido_").tables ?? [];
 
 describe("postgres, schema", () => {
   let database: FreshDatabase;
@@ -59,7 +61,6 @@ describe("postgres, schema", () => {
       [3, "create_step_functions"],
       [4, "create_joined_functions"],
       [5, "create_history"],
-      [6, "create_engines"],
     ]);
     expect(await store.migrate()).toEqual(plan.map(({ version, name }) => ({ version, name })));
     expect(await store.plan()).toEqual([]);
@@ -81,7 +82,7 @@ describe("postgres, schema", () => {
     const stores = Array.from({ length: 10 }, () => postgresStore(pool, { tablePrefix: "crowd_" }));
     await Promise.all(stores.map((store) => store.migrate()));
     const { rows } = await pool.query("select version from crowd_migrations order by version");
-    expect(rows.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(rows.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5]);
     await Promise.all(stores.map((store) => store.ping()));
   });
 
@@ -100,23 +101,21 @@ describe("postgres, schema", () => {
 
   it("tables that another tool dropped are created anew, whatever it left of them", async () => {
     const store = postgresStore(pool, { tablePrefix: "dropped_" });
-    const tables = ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep", "engines"]
-      .map((name) => `dropped_${name}`)
-      .join(", ");
+    const tables = tableNames.map((name) => `dropped_${name}`).join(", ");
     await store.migrate();
     // A library that drops all tables knows nothing of functions.
     await pool.query(`drop table ${tables}, dropped_migrations`);
-    expect(await store.migrate()).toHaveLength(6);
+    expect(await store.migrate()).toHaveLength(5);
     await grant(store, request("key", "a"));
     // The ledger stayed.
     await pool.query(`drop table ${tables}`);
     await expect(store.ping()).rejects.toMatchObject({ code: "schema-missing" });
-    expect(await store.plan()).toHaveLength(6);
-    expect(await store.migrate()).toHaveLength(6);
+    expect(await store.plan()).toHaveLength(5);
+    expect(await store.migrate()).toHaveLength(5);
     await grant(store, request("key", "a"));
     // Everything was emptied, as between tests.
     await pool.query(`truncate ${tables}, dropped_migrations`);
-    expect(await store.migrate()).toHaveLength(6);
+    expect(await store.migrate()).toHaveLength(5);
     await store.ping();
     await grant(store, request("key", "a"));
     // Only the ledger: what is remembered stays, and nothing is guessed about it.
@@ -172,10 +171,10 @@ describe("postgres, schema", () => {
   it("S18 ping refuses tables that are older than this version needs", async () => {
     const store = postgresStore(pool, { tablePrefix: "older_" });
     await store.migrate();
-    await pool.query("delete from older_migrations where version = 6");
+    await pool.query("delete from older_migrations where version = 5");
     await expect(store.ping()).rejects.toMatchObject({
       code: "schema-missing",
-      message: expect.stringMatching(/needs 6/) as string,
+      message: expect.stringMatching(/needs 5/) as string,
     });
   });
 
@@ -184,9 +183,7 @@ describe("postgres, schema", () => {
     await postgresStore(pool, { tablePrefix: "granted_" }).migrate();
     await pool.query(`create role ${role} login password 'secret'`);
     await pool.query(`grant select on all tables in schema public to ${role}`);
-    const others = ["steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep", "engines"].map(
-      (each) => `granted_${each}`,
-    );
+    const others = tableNames.filter((each) => each !== "records").map((each) => `granted_${each}`);
     await pool.query(`grant insert, update, delete on ${others.join(", ")} to ${role}`);
     const url = new URL(database.url);
     url.username = role;

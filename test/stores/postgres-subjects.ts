@@ -8,6 +8,7 @@ import { storeSuite } from "ichido/testing";
 import { pgTransactions, postgresTransactions } from "ichido/transactions";
 import type { TransactionRunner } from "ichido/transactions";
 import type { StoreSubject } from "ichido/testing";
+import { addMovableClock, moveClock } from "../support/movable-clock.ts";
 import { freshDatabase } from "../support/services.ts";
 
 /** A client of the user's, and how the user would end it. */
@@ -53,21 +54,20 @@ export const makePostgresJs: MakeClient = async (url) => {
   return { client: sql, runner: postgresTransactions(sql), end: () => sql.end() };
 };
 
-/**
- * A `clock_timestamp()` that is found before the server's own and adds what the test put into a table. Statements that
- * name the function plainly, as all of the store's do, see a server whose clock jumps. The table has a key because the
- * store's functions turn scans off: a scan would seem so dear that every session compiled it (JIT), which cost more than
- * all of a suite's statements.
- */
-const movableClock = `
-  create schema test_clock;
-  create table test_clock.shift (ms bigint primary key);
-  insert into test_clock.shift values (0);
-  create function test_clock.clock_timestamp() returns timestamptz volatile language sql as
-    'select pg_catalog.clock_timestamp() + (select ms from test_clock.shift) * interval ''1 ms''';
-`;
-
-const tables = ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep"];
+const tables = [
+  "records",
+  "steps",
+  "audit",
+  "clock",
+  "log_pages",
+  "attempts",
+  "processes",
+  "twins",
+  "resources",
+  "log_sweep",
+  "open_records",
+  "open_until",
+];
 
 export interface SubjectOptions {
   readonly name: string;
@@ -93,8 +93,7 @@ export async function prepareSubject(given: SubjectOptions): Promise<PreparedSub
   admin.on("error", () => {});
   await admin.connect();
   if (movesClock) {
-    await admin.query(movableClock);
-    await admin.query(`alter database ${database.name} set search_path = public, test_clock, pg_catalog`);
+    await addMovableClock(admin, database.name);
   }
   const url = given.through?.(database.url) ?? database.url;
   const first = await given.make(url);
@@ -110,7 +109,7 @@ export async function prepareSubject(given: SubjectOptions): Promise<PreparedSub
     async open() {
       // A few rows: emptying their files would take longer than most cases.
       for (const table of tables) await admin.query(`delete from ichido_${table}`);
-      if (movesClock) await admin.query("update test_clock.shift set ms = 0");
+      if (movesClock) await moveClock(admin, 0);
       return {
         store,
         second: postgresStore(second.client, given.options),

@@ -2,8 +2,12 @@
 -- table: ichido_audit
 -- table: ichido_clock with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=50)
 -- table: ichido_engines with (fillfactor=50)
+-- table: ichido_log_pages
 -- table: ichido_log_sweep with (fillfactor=50)
 -- table: ichido_migrations
+-- table: ichido_open_records with (autovacuum_vacuum_scale_factor=0.1)
+-- table: ichido_open_until with (fillfactor=50)
+-- table: ichido_processes with (fillfactor=50)
 -- table: ichido_records with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=1)
 -- table: ichido_resources
 -- table: ichido_steps with (fillfactor=85, autovacuum_vacuum_scale_factor=0.02)
@@ -21,10 +25,11 @@
 -- column: ichido_attempts.attempt integer
 -- column: ichido_attempts.fence bigint
 -- column: ichido_attempts.number bigint not null
+-- column: ichido_attempts.count bigint not null
+-- column: ichido_attempts.spread_us bigint not null
 -- column: ichido_attempts.process text collate "C" not null
 -- column: ichido_attempts.release text collate "C"
 -- column: ichido_attempts.asked_by text
--- column: ichido_attempts.intent bigint
 -- column: ichido_audit.place bigint not null generated always as identity
 -- column: ichido_audit.key text collate "C" not null
 -- column: ichido_audit.scope_hash bytea not null
@@ -40,6 +45,12 @@
 -- column: ichido_engines.engine text collate "C" not null
 -- column: ichido_engines.note text not null
 -- column: ichido_engines.noted_at timestamp with time zone not null
+-- column: ichido_log_pages.place bigint not null generated always as identity
+-- column: ichido_log_pages.written_at timestamp with time zone not null
+-- column: ichido_log_pages.keep_until timestamp with time zone not null
+-- column: ichido_log_pages.process text collate "C" not null
+-- column: ichido_log_pages.intents bytea not null
+-- column: ichido_log_pages.notes bytea not null
 -- column: ichido_log_sweep.id smallint not null
 -- column: ichido_log_sweep.written_at timestamp with time zone not null
 -- column: ichido_log_sweep.place bigint not null
@@ -48,6 +59,14 @@
 -- column: ichido_migrations.name text not null
 -- column: ichido_migrations.checksum text not null
 -- column: ichido_migrations.applied_at timestamp with time zone not null default clock_timestamp()
+-- column: ichido_open_records.key text collate "C" not null
+-- column: ichido_open_records.scope_hash bytea not null
+-- column: ichido_open_until.id smallint not null
+-- column: ichido_open_until.fence bigint not null
+-- column: ichido_processes.owners text collate "C" not null
+-- column: ichido_processes.process text collate "C" not null
+-- column: ichido_processes.release text collate "C"
+-- column: ichido_processes.seen_at timestamp with time zone not null
 -- column: ichido_records.key text collate "C" not null
 -- column: ichido_records.scope_hash bytea not null
 -- column: ichido_records.tenant text collate "C"
@@ -103,18 +122,25 @@
 -- constraint: ichido_clock CHECK ((id = 1))
 -- constraint: ichido_clock PRIMARY KEY (id)
 -- constraint: ichido_engines PRIMARY KEY (engine)
+-- constraint: ichido_log_pages PRIMARY KEY (place)
 -- constraint: ichido_log_sweep CHECK ((id = 1))
 -- constraint: ichido_log_sweep PRIMARY KEY (id)
 -- constraint: ichido_migrations PRIMARY KEY (part, version)
+-- constraint: ichido_open_records PRIMARY KEY (key, scope_hash)
+-- constraint: ichido_open_until CHECK ((id = 1))
+-- constraint: ichido_open_until PRIMARY KEY (id)
+-- constraint: ichido_processes PRIMARY KEY (owners)
 -- constraint: ichido_records PRIMARY KEY (key, scope_hash)
 -- constraint: ichido_resources PRIMARY KEY (kind, id, key, scope_hash, life)
 -- constraint: ichido_steps PRIMARY KEY (key, scope_hash, life, name)
 -- constraint: ichido_twins PRIMARY KEY (first_key, scope_hash, second_key)
 -- index: CREATE INDEX ichido_attempts_identity ON public.ichido_attempts USING btree (key, scope_hash)
--- index: CREATE INDEX ichido_attempts_intent ON public.ichido_attempts USING btree (intent, scope_hash, at) WHERE (intent IS NOT NULL)
 -- index: CREATE INDEX ichido_attempts_written ON public.ichido_attempts USING btree (written_at, place)
 -- index: CREATE INDEX ichido_audit_identity ON public.ichido_audit USING btree (key, scope_hash, place)
+-- index: CREATE INDEX ichido_log_pages_keep ON public.ichido_log_pages USING btree (keep_until)
+-- index: CREATE INDEX ichido_log_pages_written ON public.ichido_log_pages USING btree (written_at, place)
 -- index: CREATE INDEX ichido_records_expires_at ON public.ichido_records USING btree (expires_at)
+-- index: CREATE INDEX ichido_records_fence ON public.ichido_records USING btree (fence)
 -- index: CREATE INDEX ichido_records_labels ON public.ichido_records USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL)
 -- index: CREATE INDEX ichido_resources_identity ON public.ichido_resources USING btree (key, scope_hash)
 -- index: CREATE INDEX ichido_twins_second ON public.ichido_twins USING btree (second_key, scope_hash)
@@ -122,13 +148,33 @@
 -- index: CREATE UNIQUE INDEX ichido_audit_pkey ON public.ichido_audit USING btree (place)
 -- index: CREATE UNIQUE INDEX ichido_clock_pkey ON public.ichido_clock USING btree (id)
 -- index: CREATE UNIQUE INDEX ichido_engines_pkey ON public.ichido_engines USING btree (engine)
+-- index: CREATE UNIQUE INDEX ichido_log_pages_pkey ON public.ichido_log_pages USING btree (place)
 -- index: CREATE UNIQUE INDEX ichido_log_sweep_pkey ON public.ichido_log_sweep USING btree (id)
 -- index: CREATE UNIQUE INDEX ichido_migrations_pkey ON public.ichido_migrations USING btree (part, version)
+-- index: CREATE UNIQUE INDEX ichido_open_records_pkey ON public.ichido_open_records USING btree (key, scope_hash)
+-- index: CREATE UNIQUE INDEX ichido_open_until_pkey ON public.ichido_open_until USING btree (id)
+-- index: CREATE UNIQUE INDEX ichido_processes_pkey ON public.ichido_processes USING btree (owners)
 -- index: CREATE UNIQUE INDEX ichido_records_pkey ON public.ichido_records USING btree (key, scope_hash)
 -- index: CREATE UNIQUE INDEX ichido_resources_pkey ON public.ichido_resources USING btree (kind, id, key, scope_hash, life)
 -- index: CREATE UNIQUE INDEX ichido_steps_pkey ON public.ichido_steps USING btree (key, scope_hash, life, name)
 -- index: CREATE UNIQUE INDEX ichido_twins_pkey ON public.ichido_twins USING btree (first_key, scope_hash, second_key)
--- function: ichido_claim(keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[], versions integer[], raws bytea[], canonicals bytea[], formers bytea[], owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], stays boolean[], label_sets text[], lock_ms integer) with enable_seqscan=off, jit=off
+-- function: ichido_add_twin(of_scope bytea, of_operation text, of_first text, of_second text, apart bigint, forgotten_headers text) with enable_seqscan=off
+
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  perform pg_advisory_xact_lock_shared(hashtext('ichido.forget'), 'ichido_records'::regclass::oid::integer);
+  insert into ichido_twins (written_at, scope_hash, operation, first_key, second_key, apart_us)
+  select clock_timestamp(), of_scope, of_operation, of_first, of_second, apart
+  where not exists (
+    select from ichido_records r
+    where r.key in (of_first, of_second) and r.scope_hash = of_scope and r.response_kind = 'tombstone'
+      and r.response_headers = forgotten_headers
+  )
+  on conflict do nothing;
+  return found;
+end
+
+-- function: ichido_claim(keys text[], scope_hashes bytea[], tenants text[], principals text[], operations text[], versions integer[], raws bytea[], canonicals bytea[], formers bytea[], owners uuid[], leases_ms bigint[], retentions_ms bigint[], takeovers text[], stays boolean[], label_sets text[], lock_ms integer) with enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
 
 declare
   r ichido_records%rowtype;
@@ -139,6 +185,13 @@ declare
   trusted boolean;
   taken text;
   former_timeout text := current_setting('lock_timeout');
+  -- Whose record was looked at, or is made; and who is left to be judged alone.
+  seen boolean[] := array_fill(false, array[cardinality(keys)]);
+  rest integer[] := '{}';
+  is_replay boolean;
+  new_key text;
+  new_scope bytea;
+  i integer;
 begin
   -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
   if pg_is_in_recovery() then
@@ -147,7 +200,82 @@ begin
   -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
   -- the caller's.
   perform set_config('lock_timeout', lock_ms::text, true);
-  for i in 1 .. cardinality(keys) loop
+  if cardinality(keys) > 1 then
+    moment := clock_timestamp();
+    outcome := 'completed';
+    for place, is_replay, held_fence, attempt, created_ms, expires_ms, expires_in_ms, kind, status, headers, body in
+      select a.place, s.state = 'completed' and s.expires_at > moment and s.fingerprint_raw = a.raw,
+        s.fence, s.attempts, (date_part('epoch', s.created_at) * 1000000)::bigint / 1000,
+        (date_part('epoch', s.expires_at) * 1000000)::bigint / 1000,
+        (date_part('epoch', s.expires_at - moment) * 1000000)::bigint / 1000,
+        s.response_kind, s.response_status, s.response_headers, s.response_body
+      from unnest(keys, scope_hashes, raws) with ordinality as a (key, scope_hash, raw, place)
+      cross join lateral (
+        select t.* from ichido_records t where t.key = a.key and t.scope_hash = a.scope_hash offset 0
+      ) as s
+    loop
+      seen[place] := true;
+      if is_replay then
+        return next;
+      else
+        rest := rest || place;
+      end if;
+    end loop;
+
+    kind := null;
+    status := null;
+    headers := null;
+    body := null;
+    expires_in_ms := null;
+    outcome := 'granted';
+    held_fence := (extract(epoch from moment) * 1000000)::bigint;
+    created_ms := held_fence / 1000;
+    attempt := 1;
+    held_origin := 'new';
+    steps := 0;
+    place := 0;
+    -- Waits for whoever is inserting the same identity at this moment.
+    for new_key, new_scope, expires_ms in
+      insert into ichido_records as s (
+        key, scope_hash, tenant, principal, operation,
+        fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+        state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at,
+        doubt_stays
+      )
+      select a.key, a.scope_hash, a.tenant, a.principal, a.operation, a.version, a.raw, a.canonical, a.former,
+        'processing', 'new', a.owner, held_fence, held_fence, 1, moment + a.lease_ms * interval '1 ms',
+        a.labels::jsonb, moment, moment, moment + a.retention_ms * interval '1 ms', a.stays
+      from unnest(
+        keys, scope_hashes, tenants, principals, operations, versions, raws, canonicals, formers,
+        owners, leases_ms, retentions_ms, label_sets, stays, seen
+      ) as a (
+        key, scope_hash, tenant, principal, operation, version, raw, canonical, former,
+        owner, lease_ms, retention_ms, labels, stays, was_seen
+      )
+      where not a.was_seen
+      on conflict do nothing
+      returning s.key, s.scope_hash, (date_part('epoch', s.expires_at) * 1000000)::bigint / 1000
+    loop
+      -- In the order given, without those that were there.
+      loop
+        place := place + 1;
+        exit when keys[place] = new_key and scope_hashes[place] = new_scope or place > cardinality(keys);
+      end loop;
+      seen[place] := true;
+      return next;
+    end loop;
+  end if;
+  for j in 1 .. cardinality(keys) loop
+    if not seen[j] then
+      rest := rest || j;
+    end if;
+  end loop;
+  -- Those that appeared meanwhile came last: locks are taken in the order given, as everywhere.
+  if cardinality(rest) > 1 then
+    select array_agg(p order by p) into rest from unnest(rest) p;
+  end if;
+
+  foreach i in array rest loop
     locked := false;
     loop
       if locked then
@@ -290,14 +418,36 @@ begin
   return new_fence;
 end
 
--- function: ichido_complete(keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[], first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer) with enable_seqscan=off, jit=off
+-- function: ichido_complete(keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[], first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer) with enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
 
 declare
   watched_now boolean;
   former_timeout text := current_setting('lock_timeout');
+  holds boolean[] := array_fill(false, array[cardinality(keys)]);
 begin
   perform set_config('lock_timeout', coalesce(lock_ms::text, former_timeout), true);
+  if cardinality(keys) > 1 then
+    for place, watched_now in
+      update ichido_records r set
+        state = 'completed', lease_until = null, hold_reason = null,
+        response_kind = a.kind, response_status = a.status, response_headers = a.headers,
+        response_body = substring(bodies from a.first_byte for a.length), updated_at = clock_timestamp()
+      from unnest(keys, scope_hashes, owners, fences, kinds, statuses, header_sets, first_bytes, lengths) with ordinality
+        as a (key, scope_hash, owner, fence, kind, status, headers, first_byte, length, place)
+      where r.ctid = (select s.ctid from ichido_records s where s.key = a.key and s.scope_hash = a.scope_hash)
+        and r.owner = a.owner and r.fence = a.fence and r.state = 'processing'
+      returning a.place, r.watched
+    loop
+      holds[place] := true;
+      -- Only when somebody waits: a notification makes commits of the whole database wait for each other.
+      if watched_now then
+        perform pg_notify(channel, encode(sha256(convert_to(keys[place], 'UTF8') || scope_hashes[place]), 'hex'));
+      end if;
+      return next;
+    end loop;
+  end if;
   for i in 1 .. cardinality(keys) loop
+    continue when holds[i];
     update ichido_records r set
       state = 'completed', lease_until = null, hold_reason = null,
       response_kind = kinds[i], response_status = statuses[i], response_headers = header_sets[i],
@@ -306,7 +456,6 @@ begin
       and r.state = 'processing'
     returning r.watched into watched_now;
     if found then
-      -- Only when somebody waits: a notification makes commits of the whole database wait for each other.
       if watched_now then
         perform pg_notify(channel, encode(sha256(convert_to(keys[i], 'UTF8') || scope_hashes[i]), 'hex'));
       end if;
@@ -349,12 +498,21 @@ begin
   return found;
 end
 
+-- function: ichido_find_open() with enable_seqscan=off, jit=off
+
+  select o.key, o.scope_hash from ichido_open_records o
+  union
+  select r.key, r.scope_hash from ichido_records r
+  where r.fence >= coalesce((select u.fence from ichido_open_until u where u.id = 1), 0) and r.state <> 'completed'
+
 -- function: ichido_forget(of_key text, of_scope bytea, of_fence bigint, of_actor text, of_reason text, of_action text, of_headers text, of_status integer) with enable_seqscan=off
 
 declare
   r ichido_records%rowtype;
   moment timestamptz;
 begin
+  -- Whoever writes the log ends first, or sees the tombstone.
+  perform pg_advisory_xact_lock(hashtext('ichido.forget'), 'ichido_records'::regclass::oid::integer);
   select * into r from ichido_records s where s.key = of_key and s.scope_hash = of_scope for no key update;
   if not found then
     return 'absent';
@@ -401,67 +559,80 @@ exception
     return;
 end
 
--- function: ichido_log(keys text[], scope_hashes bytea[], operations text[], agos_us bigint[], tooks_us bigint[], outcomes text[], observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[], askers text[], intents bigint[], of_process text, of_release text, within_us bigint, kept integer, pairs_max integer) with enable_seqscan=off, jit=off
+-- function: ichido_log(of_process text, of_release text, of_owners text, keep_us bigint, page_intents bytea, page_notes bytea, keys text[], scope_hashes bytea[], operations text[], agos_us bigint[], tooks_us bigint[], outcomes text[], observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[], counts bigint[], spreads_us bigint[], askers text[], kept integer, forgotten_headers text) with enable_seqscan=off, jit=off
 
 declare
-  moment timestamptz := clock_timestamp();
-  first_place bigint;
+  moment timestamptz;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  with written as (
+  perform pg_advisory_xact_lock_shared(hashtext('ichido.forget'), 'ichido_records'::regclass::oid::integer);
+  moment := clock_timestamp();
+  if of_owners is not null then
+    insert into ichido_processes as p (owners, process, release, seen_at)
+    values (of_owners, of_process, of_release, moment)
+    on conflict (owners) do update set seen_at = excluded.seen_at;
+  end if;
+  if cardinality(keys) > 0 then
     insert into ichido_attempts (
-      written_at, key, scope_hash, operation, at, took_us, outcome, observed, status, attempt, fence, number,
-      process, release, asked_by, intent
+      written_at, key, scope_hash, operation, at, took_us, outcome, observed, status, attempt, fence, number, count,
+      spread_us, process, release, asked_by
     )
     select moment, n.key, n.scope_hash, n.operation, moment - n.ago_us * interval '1 microsecond', n.took_us, n.outcome,
-      n.observed = 1, n.status, n.attempt, n.fence, n.number, of_process, of_release, n.asker, n.intent
+      n.observed = 1, n.status, n.attempt, n.fence, n.number, n.count, n.spread_us, of_process, of_release, n.asker
     from unnest(
       keys, scope_hashes, operations, agos_us, tooks_us, outcomes, observed_flags, statuses, attempt_numbers, fences,
-      numbers, askers, intents
+      numbers, counts, spreads_us, askers
     ) as n (
-      key, scope_hash, operation, ago_us, took_us, outcome, observed, status, attempt, fence, number, asker, intent
+      key, scope_hash, operation, ago_us, took_us, outcome, observed, status, attempt, fence, number, count, spread_us,
+      asker
     )
-    returning place
-  )
-  select min(w.place) into first_place from written w;
-  -- A first run cannot be past the bound of its record.
-  delete from ichido_attempts a
-  using (
-    select distinct n.key, n.scope_hash, n.outcome = 'executed' as is_run
-    from unnest(keys, scope_hashes, outcomes, intents) as n (key, scope_hash, outcome, intent)
-    where n.intent is null
-  ) n
-  where a.key = n.key and a.scope_hash = n.scope_hash and (a.outcome = 'executed') = n.is_run and a.place <= (
-    select b.place from ichido_attempts b
-    where b.key = n.key and b.scope_hash = n.scope_hash and (b.outcome = 'executed') = n.is_run
-    order by b.place desc offset kept limit 1
-  );
-  if within_us = 0 then
-    return;
+    where not exists (
+      select from ichido_records r
+      where r.key = n.key and r.scope_hash = n.scope_hash and r.response_kind = 'tombstone'
+        and r.response_headers = forgotten_headers
+    );
+    delete from ichido_attempts a
+    using (
+      select distinct n.key, n.scope_hash, n.outcome = 'executed' as is_run
+      from unnest(keys, scope_hashes, outcomes) as n (key, scope_hash, outcome)
+    ) n
+    where a.key = n.key and a.scope_hash = n.scope_hash and (a.outcome = 'executed') = n.is_run and a.place <= (
+      select b.place from ichido_attempts b
+      where b.key = n.key and b.scope_hash = n.scope_hash and (b.outcome = 'executed') = n.is_run
+      order by b.place desc offset kept limit 1
+    );
   end if;
   return query
-  insert into ichido_twins as t (written_at, scope_hash, operation, first_key, second_key, apart_us)
-  select moment, p.scope_hash, p.operation, p.first_key, p.second_key, min(p.apart_us)
-  from (
-    select a.scope_hash, a.operation,
-      case when b.at <= a.at then b.key else a.key end as first_key,
-      case when b.at <= a.at then a.key else b.key end as second_key,
-      abs(extract(epoch from a.at - b.at) * 1000000)::bigint as apart_us
-    from ichido_attempts a
-    cross join lateral (
-      select c.key, c.at from ichido_attempts c
-      where c.intent = a.intent and c.scope_hash = a.scope_hash and c.key <> a.key and c.place < a.place
-        and c.at between a.at - within_us * interval '1 microsecond' and a.at + within_us * interval '1 microsecond'
-      order by c.at desc
-      limit 1
-    ) b
-    where a.written_at = moment and a.place >= first_place and a.intent is not null
-    limit pairs_max
-  ) p
-  group by p.scope_hash, p.operation, p.first_key, p.second_key
-  on conflict do nothing
-  returning t.scope_hash, t.operation, t.first_key, t.second_key, t.apart_us,
-    floor(extract(epoch from t.written_at) * 1000)::bigint;
+  insert into ichido_log_pages as p (written_at, keep_until, process, intents, notes)
+  values (moment, moment + keep_us * interval '1 microsecond', of_process, page_intents, page_notes)
+  returning p.place, floor(extract(epoch from p.written_at) * 1000000)::bigint;
+end
+
+-- function: ichido_note_open(late_us bigint, most integer) with enable_seqscan=off, jit=off
+
+declare
+  now_us bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+  from_fence bigint;
+  until_fence bigint := now_us - late_us;
+  full_fence bigint;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('ichido.open'), 'ichido_records'::regclass::oid::integer) then
+    return;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  select u.fence into from_fence from ichido_open_until u where u.id = 1;
+  from_fence := least(coalesce(from_fence, 0), until_fence - late_us);
+  select r.fence into full_fence from ichido_records r where r.fence >= from_fence order by r.fence offset most limit 1;
+  until_fence := least(until_fence, coalesce(full_fence, until_fence));
+  insert into ichido_open_records (key, scope_hash)
+  select r.key, r.scope_hash from ichido_records r
+  where r.fence >= from_fence and r.fence < until_fence and r.state <> 'completed'
+  on conflict do nothing;
+  delete from ichido_open_records o where not exists (
+    select from ichido_records r where r.key = o.key and r.scope_hash = o.scope_hash and r.state <> 'completed'
+  );
+  insert into ichido_open_until (id, fence) values (1, until_fence)
+  on conflict (id) do update set fence = excluded.fence;
 end
 
 -- function: ichido_settle(of_key text, of_scope bytea, of_fence bigint, decision text, of_kind text, of_status integer, of_headers text, of_body bytea, of_actor text, of_reason text, channel text, unless_held boolean) with enable_seqscan=off
@@ -512,6 +683,48 @@ begin
     perform pg_notify(channel, encode(sha256(convert_to(of_key, 'UTF8') || of_scope), 'hex'));
   end if;
   return 'ok';
+end
+
+-- function: ichido_stats(pages_most integer) with jit=off
+
+declare
+  moment timestamptz := clock_timestamp();
+  pages bigint := pg_relation_size('ichido_records'::regclass) / current_setting('block_size')::bigint;
+  share double precision := 100;
+begin
+  select
+    count(*) filter (where r.state = 'processing' and not o.unknown), count(*) filter (where r.state = 'failed'),
+    count(*) filter (where r.state = 'processing' and o.unknown),
+    coalesce(floor(extract(epoch from max(moment - r.created_at) filter (where r.state = 'processing' and o.unknown)) * 1000), 0)
+  into processing, failed, unknown, oldest_unknown_ms
+  from ichido_find_open() f
+  join ichido_records r on r.key = f.open_key and r.scope_hash = f.open_scope
+  cross join lateral (
+    select r.hold_reason is not null or r.response_kind is not null or not coalesce(
+      r.lease_until > moment and r.lease_until <= moment + interval '120 s', false
+    ) as unknown
+  ) o;
+  if pages > pages_most then
+    share := 100.0 * pages_most / pages;
+    select count(*), coalesce(sum(octet_length(r.response_body)), 0) into completed, body_bytes
+    from ichido_records r tablesample system (share) where r.state = 'completed';
+  else
+    select count(*) filter (where r.state = 'completed'), coalesce(sum(octet_length(r.response_body)), 0)
+    into completed, body_bytes from ichido_records r;
+  end if;
+  completed := round(completed * 100 / share);
+  body_bytes := round(body_bytes * 100 / share);
+  estimated := (share < 100)::integer;
+  select coalesce(floor(extract(epoch from moment - min(d.expires_at)) * 1000), 0) into sweep_lag_ms from (
+    select r.expires_at from ichido_records r
+    where r.expires_at <= moment and (r.state = 'completed' or (r.steps_started = 0 and (r.state = 'failed' or not (
+      r.doubt_stays or r.hold_reason is not null or r.response_kind is not null or coalesce(
+        r.lease_until > moment and r.lease_until <= moment + interval '120 s', false
+      )
+    ))))
+    order by r.expires_at limit 1
+  ) d;
+  return next;
 end
 
 -- function: ichido_step(of_key text, of_scope bytea, of_owner uuid, of_fence bigint, of_name text, lease_ms bigint, of_result bytea, may_be_lost boolean) with enable_seqscan=off

@@ -4,7 +4,7 @@ import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { encodeLabels } from "../encoding.ts";
 import { isSameRequest, sentAgain } from "../../core/record-machine/claim.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Row } from "./connection.ts";
 import { failureKind } from "./failures.ts";
 import { createGrouped } from "./group.ts";
 import { requireDialect } from "../joined-transaction.ts";
@@ -41,13 +41,14 @@ export function createClaims(
       sent.times += 1;
       return connection.run(statements.claim, values, leftMs);
     });
-    const answers: ClaimResult[] = [];
-    for (const row of rows) {
-      const result = claimResultOf(row);
-      answers[numberOf(row[0]) - 1] = sent.times > 1 ? sentAgain(result) : result;
-    }
-    if (rows.length !== requests.length) throw new TypeError("not every claim was answered");
-    return answers;
+    const byPlace: Row[] = [];
+    for (const row of rows) byPlace[numberOf(row[0]) - 1] = row;
+    return requests.map((request, index) => {
+      const row = byPlace[index];
+      if (row === undefined) throw new TypeError("not every claim was answered");
+      const result = claimResultOf(row, request);
+      return sent.times > 1 ? sentAgain(result) : result;
+    });
   }
 
   async function sendOne(request: ClaimRequest): Promise<ClaimResult> {
@@ -76,7 +77,8 @@ export function createClaims(
       const values = valuesOf([request], waitMs);
       const { rows } = await transaction.execute(statements.claim.text, values);
       // By position: an ORM may rename columns, but keeps their order. Some make undefined of NULL.
-      return claimResultOf(Object.values(rows[0] ?? {}).map((value) => value ?? null));
+      const row = Object.values(rows[0] ?? {}).map((value) => value ?? null);
+      return claimResultOf(row, request);
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
       return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };

@@ -58,6 +58,7 @@ export interface PostgresJsQuery {
 export interface PostgresJsSql {
   // Methods are compared loosely, so that the driver's own parameter types fit.
   unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PostgresJsQuery;
+  begin?(run: (tx: PostgresJsSql) => Promise<unknown>): Promise<unknown>;
 }
 
 type DriverClient = PgPool | PgClient | PostgresJsSql;

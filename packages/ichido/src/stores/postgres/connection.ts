@@ -16,7 +16,12 @@ export type Prepare = boolean | "auto";
 
 export interface Connection {
   /** Parameterised, and named only as `Prepare` says: nothing stays on a pooler's session. Rows are positional. */
-  run(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<readonly Row[]>;
+  readonly run: (statement: Statement, values: readonly unknown[], timeoutMs: number) => Promise<readonly Row[]>;
+  /**
+   * As `run`, for what may take long: after its time the statement ends on the server as well, also where this process is
+   * gone by then. Costs two further ways there and back. Absent where others share the connection.
+   */
+  readonly look?: Connection["run"];
   /** Whether a pooler stands before the server (see `prepared.ts`). Absent where the driver does not say. */
   isPooled?(timeoutMs: number): Promise<boolean>;
 }

@@ -22,6 +22,11 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
+/** How long the server may work on what is waited for so long: its refusal is to be here before the wait ends. */
+export function serverMs(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs * 0.95));
+}
+
 /** The session no longer has a statement that was prepared on it, or not as it was: nothing took effect. */
 export class StatementForgotten extends Error {
   override readonly name = "StatementForgotten";

@@ -68,6 +68,7 @@ export function createStoreMigrator(connection: Connection, options: ResolvedOpt
 
   return {
     drift: () => steps.drift(),
+    fullPlan: () => steps.fullPlan(),
     async plan() {
       const planned = await steps.plan();
       const statements = await pathStatements();

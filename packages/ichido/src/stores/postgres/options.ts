@@ -12,7 +12,7 @@ export interface PostgresStoreOptions extends TableOptions {
    * serves many. A single request does not wait. Default on.
    */
   readonly group?: boolean;
-  /** How many travel together at most; of a crowd, several such groups at once. Default 32. */
+  /** How many travel together at most; of a crowd, two such groups at once. Default 32. */
   readonly groupSizeMax?: number;
   /** How long a claim waits for a row that another transaction holds before it answers "in flight". Default 1 000. */
   readonly lockTimeoutMs?: number;

@@ -1,7 +1,7 @@
 /** A `Pool` or a `Client` of `pg`. */
 import type { PgClient, PgPool, PgPoolClient, PgQuery, PgQueryable } from "./client.ts";
 import { isRows, type Connection, type Prepare, type Row } from "./connection.ts";
-import { DeadlineError, keepsConnection, sqlStateOf } from "./failures.ts";
+import { DeadlineError, keepsConnection, serverMs, sqlStateOf } from "./failures.ts";
 import { plainTypes } from "../../drivers/pg/types.ts";
 import { ignoreClientErrors, ignoreClientErrorsOf } from "../../drivers/pg/errors.ts";
 import { createPreparedPolicy } from "./prepared.ts";
@@ -42,6 +42,29 @@ export function pgConnection(lend: Lend, prepare: Prepare): Connection {
   };
 }
 
+/** Of a pool alone: a connection that is lent serves nobody else meanwhile, and is given up where its transaction may be open. */
+export function pgPoolConnection(pool: PgPool, prepare: Prepare): Connection {
+  const lend = lendFromPool(pool);
+  return {
+    ...pgConnection(lend, prepare),
+    look: ({ text }, values, timeoutMs) =>
+      lend(timeoutMs, async (queryable, leftMs) => {
+        const rowMode = "array" as const;
+        const query_timeout = leftMs;
+        try {
+          const begin = `begin; set local statement_timeout = ${serverMs(leftMs)}`;
+          await ask(queryable, { text: begin, rowMode, query_timeout });
+          const rows = await ask(queryable, { text, values, rowMode, types: plainTypes, query_timeout });
+          await ask(queryable, { text: "commit", rowMode, query_timeout });
+          return rows;
+        } catch (error) {
+          if (keepsConnection(error)) await ask(queryable, { text: "rollback", rowMode, query_timeout });
+          throw error;
+        }
+      }),
+  };
+}
+
 type BoundedQuery = PgQuery & { readonly query_timeout: number };
 
 function ask(queryable: PgQueryable, query: BoundedQuery): Promise<readonly Row[]> {
@@ -65,7 +88,7 @@ async function within(timeoutMs: number, send: () => Promise<readonly Row[]>): P
 
 const timerSlackMs = 2;
 
-export function lendFromPool(pool: PgPool): Lend {
+function lendFromPool(pool: PgPool): Lend {
   ignoreClientErrorsOf(pool);
   return async (timeoutMs, work) => {
     const startedMs = performance.now();

@@ -2,7 +2,7 @@
 import type { PostgresJsQuery, PostgresJsSql } from "./client.ts";
 import { isRows, type Connection, type Row } from "./connection.ts";
 import { plainValue } from "../../drivers/pg/types.ts";
-import { DeadlineError } from "./failures.ts";
+import { DeadlineError, serverMs } from "./failures.ts";
 
 /** The driver had no connection for a statement in time, and has not sent it. */
 export class NoConnection extends Error {
@@ -26,7 +26,40 @@ export function postgresJsConnection(sql: PostgresJsSql, prepare: boolean, patie
       const rows = await within(query, query.raw(), timeoutMs, patience);
       return isRows(rows) ? plainRows(rows) : [];
     },
+    ...("begin" in sql && {
+      look: async (statement, values, timeoutMs) => {
+        const rows = await inTransaction(sql, timeoutMs, (tx) =>
+          tx.unsafe(statement.text, [...values] as never[], { prepare: false }).raw(),
+        );
+        return isRows(rows) ? plainRows(rows) : [];
+      },
+    }),
   };
+}
+
+/** The driver ends a transaction by itself, also one whose caller has left; until it has a connection, nothing is sent. */
+async function inTransaction(
+  sql: PostgresJsSql,
+  timeoutMs: number,
+  work: (tx: PostgresJsSql) => PromiseLike<unknown>,
+): Promise<unknown> {
+  const late = new DeadlineError(`no answer within ${timeoutMs} ms`);
+  const startedMs = performance.now();
+  const done = sql.begin?.(async (tx) => {
+    const leftMs = timeoutMs - (performance.now() - startedMs);
+    if (leftMs <= 0) throw late;
+    await tx.unsafe(`set local statement_timeout = ${serverMs(leftMs)}`).simple();
+    return work(tx);
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late), timeoutMs);
+  });
+  try {
+    return await Promise.race([done, over]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Raw, so that no parser and no transform of the program's is asked. */

@@ -4,7 +4,7 @@
  */
 import type { Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 import type { AuditEntry } from "../../core/contract/history.ts";
-import type { ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
+import type { ClaimRequest, ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
 import { originOf } from "../../core/record-machine/record.ts";
 import { answersOf } from "../../core/record-machine/view.ts";
 import { decodeHeaders, decodeLabels, kindOf, stateOf } from "../encoding.ts";
@@ -53,8 +53,8 @@ function responseOf(kind: unknown, status: unknown, headers: unknown, body: unkn
   };
 }
 
-/** A row of `claim.sql`. */
-export function claimResultOf(row: Row): ClaimResult {
+/** A row of `claim.sql`. A new record has the canonical hash that it was asked for with. */
+export function claimResultOf(row: Row, { fingerprint }: Pick<ClaimRequest, "fingerprint">): ClaimResult {
   const [, outcome, fence, attempt, origin, steps, canonical, createdMs, expiresMs, expiresInMs, leaseLeftMs] = row;
   const [holdReason, kind, status, headers, body, resent] = row.slice(11);
   switch (outcome) {
@@ -66,7 +66,7 @@ export function claimResultOf(row: Row): ClaimResult {
         origin: originOf(textOf(origin)),
         ...(flagOf(resent) && { resent: true as const }),
         stepsStarted: numberOf(steps),
-        canonical: bytesOf(canonical),
+        canonical: canonical === null ? fingerprint.canonical : bytesOf(canonical),
         createdAtMs: numberOf(createdMs),
         expiresAtMs: numberOf(expiresMs),
       };
@@ -174,7 +174,17 @@ export function auditEntryOf([atMs, actor, action, reason, fence]: Row): AuditEn
 
 /** The row of `stats.sql`. */
 export function statsOf(row: Row): StoreStats {
-  const [records = 0, processing = 0, completed = 0, failed = 0, unknown = 0, ...sizes] = row.map(numberOf);
-  const [bodyBytes = 0, sweepLagMs = 0, oldestUnknownMs = 0] = sizes;
-  return { records, processing, completed, failed, unknown, bodyBytes, sweepLagMs, oldestUnknownMs };
+  const [processing = 0, completed = 0, failed = 0, unknown = 0, bodyBytes = 0, ...sizes] = row.map(numberOf);
+  const [sweepLagMs = 0, oldestUnknownMs = 0, estimated = 0] = sizes;
+  return {
+    records: processing + completed + failed + unknown,
+    processing,
+    completed,
+    failed,
+    unknown,
+    bodyBytes,
+    sweepLagMs,
+    oldestUnknownMs,
+    ...(estimated === 1 && { estimated: true }),
+  };
 }

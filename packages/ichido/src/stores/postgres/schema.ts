@@ -8,6 +8,20 @@ export function recordsPart(prefix: string): SchemaPart {
     dialect: "postgres",
     migrations: knownMigrations,
     prefix,
-    tables: ["records", "steps", "audit", "clock", "attempts", "twins", "resources", "log_sweep", "engines"],
+    tables: [
+      "records",
+      "steps",
+      "audit",
+      "clock",
+      "log_pages",
+      "attempts",
+      "processes",
+      "twins",
+      "resources",
+      "log_sweep",
+      "open_records",
+      "open_until",
+      "engines",
+    ],
   };
 }

@@ -24,7 +24,7 @@ import { createReadingVerbs } from "./listing.ts";
 import { createStoreMigrator } from "./migrate.ts";
 import { resolveOptions, type PostgresStoreOptions } from "./options.ts";
 import { createOwnedVerbs } from "./owned.ts";
-import { lendClient, lendFromPool, pgConnection } from "./pg-connection.ts";
+import { lendClient, pgConnection, pgPoolConnection } from "./pg-connection.ts";
 import { ping } from "./ping.ts";
 import { createPoolerCheck } from "./pooler.ts";
 import { postgresJsConnection } from "./postgres-js-connection.ts";
@@ -84,6 +84,8 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
 
   const stepsParts: StepsParts = { statements, run: (verb, values) => run(verb, "always", values) };
 
+  const reading = createReadingVerbs(run, { run: connection.look ?? connection.run });
+
   async function checkPooler(): Promise<void> {
     await poolerCheck(callTimeoutMs).catch((error: unknown) => {
       throw toIchidoError(error, "ping");
@@ -97,14 +99,14 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
     claim: countingSteps(createClaims(parts), stepsParts),
     ...createOwnedVerbs({ ...parts, run, renewals, wake: (identity) => watcher.wake(identity) }),
     ...createStepVerbs(stepsParts),
-    ...createReadingVerbs(run),
+    ...reading,
     async settle(request) {
       const result = await settle(run, request, channel);
       watcher.wake(request.identity);
       return result;
     },
     audit: (identity) => audit(run, identity),
-    ...createHistoryVerbs(run),
+    ...createHistoryVerbs(run, reading.find),
     sweep: (request) => sweep(run, request, environment),
     tick: (request) => tick(run, request),
     ping: () => ping(run, checkPooler),
@@ -122,7 +124,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
 function connectionFor(client: ClientKind, prepare: Prepare): Connection {
   switch (client.kind) {
     case "pg-pool":
-      return pgConnection(lendFromPool(client.pool), prepare);
+      return pgPoolConnection(client.pool, prepare);
     case "pg-client":
       return pgConnection(lendClient(client.client), prepare);
     case "postgres-js":

@@ -2,13 +2,18 @@
 -- plain text through a transaction pooler the same logic costs several times its own run in parsing and planning. A changed
 -- function gets a new name in a new migration, so that two releases can serve side by side while a deploy rolls.
 -- Small tables tempt the planner to scan them, and a kept plan would go on doing so when they have grown: scans are off.
--- Nothing here is worth compiling either, whatever a disabled scan seems to cost.
+-- Nothing here is worth compiling either, whatever a disabled scan seems to cost. Plans are kept from the first call on:
+-- what is given does not change them, and the planner would make one for each group that costs as much as its run.
 
--- Claims identities one after the other, in the order given; callers sort, so that no two ever wait in a circle.
--- Rows: one per identity, `place` counting from 1. Guarantees S1 to S4, S6, S8 to S11.
--- A first look without a lock answers replays and refusals and writes nothing. What may be taken is judged again on the
--- newest version under its row lock. Each statement has a fresh snapshot (READ COMMITTED), so a row that appeared
--- meanwhile is seen by the next look.
+-- Claims identities, in the order given; callers sort, so that no two ever wait in a circle.
+-- Rows: one per identity, `place` counting from 1, in any order. Guarantees S1 to S4, S6, S8 to S11.
+-- Of a crowd, one statement answers all replays with equal bytes, and writes nothing; another one inserts all that were
+-- not there. Whoever is left, and a claim that comes alone, is judged by itself: the first of these waits for locks only
+-- after all inserts of its crowd, so that crowds still never wait in a circle. What is new tells no canonical hash, which
+-- is the caller's own. `offset 0` has the planner look up each key, whatever it thinks of the size of the table.
+-- Judged by itself, a first look without a lock answers replays and refusals and writes nothing. What may be taken is
+-- judged again on the newest version under its row lock. Each statement has a fresh snapshot (READ COMMITTED), so a row
+-- that appeared meanwhile is seen by the next look.
 -- A claim that is sent again is told how its owner first came by the record. Nobody takes a record on hold, and `open` takes
 -- one with an interim answer. `damaged`: it has a state that no statement writes. A doubt that stays outlives retention, also where a claim that was refused says so.
 create function {prefix}claim(
@@ -20,7 +25,8 @@ create function {prefix}claim(
   place integer, outcome text, held_fence bigint, attempt integer, held_origin text, steps integer, canonical bytea,
   created_ms bigint, expires_ms bigint, expires_in_ms bigint, lease_left_ms bigint,
   held_reason text, kind text, status integer, headers text, body bytea, resent boolean
-) language plpgsql volatile set enable_seqscan = off set jit = off as $claim$
+) language plpgsql volatile set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $claim$
 declare
   r {prefix}records%rowtype;
   locked boolean;
@@ -30,6 +36,13 @@ declare
   trusted boolean;
   taken text;
   former_timeout text := current_setting('lock_timeout');
+  -- Whose record was looked at, or is made; and who is left to be judged alone.
+  seen boolean[] := array_fill(false, array[cardinality(keys)]);
+  rest integer[] := '{}';
+  is_replay boolean;
+  new_key text;
+  new_scope bytea;
+  i integer;
 begin
   -- A standby lags: what it does not show may exist. It could not write, but would answer from what it has.
   if pg_is_in_recovery() then
@@ -38,7 +51,82 @@ begin
   -- For this transaction alone: nothing of it stays on a pooled session. And put back at the end: the transaction may be
   -- the caller's.
   perform set_config('lock_timeout', lock_ms::text, true);
-  for i in 1 .. cardinality(keys) loop
+  if cardinality(keys) > 1 then
+    moment := clock_timestamp();
+    outcome := 'completed';
+    for place, is_replay, held_fence, attempt, created_ms, expires_ms, expires_in_ms, kind, status, headers, body in
+      select a.place, s.state = 'completed' and s.expires_at > moment and s.fingerprint_raw = a.raw,
+        s.fence, s.attempts, (date_part('epoch', s.created_at) * 1000000)::bigint / 1000,
+        (date_part('epoch', s.expires_at) * 1000000)::bigint / 1000,
+        (date_part('epoch', s.expires_at - moment) * 1000000)::bigint / 1000,
+        s.response_kind, s.response_status, s.response_headers, s.response_body
+      from unnest(keys, scope_hashes, raws) with ordinality as a (key, scope_hash, raw, place)
+      cross join lateral (
+        select t.* from {prefix}records t where t.key = a.key and t.scope_hash = a.scope_hash offset 0
+      ) as s
+    loop
+      seen[place] := true;
+      if is_replay then
+        return next;
+      else
+        rest := rest || place;
+      end if;
+    end loop;
+
+    kind := null;
+    status := null;
+    headers := null;
+    body := null;
+    expires_in_ms := null;
+    outcome := 'granted';
+    held_fence := (extract(epoch from moment) * 1000000)::bigint;
+    created_ms := held_fence / 1000;
+    attempt := 1;
+    held_origin := 'new';
+    steps := 0;
+    place := 0;
+    -- Waits for whoever is inserting the same identity at this moment.
+    for new_key, new_scope, expires_ms in
+      insert into {prefix}records as s (
+        key, scope_hash, tenant, principal, operation,
+        fingerprint_version, fingerprint_raw, fingerprint_canonical, fingerprint_former,
+        state, origin, owner, fence, life, attempts, lease_until, labels, created_at, updated_at, expires_at,
+        doubt_stays
+      )
+      select a.key, a.scope_hash, a.tenant, a.principal, a.operation, a.version, a.raw, a.canonical, a.former,
+        'processing', 'new', a.owner, held_fence, held_fence, 1, moment + a.lease_ms * interval '1 ms',
+        a.labels::jsonb, moment, moment, moment + a.retention_ms * interval '1 ms', a.stays
+      from unnest(
+        keys, scope_hashes, tenants, principals, operations, versions, raws, canonicals, formers,
+        owners, leases_ms, retentions_ms, label_sets, stays, seen
+      ) as a (
+        key, scope_hash, tenant, principal, operation, version, raw, canonical, former,
+        owner, lease_ms, retention_ms, labels, stays, was_seen
+      )
+      where not a.was_seen
+      on conflict do nothing
+      returning s.key, s.scope_hash, (date_part('epoch', s.expires_at) * 1000000)::bigint / 1000
+    loop
+      -- In the order given, without those that were there.
+      loop
+        place := place + 1;
+        exit when keys[place] = new_key and scope_hashes[place] = new_scope or place > cardinality(keys);
+      end loop;
+      seen[place] := true;
+      return next;
+    end loop;
+  end if;
+  for j in 1 .. cardinality(keys) loop
+    if not seen[j] then
+      rest := rest || j;
+    end if;
+  end loop;
+  -- Those that appeared meanwhile came last: locks are taken in the order given, as everywhere.
+  if cardinality(rest) > 1 then
+    select array_agg(p order by p) into rest from unnest(rest) p;
+  end if;
+
+  foreach i in array rest loop
     locked := false;
     loop
       if locked then
@@ -163,16 +251,41 @@ $claim$;
 -- Rows: the place of each that holds, counting from 1; stale ones are missing. Guarantees S5, S7: once completed, the same
 -- owner and fence change nothing, which is how a completion whose reply was lost learns that it went through. In the order
 -- given, as above. Without `lock_ms` the lock timeout is the caller's.
+-- A crowd is one statement, which finds each row by its place on the disk: no other order of that join makes sense to the
+-- planner, however small the table. A row that moved meanwhile is passed over, and judged by itself as the rest.
 create function {prefix}complete(
   keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[],
   first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer
-) returns table (place integer) language plpgsql volatile set enable_seqscan = off set jit = off as $complete$
+) returns table (place integer) language plpgsql volatile set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $complete$
 declare
   watched_now boolean;
   former_timeout text := current_setting('lock_timeout');
+  holds boolean[] := array_fill(false, array[cardinality(keys)]);
 begin
   perform set_config('lock_timeout', coalesce(lock_ms::text, former_timeout), true);
+  if cardinality(keys) > 1 then
+    for place, watched_now in
+      update {prefix}records r set
+        state = 'completed', lease_until = null, hold_reason = null,
+        response_kind = a.kind, response_status = a.status, response_headers = a.headers,
+        response_body = substring(bodies from a.first_byte for a.length), updated_at = clock_timestamp()
+      from unnest(keys, scope_hashes, owners, fences, kinds, statuses, header_sets, first_bytes, lengths) with ordinality
+        as a (key, scope_hash, owner, fence, kind, status, headers, first_byte, length, place)
+      where r.ctid = (select s.ctid from {prefix}records s where s.key = a.key and s.scope_hash = a.scope_hash)
+        and r.owner = a.owner and r.fence = a.fence and r.state = 'processing'
+      returning a.place, r.watched
+    loop
+      holds[place] := true;
+      -- Only when somebody waits: a notification makes commits of the whole database wait for each other.
+      if watched_now then
+        perform pg_notify(channel, encode(sha256(convert_to(keys[place], 'UTF8') || scope_hashes[place]), 'hex'));
+      end if;
+      return next;
+    end loop;
+  end if;
   for i in 1 .. cardinality(keys) loop
+    continue when holds[i];
     update {prefix}records r set
       state = 'completed', lease_until = null, hold_reason = null,
       response_kind = kinds[i], response_status = statuses[i], response_headers = header_sets[i],
@@ -181,7 +294,6 @@ begin
       and r.state = 'processing'
     returning r.watched into watched_now;
     if found then
-      -- Only when somebody waits: a notification makes commits of the whole database wait for each other.
       if watched_now then
         perform pg_notify(channel, encode(sha256(convert_to(keys[i], 'UTF8') || scope_hashes[i]), 'hex'));
       end if;

@@ -1,9 +1,25 @@
 -- What a record knows beside its answer, for the person on call. None of it is read or written by a claim, and nothing
 -- decides by it.
 
--- The attempt log: who asked, when, what they got, by which process and release. `intent` is there for the first run of a
--- key alone: the head of its canonical hash, by which another key with the same content is found. Without a foreign key:
--- a note may come after its record went, and a sweep then finds it.
+-- The attempt log as it is followed: one row for every batch, its notes as bytes (`log-page.ts`). `intents`
+-- are read alone by other processes: by them two keys with the same content are found.
+create table {prefix}log_pages (
+  place bigint generated always as identity primary key,
+  written_at timestamptz not null,
+  keep_until timestamptz not null,
+  process text collate "C" not null,
+  intents bytea not null,
+  notes bytea not null
+);
+
+-- Hashes do not get smaller.
+alter table {prefix}log_pages alter column intents set storage external, alter column notes set storage external;
+
+create index {bare}log_pages_written on {prefix}log_pages (written_at, place);
+create index {bare}log_pages_keep on {prefix}log_pages (keep_until);
+
+-- What is found by its record and not told by it: answers without a run, later runs, what `askedBy` told. Equal answers of
+-- one batch are one row. Without a foreign key: a note may come after its record went, and a sweep then finds it.
 create table {prefix}attempts (
   place bigint generated always as identity,
   written_at timestamptz not null,
@@ -18,15 +34,23 @@ create table {prefix}attempts (
   attempt integer,
   fence bigint,
   number bigint not null,
+  count bigint not null,
+  spread_us bigint not null,
   process text collate "C" not null,
   release text collate "C",
-  asked_by text,
-  intent bigint
+  asked_by text
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.2);
 
 create index {bare}attempts_written on {prefix}attempts (written_at, place);
 create index {bare}attempts_identity on {prefix}attempts (key, scope_hash);
-create index {bare}attempts_intent on {prefix}attempts (intent, scope_hash, at) where intent is not null;
+
+-- Who makes which owner tokens: a record that was completed at its first attempt tells the rest by itself.
+create table {prefix}processes (
+  owners text collate "C" primary key,
+  process text collate "C" not null,
+  release text collate "C",
+  seen_at timestamptz not null
+) with (fillfactor = 50);
 
 -- Pairs of keys that may stand for one intent.
 create table {prefix}twins (
@@ -63,6 +87,108 @@ create table {prefix}log_sweep (
   place bigint not null
 ) with (fillfactor = 50);
 
+-- Records that are not completed, as a person on call looks for them. An index on the state would take its place on the page
+-- (HOT) from every completion. So they are noted here once a minute, beside the requests: all whose fence is below
+-- `open_until`, and some that are completed since. What was claimed later is found by its fence, which no completion changes.
+create table {prefix}open_records (
+  key text collate "C" not null,
+  scope_hash bytea not null,
+  primary key (key, scope_hash)
+) with (autovacuum_vacuum_scale_factor = 0.1);
+
+create table {prefix}open_until (
+  id smallint primary key check (id = 1),
+  fence bigint not null
+) with (fillfactor = 50);
+
+create index {bare}records_fence on {prefix}records (fence);
+
+-- Looks at what was claimed since the last time, at most so many records, and takes out what is completed or gone. A claim
+-- that is under way may have an older fence than one that is seen: so the youngest are left to the next time. Where the
+-- clock went back, what it gave out since is looked at again.
+create function {prefix}note_open(late_us bigint, most integer)
+returns void language plpgsql volatile set enable_seqscan = off set jit = off as $note_open$
+declare
+  now_us bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+  from_fence bigint;
+  until_fence bigint := now_us - late_us;
+  full_fence bigint;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('ichido.open'), '{prefix}records'::regclass::oid::integer) then
+    return;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  select u.fence into from_fence from {prefix}open_until u where u.id = 1;
+  from_fence := least(coalesce(from_fence, 0), until_fence - late_us);
+  select r.fence into full_fence from {prefix}records r where r.fence >= from_fence order by r.fence offset most limit 1;
+  until_fence := least(until_fence, coalesce(full_fence, until_fence));
+  insert into {prefix}open_records (key, scope_hash)
+  select r.key, r.scope_hash from {prefix}records r
+  where r.fence >= from_fence and r.fence < until_fence and r.state <> 'completed'
+  on conflict do nothing;
+  delete from {prefix}open_records o where not exists (
+    select from {prefix}records r where r.key = o.key and r.scope_hash = o.scope_hash and r.state <> 'completed'
+  );
+  insert into {prefix}open_until (id, fence) values (1, until_fence)
+  on conflict (id) do update set fence = excluded.fence;
+end
+$note_open$;
+
+-- All records that are not completed, and some that are. Guarantee S17.
+create function {prefix}find_open()
+returns table (open_key text, open_scope bytea) language sql stable rows 1000 set enable_seqscan = off set jit = off as $find_open$
+  select o.key, o.scope_hash from {prefix}open_records o
+  union
+  select r.key, r.scope_hash from {prefix}records r
+  where r.fence >= coalesce((select u.fence from {prefix}open_until u where u.id = 1), 0) and r.state <> 'completed'
+$find_open$;
+
+-- Sizes. What is not completed is counted one by one, the rest of a large table by a part of its pages. Guarantee S17.
+create function {prefix}stats(pages_most integer) returns table (
+  processing bigint, completed bigint, failed bigint, unknown bigint, body_bytes bigint, sweep_lag_ms bigint,
+  oldest_unknown_ms bigint, estimated integer
+) language plpgsql stable set jit = off as $stats$
+declare
+  moment timestamptz := clock_timestamp();
+  pages bigint := pg_relation_size('{prefix}records'::regclass) / current_setting('block_size')::bigint;
+  share double precision := 100;
+begin
+  select
+    count(*) filter (where r.state = 'processing' and not o.unknown), count(*) filter (where r.state = 'failed'),
+    count(*) filter (where r.state = 'processing' and o.unknown),
+    coalesce(floor(extract(epoch from max(moment - r.created_at) filter (where r.state = 'processing' and o.unknown)) * 1000), 0)
+  into processing, failed, unknown, oldest_unknown_ms
+  from {prefix}find_open() f
+  join {prefix}records r on r.key = f.open_key and r.scope_hash = f.open_scope
+  cross join lateral (
+    select r.hold_reason is not null or r.response_kind is not null or not coalesce(
+      r.lease_until > moment and r.lease_until <= moment + interval '{leaseAbsurdSeconds} s', false
+    ) as unknown
+  ) o;
+  if pages > pages_most then
+    share := 100.0 * pages_most / pages;
+    select count(*), coalesce(sum(octet_length(r.response_body)), 0) into completed, body_bytes
+    from {prefix}records r tablesample system (share) where r.state = 'completed';
+  else
+    select count(*) filter (where r.state = 'completed'), coalesce(sum(octet_length(r.response_body)), 0)
+    into completed, body_bytes from {prefix}records r;
+  end if;
+  completed := round(completed * 100 / share);
+  body_bytes := round(body_bytes * 100 / share);
+  estimated := (share < 100)::integer;
+  select coalesce(floor(extract(epoch from moment - min(d.expires_at)) * 1000), 0) into sweep_lag_ms from (
+    select r.expires_at from {prefix}records r
+    where r.expires_at <= moment and (r.state = 'completed' or (r.steps_started = 0 and (r.state = 'failed' or not (
+      r.doubt_stays or r.hold_reason is not null or r.response_kind is not null or coalesce(
+        r.lease_until > moment and r.lease_until <= moment + interval '{leaseAbsurdSeconds} s', false
+      )
+    ))))
+    order by r.expires_at limit 1
+  ) d;
+  return next;
+end
+$stats$;
+
 -- Notes what an operation made, if the verb that told it took effect (`held`), and returns that.
 -- `told` is a JSON array of [kind, id], or null. Guarantee S20: each once, in the order told, at most `most`.
 create function {prefix}tell(held boolean, of_key text, of_scope bytea, told text, most integer)
@@ -95,75 +221,82 @@ begin
 end
 $tell$;
 
--- Writes a batch of attempts, one array element each, and returns the pairs that it shows. Guarantees S21, S22.
--- It is not waited for until it is on the disk: a crash of the server may cost the newest notes.
+-- Writes a page of the log, and those of its notes that are found by their record, one array element each. Returns where the
+-- page lies. Guarantee S21. It is not waited for until it is on the disk: a crash of the server may cost the newest notes.
+-- The lock keeps whoever forgets a record away, so that no note of it comes after that.
 create function {prefix}log(
+  of_process text, of_release text, of_owners text, keep_us bigint, page_intents bytea, page_notes bytea,
   keys text[], scope_hashes bytea[], operations text[], agos_us bigint[], tooks_us bigint[], outcomes text[],
   observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[],
-  askers text[], intents bigint[], of_process text, of_release text, within_us bigint, kept integer, pairs_max integer
-) returns table (in_scope bytea, of_operation text, of_first text, of_second text, apart bigint, noted_ms bigint)
+  counts bigint[], spreads_us bigint[], askers text[], kept integer, forgotten_headers text
+) returns table (page_place bigint, written_us bigint)
 language plpgsql volatile set enable_seqscan = off set jit = off as $log$
 declare
-  moment timestamptz := clock_timestamp();
-  first_place bigint;
+  moment timestamptz;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  with written as (
+  perform pg_advisory_xact_lock_shared(hashtext('ichido.forget'), '{prefix}records'::regclass::oid::integer);
+  moment := clock_timestamp();
+  if of_owners is not null then
+    insert into {prefix}processes as p (owners, process, release, seen_at)
+    values (of_owners, of_process, of_release, moment)
+    on conflict (owners) do update set seen_at = excluded.seen_at;
+  end if;
+  if cardinality(keys) > 0 then
     insert into {prefix}attempts (
-      written_at, key, scope_hash, operation, at, took_us, outcome, observed, status, attempt, fence, number,
-      process, release, asked_by, intent
+      written_at, key, scope_hash, operation, at, took_us, outcome, observed, status, attempt, fence, number, count,
+      spread_us, process, release, asked_by
     )
     select moment, n.key, n.scope_hash, n.operation, moment - n.ago_us * interval '1 microsecond', n.took_us, n.outcome,
-      n.observed = 1, n.status, n.attempt, n.fence, n.number, of_process, of_release, n.asker, n.intent
+      n.observed = 1, n.status, n.attempt, n.fence, n.number, n.count, n.spread_us, of_process, of_release, n.asker
     from unnest(
       keys, scope_hashes, operations, agos_us, tooks_us, outcomes, observed_flags, statuses, attempt_numbers, fences,
-      numbers, askers, intents
+      numbers, counts, spreads_us, askers
     ) as n (
-      key, scope_hash, operation, ago_us, took_us, outcome, observed, status, attempt, fence, number, asker, intent
+      key, scope_hash, operation, ago_us, took_us, outcome, observed, status, attempt, fence, number, count, spread_us,
+      asker
     )
-    returning place
-  )
-  select min(w.place) into first_place from written w;
-  -- A first run cannot be past the bound of its record.
-  delete from {prefix}attempts a
-  using (
-    select distinct n.key, n.scope_hash, n.outcome = 'executed' as is_run
-    from unnest(keys, scope_hashes, outcomes, intents) as n (key, scope_hash, outcome, intent)
-    where n.intent is null
-  ) n
-  where a.key = n.key and a.scope_hash = n.scope_hash and (a.outcome = 'executed') = n.is_run and a.place <= (
-    select b.place from {prefix}attempts b
-    where b.key = n.key and b.scope_hash = n.scope_hash and (b.outcome = 'executed') = n.is_run
-    order by b.place desc offset kept limit 1
-  );
-  if within_us = 0 then
-    return;
+    where not exists (
+      select from {prefix}records r
+      where r.key = n.key and r.scope_hash = n.scope_hash and r.response_kind = 'tombstone'
+        and r.response_headers = forgotten_headers
+    );
+    delete from {prefix}attempts a
+    using (
+      select distinct n.key, n.scope_hash, n.outcome = 'executed' as is_run
+      from unnest(keys, scope_hashes, outcomes) as n (key, scope_hash, outcome)
+    ) n
+    where a.key = n.key and a.scope_hash = n.scope_hash and (a.outcome = 'executed') = n.is_run and a.place <= (
+      select b.place from {prefix}attempts b
+      where b.key = n.key and b.scope_hash = n.scope_hash and (b.outcome = 'executed') = n.is_run
+      order by b.place desc offset kept limit 1
+    );
   end if;
   return query
-  insert into {prefix}twins as t (written_at, scope_hash, operation, first_key, second_key, apart_us)
-  select moment, p.scope_hash, p.operation, p.first_key, p.second_key, min(p.apart_us)
-  from (
-    select a.scope_hash, a.operation,
-      case when b.at <= a.at then b.key else a.key end as first_key,
-      case when b.at <= a.at then a.key else b.key end as second_key,
-      abs(extract(epoch from a.at - b.at) * 1000000)::bigint as apart_us
-    from {prefix}attempts a
-    cross join lateral (
-      select c.key, c.at from {prefix}attempts c
-      where c.intent = a.intent and c.scope_hash = a.scope_hash and c.key <> a.key and c.place < a.place
-        and c.at between a.at - within_us * interval '1 microsecond' and a.at + within_us * interval '1 microsecond'
-      order by c.at desc
-      limit 1
-    ) b
-    where a.written_at = moment and a.place >= first_place and a.intent is not null
-    limit pairs_max
-  ) p
-  group by p.scope_hash, p.operation, p.first_key, p.second_key
-  on conflict do nothing
-  returning t.scope_hash, t.operation, t.first_key, t.second_key, t.apart_us,
-    floor(extract(epoch from t.written_at) * 1000)::bigint;
+  insert into {prefix}log_pages as p (written_at, keep_until, process, intents, notes)
+  values (moment, moment + keep_us * interval '1 microsecond', of_process, page_intents, page_notes)
+  returning p.place, floor(extract(epoch from p.written_at) * 1000000)::bigint;
 end
 $log$;
+
+-- Notes a pair, unless it is noted or one of the two is forgotten. Returns whether it is new. Guarantees S22, S24.
+create function {prefix}add_twin(
+  of_scope bytea, of_operation text, of_first text, of_second text, apart bigint, forgotten_headers text
+) returns boolean language plpgsql volatile set enable_seqscan = off as $add_twin$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  perform pg_advisory_xact_lock_shared(hashtext('ichido.forget'), '{prefix}records'::regclass::oid::integer);
+  insert into {prefix}twins (written_at, scope_hash, operation, first_key, second_key, apart_us)
+  select clock_timestamp(), of_scope, of_operation, of_first, of_second, apart
+  where not exists (
+    select from {prefix}records r
+    where r.key in (of_first, of_second) and r.scope_hash = of_scope and r.response_kind = 'tombstone'
+      and r.response_headers = forgotten_headers
+  )
+  on conflict do nothing;
+  return found;
+end
+$add_twin$;
 
 -- Erases what a record holds and leaves a tombstone, with its audit row. Returns the verdict. Guarantee S24.
 -- Nobody's owner and a greater fence, as in `settle`: whoever held the record can no longer write to it.
@@ -175,6 +308,8 @@ declare
   r {prefix}records%rowtype;
   moment timestamptz;
 begin
+  -- Whoever writes the log ends first, or sees the tombstone.
+  perform pg_advisory_xact_lock(hashtext('ichido.forget'), '{prefix}records'::regclass::oid::integer);
   select * into r from {prefix}records s where s.key = of_key and s.scope_hash = of_scope for no key update;
   if not found then
     return 'absent';
@@ -208,3 +343,10 @@ begin
   return 'ok';
 end
 $forget$;
+
+-- What engines tell of themselves, for `doctor`: one row each, rewritten every minute, gone a day after the last time.
+create table {prefix}engines (
+  engine text collate "C" primary key,
+  note text not null,
+  noted_at timestamptz not null
+) with (fillfactor = 50);

@@ -1,10 +1,11 @@
--- Writes a batch of attempts; see `0005_create_history.sql`.
--- Parameters: arrays of key, scope hash, operation, age and duration in us, outcome, whether only observed, status, attempt,
--- fence, number, asker, intent; process, release; how far apart twins may be in us; how many attempts of a record stay; how
--- many pairs are told at most.
--- Rows: scope hash, operation, first key, second key, us between them, when it was noted, for each new pair.
--- Guarantee: S21, S22.
+-- Writes a page of the attempt log; see `0005_create_history.sql`.
+-- Parameters: process, release, how its owner tokens begin, us to keep the page, intents, notes; arrays of key, scope hash,
+-- operation, age and duration in us, outcome, whether only observed, status, attempt, fence, number, count, us between the
+-- first and the last of them, asker; how many attempts of a record stay; header lines of a forgotten record.
+-- Rows: one: place of the page, when it was written in us.
+-- Guarantee: S21.
 select * from {prefix}log(
-  $1::text[], $2::bytea[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::integer[], $8::integer[], $9::integer[],
-  $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::text, $15::text, $16::bigint, $17::integer, $18::integer
+  $1::text, $2::text, $3::text, $4::bigint, $5::bytea, $6::bytea,
+  $7::text[], $8::bytea[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::integer[], $14::integer[],
+  $15::integer[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[], $21::integer, $22::text
 )

@@ -13,7 +13,8 @@ select
     select string_agg(name, ', ')
     from unnest(array[
       '{prefix}records', '{prefix}steps', '{prefix}audit', '{prefix}clock', '{prefix}attempts', '{prefix}twins',
-      '{prefix}resources', '{prefix}log_sweep', '{prefix}engines'
+      '{prefix}resources', '{prefix}log_sweep', '{prefix}engines', '{prefix}log_pages', '{prefix}processes',
+      '{prefix}open_records', '{prefix}open_until'
     ]) as name
     where
       not has_table_privilege(name, 'select')
