@@ -122,7 +122,9 @@ describeWith("redis", "redis store and the server it is given", () => {
     expect(await store.find(request("new").identity)).toBeUndefined();
     const fenceOf = (claim: typeof one): number => (claim.outcome === "granted" ? claim.fence : expect.fail());
     const response = sampleResponse({ body: "kept" });
-    expect(await store.complete({ ...first, fence: fenceOf(one), response })).toBe("ok");
+    const resources = [{ kind: "payment", id: "pay_7" }];
+    expect(await store.complete({ ...first, fence: fenceOf(one), response, resources })).toBe("ok");
+    expect(await store.resources(first.identity), "what it made is told with it").toEqual(resources);
     expect(await store.release({ ...second, fence: fenceOf(two) })).toBe("ok");
     expect((await store.claim(request("first"))).outcome).toBe("completed");
     expect((await store.claim(request("done"))).outcome).toBe("completed");

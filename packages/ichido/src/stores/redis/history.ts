@@ -1,5 +1,5 @@
 /**
- * What a record knows beside its answer. All attempts, pairs and audit entries are written one after the other into a
+ * What a record knows beside its answer. Pages of attempts, pairs and audit entries are written one after the other into a
  * journal each, and those of one record beside it, under its own hash tag: two keys, so two steps. A process that dies
  * between them leaves an entry in the journal that its record does not show.
  */
@@ -16,15 +16,33 @@ import type {
   SuspectedDuplicate,
 } from "../../core/contract/history.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
-import { attemptsKept, isRun } from "../../core/record-machine/history.ts";
+import type { StoredRecord } from "../../core/contract/store.ts";
+import { forgottenLine } from "../../core/record-machine/forget.ts";
+import {
+  attemptsKept,
+  isRun,
+  ownersOf,
+  runOf,
+  withOwnRun,
+  type ProcessName,
+} from "../../core/record-machine/history.ts";
+import type { WrittenPage } from "../../core/record-machine/log-page.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import { checkLimit, outcomeOf, placeOf, storedJson } from "../encoding.ts";
+import { followPages, type PageRow } from "../log-walk.ts";
+import { addOneByOne, bytesOfWords, pageOfBatch, pagesMax, SuspectSearch, type LogPages } from "../suspects.ts";
 import type { Names } from "./names.ts";
 import type { Scripts } from "./scripts.ts";
 
-/** Entries that the journal of attempts keeps at most; a record keeps its own for as long as it lives. */
+/** Notes that the pages of the log keep at most; a record keeps its own for as long as it lives. */
 const attemptsMax = "100000";
+/** Pages whose intents are kept for other processes. */
+const intentPagesMax = "5000";
+/** A record that waits longer for a person tells no process any more. */
+const processKeptMs = String(90 * 86_400_000);
+/** What the answer of a forgotten record says, and no other's. */
+const [forgottenWord] = forgottenLine;
 const pairsMax = "10000";
 /** Pairs that one record keeps. */
 const twinsMax = 100;
@@ -46,6 +64,8 @@ type AttemptText = readonly [
   process: string,
   release: string | null,
   askedBy: string | null,
+  count: number,
+  spreadUs: number,
 ];
 
 function encodeAttempt(note: AttemptNote, { process, release }: AttemptBatch): string {
@@ -65,6 +85,8 @@ function encodeAttempt(note: AttemptNote, { process, release }: AttemptBatch): s
     process,
     release ?? null,
     note.askedBy ?? null,
+    note.count ?? 1,
+    usOf(note.spreadMs ?? 0),
   ];
   return JSON.stringify(text);
 }
@@ -75,7 +97,7 @@ function decodeAttempt(place: number, text: string): LoggedAttempt {
   const [key, scope, operation, agoUs, tookUs, outcome, observed, status, attempt, fence, ...rest] = storedJson(
     text,
   ) as AttemptText;
-  const [number, process, release, askedBy] = rest;
+  const [number, process, release, askedBy, count, spreadUs] = rest;
   return {
     record: { key: key as Key, scopeHash: scopeOf(scope), operation },
     atMs: toMs(place - agoUs),
@@ -86,6 +108,7 @@ function decodeAttempt(place: number, text: string): LoggedAttempt {
     ...(attempt !== null && { attempt }),
     ...(fence !== null && { fence }),
     number,
+    ...(count > 1 && { count, lastAtMs: toMs(place - agoUs + spreadUs) }),
     process,
     ...(release !== null && { release }),
     ...(askedBy !== null && { askedBy }),
@@ -113,10 +136,22 @@ function splitEntry(entry: unknown): readonly [place: number, text: string] {
   return [numberOf(text.slice(0, space)), text.slice(space + 1)];
 }
 
+type IntentsText = readonly [process: string, page: number, intents: string];
+
+const bytesOfBase64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
+
+/** `place total text`. */
+function pageIn(entry: unknown): PageRow {
+  const [place, rest] = splitEntry(entry);
+  const bytes = bytesOfBase64(rest.slice(rest.indexOf(" ") + 1));
+  return { token: String(place), writtenMs: toMs(place), bytes };
+}
+
 export interface HistoryParts {
   readonly scripts: Scripts;
   readonly names: Names;
   readonly marginMs: number;
+  readonly find: (identity: Identity) => Promise<StoredRecord | undefined>;
 }
 
 export interface History extends Omit<RecordHistory, "audit" | "forget" | "resources"> {
@@ -124,8 +159,10 @@ export interface History extends Omit<RecordHistory, "audit" | "forget" | "resou
   readonly erase: (identity: Identity) => Promise<void>;
 }
 
-export function createHistory({ scripts, names, marginMs }: HistoryParts): History {
-  async function append(journal: "log" | "pairs" | "audit", keep: readonly string[], entries: readonly string[]) {
+export function createHistory({ scripts, names, marginMs, find }: HistoryParts): History {
+  const search = new SuspectSearch();
+
+  async function append(journal: "intents" | "pairs" | "audit", keep: readonly string[], entries: readonly string[]) {
     const [first] = listOf(await scripts.run("append", names.journal[journal], [...keep, ...entries]));
     return numberOf(first);
   }
@@ -136,7 +173,7 @@ export function createHistory({ scripts, names, marginMs }: HistoryParts): Histo
   }
 
   async function walk<Entry>(
-    journal: "log" | "pairs" | "audit",
+    journal: "pairs" | "audit",
     query: HistoryQuery,
     entryOf: (place: number, text: string) => Entry,
   ): Promise<HistoryPage<Entry>> {
@@ -154,58 +191,44 @@ export function createHistory({ scripts, names, marginMs }: HistoryParts): Histo
     return place > 0 ? { entries: page, cursor: String(place) } : { entries: page };
   }
 
-  /** Those of one record and kind go in one step; what the record has no room for goes from the journal too. */
-  async function keepOwn(batch: AttemptBatch, texts: readonly string[], first: number): Promise<void> {
+  /** Those of one record and kind go in one step. */
+  async function keepOwn(batch: AttemptBatch, first: number): Promise<void> {
     const own = new Map<string, { readonly args: string[]; keepMs: number }>();
     for (const [at, note] of batch.notes.entries()) {
+      if (note.kept === true) continue;
       const name = names.own(note.identity, isRun(note.outcome) ? "runs" : "others");
       const known = own.get(name) ?? { args: [], keepMs: 0 };
-      known.args.push(String(first + at), texts[at] ?? "");
+      known.args.push(String(first + at), encodeAttempt(note, batch));
       known.keepMs = Math.max(known.keepMs, note.keepMs);
       own.set(name, known);
     }
-    const kept = await Promise.all(
+    await Promise.all(
       [...own].map(([name, { args, keepMs }]) => {
-        const bounds = [String(limits.attemptsPerRecordMax), String(Math.ceil(keepMs + marginMs))];
+        const bounds = [String(limits.attemptsPerRecordMax), String(Math.ceil(keepMs + marginMs)), forgottenWord];
         return scripts.run("addOwn", name, [...bounds, ...args]);
       }),
     );
-    const gone = kept.flatMap((reply) => listOf(reply).map(textOf));
-    if (gone.length > 0) await scripts.run("removeEntries", names.journal.log, gone);
   }
 
-  async function suspect(note: AttemptNote, withinMs: number): Promise<SuspectedDuplicate | undefined> {
-    const { identity, canonical } = note;
-    if (canonical === undefined || withinMs === 0) return undefined;
-    const { key, scopeHash, operation } = identity;
-    const age = usOf(note.agoMs);
-    const args = [key, String(age), String(usOf(withinMs)), String(Math.ceil(withinMs + note.agoMs))];
-    const [metAt, metKey, at] = listOf(await scripts.run("intent", names.intent(scopeHash, canonical), args));
-    if (metAt === undefined) return undefined;
-    const apartUs = numberOf(at) - numberOf(metAt);
-    const [first, second] = apartUs >= 0 ? [textOf(metKey), key] : [key, textOf(metKey)];
-    const where = { scopeHash, operation };
+  async function addPair(pair: SuspectedDuplicate, keepMs: number): Promise<boolean> {
+    const { scopeHash, operation, key: first } = pair.first;
+    const second = pair.second.key;
     // A batch that is sent again meets its own pairs.
-    const known = await own(names.own({ key: second as Key, scopeHash }, "twins"));
-    if (known.some(([, text]) => isPair(text, first, second))) return undefined;
+    const known = await own(names.own(pair.second, "twins"));
+    if (known.some(([, text]) => isPair(text, first, second))) return false;
     const scope = Buffer.from(scopeHash).toString("base64url");
-    const text = JSON.stringify([scope, operation, first, second, Math.abs(apartUs)] satisfies PairText);
-    const keep = [String(usOf(note.keepMs)), pairsMax, String(Math.ceil(note.keepMs + marginMs))];
-    const place = await append("pairs", keep, [text]);
-    for (const each of [first, second]) {
-      const bounds = [String(twinsMax), String(Math.ceil(note.keepMs + marginMs))];
-      await scripts.run("addOwn", names.own({ key: each as Key, scopeHash }, "twins"), [
-        ...bounds,
-        String(place),
-        text,
-      ]);
-    }
-    return {
-      first: { key: first as Key, ...where },
-      second: { key: second as Key, ...where },
-      apartMs: toMs(Math.abs(apartUs)),
-      atMs: toMs(place),
-    };
+    const text = JSON.stringify([scope, operation, first, second, usOf(pair.apartMs)] satisfies PairText);
+    const ms = String(Math.ceil(keepMs + marginMs));
+    const place = String(await append("pairs", [String(usOf(keepMs)), pairsMax, ms], [text]));
+    const both = [pair.first, pair.second].map((each) => names.own(each, "twins"));
+    const kept = await Promise.all(
+      both.map(async (name) =>
+        numberOf(await scripts.run("addOwn", name, [String(twinsMax), ms, forgottenWord, place, text])),
+      ),
+    );
+    if (!kept.includes(0)) return true;
+    for (const name of [names.journal.pairs, ...both]) await scripts.run("removeEntries", name, [place]);
+    return false;
   }
 
   function isPair(text: string, first: string, second: string): boolean {
@@ -213,29 +236,82 @@ export function createHistory({ scripts, names, marginMs }: HistoryParts): Histo
     return one === first && other === second;
   }
 
+  const pagesFor = (keepMs: number): LogPages => ({
+    async since(sinceMs, process) {
+      const from = [String(usOf(Math.max(0, sinceMs))), "", String(pagesMax)];
+      const [, ...found] = listOf(await scripts.run("walk", names.journal.intents, from));
+      return found.flatMap((entry) => {
+        const [place, text] = splitEntry(entry);
+        const [by, page, intents] = storedJson(text) as IntentsText;
+        return by === process ? [] : [{ place: page, writtenMs: toMs(place), intents: bytesOfBase64(intents) }];
+      });
+    },
+    async page(place) {
+      const [entry] = listOf(await scripts.run("page", names.journal.log, [String(place)]));
+      return entry === undefined ? undefined : pageIn(entry).bytes;
+    },
+    addPairs: (pairs) => addOneByOne(pairs, (pair) => addPair(pair, keepMs)),
+  });
+
+  async function writePage(batch: AttemptBatch, page: WrittenPage): Promise<number> {
+    const keepMs = String(Math.ceil(page.keepMs + marginMs));
+    const bounds = [String(usOf(page.keepMs)), attemptsMax, keepMs, String(page.count)];
+    const reply = await scripts.run("appendPage", names.journal.log, [...bounds, page.bytes.toString("base64")]);
+    const place = numberOf(listOf(reply)[0]);
+    const { process, release, owners, suspectWithinMs } = batch;
+    if (owners !== undefined) {
+      const told = JSON.stringify({ process, ...(release !== undefined && { release }) } satisfies ProcessName);
+      await scripts.run("noteProcess", names.process(owners), [told, processKeptMs]);
+    }
+    if (suspectWithinMs > 0 && page.intents.length > 0) {
+      const text = JSON.stringify([
+        process,
+        place,
+        bytesOfWords(page.intents).toString("base64"),
+      ] satisfies IntentsText);
+      const withinMs = suspectWithinMs + marginMs;
+      await append("intents", [String(usOf(withinMs)), intentPagesMax, String(Math.ceil(withinMs))], [text]);
+    }
+    return place;
+  }
+
+  async function processOf(owners: string): Promise<ProcessName | undefined> {
+    const text = textOf(await scripts.run("process", names.process(owners), []));
+    return text === "" ? undefined : (storedJson(text) as ProcessName);
+  }
+
   return {
     async log(batch) {
-      if (batch.notes.length === 0) return [];
-      const texts = batch.notes.map((note) => encodeAttempt(note, batch));
-      const keepMs = Math.max(...batch.notes.map((note) => note.keepMs));
-      const keep = [String(usOf(keepMs)), attemptsMax, String(Math.ceil(keepMs + marginMs))];
-      await keepOwn(batch, texts, await append("log", keep, texts));
-      const pairs: SuspectedDuplicate[] = [];
-      // One after the other: two of one batch may be twins.
-      for (const note of batch.notes) {
-        if (pairs.length >= limits.suspectsPerBatchMax) break;
-        const pair = await suspect(note, batch.suspectWithinMs);
-        if (pair !== undefined) pairs.push(pair);
-      }
-      return pairs;
+      const page = pageOfBatch(batch);
+      if (page.count === 0) return { pairs: [], more: 0 };
+      const place = await writePage(batch, page);
+      await keepOwn(batch, place - page.count);
+      return search.search(batch, page, { place, writtenMs: toMs(place) }, pagesFor(page.keepMs));
     },
     async attempts(identity) {
       const kinds = ["runs", "others"] as const;
       const found = (await Promise.all(kinds.map((kind) => own(names.own(identity, kind))))).flat();
       const inOrder = found.toSorted(([one], [other]) => one - other);
-      return attemptsKept(inOrder.map(([place, text]) => decodeAttempt(place, text)));
+      const logged = attemptsKept(inOrder.map(([place, text]) => decodeAttempt(place, text)));
+      const record = await find(identity);
+      if (record === undefined || runOf(record) === undefined) return logged;
+      return withOwnRun(logged, runOf(record, await processOf(ownersOf(record.owner))));
     },
-    follow: (query) => walk("log", query, decodeAttempt),
+    follow: (query) =>
+      followPages(query, {
+        async begin(fromAgoMs) {
+          const asked = ["", fromAgoMs === undefined ? "" : String(usOf(fromAgoMs)), "1"];
+          const [last, first] = listOf(await scripts.run("walk", names.journal.log, asked));
+          const end = numberOf(last);
+          const from = first === undefined ? end : splitEntry(first)[0] - 1;
+          return { from: String(from), end: end === 0 ? undefined : String(end) };
+        },
+        async after(token, pages) {
+          const asked = [String(placeOf(token)), "", String(pages)];
+          const [, ...found] = listOf(await scripts.run("walk", names.journal.log, asked));
+          return found.map(pageIn);
+        },
+      }),
     async twins(identity) {
       return (await own(names.own(identity, "twins"))).map(([place, text]) => decodePair(place, text));
     },
@@ -246,7 +322,7 @@ export function createHistory({ scripts, names, marginMs }: HistoryParts): Histo
       const place = String(await append("audit", ["", "", ""], [text]));
       await scripts.run("reasons", names.journal.reasons, ["set", place, reason]);
       if (identity === undefined) return;
-      await scripts.run("addOwn", names.own(identity, "audit"), [String(auditMax), "", place, place]);
+      await scripts.run("addOwn", names.own(identity, "audit"), [String(auditMax), "", "", place, place]);
     },
     async auditLog(query) {
       const page = await walk("audit", query, (place, text) => ({ place, text }));
@@ -271,25 +347,18 @@ export function createHistory({ scripts, names, marginMs }: HistoryParts): Histo
       const audits = (await own(names.own(identity, "audit"))).map(([place]) => String(place));
       if (audits.length > 0) await scripts.run("reasons", names.journal.reasons, ["empty", ...audits]);
       for (const [kind, journal] of [
-        ["runs", "log"],
-        ["others", "log"],
+        ["runs", undefined],
+        ["others", undefined],
         ["twins", "pairs"],
       ] as const) {
         const name = names.own(identity, kind);
         const found = await own(name);
         if (found.length === 0) continue;
         if (kind === "twins") await eraseTwins(identity, found);
-        await scripts.run(
-          "removeEntries",
-          names.journal[journal],
-          found.map(([place]) => String(place)),
-        );
+        const places = found.map(([place]) => String(place));
+        if (journal !== undefined) await scripts.run("removeEntries", names.journal[journal], places);
         // Last: what is named here can be found again if this process dies before.
-        await scripts.run(
-          "removeEntries",
-          name,
-          found.map(([place]) => String(place)),
-        );
+        await scripts.run("removeEntries", name, places);
       }
     },
   };

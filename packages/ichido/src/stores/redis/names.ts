@@ -13,11 +13,11 @@ export interface Names {
   channel(recordName: string): string;
   /** Notes about a record, under its own hash tag. */
   own(identity: Pick<Identity, "key" | "scopeHash">, kind: "runs" | "others" | "twins" | "audit"): string;
-  readonly journal: Readonly<Record<"log" | "pairs" | "audit" | "reasons", string>>;
+  readonly journal: Readonly<Record<"log" | "intents" | "pairs" | "audit" | "reasons", string>>;
   /** The index of a label or a resource. */
   index(term: string): string;
-  /** What first runs with the same content have in common. */
-  intent(scopeHash: Uint8Array, canonical: Uint8Array): string;
+  /** Who makes owner tokens that begin like this. */
+  process(owners: string): string;
   readonly clock: string;
   readonly probe: string;
   /** What engines told of themselves. */
@@ -51,13 +51,13 @@ export function namesFor(prefix: string, keyPrefix: string): Names {
     },
     journal: {
       log: `${prefix}{log}`,
+      intents: `${prefix}{log}:intents`,
       pairs: `${prefix}{pairs}`,
       audit: `${prefix}{audit}`,
       reasons: `${prefix}{audit}:reasons`,
     },
     index: (term) => `${prefix}{i:${hash("sha256", term, "base64url")}}`,
-    intent: (scopeHash, canonical) =>
-      `${prefix}{n:${hash("sha256", Buffer.concat([scopeHash, canonical]), "base64url")}}`,
+    process: (owners) => `${prefix}{p:${owners}}`,
     channel: (recordName) => `${recordName}:end`,
     clock: `${prefix}{clock}`,
     probe: `${prefix}{probe}`,

@@ -106,7 +106,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
   });
 
   const index = createIndex(link, scripts, names);
-  const history = createHistory({ scripts, names, marginMs });
+  const history = createHistory({ scripts, names, marginMs, find });
   const { erase: _erase, note, ...historyVerbs } = history;
 
   const resources = async (identity: Identity): Promise<readonly Resource[]> =>
