@@ -49,11 +49,16 @@ forEachDatabase("a key that fails", (open) => {
     ]);
     expect(await inbox.stats()).toMatchObject({ parked: 3, dead: 0 });
     expect((await inbox.stats()).oldestParkedMs).toBeGreaterThanOrEqual(0);
+    const tried = { handler: name, outcome: "parked", attempts: expect.any(Number) as number };
+    expect(await inbox.find(first.id)).toMatchObject([tried]);
+    expect(await inbox.find(second.id)).toMatchObject([{ ...tried, attempts: 0 }]);
+    expect(await inbox.find(other.id)).toMatchObject([{ handler: name, outcome: "processed" }]);
     // Delivered again while it waits: still once, in its place.
     await bed.deliver(first, 2);
     broken = false;
     await eventually(async () => expect(await effectsOf(name)).toEqual([other.id, first.id, second.id, third.id]));
     await eventually(async () => expect(await inbox.stats()).toMatchObject({ parked: 0 }));
+    expect(await inbox.find(first.id)).toMatchObject([{ handler: name, outcome: "processed" }]);
     const last = message({ key: "a" });
     await bed.deliver(last);
     await bed.deliver(first, 2);

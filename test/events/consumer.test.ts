@@ -34,7 +34,13 @@ forEachDatabase("a consumer", (open) => {
     expect(await effectsOf(one.id)).toEqual(["exact", "below", "all"]);
     expect(bed.answers.acked).toEqual([one.id, one.id]);
     expect(bed.types()).toEqual([...Array(3).fill("processed"), ...Array(3).fill("duplicate")]);
-    expect(bed.consumer.health()).toEqual({ state: "running", inFlight: 0, unavailable: false, unhandled: [] });
+    expect(bed.consumer.health()).toEqual({
+      state: "running",
+      inFlight: 0,
+      paused: false,
+      unavailable: false,
+      unhandled: [],
+    });
   });
 
   test("a handler that fails is tried again in place, with the attempt's number", async () => {

@@ -35,6 +35,8 @@ export interface Attempts {
   readonly emit: (event: ConsumerEvent) => void;
   /** Resolves earlier, with false, when the consumer stops. */
   readonly pause: (delayMs: number) => Promise<boolean>;
+  /** A person paused the inbox. */
+  readonly isPaused: () => boolean;
   readonly nowMs: () => number;
 }
 

@@ -89,6 +89,8 @@ export interface ConsumerHealth {
   readonly state: "new" | "running" | "stopping" | "stopped";
   /** Deliveries in hand. */
   readonly inFlight: number;
+  /** A person paused the inbox. */
+  readonly paused: boolean;
   /** Since the last outcome, the database failed. */
   readonly unavailable: boolean;
   /** Topics that came without a handler, by now. */
@@ -125,6 +127,8 @@ export const consumerDefaults = {
 const replayBatchMax = 100;
 const unhandledNotedMax = 100;
 const handBackMs = 1_000;
+/** How often a delivery in hand looks whether it may run; whether it may is asked every `replayMs`. */
+const pausedLookMs = 100;
 /** A consumer that has the handler would have looked many times by then. */
 const replayWaitsMs = 60_000;
 
@@ -177,6 +181,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   let state: ConsumerHealth["state"] = "new";
   let inFlight = 0;
   let unavailable = false;
+  let isPaused = false;
   let timer: Timer | undefined;
   let looking: Promise<number> | undefined;
   /** How many decisions to replay this process knows of, and how many of them came before the last look began. */
@@ -211,6 +216,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     tracing,
     emit,
     pause,
+    isPaused: () => isPaused,
     nowMs: () => environment.monotonicMs(),
   };
 
@@ -242,6 +248,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     inFlight += 1;
     const end = keepWorking(delivery);
     try {
+      if (!(await resumed())) return await answer(() => delivery.retry(stopping.signal.aborted ? 0 : handBackMs));
       const { message } = delivery;
       const wanted = handlers.filter((handler) => isFor(handler, message.topic));
       if (wanted.length === 0) return await takeUnhandled(delivery);
@@ -256,6 +263,16 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       end();
       inFlight -= 1;
     }
+  }
+
+  /** False: it is paused for longer than a message may be kept, or this consumer stops. */
+  async function resumed(): Promise<boolean> {
+    const untilMs = environment.monotonicMs() + settings.inPlaceMs;
+    while (isPaused) {
+      if (environment.monotonicMs() >= untilMs || !(await pause(Math.min(pausedLookMs, settings.inPlaceMs))))
+        return false;
+    }
+    return true;
   }
 
   async function takeUnhandled(delivery: Delivery): Promise<void> {
@@ -290,11 +307,13 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
 
   /** One attempt each: the person that asked for the replay sees at once what became of it. */
   async function look(): Promise<number> {
+    isPaused = (await inbox.paused()) !== undefined;
+    if (isPaused) return 0;
     let done = 0;
     const once: Attempts = { ...attempts, settings: { ...settings, attemptsMax: 1, inPlaceMs: 1 } };
     for (const handler of handlers) {
       for (const { message } of await parts.letters.replaying(handler.name, replayBatchMax)) {
-        if (stopping.signal.aborted) return done;
+        if (stopping.signal.aborted || isPaused) return done;
         const settled = await settleMessage(once, message, handler, { redelivered: true, decided: true });
         if (settled === "processed" || settled === "duplicate") await finish(message, handler);
         if (settled !== "handed-back") done += 1;
@@ -369,6 +388,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       if (state !== "new") throw new IchidoError("usage-invalid", `the consumer is ${state}; create another one`);
       if (settings.unhandled !== "ignore") requireHandlers(handlers, subscription.topics);
       await inbox.check(subscription);
+      isPaused = (await inbox.paused()) !== undefined;
       state = "running";
       forget = parts.letters.onReplay(() => {
         decisions += 1;
@@ -393,7 +413,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       await looked;
       state = "stopped";
     },
-    health: () => ({ state, inFlight, unavailable, unhandled: [...unhandled] }),
+    health: () => ({ state, inFlight, paused: isPaused, unavailable, unhandled: [...unhandled] }),
     replay,
     on: (listener) => listeners.on(listener),
   };

@@ -89,7 +89,12 @@ export interface InboxDeadLetters {
   /** Marks it for the consumers of its handler, which run it at their next pass. `already`: it is marked. */
   replay(decision: InboxReplay): Promise<"ok" | "already" | "absent" | "unreadable">;
   /** Forgets it; redeliveries stay duplicates for the retention. */
-  discard(decision: InboxDecision): Promise<"ok" | "absent">;
+  discard(
+    decision: InboxDecision & {
+      /** As it was seen: one that is in another state now is left, and the answer is `changed`. */
+      readonly state?: InboxDeadLetter["state"];
+    },
+  ): Promise<"ok" | "absent" | "changed">;
   audit(letter: { readonly handler: string; readonly id: string }): Promise<readonly InboxAuditEntry[]>;
 }
 
@@ -143,6 +148,7 @@ function letterOf(row: Row): InboxDeadLetter {
 
 const decisionNames: OptionNames<InboxDecision> = { handler: true, id: true, actor: true, reason: true };
 const queryNames: OptionNames<InboxDeadLetterQuery> = { handler: true, topic: true, limit: true, cursor: true };
+const discardNames: OptionNames<Parameters<InboxDeadLetters["discard"]>[0]> = { ...decisionNames, state: true };
 const replayNames: OptionNames<InboxReplay> = { ...decisionNames, to: true };
 
 function checkReplay(decision: InboxReplay): void {
@@ -335,21 +341,29 @@ export function createDeadLetters(
       return answer;
     },
     async discard(decision) {
-      knownOptions("inbox.dead.discard", decision, decisionNames);
+      knownOptions("inbox.dead.discard", decision, discardNames);
       checkDecision(decision, textMax);
-      const { handler } = decision;
+      const { handler, state } = decision;
       const id = columnOfId(decision.id);
+      const remove = (handle: TransactionHandle, key: InboxKey) =>
+        state === undefined
+          ? statements(handle, "removeDead", { ...key })
+          : statements(handle, "removeDeadIn", { ...key, state });
       return inside(async (handle) => {
         const rows = await rowsOf(handle, { handler, id }, lettersMax);
         let removed = 0;
         for (const row of rows) {
           const print = bytesOf(row, "print");
-          removed += (await statements(handle, "removeDead", { handler, id, print })).affected;
+          const { affected } = await remove(handle, { handler, id, print });
+          // Another person lets it run: it stays as that person left it.
+          if (affected === 0 && state !== undefined) continue;
+          removed += affected;
           // A letter that was, or meanwhile is, to run again must not: its redelivery is a duplicate once more.
           await marked(handle, { handler, id, print });
           await statements(handle, "remember", { handler, id, print });
         }
         const [first] = rows;
+        if (first !== undefined && removed === 0 && state !== undefined) return "changed" as const;
         if (first === undefined || removed === 0) return "absent" as const;
         await note(handle, "discard", decision, textOf(first, "topic"));
         return "ok" as const;

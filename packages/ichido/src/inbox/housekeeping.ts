@@ -41,9 +41,12 @@ export interface InboxStats {
 
 export interface InboxEntry {
   readonly handler: string;
-  /** `dead`: it was given up, and waits for a person. */
-  readonly outcome: "processed" | "dead";
+  /** `dead`: it was given up, and waits for a person. `parked`: it failed, or stands behind one that did, and is tried again. */
+  readonly outcome: "processed" | "dead" | "parked";
+  /** Of what is parked: since when. */
   readonly atMs: number;
+  /** Of what is parked: how often it was tried; 0 for what stands behind another of its key. */
+  readonly attempts?: number;
 }
 
 const boundNames: OptionNames<InboxSweepBounds> = { limit: true, budgetMs: true };
@@ -115,9 +118,9 @@ export async function entriesOf(
   id: string,
 ): Promise<readonly InboxEntry[]> {
   const { rows } = await transactions.run((_tx, handle) => statements(handle, "findAll", { id }));
-  return rows.map((row) => ({
-    handler: textOf(row, "handler"),
-    outcome: numberOf(row, "dead") === 1 ? "dead" : "processed",
-    atMs: numberOf(row, "processed_ms"),
-  }));
+  return rows.map((row) => {
+    const [handler, atMs] = [textOf(row, "handler"), numberOf(row, "processed_ms")];
+    if (numberOf(row, "parked") === 1) return { handler, atMs, outcome: "parked", attempts: numberOf(row, "attempts") };
+    return { handler, atMs, outcome: numberOf(row, "dead") === 1 ? "dead" : "processed" };
+  });
 }

@@ -19,6 +19,9 @@ import type { Migrator } from "../sql/migrator.ts";
 import { aRunner } from "../sql/runner-option.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
+import { forgetEvents } from "./forgetting.ts";
+import { createPauses, type InboxPauses } from "./pause.ts";
+import type { EventForgetting, ForgottenEvents } from "../sql/forgetting-events.ts";
 import { createDeadLetters, type DeadLetterTable, type DeadNews, type InboxDeadLetters } from "./dead-letters.ts";
 import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import {
@@ -73,7 +76,7 @@ export interface OnceOptions extends RunOptions {
   readonly redelivered?: boolean;
 }
 
-export interface Inbox<Tx = unknown> extends Migrator {
+export interface Inbox<Tx = unknown> extends Migrator, InboxPauses {
   /** How long a processed message is remembered. */
   readonly retentionMs: number;
   /**
@@ -91,6 +94,8 @@ export interface Inbox<Tx = unknown> extends Migrator {
   /** What became of an event, handler by handler. */
   find(id: string): Promise<readonly InboxEntry[]>;
   readonly dead: InboxDeadLetters;
+  /** Erases what it keeps of a person; what waits to be processed is left alone and told. */
+  forget(request: EventForgetting): Promise<ForgottenEvents>;
   /** Forgets processed messages past the retention, in bounded batches. Call it every few minutes, from any process. */
   sweep(bounds?: InboxSweepBounds): Promise<InboxSweepResult>;
   stats(): Promise<InboxStats>;
@@ -189,6 +194,19 @@ const runNames: OptionNames<RunOptions & LeasedOptions> = {
   leaseMs: true,
 };
 
+function askedByPeople(
+  transactions: TransactionRunner<unknown>,
+  statements: ReturnType<typeof createStatements>,
+  dead: InboxDeadLetters,
+): Pick<Inbox, "find" | "forget" | "stats" | keyof InboxPauses> {
+  return {
+    find: (id) => entriesOf(transactions, statements, id),
+    forget: (request) => forgetEvents(transactions, statements, dead, request),
+    stats: () => statsOf(transactions, statements),
+    ...createPauses(transactions, statements),
+  };
+}
+
 export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   const settings = readOptions("createInbox", options, optionTable);
   const { ichido, retentionMs, redeliveryMsMax, lockTimeoutMs: waitMs, environment } = settings;
@@ -232,9 +250,8 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
       };
       return runLeased(ichido, { key, message, options }, { fn, delivery: { message, attempt }, look, refusal, note });
     },
-    find: (id) => entriesOf(transactions, statements, id),
+    ...askedByPeople(transactions, statements, dead),
     sweep: (bounds) => sweepInbox(transactions, statements, environment, keepMs, bounds),
-    stats: () => statsOf(transactions, statements),
     async check(subscription) {
       if (subscription !== undefined)
         checkRetention(

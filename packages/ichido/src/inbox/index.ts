@@ -21,6 +21,8 @@ export {
   type ConsumerOptions,
 } from "./consumer.ts";
 export type { ConsumerHandler, Unhandled } from "./handlers.ts";
+export type { InboxPause, InboxPauses } from "./pause.ts";
+export type { EventForgetting, ForgottenEvents } from "../sql/forgetting-events.ts";
 export {
   createWebhookReceiver,
   type WebhookEvent,
@@ -29,4 +31,4 @@ export {
 } from "./webhook-receiver.ts";
 export type { InboxEntry, InboxStats, InboxSweepResult, InboxSweepBounds } from "./housekeeping.ts";
 export { payloadOf, type EventMessage } from "../brokers/message.ts";
-export type { AppliedMigration, Migrator, PlannedMigration } from "../sql/migrator.ts";
+export type { AppliedMigration, FullPlan, Migrator, PlannedMigration } from "../sql/migrator.ts";

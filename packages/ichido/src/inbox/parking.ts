@@ -29,7 +29,7 @@ export function createParking<Tx>(
 
   /** Whether the next of its key may go. */
   async function takeUp(one: ParkedMessage, handler: ConsumerHandler<Tx>): Promise<boolean> {
-    if (signal.aborted || !(await parked.take(one))) return false;
+    if (signal.aborted || attempts.isPaused() || !(await parked.take(one))) return false;
     const settled = await settleMessage(attempts, one.message, handler, { redelivered: true, parked: one });
     if (settled === "parked" || settled === "handed-back") return false;
     await parked.remove(one, handler.name);
@@ -46,6 +46,7 @@ export function createParking<Tx>(
 
   async function look(): Promise<void> {
     for (;;) {
+      if (attempts.isPaused()) return;
       const waiting = await firsts();
       let moved = false;
       const work = async (): Promise<void> => {
@@ -62,6 +63,7 @@ export function createParking<Tx>(
   }
 
   async function nextMs(): Promise<number> {
+    if (attempts.isPaused()) return lookMs;
     let soonestMs = lookMs;
     for (const { name } of handlers) soonestMs = Math.min(soonestMs, (await parked.nextMs(name)) ?? lookMs);
     return Math.max(1, soonestMs);

@@ -6,6 +6,7 @@ export type { TopicRule } from "./topics.ts";
 export type { OutboxDeadLetter, ParkedKey } from "./database.ts";
 export type { OutboxAuditEntry, OutboxDeadLetters, OutboxDecision } from "./dead-letters.ts";
 export type { OutboxPause, OutboxPauses } from "./pause.ts";
+export type { EventForgetting, ForgottenEvents } from "../sql/forgetting-events.ts";
 export {
   pgWake,
   postgresJsWake,
@@ -19,4 +20,4 @@ export type { RelayEvent, RelayOptions } from "./relay-options.ts";
 export type { RouteHealth } from "./routes.ts";
 export type { Delivery, Published, Publisher, Subscription, Taker, UnreadableDelivery } from "../brokers/broker.ts";
 export { payloadOf, type EventMessage } from "../brokers/message.ts";
-export type { AppliedMigration, Migrator, PlannedMigration } from "../sql/migrator.ts";
+export type { AppliedMigration, FullPlan, Migrator, PlannedMigration } from "../sql/migrator.ts";

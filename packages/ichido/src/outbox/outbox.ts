@@ -16,6 +16,8 @@ import { aRunner, speaks } from "../sql/runner-option.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
 import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
+import { forgetEvents } from "./forgetting.ts";
+import type { EventForgetting, ForgottenEvents } from "../sql/forgetting-events.ts";
 import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
 import { encodeEnvelope, payloadBytes, type OutboxMessage } from "./envelope.ts";
 import { laneCount } from "./lanes.ts";
@@ -79,6 +81,8 @@ export interface Outbox<Tx = unknown> extends Migrator, OutboxPauses {
   /** After a commit of your own: the relay looks at once instead of at its next poll. */
   wake(): void;
   readonly dead: OutboxDeadLetters;
+  /** Erases what it keeps of a person; what waits to be sent is left alone and told. */
+  forget(request: EventForgetting): Promise<ForgottenEvents>;
   /** Keys that wait, with the reason. */
   parked(limit?: number): Promise<readonly ParkedKey[]>;
   stats(): Promise<OutboxStats>;
@@ -176,6 +180,7 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
     );
   }
 
+  const dead = createDeadLetters(transactions, run, () => wake.now());
   const outbox: Outbox<Tx> = {
     async add(handle, message, addOptions = {}) {
       checkAdd(handle, message, dialect);
@@ -225,7 +230,8 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       return value;
     },
     wake: () => wake.now(),
-    dead: createDeadLetters(transactions, run, () => wake.now()),
+    dead,
+    forget: (request) => forgetEvents(transactions, run, dead, request),
     async parked(limit = 100) {
       integerOption("limit", limit, 1, parkedMax);
       const { rows } = await transactions.run((_tx, handle) => run(handle, "parked", { limit }));

@@ -22,6 +22,11 @@ export interface PlannedMigration extends AppliedMigration {
   readonly statements: readonly string[];
 }
 
+export interface FullPlan {
+  readonly dialect: SchemaPart["dialect"];
+  readonly steps: readonly PlannedMigration[];
+}
+
 export interface Migrator {
   /** What `migrate` would run now. */
   plan(): Promise<readonly PlannedMigration[]>;
@@ -30,6 +35,8 @@ export interface Migrator {
    * by this call or, with the PostgreSQL store, by another one meanwhile.
    */
   migrate(): Promise<readonly AppliedMigration[]>;
+  /** What `migrate` would run in an empty database, under the names of this part's tables. Asks none. */
+  fullPlan(): FullPlan;
   /** What migrations made that is not there any more, with the statements that bring it back. Reads the catalogue alone. */
   drift(): Promise<readonly Drift[]>;
 }
@@ -89,6 +96,7 @@ export function createMigrator(part: SchemaPart, access: SchemaAccess): Migrator
   return {
     plan: () => access.read(() => plan(part)),
     drift: () => access.read(() => drift(part)),
+    fullPlan: () => ({ dialect: part.dialect, steps: wholeSchema(part) }),
     async migrate() {
       for (;;) {
         let seen = 0;
