@@ -1,5 +1,6 @@
 import { createAnswers } from "./answers.ts";
 import { createAttemptLog } from "./attempt-log.ts";
+import { lendLink } from "./console-link.ts";
 import type { Context } from "../contract/context.ts";
 import { createDecider } from "./decide.ts";
 import { drain, resolveDrain, type DrainOptions, type DrainReport } from "./drain.ts";
@@ -78,7 +79,7 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
 
   const isHeard = (): boolean => listeners.isHeard;
 
-  const { environment, faults, scope, store, tracing } = settings;
+  const { environment, faults, link, scope, store, tracing } = settings;
   const calls = createStoreCalls({ store, environment, timeoutMs: settings.storeTimeoutMs, emit, isHeard, faults });
   const refusals = createRefusals(settings.format, settings.operationIds);
   const answers = createAnswers({ calls, refusals, emit });
@@ -95,13 +96,14 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
     tracing,
     emit,
     isHeard,
+    link,
     refusals,
     answers,
     attemptLog,
     engine,
   });
   let drained: Promise<DrainReport> | undefined;
-  const parts: RunParts = { engine, environment, tracing, emit, isHeard, attemptLog };
+  const parts: RunParts = { engine, environment, tracing, emit, isHeard, attemptLog, link };
   const ichido: Ichido<Native> = {
     store,
     published: {
@@ -142,5 +144,6 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
     on: (listener) => listeners.on(listener),
   };
   lendCalls(ichido, calls, emit);
+  lendLink(ichido, link);
   return ichido;
 }

@@ -8,8 +8,18 @@ import type { StoreCalls } from "./store-calls.ts";
 /** After a failed tick the next one comes sooner: until the first success nothing expires. */
 const retryTickMs = 1_000;
 const sweepBatchesMax = 1_000;
+/** Where a sweep ended with more to remove: what is made faster than once in `sweepMs` must not pile up. */
+const moreSweepMs = 1_000;
 
 function ignore(): void {}
+
+function sweepDelayMs(environment: Environment, sweepMs: number, isMore: boolean): number {
+  return (isMore ? Math.min(moreSweepMs, sweepMs) : sweepMs) * (0.9 + fraction(environment) * 0.2);
+}
+
+function intervalFor(retentionMs: number): number {
+  return Math.max(1, Math.floor(Math.min(limits.tickMsMax, retentionMs / 4)));
+}
 
 export interface Housekeeping {
   /** Ticks; from the first time on ticks and sweeps go on by themselves, also where it rejects. */
@@ -36,10 +46,6 @@ export function createHousekeeping(parts: {
   let begun = false;
   let clockTrusted = false;
   let stopped = false;
-
-  function intervalFor(retentionMs: number): number {
-    return Math.max(1, Math.floor(Math.min(limits.tickMsMax, retentionMs / 4)));
-  }
 
   /** Rejects where the store did not take it: nothing expires until it does. */
   async function tick(): Promise<void> {
@@ -77,11 +83,13 @@ export function createHousekeeping(parts: {
     return { ...result, deleted };
   }
 
-  function armSweep(): void {
+  function armSweep(isMore = false): void {
     if (parts.sweepMs === "off" || stopped) return;
-    const delayMs = parts.sweepMs * (0.9 + fraction(environment) * 0.2);
-    sweepTimer = environment.after(delayMs, () => {
-      sweep().catch(ignore).finally(armSweep);
+    sweepTimer = environment.after(sweepDelayMs(environment, parts.sweepMs, isMore), () => {
+      sweep().then(
+        ({ more }) => armSweep(more),
+        () => armSweep(),
+      );
     });
   }
 

@@ -7,6 +7,7 @@
  * makes while a look is under way stands, whenever it comes: the claim does not take the record, and a decision made before
  * does not take effect on it. While `verify` is under way `settle` answers the person with `live`.
  */
+import { linkOf } from "./console-link.ts";
 import { withDeadline } from "../contract/deadline.ts";
 import { fraction, type Timer } from "../contract/environment.ts";
 import type { IchidoListener } from "../contract/events.ts";
@@ -80,7 +81,8 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
         const outcome = await on.reconcileSafely(record);
         report[outcome] += 1;
         const { identity } = record;
-        emit({ type: "reconciled", operation: identity.operation, keyHash: keyHashOf(identity), outcome });
+        const linked = outcome === "held" ? linkOf(holder).linked(identity) : {};
+        emit({ type: "reconciled", operation: identity.operation, keyHash: keyHashOf(identity), outcome, ...linked });
       }
     }
     return report;

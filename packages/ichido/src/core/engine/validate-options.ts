@@ -14,6 +14,7 @@ import {
   type OptionNames,
 } from "../contract/option-checks.ts";
 import type { AttemptLogSettings } from "./attempt-log.ts";
+import { createConsoleLink, type ConsoleLink } from "./console-link.ts";
 import type {
   AttemptLogOptions,
   FingerprintOptions,
@@ -65,6 +66,7 @@ const engineNames: OptionNames<IchidoOptions<never>> = {
   scope: true,
   dangerouslyShareKeys: true,
   operationIdSecret: true,
+  consoleUrl: true,
   problemBase: true,
   docsUrl: true,
   transactions: true,
@@ -243,6 +245,7 @@ export interface ResolvedEngine<Native> {
   readonly shared: SharedOptions<Native>;
   readonly format: ProblemFormat;
   readonly operationIds: OperationIds;
+  readonly link: ConsoleLink;
   readonly transactions: TransactionRunner<unknown> | undefined;
   readonly storeTimeoutMs: number;
   readonly executionMs: number;
@@ -346,6 +349,17 @@ function secretOf(value: unknown): string | undefined {
   throw optionInvalid("operationIdSecret", expected, typeof value === "string" ? `${value.length} characters` : value);
 }
 
+/** A link goes into logs and chats: without a secret its key could be read from it, or it would end with the process. */
+function consoleUrlOf(value: unknown, secret: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const isUrl = typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+  if (!isUrl || /[?#]/.test(value))
+    throw optionInvalid("consoleUrl", "an http or https address without ? and #", value);
+  if (secret === undefined)
+    throw optionInvalid("consoleUrl", "operationIdSecret beside it, which seals the keys in its links", value);
+  return value;
+}
+
 export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedEngine<Native> {
   knownOptions("createIchido", options, engineNames);
   const store = storeOf(options.store);
@@ -373,6 +387,8 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
   // The shared settings are checked by resolving a route with them, so that a bad one fails here and not at first use.
   resolveRoute(options, { operation: engineWideOperation });
   const hour = 3_600_000;
+  const secret = secretOf(options.operationIdSecret);
+  const attemptLog = attemptLogOf(options);
   const executionMs = integerOption("executionMs", options.executionMs ?? defaults.executionMs, 100, 24 * hour);
   const transactionMs = options.transactionMs ?? Math.min(defaults.transactionMs, executionMs);
   return {
@@ -384,7 +400,13 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
       docsUrl: options.docsUrl,
       formatProblem: options.formatProblem,
     },
-    operationIds: createOperationIds(secretOf(options.operationIdSecret)),
+    operationIds: createOperationIds(secret),
+    link: createConsoleLink(
+      consoleUrlOf(options.consoleUrl, secret),
+      secret,
+      attemptLog !== undefined,
+      options.environment,
+    ),
     transactions: transactionsOf(options.transactions, store),
     storeTimeoutMs: storeTimeoutOf(options.storeTimeoutMs, store),
     executionMs,
@@ -397,7 +419,7 @@ export function resolveEngine<Native>(options: IchidoOptions<Native>): ResolvedE
         : integerOption("sweepMs", options.sweepMs ?? defaults.sweepMs, 50, 7 * 24 * hour),
     waitersMax: integerOption("waitersMax", options.waitersMax ?? defaults.waitersMax, 0, 1_000_000),
     replayCache: replayCacheOf(options.replayCache),
-    attemptLog: attemptLogOf(options),
+    attemptLog,
     onEvent: options.onEvent,
     tracing: options.tracing,
     logger: options.logger === undefined ? undefined : loggerOption("logger", options.logger),
