@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { createIchido } from "ichido";
+import { createIchido, type Identity } from "ichido";
+import { sqliteStore } from "ichido/sqlite";
 import { openSqliteStore } from "ichido/sqlite";
 import { spawnChild } from "ichido/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chooseProject } from "../../packages/ichido/src/cli/project.ts";
+import { recordNames } from "../../packages/ichido/src/operations/masked-key.ts";
 import { root } from "../repo/tracked.ts";
 import { ichidoHere, ichidoIn, linesOf } from "./command-line.ts";
 
@@ -42,6 +44,7 @@ export default defineConfig(async () => {
     store: sqliteStore(database, { tablePrefix }),
     scope: () => ({ principal: "p" }),
     onUnknown: "hold",
+    operationIdSecret: "a secret of the program, long enough to be one",
     probes: {
       charged: () => [{ id: "ch_9" }],
       nothing: () => [],
@@ -78,6 +81,24 @@ describe("ichido.config.ts", () => {
     database.close();
   });
 
+  it("is what export writes the tables of: those of its store, outbox and inbox, under their own names", async () => {
+    const { code, out } = await ichidoIn({ cwd: below }, "export", "--json");
+    expect(code).toBe(0);
+    const files = linesOf(out).map(({ name, text }) => [String(name), String(text)] as const);
+    expect(new Set(files.map(([name]) => name.split("_")[1]))).toEqual(new Set(["records", "outbox", "inbox"]));
+    const database = new DatabaseSync(":memory:");
+    for (const [, text] of files) database.exec(text);
+    const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+    expect(names.all().filter(({ name }) => !String(name).startsWith("mine_"))).toEqual([]);
+    expect(names.all().length).toBeGreaterThan(5);
+    database.close();
+    const other = await ichidoIn({ cwd: below }, "export", "--dialect", "postgres");
+    expect([other.code, other.err]).toEqual([
+      2,
+      expect.stringMatching(/the records of the configuration is on sqlite/),
+    ]);
+  });
+
   it("lets stats, sweep, reconcile and outbox use the parts that it names", async () => {
     const stats = linesOf((await ichidoIn({ cwd: project }, "stats", "--json")).out)[0];
     expect(stats).toMatchObject({ records: { records: 0 }, outbox: { pending: 0 }, inbox: { dead: 0 } });
@@ -96,6 +117,11 @@ describe("ichido.config.ts", () => {
     await ichido.close();
     const trial = await ichidoIn({ cwd: project }, "reconcile", "--dry-run", "--json");
     expect([trial.code, linesOf(trial.out).length]).toEqual([3, 2]);
+    const young = await ichidoIn({ cwd: project }, "reconcile", "--older-than", "1h", "--json");
+    expect([young.code, linesOf(young.out)[0]], "too young to be asked about, and in doubt").toEqual([
+      3,
+      expect.objectContaining({ adopted: 0, seen: 2 }),
+    ]);
     const reconciled = await ichidoIn({ cwd: project }, "reconcile", "--json");
     expect([reconciled.code, linesOf(reconciled.out)[0]]).toEqual([
       3,
@@ -118,9 +144,14 @@ describe("ichido.config.ts", () => {
       fences[key] = String((await store.list({ key, limit: 1 })).records[0]?.fence);
     }
     await ichido.close();
-    const release = (key: string) =>
-      ichidoIn({ cwd: project }, "keys", "settle", key, "release", "--reason", "ticket", "--fence", fences[key] ?? "");
-    const [charged, nothing, away] = await Promise.all(Object.keys(fences).map(release));
+    const release = (key: string, ...more: readonly string[]) => {
+      const args = ["keys", "settle", key, "release", "--reason", "ticket", "--fence", fences[key] ?? "", ...more];
+      return ichidoIn({ cwd: project }, ...args);
+    };
+    const [charged, nothing, away] = await Promise.all(Object.keys(fences).map((key) => release(key)));
+    // No word of a person stands against the provider's.
+    const insisted = await release("charged-4f6c2b1e8a44", "--i-checked-the-provider");
+    expect([insisted.code, insisted.err]).toEqual([5, expect.stringMatching(/the provider did it/)]);
     expect([charged?.code, charged?.err]).toEqual([
       5,
       expect.stringMatching(/the provider did it \(ch_9\): adopt its answer/),
@@ -134,6 +165,27 @@ describe("ichido.config.ts", () => {
       "nothing-4f6c2b1e8a44",
     ]);
     await store.close();
+  });
+
+  it("names records under the program's secret: a key that is guessed cannot be tried against the name", async () => {
+    await ichidoIn({ cwd: below }, "migrate");
+    const database = new DatabaseSync(join(project, "own.db"));
+    const ichido = createIchido({
+      store: sqliteStore(database, { tablePrefix: "mine_" }),
+      scope: () => ({ principal: "p" }),
+      onUnknown: "hold",
+    });
+    await ichido.run({ operation: "order.name", scope: { principal: "p" }, key: "order-number-4711" }, () => 1);
+    const { records } = await ichido.store.list({ key: "order-number-4711", limit: 1 });
+    await ichido.close();
+    database.close();
+    const shown = await ichidoIn({ cwd: below }, "keys", "list", "--operation", "order.name", "--json");
+    const id = String(linesOf(shown.out)[0]?.["id"]);
+    const guess = recordNames(undefined)(records[0]?.identity as Identity);
+    expect([id === guess, /^@[0-9a-f]{12}$/.test(id)]).toEqual([false, true]);
+    const found = await ichidoIn({ cwd: below }, "keys", "show", id, "--json");
+    expect(linesOf(found.out)[0]).toMatchObject({ type: "record", id, operation: "order.name" });
+    expect((await ichidoIn({ cwd: below }, "keys", "show", guess)).code).toBe(4);
   });
 
   it("ends with 130 when it is interrupted, and closes what it opened", async () => {

@@ -129,6 +129,10 @@ function suite(prepare: () => Promise<Given>): void {
     expect((await run("why", "nobody")).code).toBe(4);
     expect((await run("why")).code).toBe(2);
     expect((await run("why", "--amount", "42")).err).toMatch(/--at: an amount needs a time/);
+    expect((await run("why", "pay_9", "--at", "14:05")).err).toMatch(/--at: it is the time of an --amount/);
+    const { id } = await record(seeded.paid);
+    expect(linesOf((await run("why", id, "--json")).out)[0]).toMatchObject({ verdict: "one-effect", keys: [{ id }] });
+    expect((await run("why", "@0123456789ab")).code).toBe(4);
   });
 
   it("keys settle needs a fence, refuses another one with 5, and an owner at work", async () => {

@@ -100,6 +100,6 @@ it("a record that changed between the question and the answer is refused with 5"
 
 it("progress is drawn where a person watches, and removed in the end", async () => {
   const drawn = await run({ columns: 100 }, "keys", "list");
-  expect(drawn.err).toMatch(/^\r1 records *\r +\r$/);
+  expect(drawn.err).toMatch(/^\r1 records looked at *\r +\r$/);
   expect((await run({}, "keys", "list")).err).toBe("");
 });

@@ -11,6 +11,7 @@ const names: OptionNames<IchidoConfig> = {
   subscriptions: true,
   clientTimeoutMs: true,
   preflights: true,
+  console: true,
   close: true,
 };
 

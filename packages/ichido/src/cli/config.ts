@@ -2,12 +2,14 @@
  * `ichido/config`: the project's own engine and its parts, for the command line. What the program was told is not told
  * again: the commands use the very objects that the program uses.
  */
+import type { IncomingMessage } from "node:http";
 import { optionInvalid } from "../core/contract/option-checks.ts";
 import type { Ichido } from "../core/engine/create-ichido.ts";
 import type { ReconcilerOptions } from "../core/engine/reconciler-options.ts";
 import type { Inbox } from "../inbox/index.ts";
 import type { Outbox } from "../outbox/index.ts";
 import type { DoctorParts } from "../operations/index.ts";
+import type { ConsoleOptions } from "../console/options.ts";
 import type { PublishedRoute } from "../policy/index.ts";
 import { checkConfig } from "./config-check.ts";
 
@@ -26,6 +28,8 @@ export interface IchidoConfig {
   readonly clientTimeoutMs?: NonNullable<DoctorParts["clientTimeoutMs"]>;
   /** Addresses that browsers of another origin send keys to: `ichido doctor` asks them by OPTIONS. */
   readonly preflights?: NonNullable<DoctorParts["preflights"]>;
+  /** For `ichido console`: who is let in from elsewhere than this machine, and how it is shown. */
+  readonly console?: Pick<ConsoleOptions<IncomingMessage>, "authorize" | "environmentName" | "readOnly">;
   /** Ends what the file opened, such as pools. Called when a command has ended. */
   readonly close?: () => unknown;
 }

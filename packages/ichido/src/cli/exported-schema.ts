@@ -1,17 +1,23 @@
 /** The tables as files for the tool that a project migrates with. */
 import type { Dialect } from "../sql/dialect.ts";
-import { wholeSchema, type PlannedMigration } from "../sql/migrator.ts";
+import { wholeSchema, type FullPlan, type PlannedMigration } from "../sql/migrator.ts";
 import { checkPrefix } from "../sql/table-prefix.ts";
 import { inboxPart } from "../inbox/schema.ts";
 import { outboxPart } from "../outbox/schema.ts";
 import { recordsPart as mysqlRecords } from "../stores/mysql/schema.ts";
 import { recordsPart as postgresRecords } from "../stores/postgres/schema.ts";
 import { recordsPart as sqliteRecords } from "../stores/sqlite/schema.ts";
+import { UsageError } from "./exit-codes.ts";
 import type { PartName } from "./schema-migrators.ts";
 import type { Tables } from "./store-address.ts";
 
 export const tools = ["sql", "drizzle", "knex"] as const;
 export type Tool = (typeof tools)[number];
+
+export interface Exported {
+  readonly dialect: Dialect;
+  readonly steps: readonly ExportedStep[];
+}
 
 export interface ExportedStep extends PlannedMigration {
   readonly part: PartName;
@@ -19,14 +25,34 @@ export interface ExportedStep extends PlannedMigration {
 
 const recordsParts = { mysql: mysqlRecords, postgres: postgresRecords, sqlite: sqliteRecords } as const;
 
-export function exportedSteps(dialect: Dialect, parts: readonly PartName[], tables: Tables): readonly ExportedStep[] {
+/** Without a project: the tables are named as they are told to be. */
+export function exportedByName(dialect: Dialect, parts: readonly PartName[], tables: Tables): Exported {
   const prefix = checkPrefix(dialect, tables.tablePrefix, tables.schema);
   const schemas = {
     records: () => recordsParts[dialect](prefix),
     outbox: () => outboxPart(dialect, prefix),
     inbox: () => inboxPart(dialect, prefix),
   };
-  return parts.flatMap((part) => wholeSchema(schemas[part]()).map((step) => ({ part, ...step })));
+  const steps = parts.flatMap((part) => wholeSchema(schemas[part]()).map((step) => ({ part, ...step })));
+  return { dialect, steps };
+}
+
+export interface PartPlan extends FullPlan {
+  readonly part: PartName;
+}
+
+/** Of a program's own store, outbox and inbox. Files for one tool are of one database. */
+export function exportedFrom(plans: readonly PartPlan[], wanted: Dialect | undefined): Exported {
+  const dialect = wanted ?? plans[0]?.dialect;
+  if (dialect === undefined) throw new UsageError("the configuration has no part with tables");
+  const other = plans.find((each) => each.dialect !== dialect);
+  if (other !== undefined)
+    throw new UsageError(
+      wanted === undefined
+        ? `--part: give one; the ${other.part} is on ${other.dialect}, the ${plans[0]?.part} on ${dialect}`
+        : `--dialect: the ${other.part} of the configuration is on ${other.dialect}; for other tables give --store`,
+    );
+  return { dialect, steps: plans.flatMap(({ part, steps }) => steps.map((step) => ({ part, ...step }))) };
 }
 
 /** The same in every export, so that a file that is there is known again. */

@@ -1,11 +1,9 @@
-/** How events that were given up are told. What they carry is hidden like a body. */
-import type { EventMessage } from "../brokers/message.ts";
+/** Which events that were given up a command is about. */
 import type { Inbox } from "../inbox/index.ts";
 import type { Outbox } from "../outbox/index.ts";
 import type { Flags } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
 import type { Project } from "./project.ts";
-import { textOfBytes } from "./visible-text.ts";
 
 export const letterFlags = {
   topic: { type: "string", value: "name", says: "of this topic alone" },
@@ -25,14 +23,4 @@ export function inboxOf({ inbox, place }: Project): Inbox<never> {
   throw new UsageError(
     `there is no inbox in ${place}: name it in the configuration, or give the address of its database`,
   );
-}
-
-/** The first line of an error is what it is about; the rest is a stack. */
-export function firstLine(text: string | undefined): string | undefined {
-  return text?.split("\n", 1)[0];
-}
-
-/** Everything but its payload and headers, which are added where they may be shown. */
-export function messageJson({ payload, headers, ...message }: EventMessage, reveal: boolean): object {
-  return { ...message, payloadBytes: payload.length, ...(reveal ? { headers, payload: textOfBytes(payload) } : {}) };
 }

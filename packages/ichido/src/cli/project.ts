@@ -2,6 +2,8 @@
 import type { Store } from "../core/contract/store.ts";
 import type { Inbox } from "../inbox/index.ts";
 import type { Outbox } from "../outbox/index.ts";
+import { linkOf } from "../core/engine/console-link.ts";
+import { recordNames, type NameOf } from "../operations/masked-key.ts";
 import type { IchidoConfig } from "./config.ts";
 import { configNames, findConfig, loadConfig } from "./config-file.ts";
 import type { Flags, Io } from "./command.ts";
@@ -29,6 +31,8 @@ export type ProjectFlags = { readonly [Name in keyof typeof projectFlags]?: stri
 export interface Project extends Omit<IchidoConfig, "ichido" | "close"> {
   readonly ichido?: IchidoConfig["ichido"];
   readonly store: Store;
+  /** What records are called: under the engine's secret, where it has one. */
+  readonly nameOf: NameOf;
   readonly outbox?: Outbox<never>;
   readonly inbox?: Inbox<never>;
   /** What was opened, as it may be shown. */
@@ -53,7 +57,7 @@ function named(choice: Choice, flags: ProjectFlags): Choice {
 }
 
 /** Flags win over the environment, which wins over the file of the project. */
-export function chooseProject(flags: ProjectFlags, { env, cwd }: Pick<Io, "env" | "cwd">): Choice {
+export function findProject(flags: ProjectFlags, { env, cwd }: Pick<Io, "env" | "cwd">): Choice | undefined {
   const tables: Tables = {
     tablePrefix: flags["table-prefix"] ?? env["ICHIDO_TABLE_PREFIX"],
     schema: flags.schema ?? env["ICHIDO_SCHEMA"],
@@ -72,9 +76,14 @@ export function chooseProject(flags: ProjectFlags, { env, cwd }: Pick<Io, "env" 
   if (address !== undefined && file !== undefined)
     throw new UsageError(`${storeVariable} and ${configVariable} are both set: unset one, or give --store or --config`);
   const found = of(address, file ?? findConfig(cwd));
-  if (found !== undefined) return named(found, flags);
+  return found && named(found, flags);
+}
+
+export function chooseProject(flags: ProjectFlags, io: Pick<Io, "env" | "cwd">): Choice {
+  const found = findProject(flags, io);
+  if (found !== undefined) return found;
   throw new UsageError(
-    `there is no ${configNames.join(", ")} in ${cwd}; write one (ichido init), or name the store with --store`,
+    `there is no ${configNames.join(", ")} in ${io.cwd}; write one (ichido init), or name the store with --store`,
   );
 }
 
@@ -84,7 +93,7 @@ const unusedRetentionMs = 86_400_000;
 async function openByAddress(choice: Choice & { kind: "address" }, io: Io, create: boolean): Promise<Project> {
   const { address, tables } = choice;
   const { store, transactions, close } = await openAddress(address, tables, io.cwd, create);
-  const shared = { store, place: shownAddress(address) };
+  const shared = { store, nameOf: recordNames(undefined), place: shownAddress(address) };
   const closeAll = async (): Promise<void> => {
     await store.close();
     await close();
@@ -106,6 +115,7 @@ async function openByConfig(file: string, io: Io): Promise<Project> {
   return {
     ...config,
     store: config.ichido.store,
+    nameOf: recordNames(linkOf(config.ichido).secret),
     place: file,
     async close() {
       await config.ichido.close();

@@ -4,7 +4,8 @@ import type { RecordState } from "../core/contract/record.ts";
 import type { ListQuery, Store, StoredRecord } from "../core/contract/store.ts";
 import type { Flags } from "./command.ts";
 import { CommandError, notFound, UsageError } from "./exit-codes.ts";
-import { isRecordName, recordName } from "./masked-key.ts";
+import { isRecordName } from "../operations/masked-key.ts";
+import type { Project } from "./project.ts";
 
 export const scopeFlags = {
   operation: { type: "string", value: "name", says: "of this operation alone" },
@@ -62,16 +63,20 @@ export function queryOf(flags: FilterFlags): Omit<ListQuery, "limit" | "cursor">
 }
 
 const pageMax = 500;
+/** A caller that few records have is looked for in all of them: in short statements, one after the other. */
+const lookMax = 20_000;
 
-/** Page by page, so that nothing is held that is not needed. */
+/** Page by page, so that nothing is held that is not needed. `onLooked`: how many were looked at so far. */
 export async function* walk(
   store: Store,
   query: Omit<ListQuery, "limit" | "cursor">,
-  atOnce = pageMax,
+  { atOnce = pageMax, onLooked }: { readonly atOnce?: number; readonly onLooked?: (records: number) => void } = {},
 ): AsyncIterable<StoredRecord> {
   let cursor: string | undefined;
+  let looked = 0;
   do {
-    const page = await store.list({ ...query, limit: Math.min(atOnce, pageMax), ...present({ cursor }) });
+    const page = await store.list({ ...query, limit: Math.min(atOnce, pageMax), lookMax, ...present({ cursor }) });
+    onLooked?.((looked += page.looked ?? page.records.length));
     yield* page.records;
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -80,12 +85,14 @@ export async function* walk(
 /** How far a record is looked for by its short name, which no index knows. */
 const lookedAtMax = 200_000;
 
-async function byName(store: Store, name: string, scope: ScopeFlags): Promise<StoredRecord | undefined> {
+type Named = Pick<Project, "store" | "nameOf">;
+
+async function byName({ store, nameOf }: Named, name: string, scope: ScopeFlags): Promise<StoredRecord | undefined> {
   let looked = 0;
   // Records that wait for a person are few, and the ones that are asked for most.
   for (const query of [{ ...scope, state: "unknown" as const }, scope]) {
     for await (const record of walk(store, query)) {
-      if (recordName(record.identity) === name) return record;
+      if (nameOf(record.identity) === name) return record;
       looked += 1;
       if (looked === lookedAtMax)
         throw new CommandError(
@@ -98,20 +105,22 @@ async function byName(store: Store, name: string, scope: ScopeFlags): Promise<St
 }
 
 /** Every record with this key, or the one with this short name. At least one. */
-export async function recordsFor(store: Store, wanted: string, flags: ScopeFlags): Promise<readonly StoredRecord[]> {
+export async function recordsFor(project: Named, wanted: string, flags: ScopeFlags): Promise<readonly StoredRecord[]> {
   const scope = scopeOf(flags);
-  const { records } = await store.list({ ...scope, key: wanted, limit: pageMax });
+  const { records } = await project.store.list({ ...scope, key: wanted, limit: pageMax });
   if (records.length > 0) return records;
-  const named = isRecordName(wanted) ? await byName(store, wanted, scope) : undefined;
+  const named = isRecordName(wanted) ? await byName(project, wanted, scope) : undefined;
   if (named !== undefined) return [named];
   const narrowed = Object.entries(scope).map(([name, value]) => ` with ${name} ${value}`);
   throw notFound(`there is no record of that key${narrowed.join("")}`);
 }
 
-export async function oneRecord(store: Store, wanted: string, flags: ScopeFlags): Promise<StoredRecord> {
-  const [record, ...others] = await recordsFor(store, wanted, flags);
+export async function oneRecord(project: Named, wanted: string, flags: ScopeFlags): Promise<StoredRecord> {
+  const [record, ...others] = await recordsFor(project, wanted, flags);
   if (record !== undefined && others.length === 0) return record;
-  const names = [record, ...others].map((each) => each && `${recordName(each.identity)} (${each.identity.operation})`);
+  const names = [record, ...others].map(
+    (each) => each && `${project.nameOf(each.identity)} (${each.identity.operation})`,
+  );
   throw new UsageError(
     `${names.length} records have that key: ${names.join(", ")}; give one of these ids in its place`,
   );

@@ -50,9 +50,3 @@ export function padded(text: string, width: number, align: "left" | "right" = "l
   const gap = " ".repeat(Math.max(0, width - widthOf(text)));
   return align === "left" ? text + gap : gap + text;
 }
-
-/** Bytes of strangers, as a text where they are one. */
-export function textOfBytes(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes).toString("utf8");
-  return Buffer.from(text, "utf8").equals(bytes) ? text : `base64:${Buffer.from(bytes).toString("base64")}`;
-}

@@ -71,7 +71,7 @@ export function measurementOf(event: IchidoEvent, { operation, word }: Bounds): 
     case "attempts-logged":
       return measured("idempotency.attempt.dropped", event.dropped);
     case "suspected-duplicate":
-      return measured("idempotency.duplicate.suspected", 1, operation(event.operation));
+      return measured("idempotency.duplicate.suspected", 1 + (event.more ?? 0), operation(event.operation));
     case "warning":
       return measured("idempotency.warning", 1, word(event.code));
     case "drained":

@@ -22,7 +22,7 @@ export async function liveNotes(store: Store): Promise<readonly EngineNoteText[]
 }
 
 /** A note of another version of ichido may have another form. */
-function readNote(text: string): EngineNoteText | undefined {
+export function readNote(text: string): EngineNoteText | undefined {
   try {
     const note = JSON.parse(text) as EngineNoteText;
     return note.v === 1 ? note : undefined;

@@ -4,6 +4,7 @@ import { systemEnvironment } from "../core/contract/environment.ts";
 import type { AuditEntry, LoggedAttempt, Resource, SuspectedDuplicate } from "../core/contract/history.ts";
 import type { Probe, ProviderEffect } from "../core/contract/options.ts";
 import type { Step, Store, StoredRecord } from "../core/contract/store.ts";
+import { atOnceMax, inSlices } from "./in-slices.ts";
 import { referenceOf } from "../core/request/scope.ts";
 
 export interface ProbeAnswer {
@@ -61,7 +62,12 @@ async function askProbes(
   );
 }
 
-export async function gather(store: Store, record: StoredRecord, probes: Probes): Promise<Evidence> {
+/** What providers say of a record, and no more: for a look at many. */
+export async function askRecord(store: Store, record: StoredRecord, probes: Probes): Promise<readonly ProbeAnswer[]> {
+  return askProbes(record, await store.steps(record.identity), probes);
+}
+
+async function known(store: Store, record: StoredRecord): Promise<Omit<Evidence, "probes">> {
   const { identity } = record;
   const [attempts, steps, audit, resources, twins] = await Promise.all([
     store.attempts(identity),
@@ -70,5 +76,21 @@ export async function gather(store: Store, record: StoredRecord, probes: Probes)
     store.resources(identity),
     store.twins(identity),
   ]);
-  return { record, attempts, steps, audit, resources, twins, probes: await askProbes(record, steps, probes) };
+  return { record, attempts, steps, audit, resources, twins };
+}
+
+/** Each record asks the store five times. */
+const recordsAtOnce = atOnceMax / 5;
+
+/** The store is asked about a few records at a time, providers about all: one that is down makes everybody wait once. */
+export async function gatherAll(store: Store, records: readonly StoredRecord[], probes: Probes): Promise<Evidence[]> {
+  const stored = await inSlices(records, recordsAtOnce, (record) => known(store, record));
+  return Promise.all(
+    stored.map(async (each) => ({ ...each, probes: await askProbes(each.record, each.steps, probes) })),
+  );
+}
+
+export async function gather(store: Store, record: StoredRecord, probes: Probes): Promise<Evidence> {
+  const [evidence] = await gatherAll(store, [record], probes);
+  return evidence as Evidence;
 }

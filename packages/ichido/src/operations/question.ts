@@ -2,6 +2,7 @@
 import type { EngineNoteText } from "../core/contract/engine-note.ts";
 import type { Identity } from "../core/contract/record.ts";
 import type { ListQuery, Store, StoredRecord } from "../core/contract/store.ts";
+import { atOnceMax, inSlices } from "./in-slices.ts";
 import { referenceOf } from "../core/request/scope.ts";
 
 export interface Question {
@@ -127,7 +128,7 @@ async function byAmount(store: Store, question: Question, nowMs: number): Promis
   const { amount = 0, atMs = nowMs, withinMs = withinMsDefault } = question;
   const amounts = [amount, Math.round(amount * 100)];
   const { names, isCut } = await namesBetween(store, atMs - withinMs, atMs + withinMs, nowMs);
-  const records = await Promise.all(names.map((name) => store.find(name)));
+  const records = await inSlices(names, atOnceMax, (name) => store.find(name));
   const matching = records.filter((record) => record !== undefined && tellsAmount(record, amounts));
   const found = newest(matching as readonly StoredRecord[]);
   return { ...found, isCut: found.isCut || isCut, understood: matching.length > 0 ? ["amount and time"] : [] };

@@ -37,7 +37,7 @@ export function sentenceOf(kind: VerdictKind, keys: readonly KeyReport[]): strin
     case "one-effect":
       return onceText(keys);
     case "two-intents":
-      return `${keys.filter(({ effects }) => effects.count > 0).length} different purchases, each charged once${ids(keys)}: other content under other keys`;
+      return `${keys.filter(({ effects }) => effects.count > 0).length} purchases, each under a key of its own and charged once${ids(keys)}: of other content, or long apart`;
     case "no-effect":
       return "not charged: it was refused or given back, and the provider did nothing";
     case "in-flight":
@@ -56,6 +56,7 @@ export function sentenceOf(kind: VerdictKind, keys: readonly KeyReport[]): strin
       return "nothing is known by this name, or it is past its retention";
     case "event-once":
     case "event-dead":
+    case "event-parked":
       return "";
   }
 }

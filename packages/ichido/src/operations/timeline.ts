@@ -1,5 +1,6 @@
 /** Everything that happened to the records of a question, in its order. */
 import type { LoggedAttempt } from "../core/contract/history.ts";
+import { present } from "../core/contract/present.ts";
 import type { Evidence } from "./evidence.ts";
 
 export interface TimelineEntry {
@@ -8,6 +9,21 @@ export interface TimelineEntry {
   /** Which of the verdict's keys it belongs to: `A`, `B`. */
   readonly key: string;
   readonly text: string;
+  /** For a drawing, and for other languages: the facts behind the text. */
+  readonly facts?: TimelineFacts;
+}
+
+export interface TimelineFacts {
+  readonly outcome?: LoggedAttempt["outcome"];
+  readonly status?: number;
+  /** How long it took from `atMs` on; absent where that is not known. */
+  readonly tookMs?: number;
+  /** The number of the run, from 1. */
+  readonly run?: number;
+  readonly step?: string;
+  /** What the provider has: its id, amount and currency. */
+  readonly effect?: string;
+  readonly process?: string;
 }
 
 const words: Partial<Record<LoggedAttempt["outcome"], string>> = {
@@ -19,9 +35,11 @@ const words: Partial<Record<LoggedAttempt["outcome"], string>> = {
   outcome_unknown: "refused: the outcome is unknown",
 };
 
-function attemptText({ outcome, status, attempt, tookMs, process, release, askedBy }: LoggedAttempt): string {
+function attemptText(told: LoggedAttempt): string {
+  const { outcome, status, attempt, tookMs, process, release, askedBy, count, atMs, lastAtMs = atMs } = told;
   const parts = [
     `${words[outcome] ?? outcome}${status === undefined ? "" : ` ${status}`}`,
+    ...(count === undefined ? [] : [`${count} times within ${lastAtMs - atMs} ms`]),
     ...(attempt === undefined ? [] : [`attempt ${attempt}`]),
     `${Math.round(tookMs)} ms`,
     `in ${process}${release === undefined ? "" : ` (${release})`}`,
@@ -40,23 +58,29 @@ export function timelineOf(
   { record, attempts, steps, audit, probes }: Evidence,
 ): readonly TimelineEntry[] {
   const entries: TimelineEntry[] = [];
-  const add = (kind: TimelineEntry["kind"], atMs: number, text: string): void =>
-    void entries.push({ kind, atMs, key, text });
+  const add = (kind: TimelineEntry["kind"], atMs: number, text: string, facts?: TimelineFacts): void =>
+    void entries.push({ kind, atMs, key, text, ...(facts && { facts }) });
   if (attempts.length === 0) add("attempt", record.createdAtMs, "claimed for the first time");
   for (const attempt of attempts) {
     const isTakeover = attempt.outcome === "executed" && (attempt.attempt ?? 1) > 1;
-    add(isTakeover ? "takeover" : "attempt", attempt.atMs, attemptText(attempt));
+    const { outcome, status, tookMs, attempt: run, process } = attempt;
+    const facts = present({ outcome, status, tookMs, run, process });
+    add(isTakeover ? "takeover" : "attempt", attempt.atMs, attemptText(attempt), facts);
   }
   for (const { name, startedAtMs, lastStartedAtMs, finishedAtMs, attempt } of steps) {
-    add("step", startedAtMs, `step ${name} started (attempt ${attempt})`);
-    if (lastStartedAtMs !== startedAtMs) add("step", lastStartedAtMs, `step ${name} started again`);
+    const facts = { step: name, run: attempt };
+    const tookMs = finishedAtMs === undefined ? undefined : finishedAtMs - lastStartedAtMs;
+    const last = present({ ...facts, tookMs });
+    const isAgain = lastStartedAtMs !== startedAtMs;
+    add("step", startedAtMs, `step ${name} started (attempt ${attempt})`, isAgain ? facts : last);
+    if (isAgain) add("step", lastStartedAtMs, `step ${name} started again`, last);
     if (finishedAtMs !== undefined) add("step", finishedAtMs, `step ${name} finished`);
   }
   for (const { atMs, action, actor, reason } of audit) add("operator", atMs, `${action} by ${actor}: ${reason}`);
   for (const { step, effects } of probes) {
     for (const { id, amount, currency, at } of effects) {
       const price = amount === undefined ? "" : ` ${amount}${currency === undefined ? "" : ` ${currency}`}`;
-      add("effect", timeOf(at) ?? record.updatedAtMs, `${step} did ${id}${price}`);
+      add("effect", timeOf(at) ?? record.updatedAtMs, `${step} did ${id}${price}`, { step, effect: `${id}${price}` });
     }
   }
   return entries.toSorted((one, other) => one.atMs - other.atMs);

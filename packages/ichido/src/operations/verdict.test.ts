@@ -64,6 +64,21 @@ describe("what one record brought about", () => {
   });
 });
 
+describe("several keys", () => {
+  const paid = (key: string, createdAtMs: number, content = 0): Evidence => {
+    const record = recordOf("completed", 201);
+    const fingerprint = { ...record.fingerprint, canonical: new Uint8Array(32).fill(content) };
+    const named = { ...identity, key } as StoredRecord["identity"];
+    return evidenceOf({ record: { ...record, identity: named, createdAtMs, fingerprint } });
+  };
+
+  it("stand for one intent by what the records say, also before the log has told of twins", () => {
+    expect(judge([paid("key-1", 0), paid("key-2", 600_000)])).toBe("two-keys-one-intent");
+    expect(judge([paid("key-1", 0), paid("key-2", 1_000, 7)])).toBe("two-intents");
+    expect(judge([paid("key-1", 0), paid("key-2", 600_001)])).toBe("two-intents");
+  });
+});
+
 describe("asking providers", () => {
   it("tells of a step that nobody can be asked about, once anybody can", async () => {
     const store = Object.assign(memoryStore(), {

@@ -1,4 +1,6 @@
 /** What the evidence says, in one word and one sentence. Pure: the same evidence gives the same verdict. */
+import { defaults } from "../core/contract/defaults.ts";
+import { isSameHash } from "../core/record-machine/claim.ts";
 import type { Evidence } from "./evidence.ts";
 import { recordName } from "./question.ts";
 
@@ -13,6 +15,8 @@ export const verdicts = {
   /** An event, by its inbox. */
   "event-once": "ok",
   "event-dead": "warning",
+  /** It failed, or stands behind one of its key that did: it is tried again. */
+  "event-parked": "warning",
   /** The same content under two keys, and an effect for each: the client made a second key. */
   "two-keys-one-intent": "warning",
   /** The provider did it, and the record does not say so. */
@@ -61,6 +65,18 @@ export function effectsOf(evidence: Evidence): EffectCount {
   return { count: 0, by: "nobody", ...unasked };
 }
 
+/** The log tells of twins after a while, or not at all: what both records say themselves is enough. */
+function areTwins({ record: one }: Evidence, { record: other }: Evidence): boolean {
+  const [a, b] = [one.identity, other.identity];
+  const apartMs = Math.abs(one.createdAtMs - other.createdAtMs);
+  return (
+    apartMs <= defaults.suspectWithinMs &&
+    a.operation === b.operation &&
+    isSameHash(a.scopeHash, b.scopeHash) &&
+    isSameHash(one.fingerprint.canonical, other.fingerprint.canonical)
+  );
+}
+
 /** Records that stand for one intent: those that twins join. */
 export function intentsOf(evidence: readonly Evidence[]): readonly (readonly Evidence[])[] {
   const groups = new Map<string, Evidence[]>();
@@ -72,7 +88,8 @@ export function intentsOf(evidence: readonly Evidence[]): readonly (readonly Evi
         recordName({ identity: { ...identity, tenant: undefined, principal: undefined } }),
       ),
     );
-    const met = [...new Set(others.flatMap((other) => placeOf.get(other) ?? []))];
+    const alike = evidence.filter((other) => areTwins(each, other)).map(({ record }) => recordName(record));
+    const met = [...new Set([...others, ...alike].flatMap((other) => placeOf.get(other) ?? []))];
     const place = met[0] ?? name;
     const joined = [each, ...met.flatMap((other) => groups.get(other) ?? [])];
     for (const other of met) groups.delete(other);

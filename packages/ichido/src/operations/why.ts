@@ -3,8 +3,10 @@ import { knownOptions, type OptionNames } from "../core/contract/option-checks.t
 import type { Store, StoredRecord } from "../core/contract/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { liveNotes } from "./engines-check.ts";
-import { gather, type Evidence, type Probes } from "./evidence.ts";
+import { askRecord, gatherAll, type Evidence, type ProbeAnswer, type Probes } from "./evidence.ts";
+import { atOnceMax, inSlices } from "./in-slices.ts";
 import { byReference, findRecords, recordName, recordsMax, type Found, type Question } from "./question.ts";
+import { ofEvent } from "./event-verdict.ts";
 import { sentenceOf, stepsToTake } from "./sentence.ts";
 import { timelineOf, type TimelineEntry } from "./timeline.ts";
 import { effectsOf, judge, verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
@@ -18,6 +20,8 @@ export interface KeyReport {
   /** `A`, `B`: as the timeline calls it. */
   readonly name: string;
   readonly key: string;
+  /** With the key, what finds the record. */
+  readonly scopeHash: Uint8Array;
   readonly operation: string;
   readonly state: StoredRecord["state"];
   readonly status?: number;
@@ -59,9 +63,8 @@ async function withTwins(store: Store, found: readonly StoredRecord[], probes: P
   const gathered = new Map<string, Evidence>();
   let left: readonly StoredRecord[] = found;
   while (left.length > 0 && gathered.size < recordsMax) {
-    const evidence = await Promise.all(
-      left.slice(0, recordsMax - gathered.size).map((record) => gather(store, record, probes)),
-    );
+    const asked = left.slice(0, recordsMax - gathered.size);
+    const evidence = await gatherAll(store, asked, probes);
     for (const each of evidence) gathered.set(recordName(each.record), each);
     const names = evidence.flatMap(({ twins }) => twins.flatMap(({ first, second }) => [first, second]));
     const unseen = new Map(
@@ -71,7 +74,8 @@ async function withTwins(store: Store, found: readonly StoredRecord[], probes: P
       }),
     );
     const missing = [...unseen].filter(([name]) => !gathered.has(name)).map(([, identity]) => identity);
-    left = (await Promise.all(missing.map((identity) => store.find(identity)))).filter((each) => each !== undefined);
+    const others = await inSlices(missing, atOnceMax, (identity) => store.find(identity));
+    left = others.filter((each) => each !== undefined);
   }
   return [...gathered.values()].toSorted((one, other) => one.record.createdAtMs - other.record.createdAtMs);
 }
@@ -80,10 +84,11 @@ function reportOf(name: string, evidence: Evidence): KeyReport {
   const { record, attempts, resources, probes } = evidence;
   const { response, holdReason } = record;
   const count = (outcomes: readonly string[]): number =>
-    attempts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+    attempts.filter(({ outcome }) => outcomes.includes(outcome)).reduce((sum, each) => sum + (each.count ?? 1), 0);
   return {
     name,
     key: record.identity.key,
+    scopeHash: record.identity.scopeHash,
     operation: record.identity.operation,
     state: record.state,
     ...(response === undefined || record.state !== "completed" ? {} : { status: response.status }),
@@ -98,52 +103,37 @@ function reportOf(name: string, evidence: Evidence): KeyReport {
   };
 }
 
-/** An event is known by the inbox alone: the relay forgets what it has sent. */
-async function ofEvent({ inbox }: WhyParts, id: string): Promise<Verdict | undefined> {
-  const entries = (await inbox?.find(id)) ?? [];
-  if (entries.length === 0) return undefined;
-  const isDead = entries.some(({ outcome }) => outcome === "dead");
-  const kind = isDead ? "event-dead" : "event-once";
-  const handlers = entries.map(({ handler }) => handler).join(", ");
-  const says = isDead
-    ? `the event was given up by ${entries
-        .filter(({ outcome }) => outcome === "dead")
-        .map(({ handler }) => handler)
-        .join(", ")} and waits for a person`
-    : `the event took effect once for each of its handlers (${handlers}), however often it was delivered`;
-  return {
-    v: 1,
-    verdict: kind,
-    severity: verdicts[kind],
-    says,
-    confidence: "high",
-    understood: ["event"],
-    keys: [],
-    timeline: entries.map(({ handler, outcome, atMs }) => ({
-      atMs,
-      kind: "event",
-      key: "",
-      text: `${handler}: ${outcome}`,
-    })),
-    next: isDead ? ["npx ichido inbox show, then replay or discard it"] : [],
-    missing: [],
-  };
+const unaskedWords = "the provider could not be asked: ";
+
+/** Of what is missing in a verdict: somebody could not be asked. */
+export function isUnaskedText(text: string): boolean {
+  return text.startsWith(unaskedWords);
+}
+
+function problemsOf(asked: readonly ProbeAnswer[]): string[] {
+  return asked.flatMap(({ step, problem }) => (problem === undefined ? [] : [`${step}: ${problem}`]));
 }
 
 /** Ids that no record tells may belong to an effect whose record never learned of it: those in doubt are asked. */
-async function byDoubt(parts: WhyParts, text: string, probes: Probes): Promise<Found> {
+async function byDoubt(
+  parts: WhyParts,
+  text: string,
+  probes: Probes,
+): Promise<Found & { readonly unasked: readonly string[] }> {
   const { store } = parts.ichido;
   // Without probes nobody knows a reference or a provider's id.
-  if (Object.keys(probes).length === 0) return { records: [], understood: [], isCut: false };
+  if (Object.keys(probes).length === 0) return { records: [], understood: [], isCut: false, unasked: [] };
   const found = await byReference(store, text, Object.keys(probes));
-  if (found.records.length > 0) return found;
+  if (found.records.length > 0) return { ...found, unasked: [] };
   const { records } = await store.list({ state: "unknown", limit: recordsMax });
-  const asked = await Promise.all(records.map((record) => gather(store, record, probes)));
-  const matching = asked.filter((each) => each.probes.some(({ effects }) => effects.some(({ id }) => id === text)));
+  const asked = await Promise.all(records.map((record) => askRecord(store, record, probes)));
+  const matching = records.filter((_, at) => asked[at]?.some(({ effects }) => effects.some(({ id }) => id === text)));
   return {
-    records: matching.map(({ record }) => record),
+    records: matching,
     understood: matching.length > 0 ? ["provider's id"] : [],
     isCut: false,
+    // The id may be that of an effect which the provider does not tell now.
+    unasked: matching.length > 0 ? [] : problemsOf(asked.flat()),
   };
 }
 
@@ -151,18 +141,19 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
   knownOptions("why", question, questionNames);
   const { store, probes = {} } = parts.ichido;
   const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
+  let unheard: readonly string[] = [];
   let found = await findRecords(store, question, await liveNotes(store), nowMs);
   if (found.records.length === 0 && question.text !== undefined) {
-    const event = await ofEvent(parts, question.text);
+    const event = await ofEvent(parts.inbox, question.text);
     if (event !== undefined) return event;
-    found = await byDoubt(parts, question.text, probes);
+    const doubted = await byDoubt(parts, question.text, probes);
+    found = doubted;
+    unheard = doubted.unasked;
   }
   const evidence = await withTwins(store, found.records, probes);
   const kind = judge(evidence);
   const keys = evidence.map((each, at) => reportOf(nameOf(at), each));
-  const unasked = evidence.flatMap((each) =>
-    each.probes.flatMap(({ step, problem }) => (problem === undefined ? [] : [`${step}: ${problem}`])),
-  );
+  const unasked = [...unheard, ...problemsOf(evidence.flatMap(({ probes }) => probes))];
   const guessed = evidence.some((each) => effectsOf(each).by !== "provider");
   return {
     v: 1,
@@ -178,7 +169,7 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
       .toSorted((one, other) => one.atMs - other.atMs),
     next: stepsToTake(kind, keys),
     missing: [
-      ...new Set(unasked.map((each) => `the provider could not be asked: ${each}`)),
+      ...new Set(unasked.map((each) => unaskedWords + each)),
       ...(found.isCut ? [`only the newest ${recordsMax} records were looked at`] : []),
       ...(Object.keys(probes).length === 0 ? ["no probes are set: effects are counted by the records alone"] : []),
     ],

@@ -1,8 +1,9 @@
 /** `ichido audit`: what people did, from old to new. */
 import { present } from "../../core/contract/present.ts";
+import { auditJson } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { auditColumns, auditJson } from "../history-view.ts";
+import { auditColumns } from "../history-view.ts";
 import { projectFlags } from "../project.ts";
 import { durationOf } from "../times.ts";
 
@@ -21,8 +22,8 @@ Prints the audit of the store from old to new. It is only ever added to. Decisio
   examples: [["ichido audit --since 30d --json > audit.jsonl", "for whoever has to keep it"]],
   async run({ flags, print, open }) {
     const fromAgoMs = flags.since === undefined ? undefined : durationOf("--since", flags.since);
-    const { store } = await open();
-    const looking = { reveal: false };
+    const { store, nameOf } = await open();
+    const looking = { reveal: false, nameOf };
     let cursor: string | undefined;
     let count = 0;
     for (;;) {

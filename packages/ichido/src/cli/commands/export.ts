@@ -2,33 +2,58 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Dialect } from "../../sql/dialect.ts";
-import { defineCommand, jsonFlag, UsageError, type Call } from "../command.ts";
+import { defineCommand, jsonFlag, UsageError, type Call, type Flags } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { drizzleJournal, exportedFiles, exportedSteps, tools, type ExportedFile } from "../exported-schema.ts";
-import { chooseProject, projectFlags, type ProjectFlags } from "../project.ts";
-import { chosenParts, partFlags } from "../schema-migrators.ts";
+import {
+  drizzleJournal,
+  exportedByName,
+  exportedFiles,
+  exportedFrom,
+  tools,
+  type Exported,
+  type ExportedFile,
+} from "../exported-schema.ts";
+import { chooseProject, findProject, projectFlags } from "../project.ts";
+import { chosenParts, migratorsOf, partFlags } from "../schema-migrators.ts";
 import { kindOfAddress } from "../store-address.ts";
 
 const dialects: readonly Dialect[] = ["postgres", "mysql", "sqlite"];
 
-/** As said, or as the project's store is; the store need not answer. */
-async function dialectOf(
-  given: string | undefined,
-  { flags, io, open }: Pick<Call<typeof projectFlags>, "flags" | "io" | "open">,
-): Promise<Dialect> {
-  const named = given ?? (await projectDialect(flags, io, open));
+const exportFlags = {
+  for: { type: "string", value: "tool", says: `${tools.join(", ")}; default sql` },
+  dialect: { type: "string", value: "name", says: `${dialects.join(", ")}; default: that of the project's store` },
+  ...partFlags,
+  out: { type: "string", value: "folder", says: "where to write; default: all to the standard output" },
+  "dry-run": { type: "boolean", says: "with --out: names the files, and writes nothing" },
+  ...jsonFlag,
+  ...projectFlags,
+} as const satisfies Flags;
+
+type ExportCall = Call<typeof exportFlags>;
+
+function asDialect(named: string | undefined): Dialect {
   const dialect = dialects.find((each) => each === named);
   if (dialect !== undefined) return dialect;
   throw new UsageError(`--dialect: expected one of ${dialects.join(", ")}, got ${named}; other stores have no tables`);
 }
 
-async function projectDialect(
-  flags: ProjectFlags,
-  io: Call<typeof projectFlags>["io"],
-  open: Call<typeof projectFlags>["open"],
-): Promise<string> {
-  const choice = chooseProject(flags, io);
-  return choice.kind === "address" ? kindOfAddress(choice.address) : (await open()).store.name;
+/** A configuration tells its tables by its own parts; of an address and of names said here, no database is asked. */
+async function exportedOf({ flags, io, open }: Pick<ExportCall, "flags" | "io" | "open">): Promise<Exported> {
+  const wanted = flags.dialect === undefined ? undefined : asDialect(flags.dialect);
+  const choice = wanted === undefined ? chooseProject(flags, io) : findProject(flags, io);
+  if (choice?.kind === "config") {
+    const migrators = migratorsOf(await open(), flags.part);
+    return exportedFrom(
+      migrators.map(({ part, migrator }) => ({ part, ...migrator.fullPlan() })),
+      wanted,
+    );
+  }
+  const tables = {
+    tablePrefix: flags["table-prefix"] ?? io.env["ICHIDO_TABLE_PREFIX"],
+    schema: flags.schema ?? io.env["ICHIDO_SCHEMA"],
+  };
+  const dialect = wanted ?? asDialect(choice && kindOfAddress(choice.address));
+  return exportedByName(dialect, chosenParts(flags.part) ?? ["records"], tables);
 }
 
 /** Those that are there already ran somewhere: they are left as they are. */
@@ -44,17 +69,10 @@ export const exportCommand = defineCommand({
   summary: "write the tables as files for your own migration tool",
   about: `
 Writes every migration as a file of its own, for people whose database is migrated by one tool alone. No database is asked.
+Of a configuration, the tables are those of its own store, outbox and inbox, under their prefix and schema.
 With --out, files that are there stay as they are: call it again after an update, and only what is new is added. The
 ledger is written with them, so that ichido status knows what ran.`,
-  flags: {
-    for: { type: "string", value: "tool", says: `${tools.join(", ")}; default sql` },
-    dialect: { type: "string", value: "name", says: `${dialects.join(", ")}; default: that of the project's store` },
-    part: { ...partFlags.part, says: "records, outbox or inbox; default records" },
-    out: { type: "string", value: "folder", says: "where to write; default: all to the standard output" },
-    "dry-run": { type: "boolean", says: "with --out: names the files, and writes nothing" },
-    ...jsonFlag,
-    ...projectFlags,
-  },
+  flags: exportFlags,
   examples: [
     ["ichido export --dialect postgres > ichido.sql", "all of it, to read"],
     ["ichido export --for drizzle --out drizzle", "beside your own migrations, in Drizzle's journal, too"],
@@ -64,12 +82,8 @@ ledger is written with them, so that ichido status knows what ran.`,
     const tool = tools.find((each) => each === (flags.for ?? "sql"));
     if (tool === undefined)
       throw new UsageError(`--for: expected one of ${tools.join(", ")}, got ${JSON.stringify(flags.for)}`);
-    const dialect = await dialectOf(flags.dialect, { flags, io, open });
-    const tables = {
-      tablePrefix: flags["table-prefix"] ?? io.env["ICHIDO_TABLE_PREFIX"],
-      schema: flags.schema ?? io.env["ICHIDO_SCHEMA"],
-    };
-    const files = exportedFiles(tool, exportedSteps(dialect, chosenParts(flags.part) ?? ["records"], tables));
+    const { dialect, steps } = await exportedOf({ flags, io, open });
+    const files = exportedFiles(tool, steps);
     if (flags.out === undefined) {
       for (const { name, text } of files) {
         print.line("file", { name, text });

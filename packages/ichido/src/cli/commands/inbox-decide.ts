@@ -1,9 +1,10 @@
 /** `ichido inbox replay|discard <handler> <id>`: a person's decision about a message that was given up. */
+import { firstLine } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import type { Call, Command, Flags } from "../command.ts";
 import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
 import { exitCodes, notFound, refused } from "../exit-codes.ts";
-import { firstLine, inboxOf } from "../letter-view.ts";
+import { inboxOf } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
 
 const shared = { ...decisionFlags, ...jsonFlag, ...projectFlags } as const satisfies Flags;

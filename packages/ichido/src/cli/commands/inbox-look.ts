@@ -1,14 +1,14 @@
 /** `ichido inbox list|show`: messages that no handler could process. */
 import { present } from "../../core/contract/present.ts";
 import type { InboxDeadLetter } from "../../inbox/index.ts";
+import { auditJson, firstLine, iso, messageJson, textOfBytes } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
-import { auditColumns, auditJson, iso } from "../history-view.ts";
-import { firstLine, inboxOf, letterFlags, messageJson } from "../letter-view.ts";
+import { auditColumns } from "../history-view.ts";
+import { inboxOf, letterFlags } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
 import { shownMoment, shownTime, wholeNumberOf } from "../times.ts";
-import { textOfBytes } from "../visible-text.ts";
 
 function letterJson({ message, sinceMs, ...letter }: InboxDeadLetter, reveal: boolean): object {
   return { ...letter, since: iso(sinceMs), message: messageJson(message, reveal) };
@@ -52,13 +52,15 @@ commands.`,
       ],
       (letter) => letterJson(letter, false),
     );
-    const stats = await inbox.stats();
-    print.line("inbox", { ...stats, cursor });
+    const [stats, paused] = [await inbox.stats(), await inbox.paused()];
+    print.line("inbox", { ...stats, paused: paused ?? null, cursor });
     if (print.json) return exitCodes.ok;
     if (cursor !== undefined) print.note(`there are more: --cursor ${cursor}`);
     print.note(
       `${stats.processed} remembered; ${stats.dead} dead, ${stats.replaying} replaying, ${stats.parked} parked`,
     );
+    if (paused !== undefined)
+      print.note(`paused by ${paused.actor} at ${shownMoment(paused.sinceMs)}: ${paused.reason}`);
     return exitCodes.ok;
   },
 });
@@ -97,7 +99,7 @@ Shows a dead letter of the inbox, its error, and what people decided about it. I
       ]);
       print.text(letter.error);
     } else print.note("it was decided about");
-    const looking = { reveal };
+    const looking = { reveal, nameOf: project.nameOf };
     print.rows("audit", audit, auditColumns(looking), (entry) => auditJson(entry, looking));
     return exitCodes.ok;
   },

@@ -1,11 +1,12 @@
 /** `ichido keys list`: records by state, label and scope. */
 import type { StoredRecord } from "../../core/contract/store.ts";
+import { recordJson } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { projectFlags } from "../project.ts";
 import { filterFlags, queryOf, walk } from "../record-filter.ts";
-import { recordColumns, recordJson } from "../record-view.ts";
+import { recordColumns } from "../record-view.ts";
 import { wholeNumberOf } from "../times.ts";
 
 const limitDefault = 50;
@@ -31,18 +32,18 @@ commands.`,
   async run({ flags, io, print, open }) {
     const query = queryOf(flags);
     const limit = flags.limit === undefined ? limitDefault : wholeNumberOf("--limit", flags.limit, 1, limitMax);
-    const { store } = await open();
+    const { store, nameOf } = await open();
     const records: StoredRecord[] = [];
     let more = false;
     // A store's own cursor has a key in it, and so is never shown.
-    for await (const record of walk(store, query, limit + 1)) {
+    const onLooked = (looked: number): void => print.progress(looked, undefined, "records looked at");
+    for await (const record of walk(store, query, { atOnce: limit + 1, onLooked })) {
       more = records.length === limit;
       if (more) break;
       records.push(record);
-      print.progress(records.length, undefined, "records");
     }
     await noteReveal(store, flags, io, records);
-    const looking = { reveal: flags.reveal === true };
+    const looking = { reveal: flags.reveal === true, nameOf };
     print.rows("record", records, recordColumns(looking), (record) => recordJson(record, looking));
     print.line("page", { records: records.length, more });
     if (print.json) return exitCodes.ok;

@@ -1,13 +1,12 @@
 /** `ichido keys settle <key> adopt|release|hold`: a person's decision on a record in doubt. */
 import type { SettleResult, StoredRecord } from "../../core/contract/store.ts";
 import { settle, type Settlement } from "../../core/engine/settlement.ts";
-import { gather } from "../../operations/evidence.ts";
-import { effectsOf } from "../../operations/verdict.ts";
+import { nothingHappened } from "../../operations/release-check.ts";
 import { adoptedAnswer, answerFlags, type AnswerFlags } from "../adopted-answer.ts";
 import { defineCommand, jsonFlag, UsageError, type Io } from "../command.ts";
 import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
 import { exitCodes, notFound, refused, unreachable } from "../exit-codes.ts";
-import { maskedKey, recordName } from "../masked-key.ts";
+import { maskedKey } from "../../operations/masked-key.ts";
 import { projectFlags, type Project } from "../project.ts";
 import { oneRecord, scopeFlags } from "../record-filter.ts";
 import { shownState } from "../record-view.ts";
@@ -40,7 +39,7 @@ const refusals: Readonly<Record<Exclude<SettleResult, "ok" | "absent">, string>>
 async function seenFence(
   flags: { readonly fence?: string; readonly yes?: boolean },
   record: StoredRecord,
-  kind: Kind,
+  about: { readonly id: string; readonly decision: Kind },
   io: Io,
 ): Promise<number> {
   if (flags.fence !== undefined) return wholeNumberOf("--fence", flags.fence, 1, Number.MAX_SAFE_INTEGER);
@@ -49,28 +48,19 @@ async function seenFence(
       "--fence: there is no terminal to show the record on; give the fence that ichido keys show told",
     );
   }
-  io.err(
-    `${recordName(record.identity)}  ${record.identity.operation}  ${shownState(record)}, ${record.attempts} attempt(s)\n`,
-  );
-  await confirmed(flags, io, `${consequences[kind]}\n${kind}?`);
+  io.err(`${about.id}  ${record.identity.operation}  ${shownState(record)}, ${record.attempts} attempt(s)\n`);
+  await confirmed(flags, io, `${consequences[about.decision]}\n${about.decision}?`);
   return record.fence;
 }
 
-const sayIt = "look there, then say --i-checked-the-provider";
-
-/** A release can do it twice: the probes must have seen that nothing happened, or a person. */
-async function askProvider({ ichido, store }: Project, record: StoredRecord): Promise<void> {
-  const evidence = await gather(store, record, ichido?.probes ?? {});
-  const { probes } = evidence;
-  if (probes.length === 0) throw refused(`--i-checked-the-provider: no probe can tell that nothing happened; ${sayIt}`);
-  const ids = probes.flatMap(({ effects }) => effects.map(({ id }) => id));
-  if (ids.length > 0) throw refused(`the provider did it (${ids.join(", ")}): adopt its answer`);
-  const unasked = probes
-    .filter(({ problem }) => problem !== undefined)
-    .map(({ step, problem }) => `${step}: ${problem}`);
-  if (unasked.length > 0) throw unreachable(`the provider could not be asked (${unasked.join("; ")}); ${sayIt}`);
-  if (effectsOf(evidence).by !== "provider")
-    throw refused(`--i-checked-the-provider: the record has no step that a probe could tell about; ${sayIt}`);
+/** A release can do it twice: the probes must have seen that nothing happened, or a person where no probe can tell. */
+async function askProvider({ ichido, store }: Project, record: StoredRecord, isChecked: boolean): Promise<void> {
+  const answer = await nothingHappened(store, record, ichido?.probes ?? {});
+  if (answer.outcome === "done") throw refused(answer.says);
+  if (answer.outcome === "nothing" || isChecked) return;
+  const sayIt = "look there, then say --i-checked-the-provider";
+  if (answer.outcome === "unasked") throw unreachable(`${answer.says}; ${sayIt}`);
+  throw refused(`--i-checked-the-provider: ${answer.says}; ${sayIt}`);
 }
 
 export const keysSettleCommand = defineCommand({
@@ -118,10 +108,10 @@ The decision is about the record as you saw it: one that changed since is refuse
     const decision = decisionFor(kind, flags);
     const project = await open();
     const { ichido, store } = project;
-    const record = await oneRecord(store, wanted, flags);
-    if (kind === "release" && flags["i-checked-the-provider"] !== true) await askProvider(project, record);
+    const record = await oneRecord(project, wanted, flags);
+    if (kind === "release") await askProvider(project, record, flags["i-checked-the-provider"] === true);
     const about = {
-      id: recordName(record.identity),
+      id: project.nameOf(record.identity),
       operation: record.identity.operation,
       decision: kind,
       fence: record.fence,
@@ -133,7 +123,7 @@ The decision is about the record as you saw it: one that changed since is refuse
       );
       return exitCodes.ok;
     }
-    const fence = await seenFence(flags, record, kind, io);
+    const fence = await seenFence(flags, record, about, io);
     const reason = await reasonOf(flags, io);
     const result = await settle(ichido ?? store, { record, fence, decision, actor: actorOf(flags, io.env), reason });
     if (result === "absent") throw notFound("the record has gone");

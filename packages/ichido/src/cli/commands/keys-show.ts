@@ -1,26 +1,25 @@
 /** `ichido keys show <key>`: all that is known of a record. */
 import type { Store, StoredRecord } from "../../core/contract/store.ts";
+import {
+  attemptJson,
+  auditJson,
+  recordJson,
+  shownKey,
+  shownText,
+  stepJson,
+  suspectJson,
+  textOfBytes,
+  type Looking,
+} from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes } from "../exit-codes.ts";
-import {
-  attemptColumns,
-  attemptJson,
-  auditColumns,
-  auditJson,
-  resourceColumns,
-  stepColumns,
-  stepJson,
-  suspectColumns,
-  suspectJson,
-} from "../history-view.ts";
-import { recordName, withoutKey } from "../masked-key.ts";
+import { attemptColumns, auditColumns, resourceColumns, stepColumns, suspectColumns } from "../history-view.ts";
 import type { Printer } from "../printer.ts";
 import { projectFlags } from "../project.ts";
 import { recordsFor, scopeFlags } from "../record-filter.ts";
-import { recordJson, shownKey, shownLabels, shownState, styleOfState, type Looking } from "../record-view.ts";
+import { shownLabels, shownState, styleOfState } from "../record-view.ts";
 import { shownBytes, shownDuration, shownMoment } from "../times.ts";
-import { textOfBytes } from "../visible-text.ts";
 
 async function historyOf(store: Store, { identity }: StoredRecord) {
   const [steps, attempts, audit, resources, twins] = await Promise.all([
@@ -44,16 +43,13 @@ function shownLease({ leaseLeftMs }: StoredRecord): string | undefined {
 function printRecord(print: Printer, record: StoredRecord, looking: Looking): void {
   const { identity, response, state } = record;
   print.details([
-    ["id", recordName(identity)],
-    ["key", shownKey(record, looking)],
+    ["id", looking.nameOf(identity)],
+    ["key", shownKey(identity.key, looking)],
     ["operation", identity.operation],
     ["tenant", identity.tenant],
     ["principal", identity.principal],
     ["state", shownState(record), styleOfState[state]],
-    [
-      "hold reason",
-      looking.reveal ? record.holdReason : record.holdReason && withoutKey(record.holdReason, identity.key),
-    ],
+    ["hold reason", shownText(record.holdReason, identity.key, looking)],
     ["lease", shownLease(record)],
     ["fence", record.fence],
     ["attempts", record.attempts],
@@ -84,7 +80,7 @@ function printHistory(print: Printer, { identity }: StoredRecord, history: Histo
   section("requests", attempts);
   print.rows("attempt", attempts, attemptColumns(looking), (attempt) => attemptJson(attempt, looking));
   section("suspected duplicates: the same caller and content under another key", twins);
-  print.rows("suspect", twins, suspectColumns, suspectJson);
+  print.rows("suspect", twins, suspectColumns(looking), (twin) => suspectJson(twin, looking));
   section("audit", audit);
   print.rows("audit", audit, auditColumns(looking), (entry) => auditJson(entry, looking));
 }
@@ -109,10 +105,11 @@ asked and what they got, suspected duplicates and the audit. Bodies and headers 
   async run({ flags, args, io, print, open }) {
     const [wanted] = args;
     if (wanted === undefined) throw new UsageError("name a key, or an id of ichido keys list");
-    const { store } = await open();
-    const listed = await recordsFor(store, wanted, flags);
+    const project = await open();
+    const { store, nameOf } = project;
+    const listed = await recordsFor(project, wanted, flags);
     await noteReveal(store, flags, io, listed);
-    const looking = { reveal: flags.reveal === true };
+    const looking = { reveal: flags.reveal === true, nameOf };
     for (const [index, { identity }] of listed.entries()) {
       // A list leaves bodies out.
       const record = (await store.find(identity)) ?? listed[index];

@@ -2,14 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoggedAttempt } from "../../core/contract/history.ts";
 import { present } from "../../core/contract/present.ts";
+import { attemptJson, type Looking } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { attemptJson, styleOfOutcome } from "../history-view.ts";
-import { recordName } from "../masked-key.ts";
+import { styleOfOutcome } from "../history-view.ts";
 import type { Printer } from "../printer.ts";
 import { projectFlags } from "../project.ts";
-import type { Looking } from "../record-view.ts";
 import { durationOf, shownDuration, shownTime } from "../times.ts";
 import { fitted, padded, visible } from "../visible-text.ts";
 
@@ -21,14 +20,17 @@ const fixedWidth = 92;
 
 function printAttempt(print: Printer, attempt: LoggedAttempt, looking: Looking, columns: number | undefined): void {
   print.line("attempt", attemptJson(attempt, looking));
-  const { record, atMs, outcome, status, tookMs, process, release } = attempt;
+  const { record, atMs, outcome, count, status, tookMs, process, release } = attempt;
   const where = visible([process, release].filter((each) => each !== undefined).join(" "));
   const room = columns === undefined ? where.length : columns - fixedWidth;
   const cells = [
     shownTime(atMs),
-    recordName(record),
+    looking.nameOf(record),
     padded(fitted(visible(record.operation), 24), 24),
-    print.paint(padded(outcome, 12), styleOfOutcome[outcome] ?? "yellow"),
+    print.paint(
+      padded(count === undefined ? outcome : `${outcome} ×${count}`, 12),
+      styleOfOutcome[outcome] ?? "yellow",
+    ),
     padded(String(status ?? ""), 3),
     padded(shownDuration(tookMs), 8, "right"),
     room < 8 ? "" : fitted(where, room),
@@ -64,7 +66,7 @@ it. Ends with Ctrl-C.`,
     const wanted = flags.outcome?.split(",");
     const fromAgoMs =
       flags.since === undefined ? (flags.once === true ? undefined : 0) : durationOf("--since", flags.since);
-    const { store } = await open();
+    const { store, nameOf } = await open();
     await noteReveal(store, flags, io, undefined);
     let cursor: string | undefined;
     for (;;) {
@@ -74,7 +76,7 @@ it. Ends with Ctrl-C.`,
       for (const attempt of page.entries) {
         if (wanted?.includes(attempt.outcome) === false) continue;
         if (flags.operation !== undefined && attempt.record.operation !== flags.operation) continue;
-        printAttempt(print, attempt, { reveal: flags.reveal === true }, io.columns?.());
+        printAttempt(print, attempt, { reveal: flags.reveal === true, nameOf }, io.columns?.());
       }
       if (page.entries.length === pageMax) continue;
       if (flags.once === true) return exitCodes.ok;

@@ -1,8 +1,9 @@
 /** `ichido outbox replay|discard <number>…`: a person's decision about events that were given up. */
+import { firstLine } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError, type Command } from "../command.ts";
 import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
-import { firstLine, outboxOf } from "../letter-view.ts";
+import { outboxOf } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
 import { seqOf } from "./outbox-look.ts";
 

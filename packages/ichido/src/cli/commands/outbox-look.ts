@@ -1,14 +1,14 @@
 /** `ichido outbox list|show`: events that were given up, keys that wait, and whether relays are paused. */
 import { present } from "../../core/contract/present.ts";
 import type { OutboxDeadLetter } from "../../outbox/index.ts";
+import { auditJson, firstLine, iso, messageJson, textOfBytes } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
-import { auditColumns, auditJson, iso } from "../history-view.ts";
-import { firstLine, letterFlags, messageJson, outboxOf } from "../letter-view.ts";
+import { auditColumns } from "../history-view.ts";
+import { letterFlags, outboxOf } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
 import { shownDuration, shownMoment, shownTime, wholeNumberOf } from "../times.ts";
-import { textOfBytes } from "../visible-text.ts";
 
 const seqMax = Number.MAX_SAFE_INTEGER;
 export const seqOf = (text: string): number => wholeNumberOf("the number", text, 1, seqMax);
@@ -92,7 +92,7 @@ Shows a dead letter of the outbox, its error, and what people decided about it. 
       ]);
       if (letter.error !== undefined) print.text(letter.error);
     } else print.note(`${seq} was decided about`);
-    const looking = { reveal };
+    const looking = { reveal, nameOf: project.nameOf };
     print.rows("audit", audit, auditColumns(looking), (entry) => auditJson(entry, looking));
     return exitCodes.ok;
   },

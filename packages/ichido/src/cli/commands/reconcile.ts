@@ -1,12 +1,13 @@
 /** `ichido reconcile`: asks providers about all records in doubt, once. */
 import { createReconciler } from "../../core/engine/reconciler.ts";
 import type { ReconcilerReport } from "../../core/engine/reconciliation.ts";
+import { recordJson } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { decisionFlags } from "../decision.ts";
 import { CommandError, exitCodes } from "../exit-codes.ts";
 import { projectFlags } from "../project.ts";
 import { walk } from "../record-filter.ts";
-import { recordColumns, recordJson } from "../record-view.ts";
+import { recordColumns } from "../record-view.ts";
 import { durationOf } from "../times.ts";
 
 const looksMax = 10_000;
@@ -41,7 +42,7 @@ and are left alone.`,
   exits: "0 nothing is left in doubt, 3 some are still open or on hold, 6 the store failed on the way.",
   async run({ flags, io, print, open }) {
     const olderThanMs = flags["older-than"] === undefined ? 0 : durationOf("--older-than", flags["older-than"]);
-    const { ichido, store, reconciler: options, place } = await open();
+    const { ichido, store, nameOf, reconciler: options, place } = await open();
     if (ichido === undefined || options === undefined)
       throw new UsageError(
         `${place} has no reconciler: give its options in the configuration, as createReconciler gets them`,
@@ -51,7 +52,7 @@ and are left alone.`,
     for (const operation of names)
       for await (const record of walk(store, { operation, state: "unknown" })) inDoubt.push(record);
     if (flags["dry-run"] === true) {
-      const looking = { reveal: false };
+      const looking = { reveal: false, nameOf };
       print.rows("record", inDoubt, recordColumns(looking), (record) => recordJson(record, looking));
       print.note(`${inDoubt.length} would be asked about, but for those on hold`);
       return inDoubt.length > 0 ? exitCodes.finding : exitCodes.ok;
@@ -73,7 +74,9 @@ and are left alone.`,
     print.details(Object.entries(report).map(([name, count]) => [name, count] as const));
     if (report.failed > 0)
       throw new CommandError("unreachable", `${report.failed} could not be settled: the store failed`);
-    const onHold = inDoubt.filter(({ holdReason }) => holdReason !== undefined).length;
-    return report.waiting + report.held + onHold > 0 ? exitCodes.finding : exitCodes.ok;
+    // Also those that were too young to be asked about, or on hold.
+    for (const operation of names)
+      if ((await store.list({ operation, state: "unknown", limit: 1 })).records.length > 0) return exitCodes.finding;
+    return exitCodes.ok;
   },
 });

@@ -24,13 +24,14 @@ function age(ms: number | undefined): string | undefined {
 }
 
 function printLook(print: Printer, { records, outbox, inbox }: Look): void {
+  const about = records.estimated === true ? "about " : "";
   print.details([
-    ["records", records.records],
-    ["  completed", records.completed],
+    ["records", `${about}${records.records}`],
+    ["  completed", `${about}${records.completed}`],
     ["  processing", records.processing],
     ["  failed", records.failed],
     ["  unknown", `${records.unknown}${age(records.oldestUnknownMs) ?? ""}`, alarm(records.unknown)],
-    ["stored answers", shownBytes(records.bodyBytes)],
+    ["stored answers", `${about}${shownBytes(records.bodyBytes)}`],
     ["sweep lag", records.sweepLagMs === 0 ? "none" : shownDuration(records.sweepLagMs)],
     ...(outbox === undefined
       ? []

@@ -1,59 +1,22 @@
 /** `ichido why <anything>`: from what a ticket contains to one verdict. */
 import { present } from "../../core/contract/present.ts";
-import type { Store } from "../../core/contract/store.ts";
-import { why, type KeyReport, type Question, type Verdict } from "../../operations/index.ts";
+import { why, type Question, type Verdict } from "../../operations/index.ts";
+import { isRecordName } from "../../operations/masked-key.ts";
+import { shownKey, type Looking } from "../../operations/told-record.ts";
+import { hider, verdictJson, verdictMarkdown } from "../../operations/told-verdict.ts";
+import { isUnaskedText } from "../../operations/why.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
-import { exitCodes, type ExitCode } from "../exit-codes.ts";
-import { iso } from "../history-view.ts";
-import { maskedKey, recordName, withoutKey } from "../masked-key.ts";
+import { CommandError, exitCodes, type ExitCode } from "../exit-codes.ts";
 import type { Printer } from "../printer.ts";
-import { projectFlags } from "../project.ts";
-import type { Looking } from "../record-view.ts";
+import { projectFlags, type Project } from "../project.ts";
+import { recordsFor } from "../record-filter.ts";
 import type { Style } from "../style.ts";
 import { durationOf, momentOf, shownTime } from "../times.ts";
 
 const styles: Readonly<Record<Verdict["severity"], Style>> = { ok: "green", warning: "yellow", page: "red" };
 
-/** Reasons, errors and callers' texts may quote a key of the case. */
-function hider(keys: readonly KeyReport[], { reveal }: Looking): (text: string) => string {
-  if (reveal) return (text) => text;
-  return (text) => keys.reduce((hidden, { key }) => withoutKey(hidden, key), text);
-}
-
-/** What the person types to settle one: by the name that the verdict calls its key. */
-type Ids = Readonly<Record<string, string | undefined>>;
-
-async function idsOf(store: Store, keys: readonly KeyReport[]): Promise<Ids> {
-  const found = await Promise.all(
-    keys.map(async ({ name, key, operation, createdAtMs }) => {
-      const { records } = await store.list({ key, operation, limit: 100 });
-      const record = records.find((each) => each.createdAtMs === createdAtMs);
-      return [name, record && recordName(record.identity)] as const;
-    }),
-  );
-  return Object.fromEntries(found);
-}
-
-function verdictJson(verdict: Verdict, looking: Looking, ids: Ids): object {
-  const hide = hider(verdict.keys, looking);
-  return {
-    ...verdict,
-    says: hide(verdict.says),
-    keys: verdict.keys.map(({ key, createdAtMs, holdReason, effects, ...report }) => ({
-      ...report,
-      effects: effects.problem === undefined ? effects : { ...effects, problem: hide(effects.problem) },
-      id: ids[report.name],
-      key: looking.reveal ? key : maskedKey(key),
-      createdAt: iso(createdAtMs),
-      holdReason: holdReason === undefined ? undefined : hide(holdReason),
-    })),
-    timeline: verdict.timeline.map(({ atMs, text, ...entry }) => ({ at: iso(atMs), ...entry, text: hide(text) })),
-    missing: verdict.missing.map(hide),
-  };
-}
-
-function printVerdict(print: Printer, verdict: Verdict, looking: Looking, ids: Ids): void {
+function printVerdict(print: Printer, verdict: Verdict, looking: Looking): void {
   const hide = hider(verdict.keys, looking);
   print.text(`${verdict.verdict}: ${hide(verdict.says)}`, styles[verdict.severity]);
   print.text(
@@ -61,10 +24,10 @@ function printVerdict(print: Printer, verdict: Verdict, looking: Looking, ids: I
   );
   print.rows("", verdict.keys, [
     { head: "KEY", cell: ({ name }) => name, whole: true },
-    { head: "ID", cell: ({ name }) => ids[name], whole: true },
+    { head: "ID", cell: looking.nameOf, whole: true },
     {
       head: "",
-      cell: ({ key }) => (looking.reveal ? key : maskedKey(key)),
+      cell: ({ key }) => shownKey(key, looking),
       ...(looking.reveal ? { whole: true } : {}),
     },
     { head: "OPERATION", cell: ({ operation }) => operation },
@@ -84,22 +47,6 @@ function printVerdict(print: Printer, verdict: Verdict, looking: Looking, ids: I
   for (const each of verdict.next) print.text(`next     ${each}`, "bold");
 }
 
-function markdown(verdict: Verdict, looking: Looking): string {
-  const hide = hider(verdict.keys, looking);
-  return [
-    `**${verdict.verdict}**: ${hide(verdict.says)} (confidence ${verdict.confidence})`,
-    "",
-    "| At | Key | What |",
-    "|---|---|---|",
-    ...verdict.timeline.map(
-      ({ atMs, key, text }) => `| ${shownTime(atMs)} | ${key} | ${hide(text).replaceAll("|", "\\|")} |`,
-    ),
-    "",
-    ...verdict.missing.map((each) => `- missing: ${hide(each)}`),
-    ...verdict.next.map((each) => `- next: ${each}`),
-  ].join("\n");
-}
-
 function questionOf(
   text: string | undefined,
   flags: { readonly [Name in "amount" | "at" | "within" | "since"]?: string },
@@ -112,6 +59,10 @@ function questionOf(
       "name what the ticket has: a key, a customer, an order, a charge, an event; or --amount and --at",
     );
   if (amount !== undefined && flags.at === undefined) throw new UsageError("--at: an amount needs a time");
+  for (const name of ["at", "within"] as const) {
+    if (amount === undefined && flags[name] !== undefined)
+      throw new UsageError(`--${name}: it is the time of an --amount; --since leaves older records out`);
+  }
   return present({
     text,
     amount,
@@ -121,8 +72,20 @@ function questionOf(
   });
 }
 
-function codeOf({ verdict, severity, confidence, keys }: Verdict): ExitCode {
-  if (verdict === "nothing-found") return exitCodes.notFound;
+/** A short name, as tables have it, stands for its key; one that is no record's may be anything else. */
+async function keyOf(project: Pick<Project, "store" | "nameOf">, name: string): Promise<string> {
+  try {
+    const [record] = await recordsFor(project, name, {});
+    return record?.identity.key ?? name;
+  } catch (error) {
+    if (error instanceof CommandError && error.code === "notFound") return name;
+    throw error;
+  }
+}
+
+function codeOf({ verdict, severity, confidence, keys, missing }: Verdict): ExitCode {
+  // Nothing was found, and somebody who may know more could not be asked.
+  if (verdict === "nothing-found") return missing.some(isUnaskedText) ? exitCodes.unreachable : exitCodes.notFound;
   const isUnasked = keys.some(({ effects }) => effects.problem !== undefined);
   if (isUnasked && (verdict === "not-known" || confidence === "low")) return exitCodes.unreachable;
   return severity === "ok" ? exitCodes.ok : exitCodes.finding;
@@ -155,18 +118,19 @@ asked by the engine's probes. Reads and asks; changes nothing.`,
   ],
   exits: "0 one effect or none, 3 more or an open outcome, 4 nothing is known, 6 the provider could not be asked.",
   async run({ flags, args: [text], io, print, open }) {
-    const question = questionOf(text, flags);
-    const { ichido, store, inbox } = await open();
+    const asked = questionOf(text, flags);
+    const project = await open();
+    const { ichido, store, inbox, nameOf } = project;
+    const question = text !== undefined && isRecordName(text) ? { ...asked, text: await keyOf(project, text) } : asked;
     const probes = flags["no-probe"] === true ? undefined : ichido?.probes;
     // An address does not tell whether the program has an inbox.
     const events = ichido === undefined ? {} : present({ inbox });
     const verdict = await why({ ichido: { store, ...present({ probes }) }, ...events }, question);
     await noteReveal(store, flags, io, undefined);
-    const looking = { reveal: flags.reveal === true };
-    const ids = await idsOf(store, verdict.keys);
-    if (flags.md === true && !print.json) print.text(markdown(verdict, looking));
-    else if (!print.json) printVerdict(print, verdict, looking, ids);
-    print.line("verdict", verdictJson(verdict, looking, ids));
+    const looking = { reveal: flags.reveal === true, nameOf };
+    if (flags.md === true && !print.json) print.text(verdictMarkdown(verdict, looking));
+    else if (!print.json) printVerdict(print, verdict, looking);
+    print.line("verdict", verdictJson(verdict, looking));
     return codeOf(verdict);
   },
 });
