@@ -20,6 +20,7 @@ const together = [
 ];
 /** Would be among them, but looks at what is the process's own: warnings that are given once, memory, every timer. */
 const ownProcess = [
+  "packages/ichido/src/console/samples.test.ts",
   "test/events/consumer-unhandled.test.ts",
   "test/stores/memory*.test.ts",
   "test/stores/postgres-pooler.test.ts",

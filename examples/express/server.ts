@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { createIchido } from "ichido";
+import { console as ichidoConsole } from "ichido/console";
 import { captureBody, idempotency } from "ichido/express";
 import { memoryStore } from "ichido/memory";
 
@@ -26,6 +27,10 @@ app.post("/payments", idempotency(ichido, { operation: "payment.create" }), (req
   const reference = req.idempotency?.reference("charge"); // for the bank: the same in every attempt
   res.status(201).location(`/payments/${id}`).json({ id, amount, reference });
 });
+
+// For people on call, under any prefix. Who may do what is yours to say.
+const authorize = (req: express.Request) => ({ user: userOf(req), can: ["read", "settle"] as const });
+app.use("/console", ichidoConsole(ichido, { authorize }));
 
 const server = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
   console.log(`listening on ${JSON.stringify(server.address())}`);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import fastify, { type FastifyRequest } from "fastify";
 import { createIchido } from "ichido";
+import { console as ichidoConsole } from "ichido/console";
 import { idempotency } from "ichido/fastify";
 import { memoryStore } from "ichido/memory";
 
@@ -29,6 +30,10 @@ app.post<{ Body: { amount: number } }>("/payments", { config }, async (request, 
   reply.code(201).header("location", `/payments/${id}`);
   return { id, amount: request.body.amount, reference };
 });
+
+// For people on call, under any prefix. Who may do what is yours to say.
+const authorize = (request: FastifyRequest) => ({ user: userOf(request), can: ["read", "settle"] as const });
+await app.register(ichidoConsole(ichido, { authorize }).fastify, { prefix: "/console" });
 
 await app.listen({ port: Number(process.env["PORT"] ?? 3000), host: "127.0.0.1" });
 console.log(`listening on ${JSON.stringify(app.server.address())}`);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { serve } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { createIchido } from "ichido";
+import { console as ichidoConsole } from "ichido/console";
 import { idempotency, type IdempotencyVariables } from "ichido/hono";
 import { memoryStore } from "ichido/memory";
 
@@ -28,6 +29,10 @@ app.post("/payments", idempotency<Context<Env>>(ichido, { operation: "payment.cr
   const reference = c.var.idempotency.reference("charge"); // for the bank: the same in every attempt
   return c.json({ id, amount, reference }, 201, { Location: `/payments/${id}` });
 });
+
+// For people on call, under any prefix. Who may do what is yours to say.
+const authorize = (c: Context) => ({ user: userOf(c), can: ["read", "settle"] as const });
+app.all("/console/*", ichidoConsole(ichido, { authorize }).hono);
 
 serve({ fetch: app.fetch, port: Number(process.env["PORT"] ?? 3000), hostname: "127.0.0.1" }, (address) => {
   console.log(`listening on ${JSON.stringify(address)}`);

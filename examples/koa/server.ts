@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { json } from "node:stream/consumers";
 import Koa from "koa";
 import { createIchido } from "ichido";
+import { console as ichidoConsole } from "ichido/console";
 import { idempotency, type IdempotencyState } from "ichido/koa";
 import { memoryStore } from "ichido/memory";
 
@@ -20,6 +21,9 @@ const ichido = createIchido({
 
 const app = new Koa<IdempotencyState>();
 app.use((ctx, next) => (userOf(ctx) === "" ? ctx.throw(401) : next()));
+// For people on call, under any prefix. Who may do what is yours to say.
+const authorize = (ctx: Koa.Context) => ({ user: userOf(ctx), can: ["read", "settle"] as const });
+app.use(ichidoConsole(ichido, { authorize, at: "/console" }).koa);
 // With a body parser in front, captureBody() comes before it.
 app.use(idempotency<Koa.Context>(ichido, { operation: "payment.create" }));
 app.use(async (ctx) => {

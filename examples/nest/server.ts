@@ -4,6 +4,7 @@ import { Body, Controller, Module, Post, UnauthorizedException, type ExecutionCo
 import { NestFactory } from "@nestjs/core";
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import { createIchido, type Context } from "ichido";
+import { console as ichidoConsole } from "ichido/console";
 import { memoryStore } from "ichido/memory";
 import { captureBody, Idempotency, IdempotencyModule, Idempotent } from "ichido/nest";
 
@@ -54,5 +55,9 @@ app.useGlobalGuards({
     return true;
   },
 });
+// For people on call, under any prefix. Guards do not run before it: authorize says who is let in.
+const authorize = (request: Authorized) =>
+  userOf(request) !== "" && { user: userOf(request), can: ["read", "settle"] as const };
+app.use("/console", ichidoConsole(ichido, { authorize }));
 await app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");
 console.log(`listening on ${JSON.stringify(app.getHttpServer().address())}`);

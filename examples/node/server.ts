@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
 import { createIchido } from "ichido";
+import { console as ichidoConsole } from "ichido/console";
 import { memoryStore } from "ichido/memory";
 import { idempotent } from "ichido/node";
 
@@ -26,9 +27,13 @@ const pay = idempotent(ichido, { operation: "payment.create" }, async (request, 
   response.end(JSON.stringify({ id, amount, reference }));
 });
 
+// For people on call, under any prefix. Who may do what is yours to say.
+const authorize = (request: IncomingMessage) => ({ user: userOf(request), can: ["read", "settle"] as const });
+const look = ichidoConsole(ichido, { authorize, at: "/console" });
+
 const server = createServer((request, response) => {
   if (userOf(request) === "") response.writeHead(401).end();
-  else void pay(request, response);
+  else look(request, response, () => void pay(request, response));
 });
 server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
   console.log(`listening on ${JSON.stringify(server.address())}`);

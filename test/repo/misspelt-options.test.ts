@@ -242,6 +242,13 @@ const takers: Readonly<Record<string, Readonly<Record<string, readonly (readonly
     diagnose: [["clientTimeoutMs", (o) => call("./operations", "diagnose", { ichido: {}, ...o })]],
     why: [["withinMs", (o) => call("./operations", "why", { ichido: {} }, o)]],
   },
+  "./console": {
+    console: [
+      ["readOnly", (o) => call("./console", "console", ichido, o)],
+      ["preflights", (o) => call("./console", "console", ichido, { doctor: o })],
+    ],
+    loopbackOnly: [["user", (o) => call("./console", "loopbackOnly", o)]],
+  },
   "./in-process": { inProcess: [["callTimeoutMs", (o) => call("./in-process", "inProcess", o)]] },
   "./redis-streams": {
     ensureRedisStreamsGroup: [["group", (o) => call("./redis-streams", "ensureRedisStreamsGroup", redis, o)]],

@@ -96,6 +96,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   policy: ["core", "client"],
   metrics: ["core", "outbox", "inbox"],
   operations: ["core", "sql", "brokers", "outbox", "inbox"],
+  console: ["core", "brokers", "outbox", "inbox", "operations"],
   traces: ["core"],
   testing: ["core", "stores"],
   conform: ["core", "adapters", "policy", "stores", "testing"],
@@ -110,6 +111,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "inbox",
     "policy",
     "operations",
+    "console",
     "conform",
   ],
 };

@@ -1,0 +1,28 @@
+/** What the built page was made from, in one hash: the test that looks for a stale page need not build it. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const app = join(import.meta.dirname, "..");
+const root = join(app, "../..");
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** The page, how it is built, and the versions of what is in it. */
+export function sourceHash(): string {
+  const files = [
+    ...filesBelow(join(app, "src")),
+    ...filesBelow(join(app, "build")),
+    ...["index.html", "vite.config.ts", "package.json"].map((name) => join(app, name)),
+  ].toSorted();
+  const hash = createHash("sha256");
+  for (const path of files) {
+    const text = readFileSync(path);
+    hash.update(`${path.slice(root.length)} ${text.length}\n`).update(text);
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,59 @@
+/** What a verdict says, and what to do. The sentence itself comes from the server, which writes English. */
+import type { AskAnswer } from "../contract.ts";
+
+/** Charged beyond the first: what has to be given back. */
+function extra({ keys }: AskAnswer): string {
+  return keys
+    .flatMap(({ providerIds }) => providerIds)
+    .slice(1)
+    .join(", ");
+}
+
+export const enVerdict = {
+  verdicts: {
+    "one-effect": "It took effect once",
+    "two-intents": "Different purchases, each once",
+    "no-effect": "It took no effect",
+    "in-flight": "It is still running",
+    "event-once": "The event took effect once",
+    "event-dead": "The event was given up",
+    "event-parked": "The event waits for its next attempt",
+    "two-keys-one-intent": "Two effects: two keys for one intent",
+    "orphan-effect": "The provider did it, and the record does not say so",
+    phantom: "The record says done, the provider knows nothing",
+    "not-known": "The outcome is not known",
+    "two-effects-one-key": "Two effects under one key",
+    "nothing-found": "Nothing is known by this name",
+  },
+  says: ({ says }: AskAnswer): string => says,
+  nextSteps: (answer: AskAnswer): readonly string[] => {
+    switch (answer.verdict) {
+      case "two-keys-one-intent":
+        return [
+          `Refund ${extra(answer) || "what was charged too often"}.`,
+          "Let the client keep its key from the click on: see the guide of the client.",
+        ];
+      case "two-effects-one-key":
+        return [
+          `Refund ${extra(answer) || "what was charged too often"}.`,
+          'Set onUnknown of this step to "hold": its provider does not honour references.',
+        ];
+      case "orphan-effect":
+        return ["Open the key and adopt what the provider has as its answer."];
+      case "not-known":
+        return ["Ask the provider by hand, then open the key and adopt or release it."];
+      case "phantom":
+        return ["Look for a reversal or a lost capture at the provider."];
+      case "event-dead":
+        return ["Open the inbox, find the letter, and replay or discard it."];
+      case "event-parked":
+        return ["Look into the consumer's log for why it fails: it is tried again by itself."];
+      case "nothing-found":
+        return [
+          "Check the spelling. A record is let go after its retention; an id of the provider is found by probes.",
+        ];
+      default:
+        return [];
+    }
+  },
+};

@@ -1,0 +1,110 @@
+/** 判定の文。サーバーの文は英語なので、同じ事実から日本語で組み立てる。 */
+import type { AskAnswer } from "../contract.ts";
+import { clock } from "../time.ts";
+
+function idsOf({ keys }: AskAnswer): string {
+  const ids = keys.flatMap(({ providerIds }) => providerIds);
+  return ids.length === 0 ? "" : `（${ids.join("、")}）`;
+}
+
+function extra({ keys }: AskAnswer): string {
+  return keys
+    .flatMap(({ providerIds }) => providerIds)
+    .slice(1)
+    .join("、");
+}
+
+function onceText(answer: AskAnswer): string {
+  const replays = answer.keys.reduce((sum, key) => sum + key.replays, 0);
+  const runs = Math.max(1, ...answer.keys.map((key) => key.runs));
+  const again = replays === 0 ? "" : `その後の ${replays} 件のリクエストには、保存した応答を返しました。`;
+  const tookOver = runs > 1 ? `途中で消えた試行が ${runs - 1} 回あり、後の試行が結果を確かめました。` : "";
+  return `課金は一度だけです${idsOf(answer)}。${again}${tookOver}`;
+}
+
+function apartText({ keys }: AskAnswer): string {
+  const times = keys.map(({ createdAt }) => Date.parse(createdAt));
+  return `${((Math.max(...times) - Math.min(...times)) / 1_000).toFixed(1)} 秒`;
+}
+
+function sinceText({ keys }: AskAnswer): string {
+  const open = keys.find(({ state }) => state === "unknown") ?? keys[0];
+  return open === undefined ? "" : clock(Date.parse(open.createdAt), Date.now());
+}
+
+function refund(answer: AskAnswer): string {
+  return extra(answer) === "" ? "余分な課金を返金する。" : `${extra(answer)} を返金する。`;
+}
+
+export const jaVerdict = {
+  verdicts: {
+    "one-effect": "効果は一度だけです",
+    "two-intents": "別々の購入で、それぞれ一度だけです",
+    "no-effect": "効果はありませんでした",
+    "in-flight": "まだ処理中です",
+    "event-once": "イベントの効果は一度だけです",
+    "event-dead": "イベントは処理をあきらめた状態です",
+    "event-parked": "イベントは次の再試行を待っています",
+    "two-keys-one-intent": "二重の効果：一つの意図に二つのキー",
+    "orphan-effect": "相手は実行済みですが、記録にありません",
+    phantom: "記録では完了ですが、相手は知りません",
+    "not-known": "結果が分かりません",
+    "two-effects-one-key": "一つのキーで効果が二回",
+    "nothing-found": "該当するものがありません",
+  },
+  says: (answer: AskAnswer): string => {
+    switch (answer.verdict) {
+      case "one-effect":
+        return onceText(answer);
+      case "two-intents":
+        return `内容もキーも別の購入で、それぞれ一度だけ課金されています${idsOf(answer)}。`;
+      case "no-effect":
+        return "課金されていません。拒否されたか、キーが返却されており、相手は何もしていません。";
+      case "in-flight":
+        return "処理中です。少し待ってから、もう一度確認してください。";
+      case "event-once":
+        return "このイベントは、何度届いてもハンドラーごとに一度だけ反映されています。";
+      case "event-dead":
+        return "このイベントはデッドレターになっており、人の判断を待っています。";
+      case "event-parked":
+        return "このイベントはまだ処理されておらず、保留中です。自動的に再試行されます。";
+      case "two-keys-one-intent":
+        return `同じ内容が ${apartText(answer)} の間に二つのキーで送られ、それぞれ課金されました${idsOf(answer)}。クライアントがキーを作り直しています。`;
+      case "orphan-effect":
+        return `相手は実行しています${idsOf(answer)}が、記録は ${sinceText(answer)} から結果不明のままです。`;
+      case "phantom":
+        return "記録では完了していますが、相手にはその取引がありません。";
+      case "not-known":
+        return `${sinceText(answer)} から結果不明で、相手に照会できません。`;
+      case "two-effects-one-key":
+        return `一つのキー、一つの参照で二回課金されました${idsOf(answer)}。相手が参照を無視しています。`;
+      case "nothing-found":
+        return "この名前では何も見つかりません。保持期間を過ぎた可能性もあります。";
+    }
+  },
+  nextSteps: (answer: AskAnswer): readonly string[] => {
+    switch (answer.verdict) {
+      case "two-keys-one-intent":
+        return [
+          refund(answer),
+          "クライアントでは、ボタンを押した時点のキーを使い続ける（クライアントのガイドを参照）。",
+        ];
+      case "two-effects-one-key":
+        return [refund(answer), 'この step の onUnknown を "hold" にする。相手が参照に対応していません。'];
+      case "orphan-effect":
+        return ["キーを開き、相手の結果を応答として採用する。"];
+      case "not-known":
+        return ["相手に直接確認してから、キーを開いて採用または解放する。"];
+      case "phantom":
+        return ["相手側で、取り消しや売上確定の失敗がないか調べる。"];
+      case "event-dead":
+        return ["Inbox でデッドレターを開き、再実行または破棄する。"];
+      case "event-parked":
+        return ["失敗の理由をコンシューマーのログで調べる。再試行は自動的に行われます。"];
+      case "nothing-found":
+        return ["綴りを確認する。保持期間を過ぎた記録は残りません。相手側の ID は probes があれば見つかります。"];
+      default:
+        return [];
+    }
+  },
+};

@@ -1,0 +1,114 @@
+/** All records, by filters that stand in the address. Pages go by cursor: the store reads what is shown, however many there are. */
+import type { JSX } from "preact";
+import { api } from "../api.ts";
+import { count } from "../amount.ts";
+import { words } from "../i18n/words.ts";
+import { useLoad } from "../load.ts";
+import { Chips, Pills } from "../parts/chips.tsx";
+import { Empty, Shown } from "../parts/note.tsx";
+import { recordColumns } from "../parts/record-cells.tsx";
+import { Pager, Table } from "../parts/table.tsx";
+import { go, hashOf, type Place } from "../router.ts";
+import { duration } from "../time.ts";
+
+const states = ["", "unknown", "processing", "failed", "completed"] as const;
+const named = ["operation", "tenant", "principal", "label", "resource"] as const;
+const ages = ["", "900000", "3600000", "21600000", "86400000", "604800000"] as const;
+
+type Filters = Readonly<Record<string, string | undefined>>;
+
+/** Only what is a filter: the rest of an address is not the server's. */
+export function filtersOf(query: Place["query"]): Filters {
+  const names = ["state", ...named, "newerThanMs", "olderThanMs", "cursor"];
+  return Object.fromEntries(Object.entries(query).filter(([name]) => names.includes(name)));
+}
+
+function Filter({ filters }: { readonly filters: Filters }): JSX.Element {
+  const { filterNames, state: stateNames, allStates } = words();
+  // Another filter begins at its own first page.
+  const choose = (more: Filters): void => go(["keys"], { ...filters, cursor: undefined, ...more });
+  const chips = named.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [{ name, label: filterNames[name].label, value }];
+  });
+  const chosen = states.find((state) => state === filters["state"]) ?? "";
+  return (
+    <div class="stack">
+      <div class="row">
+        <Pills
+          label={words().columns.state}
+          options={states.map((state) => [state, state === "" ? allStates : stateNames[state]] as const)}
+          chosen={chosen}
+          choose={(state) => choose({ state })}
+        />
+        {(["newerThanMs", "olderThanMs"] as const).map((name) => (
+          <label class="row small" key={name}>
+            <span class="muted">{words().age[name]}</span>
+            <select
+              class="input age"
+              value={filters[name] ?? ""}
+              onChange={(event) => choose({ [name]: event.currentTarget.value })}
+            >
+              {[...new Set([...ages, filters[name] ?? ""])].map((ms) => (
+                <option key={ms} value={ms}>
+                  {ms === "" ? words().age.any : duration(Number(ms))}
+                </option>
+              ))}
+            </select>
+          </label>
+        ))}
+      </div>
+      <Chips
+        chips={chips}
+        names={filterNames}
+        add={(name, value) => choose({ [name]: value })}
+        remove={(name) => choose({ [name]: undefined })}
+      />
+    </div>
+  );
+}
+
+export function Keys({ place }: { readonly place: Place }): JSX.Element {
+  const filters = filtersOf(place.query);
+  const loaded = useLoad(`keys ${JSON.stringify(filters)}`, (signal) => api.keys(filters, signal));
+  const { cursor, ...without } = filters;
+  return (
+    <div class="stack">
+      <div class="head">
+        <h1>{words().screens.keys}</h1>
+        <button type="button" class="button bare end" onClick={loaded.again}>
+          {words().refresh}
+        </button>
+      </div>
+      <Filter filters={filters} />
+      <section class="card">
+        <Shown loaded={loaded}>
+          {({ records, cursor: next, searched, isCut }) => (
+            <>
+              {records.length === 0 ? (
+                <Empty title={isCut ? words().nothingYet(count(searched)) : words().noKeys}>
+                  <p>{words().noKeysAdvice}</p>
+                </Empty>
+              ) : (
+                <Table
+                  caption={words().screens.keys}
+                  columns={recordColumns()}
+                  rows={records}
+                  keyOf={({ handle }) => handle}
+                  open={({ handle }) => go(["keys", handle])}
+                />
+              )}
+              <Pager
+                shown={records.length}
+                first={cursor === undefined ? undefined : hashOf(["keys"], without)}
+                next={next === undefined ? undefined : hashOf(["keys"], { ...without, cursor: next })}
+              >
+                {isCut && <span>{words().searched(count(searched))}</span>}
+              </Pager>
+            </>
+          )}
+        </Shown>
+      </section>
+    </div>
+  );
+}

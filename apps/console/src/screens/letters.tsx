@@ -1,0 +1,172 @@
+/** Dead letters of either side: chosen by hand, previewed, then decided about together. What they carry stays hidden. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { LetterView } from "../contract.ts";
+import { api, type Side } from "../api.ts";
+import { words } from "../i18n/words.ts";
+import { useLoad } from "../load.ts";
+import { Chips } from "../parts/chips.tsx";
+import { shortened } from "../parts/copy.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Empty, Shown } from "../parts/note.tsx";
+import { Badge } from "../parts/state.tsx";
+import { Pager, Table, type Column } from "../parts/table.tsx";
+import { go, hashOf, type Place } from "../router.ts";
+import { useHindrance } from "../session.ts";
+import { DecideLetters, type LetterDecision } from "./letters-decide.tsx";
+
+interface Choice {
+  readonly chosen: ReadonlySet<string>;
+  readonly toggle: (letter: string) => void;
+}
+
+export function letterColumns(side: Side): readonly Column<LetterView>[] {
+  const { columns } = words();
+  return [
+    {
+      head: columns.event,
+      cell: ({ letter, id }) => (
+        <a class="whole mono nowrap" href={hashOf([side, letter])} title={id}>
+          {shortened(id)}
+        </a>
+      ),
+    },
+    { head: columns.topic, cell: ({ topic }) => topic },
+    ...(side === "inbox" ? [{ head: columns.handler, cell: ({ handler }: LetterView) => handler }] : []),
+    {
+      head: columns.reason,
+      cell: ({ state, reason }) => (
+        <Badge tone={state === "replaying" ? "run" : "warn"}>
+          {state === "replaying" ? words().replaying : words().deadReason(reason)}
+        </Badge>
+      ),
+    },
+    { head: columns.attempts, cell: ({ attempts }) => attempts, align: "right" },
+    { head: columns.since, cell: ({ since }) => <Moment ms={Date.parse(since)} /> },
+    { head: columns.error, cell: ({ error }) => error, loose: true },
+  ];
+}
+
+function columnsWith(side: Side, { chosen, toggle }: Choice): readonly Column<LetterView>[] {
+  const { columns } = words();
+  const check: Column<LetterView> = {
+    head: columns.chosen,
+    cell: ({ letter, id }) => (
+      <input
+        type="checkbox"
+        aria-label={words().chooseLetter(id)}
+        checked={chosen.has(letter)}
+        onChange={() => toggle(letter)}
+      />
+    ),
+    lead: true,
+  };
+  return [check, ...letterColumns(side)];
+}
+
+interface BulkProps {
+  readonly side: Side;
+  readonly letters: readonly LetterView[];
+  readonly chosen: ReadonlySet<string>;
+  readonly choose: (letters: ReadonlySet<string>) => void;
+  readonly again: () => void;
+}
+
+function Bulk({ side, letters, chosen, choose, again }: BulkProps): JSX.Element {
+  const [decision, setDecision] = useState<LetterDecision>();
+  const permission = useHindrance("events");
+  const picked = letters.filter(({ letter }) => chosen.has(letter));
+  const hindrance = permission ?? (picked.length === 0 ? words().chooseFirst : undefined);
+  return (
+    <div class="row inside">
+      <button
+        type="button"
+        class="button bare"
+        onClick={() => choose(new Set(picked.length === letters.length ? [] : letters.map(({ letter }) => letter)))}
+      >
+        {picked.length === letters.length ? words().chooseNone : words().chooseAll(letters.length)}
+      </button>
+      <ActionButton hindrance={hindrance} onClick={() => setDecision("replay")}>
+        {words().replayMany(picked.length)}
+      </ActionButton>
+      <ActionButton hindrance={hindrance} isDangerous onClick={() => setDecision("discard")}>
+        {words().discardMany(picked.length)}
+      </ActionButton>
+      {decision !== undefined && (
+        <DecideLetters
+          side={side}
+          decision={decision}
+          letters={picked}
+          close={() => setDecision(undefined)}
+          done={() => {
+            setDecision(undefined);
+            choose(new Set());
+            again();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+const filterNamesOf = (side: Side): readonly ("topic" | "handler")[] =>
+  side === "inbox" ? ["handler", "topic"] : ["topic"];
+
+export function Letters({ side, place, turn }: { side: Side; place: Place; turn: number }): JSX.Element {
+  const names = filterNamesOf(side);
+  const { cursor } = place.query;
+  const filters = Object.fromEntries(names.map((name) => [name, place.query[name]] as const));
+  const loaded = useLoad(`${side} ${JSON.stringify({ ...filters, cursor })} ${turn}`, (signal) =>
+    api.letters(side, { ...filters, cursor }, signal),
+  );
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setChosen(new Set()), [side, cursor]);
+  const toggle = (letter: string): void =>
+    setChosen((before) =>
+      before.has(letter) ? new Set([...before].filter((each) => each !== letter)) : new Set(before).add(letter),
+    );
+  const { letterFilters } = words();
+  const chips = names.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [{ name, label: letterFilters[name].label, value }];
+  });
+  return (
+    <section class="card">
+      <header>
+        <h2>{words().deadLetters}</h2>
+        <Chips
+          chips={chips}
+          names={Object.fromEntries(names.map((name) => [name, letterFilters[name]]))}
+          add={(name, value) => go([side], { ...filters, [name]: value })}
+          remove={(name) => go([side], { ...filters, [name]: undefined })}
+        />
+      </header>
+      <Shown loaded={loaded}>
+        {({ letters, cursor: next }) =>
+          letters.length === 0 ? (
+            <Empty title={words().noLetters}>
+              <p>{words().noLettersAbout}</p>
+            </Empty>
+          ) : (
+            <>
+              <Bulk side={side} letters={letters} chosen={chosen} choose={setChosen} again={loaded.again} />
+              <Table
+                caption={words().deadLetters}
+                columns={columnsWith(side, { chosen, toggle })}
+                rows={letters}
+                keyOf={({ letter }) => letter}
+                open={({ letter }) => go([side, letter])}
+              />
+              <Pager
+                shown={letters.length}
+                first={cursor === undefined ? undefined : hashOf([side], filters)}
+                next={next === undefined ? undefined : hashOf([side], { ...filters, cursor: next })}
+              />
+            </>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}

@@ -1,0 +1,45 @@
+/** Ask: from what a ticket says to the verdict, the same as `npx ichido why`. */
+import { present } from "../core/contract/present.ts";
+import { why, type Question } from "../operations/index.ts";
+import { verdictJson, verdictMarkdown } from "../operations/told-verdict.ts";
+import type { AskAnswer } from "./contract.ts";
+import type { Asked } from "./parts.ts";
+import { Problem } from "./problem.ts";
+
+const dayMs = 86_400_000;
+
+function questionOf(asked: Asked): Question {
+  const query = asked.query("text", "amount", "at", "withinMs", "sinceMs");
+  const [text, amount, atMs] = [query.text("text")?.trim(), query.number("amount"), query.moment("at")];
+  if ((text === undefined || text === "") && amount === undefined)
+    throw new Problem("parameter", "text: say what the ticket has, or amount and at", { parameter: "text" });
+  if (amount !== undefined && atMs === undefined)
+    throw new Problem("parameter", "at: an amount needs a time", { parameter: "at" });
+  const since = query.whole("sinceMs", 0, 3_650 * dayMs);
+  return present({
+    text: text === "" ? undefined : text,
+    amount,
+    atMs,
+    withinMs: query.whole("withinMs", 1_000, dayMs),
+    sinceMs: since === undefined ? undefined : Date.now() - since,
+  });
+}
+
+export async function ask(asked: Asked): Promise<AskAnswer> {
+  const question = questionOf(asked);
+  const { parts } = asked;
+  const { inbox } = parts.settings;
+  const find = inbox && ((id: string) => parts.gate(() => inbox.find(id)));
+  const ichido = { store: parts.store, probes: parts.engine.probes ?? {} };
+  const verdict = await parts.probeGate(() => why({ ichido, ...(find && { inbox: { find } }) }, question));
+  const { v: _, keys, ...told } = verdictJson(verdict, parts.looking);
+  return {
+    ...told,
+    keys: keys.map((key, index) => {
+      const { key: clear = "", scopeHash = new Uint8Array() } = verdict.keys[index] ?? {};
+      return { ...key, handle: parts.link.handles.of({ key: clear as never, scopeHash }) };
+    }),
+    markdown: verdictMarkdown(verdict, parts.looking),
+    askedAt: new Date().toISOString(),
+  };
+}

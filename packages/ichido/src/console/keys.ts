@@ -1,0 +1,173 @@
+/** Looking at records: a page of them, the queue of open outcomes, one with all that it knows, what providers say of it. */
+import { present } from "../core/contract/present.ts";
+import type { ListQuery, StoredRecord } from "../core/contract/store.ts";
+import { gather } from "../operations/evidence.ts";
+import { timeOf } from "../operations/timeline.ts";
+import { iso, shownText, stepJson } from "../operations/told-record.ts";
+import { effectsOf } from "../operations/verdict.ts";
+import type { KeyAnswer, KeysAnswer, LinkedEventView, ProbesAnswer, UnknownAnswer } from "./contract.ts";
+import { openCursor, sealedCursor } from "./cursor.ts";
+import { may, recordNamed, type Asked, type ConsoleParts } from "./parts.ts";
+import type { Query } from "./query.ts";
+import { attemptView, auditView, recordView, twinView } from "./views.ts";
+
+const states = ["processing", "completed", "failed", "unknown"] as const;
+/** No index knows the age of a record: so many are read for one page. */
+const readMax = 1_000;
+/** Nor callers and operations: so many are looked at by one statement, and by no further one after this long. */
+const lookMax = 10_000;
+const lookForMs = 100;
+const unknownMax = 1_000;
+const yearsMs = 3_650 * 86_400_000;
+/** Of one record: more are not looked up. */
+const eventsMax = 20;
+
+function filterOf(query: Query): Omit<ListQuery, "limit" | "cursor"> {
+  const [label, resource] = [query.pair("label"), query.pair("resource")];
+  return present({
+    state: query.oneOf("state", states),
+    operation: query.text("operation"),
+    tenant: query.text("tenant"),
+    principal: query.text("principal"),
+    key: query.text("key"),
+    label: label && { name: label[0], value: label[1] },
+    resource: resource && { kind: resource[0], id: resource[1] },
+  });
+}
+
+/** Whether a record is of the age that is asked for. */
+function ageOf(query: Query): ((record: StoredRecord) => boolean) | undefined {
+  const older = query.whole("olderThanMs", 0, yearsMs);
+  const newer = query.whole("newerThanMs", 0, yearsMs);
+  if (older === undefined && newer === undefined) return undefined;
+  const nowMs = Date.now();
+  return ({ createdAtMs }) => {
+    const ageMs = nowMs - createdAtMs;
+    return (older === undefined || ageMs > older) && (newer === undefined || ageMs < newer);
+  };
+}
+
+export async function listKeys(asked: Asked): Promise<KeysAnswer> {
+  const names = ["state", "operation", "tenant", "principal", "label", "resource", "key", "olderThanMs", "newerThanMs"];
+  const query = asked.query(...names, "cursor", "limit");
+  const { limit } = query;
+  const [filter, isOfAge] = [filterOf(query), ageOf(query)];
+  const found: StoredRecord[] = [];
+  const { handles } = asked.parts.link;
+  const given = query.text("cursor");
+  let cursor = given === undefined ? undefined : openCursor(handles, given);
+  const startedMs = performance.now();
+  let [searched, read] = [0, 0];
+  do {
+    // Whole pages: a cursor leads behind all that was read.
+    const wanted = isOfAge === undefined ? limit - found.length : limit;
+    const page = await asked.parts.store.list({ ...filter, limit: wanted, lookMax, ...present({ cursor }) });
+    searched += page.looked ?? page.records.length;
+    read += page.records.length;
+    found.push(...(isOfAge === undefined ? page.records : page.records.filter(isOfAge)));
+    cursor = page.cursor;
+    if (isOfAge !== undefined && read >= readMax) break;
+  } while (cursor !== undefined && found.length < limit && performance.now() - startedMs < lookForMs);
+  return {
+    records: found.map((record) => recordView(asked.parts, record)),
+    ...(cursor === undefined ? {} : { cursor: sealedCursor(handles, cursor) }),
+    searched,
+    isCut: cursor !== undefined && found.length < limit,
+  };
+}
+
+export async function listUnknown(asked: Asked): Promise<UnknownAnswer> {
+  asked.query();
+  const { records, cursor } = await asked.parts.store.list({ state: "unknown", limit: unknownMax });
+  const oldestFirst = records.toSorted((one, other) => one.createdAtMs - other.createdAtMs);
+  return {
+    records: oldestFirst.map((record) => recordView(asked.parts, record)),
+    isCut: cursor !== undefined,
+  };
+}
+
+/** Events that the operation named as what it made: `ctx.resource({ kind: "event", id })`. */
+async function eventsOf(parts: ConsoleParts, ids: readonly string[]): Promise<readonly LinkedEventView[]> {
+  const { inbox } = parts.settings;
+  return Promise.all(
+    ids.slice(0, eventsMax).map(async (id) => {
+      const entries = inbox === undefined ? [] : await parts.gate(() => inbox.find(id));
+      return { id, handlers: entries.map(({ handler, outcome, atMs }) => ({ handler, outcome, at: iso(atMs) })) };
+    }),
+  );
+}
+
+function mayDo(asked: Asked, { state }: StoredRecord): KeyAnswer["may"] {
+  return {
+    settle: state === "unknown" && may(asked, "settle"),
+    forget: (state === "completed" || state === "failed") && may(asked, "erase"),
+    reveal: may(asked, "reveal"),
+  };
+}
+
+export async function showKey(asked: Asked): Promise<KeyAnswer> {
+  asked.query();
+  const { parts } = asked;
+  const record = await recordNamed(asked);
+  const { identity, response, fingerprint } = record;
+  const [steps, attempts, resources, twins, audit] = await Promise.all([
+    parts.store.steps(identity),
+    parts.store.attempts(identity),
+    parts.store.resources(identity),
+    parts.store.twins(identity),
+    parts.store.audit(identity),
+  ]);
+  const events = await eventsOf(
+    parts,
+    resources.flatMap(({ kind, id }) => (kind === "event" ? [id] : [])),
+  );
+  const contentType = response?.headers.find(([name]) => name === "content-type")?.[1];
+  return {
+    record: recordView(parts, record),
+    caller: [identity.tenant, identity.principal].filter((part) => part !== undefined).join("/"),
+    fingerprint: {
+      version: fingerprint.version,
+      canonical: Buffer.from(fingerprint.canonical).toString("hex").slice(0, 16),
+    },
+    steps: steps.map(stepJson),
+    attempts: attempts.map((attempt) => attemptView(parts, attempt)),
+    resources,
+    twins: twins.map((twin) => twinView(parts, record, twin)),
+    audit: audit.map((entry) => auditView(parts, { ...entry, record: identity })),
+    events,
+    ...(response && {
+      answer: {
+        kind: response.kind,
+        status: response.status,
+        bytes: response.body.length,
+        ...present({ contentType }),
+      },
+    }),
+    now: iso((await parts.store.inspect?.())?.nowMs ?? Date.now()),
+    ...present({ link: parts.link.of(identity) }),
+    may: mayDo(asked, record),
+  };
+}
+
+export async function askProbes(asked: Asked): Promise<ProbesAnswer> {
+  asked.query();
+  const { parts } = asked;
+  const record = await recordNamed(asked);
+  const evidence = await parts.probeGate(() => gather(parts.store, record, parts.engine.probes ?? {}));
+  const hide = (text: string | undefined): string | undefined =>
+    shownText(text, record.identity.key, asked.parts.looking);
+  const effects = effectsOf(evidence);
+  return {
+    askedAt: new Date().toISOString(),
+    probes: evidence.probes.map(({ step, reference, effects: found, problem }) => ({
+      step,
+      reference,
+      effects: found.map(({ id, amount, currency, at }) => {
+        const atMs = timeOf(at);
+        return { id, amount, currency, at: atMs === undefined ? undefined : iso(atMs) };
+      }),
+      problem: hide(problem),
+    })),
+    effects: { ...effects, problem: hide(effects.problem) },
+  };
+}

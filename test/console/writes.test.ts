@@ -1,0 +1,231 @@
+/** What people decide, and what they reveal: with a reason, for what they saw, and never without the audit. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Store } from "ichido";
+import type {
+  DecideLettersAnswer,
+  LetterView,
+  ProblemAnswer,
+  RecordView,
+  RevealAnswer,
+  RevealLetterAnswer,
+  WrittenAnswer,
+} from "../../packages/ichido/src/console/contract.ts";
+import { markup } from "./bed.ts";
+import { forEachDatabase } from "./databases.ts";
+import { visit, type Visitor } from "./visitor.ts";
+
+const reason = "ticket 4711";
+
+forEachDatabase("writes", (bed) => {
+  let visitor: Visitor;
+  beforeAll(() => {
+    const { ichido, outbox, inbox } = bed();
+    visitor = visit(ichido, { outbox, inbox });
+  });
+  afterAll(() => visitor.console.close());
+
+  async function auditOf(key: string) {
+    const { store } = bed().ichido;
+    const [record] = (await store.list({ key, limit: 1 })).records;
+    return record === undefined ? [] : store.audit(record.identity);
+  }
+
+  async function stuck(): Promise<{ key: string; record: RecordView; at: string }> {
+    const key = await bed().stuckKey();
+    const record = await visitor.recordOf(key);
+    return { key, record, at: `api/keys/${record.handle}` };
+  }
+
+  test("reveal shows key and answer as text, and is in the audit", async () => {
+    const { keys, contents } = bed();
+    const { handle, fence } = await visitor.recordOf(keys.paid);
+    const { status, body, headers } = await visitor.post<RevealAnswer>(`api/keys/${handle}/reveal`, { reason, fence });
+    expect([status, body.key]).toEqual([200, keys.paid]);
+    expect(JSON.parse(body.answer?.body ?? "")).toEqual({ answer: contents[0] });
+    expect(body.answer?.body).toContain("<script>");
+    expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(await auditOf(keys.paid)).toMatchObject([{ actor: "ann", action: "reveal", reason, fence }]);
+  });
+
+  test("where the audit cannot be written, nothing is revealed", async () => {
+    const { ichido, keys, outbox, inbox, contents } = bed();
+    const broken = new Proxy(ichido.store, {
+      get: (target, name) =>
+        name === "note" ? () => Promise.reject(new Error("disk full")) : (Reflect.get(target, name, target) as unknown),
+    }) as Store;
+    const unaudited = visit({ store: broken }, { outbox, inbox });
+    const record = await unaudited.recordOf(keys.paid);
+    const { letters } = (await unaudited.get<{ letters: LetterView[] }>("api/outbox/dead")).body;
+    const answers = [
+      await unaudited.post(`api/keys/${record.handle}/reveal`, { reason, fence: record.fence }),
+      await unaudited.post(`api/outbox/dead/${letters[0]?.letter ?? ""}/reveal`, { reason, seen: letters[0]?.seen }),
+    ];
+    for (const { status, text } of answers) {
+      expect(status).toBe(502);
+      expect([keys.paid, ...contents].filter((each) => text.includes(each.slice(0, 40)))).toEqual([]);
+    }
+    const decided = await unaudited.post("api/outbox/discard", {
+      reason,
+      letters: [{ letter: letters[0]?.letter, seen: letters[0]?.seen }],
+      count: 1,
+      preview: false,
+    });
+    expect([decided.status, (await outbox.dead.list()).letters.length]).toEqual([502, letters.length]);
+    unaudited.console.close();
+  });
+
+  test("adopt gives callers the answer, release lets the next one run, hold keeps all away", async () => {
+    const adopted = await stuck();
+    const answer = { status: 201, headers: { Location: "/payments/9" }, body: '{"id":"ch_9"}' };
+    const adopt = { reason, fence: adopted.record.fence, decision: "adopt", answer };
+    const done = await visitor.post<WrittenAnswer>(`${adopted.at}/settle`, adopt);
+    expect(done.body).toMatchObject({ done: "adopt", record: { state: "completed", status: 201 } });
+    expect(await auditOf(adopted.key)).toMatchObject([{ actor: "ann", action: "adopt", reason }]);
+
+    const held = await stuck();
+    const hold = { reason, fence: held.record.fence, decision: "hold" };
+    expect((await visitor.post<WrittenAnswer>(`${held.at}/settle`, hold)).body.record?.holdReason).toBe(reason);
+
+    const released = await stuck();
+    const release = { reason, fence: released.record.fence, decision: "release" };
+    expect((await visitor.post<WrittenAnswer>(`${released.at}/settle`, release)).body.record?.state).toBe("failed");
+  });
+
+  test("a release is refused where the provider did it, or where nobody could be asked", async () => {
+    const { record, at } = await stuck();
+    const release = { reason, fence: record.fence, decision: "release" };
+    bed().charges = [{ id: "ch_1", amount: 42 }];
+    const done = await visitor.post<ProblemAnswer>(`${at}/settle`, release);
+    expect([done.status, done.body.code, done.body.message]).toEqual([409, "refused", expect.stringContaining("ch_1")]);
+    // No word of a person stands against the provider's.
+    const ticked = await visitor.post<ProblemAnswer>(`${at}/settle`, { ...release, checkedProvider: true });
+    expect([ticked.status, ticked.body.code]).toEqual([409, "refused"]);
+    bed().charges = [];
+    const blind = visit({ store: bed().ichido.store });
+    const { handle, fence } = await blind.recordOf((await stuck()).key);
+    const unasked = await blind.post<ProblemAnswer>(`api/keys/${handle}/settle`, { ...release, fence });
+    expect([unasked.status, unasked.body.code]).toEqual([409, "unchecked"]);
+    const looked = { ...release, fence, checkedProvider: true };
+    expect((await blind.post(`api/keys/${handle}/settle`, looked)).status).toBe(200);
+    blind.console.close();
+  });
+
+  test("what changed since it was seen is refused, with what it is now", async () => {
+    const { record, at } = await stuck();
+    const release = { reason, fence: record.fence, decision: "release", checkedProvider: true };
+    expect((await visitor.post(`${at}/settle`, release)).status).toBe(200);
+    for (const [path, more] of [
+      ["settle", { decision: "hold" }],
+      ["forget", {}],
+      ["reveal", {}],
+    ] as const) {
+      const { status, body } = await visitor.post<ProblemAnswer>(`${at}/${path}`, {
+        reason,
+        fence: record.fence,
+        ...more,
+      });
+      expect([path, status, body.code, body.record?.state]).toEqual([path, 409, "changed", "failed"]);
+    }
+  });
+
+  test("a running attempt and an answer are not settled; what is in doubt is not forgotten", async () => {
+    const { running, paid } = bed().keys;
+    for (const [key, word] of [
+      [running, /at work/],
+      [paid, /has its answer/],
+    ] as const) {
+      const { handle, fence } = await visitor.recordOf(key);
+      const hold = { reason, fence, decision: "hold" };
+      const { status, body } = await visitor.post<ProblemAnswer>(`api/keys/${handle}/settle`, hold);
+      expect([status, body.code, body.message]).toEqual([409, "refused", expect.stringMatching(word)]);
+    }
+    const { record, at } = await stuck();
+    const { body } = await visitor.post<ProblemAnswer>(`${at}/forget`, { reason, fence: record.fence });
+    expect([body.code, body.message]).toEqual(["refused", expect.stringMatching(/settle it first/)]);
+  });
+
+  test("forget erases what a record holds, once", async () => {
+    const key = await bed().paidKey();
+    const { handle, fence } = await visitor.recordOf(key);
+    const done = await visitor.post<WrittenAnswer>(`api/keys/${handle}/forget`, { reason, fence });
+    expect(done.body).toMatchObject({ done: "forget", record: { answer: "tombstone", labels: {} } });
+    const now = await visitor.recordOf(key);
+    const again = await visitor.post<ProblemAnswer>(`api/keys/${handle}/forget`, { reason, fence: now.fence });
+    expect([again.status, again.body.code]).toEqual([409, "refused"]);
+  });
+
+  test.each(["outbox", "inbox"] as const)(
+    "letters of the %s: preview, a frozen selection, each as it was seen",
+    async (side) => {
+      await bed().giveUp();
+      await bed().giveUp();
+      const list = async () => (await visitor.get<{ letters: LetterView[] }>(`api/${side}/dead`)).body.letters;
+      const letters = await list();
+      expect(letters.length).toBeGreaterThanOrEqual(3);
+      expect(letters[0]?.error).toContain(markup);
+      const [first, second, third] = letters as [LetterView, LetterView, LetterView];
+      const named = ({ letter, seen }: LetterView) => ({ letter, seen });
+      const decide = (action: string, chosen: readonly object[], more: object = {}) =>
+        visitor.post<DecideLettersAnswer>(`api/${side}/${action}`, {
+          reason,
+          letters: chosen,
+          count: chosen.length,
+          preview: false,
+          ...more,
+        });
+
+      expect((await decide("replay", [named(first)], { count: 2 })).status).toBe(400);
+      expect((await decide("replay", [named(first), named(first)])).status).toBe(400);
+      expect((await decide("replay", [])).status).toBe(400);
+      const seenOld = { letter: second.letter, seen: "0123456789abcdef" };
+      const preview = await decide("discard", [named(first), seenOld, { letter: "999999", seen: "x" }], {
+        preview: true,
+      });
+      expect(preview.body).toMatchObject({
+        preview: true,
+        done: 1,
+        results: [{ result: "ok" }, { result: "changed" }, { result: "absent" }],
+      });
+      expect(await list()).toHaveLength(letters.length);
+
+      const done = await decide("discard", [named(first), seenOld]);
+      expect(done.body.results.map(({ result }) => result)).toEqual(["ok", "changed"]);
+      expect((await list()).map(({ letter }) => letter)).not.toContain(first.letter);
+      const twice = await decide("discard", [named(first)]);
+      expect(twice.body.results[0]?.result).toBe("absent");
+      const audit = (await visitor.get<{ audit: unknown[] }>(`api/${side}/dead/${first.letter}`)).body.audit;
+      expect(audit).toMatchObject([{ actor: "ann", action: "discard", reason }]);
+
+      const shown = await visitor.post<RevealLetterAnswer>(`api/${side}/dead/${third.letter}/reveal`, {
+        reason,
+        seen: third.seen,
+      });
+      expect(JSON.parse(shown.body.payload)).toEqual({ payload: bed().contents[1] });
+      const old = await visitor.post<ProblemAnswer>(`api/${side}/dead/${third.letter}/reveal`, { reason, seen: "old" });
+      expect([old.status, old.body.code, old.body.letter?.letter]).toEqual([409, "changed", third.letter]);
+
+      const replayed = await decide("replay", [named(second)]);
+      expect(replayed.body.done).toBe(1);
+      const log = (await bed().ichido.store.auditLog({ limit: 1_000 })).entries.map(
+        ({ action, reason: text }) => `${action}: ${text}`,
+      );
+      expect(log).toContain(`discard: ${reason} (2 of the ${side})`);
+      expect(log.some((entry) => entry.startsWith(`reveal: ${reason} (${side} order.paid`))).toBe(true);
+    },
+  );
+
+  test("pause and resume: who saw another state is refused", async () => {
+    const paused = await visitor.post("api/outbox/pause", { reason, paused: false });
+    expect(paused.body).toMatchObject({ done: "ok", paused: { actor: "ann", reason } });
+    expect((await visitor.post("api/outbox/pause", { reason, paused: false })).status).toBe(409);
+    expect((await visitor.post("api/outbox/resume", { reason, paused: true })).body).toEqual({ done: "ok" });
+  });
+
+  test("a console without outbox and inbox says so", async () => {
+    const { ichido } = bed();
+    const bare = visit(ichido);
+    for (const path of ["api/outbox", "api/inbox", "api/outbox/dead", "api/inbox/dead/x"])
+      expect((await bare.get(path)).body).toMatchObject({ code: "no-part" });
+    bare.console.close();
+  });
+});
