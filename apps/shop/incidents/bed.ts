@@ -10,6 +10,7 @@ import { shopApp } from "../src/app.ts";
 import { startBankChild } from "../src/bank/child.ts";
 import { readConfig } from "../src/config.ts";
 import { migrate } from "../src/database/migrate.ts";
+import type { Database } from "../src/database/database.ts";
 import { openSqlite } from "../src/database/sqlite.ts";
 import { shopEngine } from "../src/engine.ts";
 import { handlers } from "../src/events/handlers.ts";
@@ -26,15 +27,38 @@ export type Bed = Awaited<ReturnType<typeof openBed>>;
 
 export const tokenOf = (customer: string): string => `token-${customer}`;
 
-/** `customers`: one token each. Ended by `close`. */
-export async function openBed(folder: string, customers: readonly string[], log: (line: string) => void = () => {}) {
+/** A database whose time can be moved. */
+export interface BedDatabase {
+  readonly database: Database;
+  /** Absent: the file in the shop's folder. */
+  readonly url?: string;
+  readonly moveTo: (aheadMs: number) => Promise<void>;
+}
+
+async function sqliteIn(folder: string): Promise<BedDatabase> {
+  let aheadMs = 0;
+  const database = await openSqlite(join(folder, "shop.sqlite"), { nowMs: () => Date.now() + aheadMs });
+  return {
+    database,
+    async moveTo(ms) {
+      aheadMs = ms;
+    },
+  };
+}
+
+/** `customers`: one token each. `open`: SQLite in the folder, unless told. Ended by `close`. */
+export async function openBed(
+  folder: string,
+  customers: readonly string[],
+  open: (folder: string) => Promise<BedDatabase> = sqliteIn,
+) {
+  const log = (): void => {};
   const tokens = customers.map((customer) => `${tokenOf(customer)}=acme/${customer}`).join(",");
   const settings = { SHOP_DATA: folder, SHOP_TOKENS: tokens, GATEWAY_TIMEOUT_MS: "60000" };
   const config = readConfig(settings);
   let aheadMs = 0;
-  const nowMs = (): number => Date.now() + aheadMs;
   const bank = await startBankChild(join(folder, "bank.db"), log);
-  const database = await openSqlite(join(folder, "shop.sqlite"), { nowMs });
+  const { database, url, moveTo } = await open(folder);
   await migrate(database);
   await database.keyStore.migrate();
   const store = database.keyStore;
@@ -69,7 +93,7 @@ export async function openBed(folder: string, customers: readonly string[], log:
   /** Another shop on the same data, to be killed. */
   async function startOther(): Promise<{ readonly url: string; kill(): Promise<void> }> {
     const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-    const env = { ...process.env, ...settings, PORT: "0", GATEWAY_URL: bank.url };
+    const env = { ...process.env, ...settings, ...(url && { DATABASE_URL: url }), PORT: "0", GATEWAY_URL: bank.url };
     const child = fork(program, [], { env, stdio: ["ignore", "pipe", "ignore", "ipc"] });
     others.push(child);
     let text = "";
@@ -96,9 +120,9 @@ export async function openBed(folder: string, customers: readonly string[], log:
     publisher: broker.publisher,
     /** An engine whose bank does not answer. */
     blind: () => engine("http://127.0.0.1:1"),
-    nowMs,
+    nowMs: (): number => Date.now() + aheadMs,
     /** Lets the time of the store pass. */
-    pass: (ms: number): void => void (aheadMs += ms),
+    pass: (ms: number): Promise<void> => moveTo((aheadMs += ms)),
     startOther,
     async close() {
       for (const child of others) child.kill("SIGKILL");

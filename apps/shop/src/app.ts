@@ -1,5 +1,5 @@
 /** The shop's HTTP side, put together. */
-import express, { type Express, type Request } from "express";
+import express, { type Express, type Request, type RequestHandler } from "express";
 import type { Ichido, Store } from "ichido";
 import type { ShopConfig } from "./config.ts";
 import type { OrderEvents } from "./events/order-events.ts";
@@ -15,6 +15,8 @@ import { refundRoutes } from "./http/refund-routes.ts";
 import { errorHandler, unknownRoute } from "./http/problems.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import { userRoutes } from "./http/user-routes.ts";
+import type { Playground } from "./playground/on-first-use.ts";
+import { playgroundRoutes } from "./playground/routes.ts";
 import type { PaymentPorts } from "./payments/create-payment.ts";
 import type { RefundPorts } from "./payments/create-refund.ts";
 import type { Database } from "./database/database.ts";
@@ -27,7 +29,11 @@ export interface ShopAppOptions {
   readonly database: Database;
   readonly events: OrderEvents;
   readonly metrics: Metrics;
+  /** For people on call; absent: `/console` answers 404. */
+  readonly console?: RequestHandler;
   readonly gatewayUrl: string;
+  /** Absent: there is none. */
+  readonly playground?: Playground;
   readonly log: (line: string) => void;
 }
 
@@ -37,6 +43,13 @@ export function shopApp(options: ShopAppOptions): Express {
   const app = express();
   app.disable("x-powered-by").set("etag", false);
   app.use(publicRoutes({ config, ichido, database, payments: ports.payments, gatewayUrl, metrics }));
+  const { playground } = options;
+  if (playground !== undefined) {
+    app.use(
+      "/playground",
+      playgroundRoutes({ host: config.host, allowedHosts: config.playgroundHosts, ...playground }),
+    );
+  }
   const { handlerDelayMs } = config;
   const authenticated = authenticate(config.tokens);
   app.use(
@@ -51,6 +64,7 @@ export function shopApp(options: ShopAppOptions): Express {
   app.use("/notifications", authenticated, notificationRoutes(database));
   app.use("/products", authenticated, productRoutes(database));
   app.use("/operations", authenticated, operationRoutes(ichido));
+  if (options.console !== undefined) app.use("/console", options.console);
   app.use(unknownRoute);
   app.use(errorHandler(log));
   return app;

@@ -31,6 +31,16 @@ export interface ShopConfig {
   readonly handlerDelayMs: number;
   /** What is said on standard error: warnings as lines, or everything as JSON. */
   readonly log: "lines" | "json";
+  /** Absent: the console lets in whoever sits at this machine, and nobody else. */
+  readonly consolePassword: string | undefined;
+  /** For links in the log. */
+  readonly consoleUrl: string | undefined;
+  /** Seals the keys in links to the console. Absent with a database server: log lines carry no link. */
+  readonly consoleSecret: string | undefined;
+  /** Host headers under which the playground's controls answer, beside those of loopback. */
+  readonly playgroundHosts: readonly string[];
+  /** Absent: SQLite files in the data folder. */
+  readonly playgroundDatabaseUrl: string | undefined;
   readonly tokens: Tokens;
   readonly usesDefaultTokens: boolean;
 }
@@ -38,6 +48,9 @@ export interface ShopConfig {
 const DAY_MS = 86_400_000;
 const DEFAULT_TOKENS = "demo-1=acme/user-1,demo-2=acme/user-2,demo-3=globex/user-3";
 
+const CONSOLE_PASSWORD_MIN = 12;
+const CONSOLE_SECRET_MIN = 32;
+const POSTGRES_SCHEMES = ["postgres:", "postgresql:"];
 const REDIS_SCHEMES = ["redis:", "rediss:"];
 
 export function readConfig(variables: Variables): ShopConfig {
@@ -46,9 +59,20 @@ export function readConfig(variables: Variables): ShopConfig {
   const tokens = parseTokens(tokenText ?? DEFAULT_TOKENS);
   if (typeof tokens === "string") settings.refuse("SHOP_TOKENS", tokens, "(not shown: it holds secrets)");
 
+  const port = settings.integer("PORT", { fallback: 3000, min: 0, max: 65_535 });
+  const host = settings.text("HOST") ?? "127.0.0.1";
+  const consolePassword = settings.text("SHOP_CONSOLE_PASSWORD");
+  if (consolePassword !== undefined && consolePassword.length < CONSOLE_PASSWORD_MIN)
+    settings.refuse("SHOP_CONSOLE_PASSWORD", `at least ${CONSOLE_PASSWORD_MIN} characters`, "(not shown)");
+  const consoleSecret = settings.text("SHOP_CONSOLE_SECRET");
+  if (consoleSecret !== undefined && consoleSecret.length < CONSOLE_SECRET_MIN)
+    settings.refuse("SHOP_CONSOLE_SECRET", `at least ${CONSOLE_SECRET_MIN} characters`, "(not shown)");
   const config: ShopConfig = {
-    port: settings.integer("PORT", { fallback: 3000, min: 0, max: 65_535 }),
-    host: settings.text("HOST") ?? "127.0.0.1",
+    port,
+    host,
+    consolePassword,
+    consoleSecret,
+    consoleUrl: settings.httpUrl("SHOP_CONSOLE_URL") ?? ownConsoleUrl(host, port),
     dataFolder: resolve(settings.text("SHOP_DATA") ?? "data"),
     databaseUrl: settings.serverUrl("DATABASE_URL", databaseSchemes, "/database"),
     keyStoreUrl: settings.serverUrl("KEY_STORE_URL", REDIS_SCHEMES),
@@ -63,11 +87,19 @@ export function readConfig(variables: Variables): ShopConfig {
     announceMs: settings.integer("SHOP_ANNOUNCE_MS", { fallback: 0, min: 0, max: 60_000 }),
     log: settings.oneOf("SHOP_LOG", ["lines", "json"]),
     handlerDelayMs: settings.integer("SHOP_HANDLER_DELAY_MS", { fallback: 0, min: 0, max: 600_000 }),
+    playgroundHosts: (settings.text("PLAYGROUND_HOSTS") ?? "").split(",").filter((host) => host !== ""),
+    playgroundDatabaseUrl: settings.serverUrl("PLAYGROUND_DATABASE_URL", POSTGRES_SCHEMES, "/database"),
     tokens: typeof tokens === "string" ? new Map() : tokens,
     usesDefaultTokens: tokenText === undefined,
   };
   settings.finish();
   return config;
+}
+
+/** A free port is not known before the shop listens. */
+function ownConsoleUrl(host: string, port: number): string | undefined {
+  if (port === 0 || !isLoopback(host)) return undefined;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/console`;
 }
 
 export function databaseFile(config: ShopConfig): string {

@@ -8,7 +8,7 @@ import { CHARGE } from "./http/payment-routes.ts";
 
 export interface ShopEngineOptions extends Pick<
   IchidoOptions<Request>,
-  "attemptLog" | "closeMs" | "logger" | "onEvent" | "tracing"
+  "attemptLog" | "closeMs" | "consoleUrl" | "logger" | "onEvent" | "operationIdSecret" | "tracing"
 > {
   readonly config: Pick<ShopConfig, "leaseMs" | "retentionMs" | "sweepMs" | "gatewayTimeoutMs">;
   readonly store: Store;

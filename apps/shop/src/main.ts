@@ -5,6 +5,7 @@ import { fromOpenTelemetry } from "ichido/traces";
 import { shopApp } from "./app.ts";
 import { startBankChild } from "./bank/child.ts";
 import { bankFile, databaseFile, isLoopback, readConfig, type ShopConfig } from "./config.ts";
+import { consoleLink } from "./console-link.ts";
 import { openDatabase } from "./database/open.ts";
 import { databaseName } from "./database/migrate.ts";
 import { shopEngine } from "./engine.ts";
@@ -12,12 +13,14 @@ import { startEvents } from "./events/flow.ts";
 import { orderEvents } from "./events/order-events.ts";
 import { exitWithReason, reasonOf, StartError } from "./errors.ts";
 import { bankGateway, requireBank } from "./gateway/bank-gateway.ts";
+import { shopConsole } from "./http/console.ts";
 import { shopMetrics } from "./http/metrics.ts";
 import { openKeyStore } from "./key-store.ts";
 import { listen } from "./listen.ts";
 import { openLog, type ShopLog } from "./log.ts";
 import { reconcileOpenOutcomes } from "./open-outcomes.ts";
 import { whenNpmIsGone } from "./parent-watch.ts";
+import { onFirstUse } from "./playground/on-first-use.ts";
 import { sqlPaymentRepository } from "./payments/sql-payment-repository.ts";
 import { sqlRefundRepository } from "./payments/sql-refund-repository.ts";
 
@@ -68,13 +71,8 @@ async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promis
     const gatewayUrl = bank?.url ?? config.gatewayUrl ?? "";
     if (bank === undefined) await requireBank(gatewayUrl);
 
-    const ichido = shopEngine({
-      config,
-      store: keys.store,
-      gatewayUrl,
-      logger,
-      tracing,
-    });
+    const linked = consoleLink(config);
+    const ichido = shopEngine({ config, store: keys.store, gatewayUrl, logger, tracing, ...linked });
     undo.push(() => ichido.close());
     await ichido.start().catch((error: unknown) => {
       throw new StartError(`keys cannot be kept: ${reasonOf(error)}`, { cause: error });
@@ -87,6 +85,10 @@ async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promis
     };
     const reconciler = reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs: config.gatewayTimeoutMs });
     undo.push(() => reconciler.stop({ drainMs: 0 }));
+    const onCall = shopConsole(ichido, config, flow);
+    undo.push(() => onCall.close());
+    const playground = onFirstUse(config, log);
+    undo.push(() => playground.stop());
     const app = shopApp({
       config,
       ichido,
@@ -95,7 +97,9 @@ async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promis
       database,
       events: orderEvents(flow.outbox),
       metrics: shopMetrics(ichido, flow, ports.payments),
+      console: onCall.handler,
       gatewayUrl,
+      playground,
       log,
     });
     const listening = await listen(app, config.host, config.port);
@@ -108,6 +112,8 @@ async function start(config: ShopConfig, { line: log, logger }: ShopLog): Promis
     return {
       async stop() {
         const { drainMs: deadlineMs, announceMs } = config;
+        // A stream of its Live screen would keep the server from closing.
+        onCall.close();
         const report = await ichido.drain({
           deadlineMs,
           announceMs: Math.min(announceMs, deadlineMs),

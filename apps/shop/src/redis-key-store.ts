@@ -11,9 +11,13 @@ const SILENCE_MS = 10_000;
 const PING_MS = 3_000;
 
 /** Under the name of the database, so that shops of different databases can share a Redis and never see each other's keys. */
-export async function openRedisKeyStore(url: string, databaseName: string): Promise<KeyStore> {
+export async function openRedisKeyStore(
+  url: string,
+  databaseName: string,
+  { allowEviction = false }: { readonly allowEviction?: boolean } = {},
+): Promise<KeyStore> {
   const client = await connect(url);
-  const store = redisStore(client, { prefix: `shop:${databaseName}:` });
+  const store = redisStore(client, { prefix: `shop:${databaseName}:`, dangerouslyAllowEviction: allowEviction });
   return {
     store,
     close: async () => {

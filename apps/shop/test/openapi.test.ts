@@ -207,7 +207,15 @@ describe("the description of the API", () => {
   });
 
   it("what needs no token answers as described", async () => {
-    for (const path of ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/.well-known/idempotency"]) {
+    for (const path of [
+      "/",
+      "/plain",
+      "/healthz",
+      "/readyz",
+      "/metrics",
+      "/openapi.json",
+      "/.well-known/idempotency",
+    ]) {
       await call(path, {}, { token: "" });
     }
   });

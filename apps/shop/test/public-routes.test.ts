@@ -88,10 +88,21 @@ describe("what needs no token", () => {
     for (const each of named) expect(schemas).toHaveProperty(each.split("/").at(-1) ?? "");
   });
 
-  it("shows a page without scripts or foreign assets whose commands work as pasted", async () => {
+  it("shows the playground with a policy that allows nothing inline, and its files below it", async () => {
+    const { text, headers, status } = await get("/");
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    const policy = headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|data:|\*|https?:/);
+    const script = /<script type="module" crossorigin src="([^"]+)"/.exec(text)?.[1] ?? "";
+    expect(await get(script)).toMatchObject({ status: 200 });
+    expect((await get("/playground/assets/nothing.js")).status).toBe(404);
+  });
+
+  it("shows a plain page without scripts or foreign assets whose commands work as pasted", async () => {
     const ledger = new LedgerWatch(await bankOf(shop));
     await ledger.mark();
-    const { text, headers } = await get("/");
+    const { text, headers } = await get("/plain");
     expect(headers.get("content-type")).toMatch(/^text\/html/);
     // Or else every browser asks for /favicon.ico, in vain.
     expect(text).toMatch(/<link rel="icon" href="data:image\/svg\+xml,[^"<>]+">/);
@@ -105,7 +116,7 @@ describe("what needs no token", () => {
     expect(stdout).toMatch(/HTTP\/1.1 201 Created[^]*HTTP\/1.1 200 OK[^]*idempotency-replayed: true/i);
     expect(await ledger.charges()).toHaveLength(1);
     const captured = (page: string) => Number(/<dt>payments captured<\/dt><dd>(\d+)<\/dd>/.exec(page)?.[1]);
-    expect(captured((await get("/")).text)).toBe(captured(text) + 1);
+    expect(captured((await get("/plain")).text)).toBe(captured(text) + 1);
   });
 
   it("answers 404 to an unknown route and 405 with Allow to an unknown method", async () => {

@@ -8,6 +8,7 @@ import { StartError } from "../errors.ts";
 export interface BankChild {
   /** Changes never: a bank that is started again takes the same port. */
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -15,9 +16,10 @@ const START_MS = 30_000;
 const STOP_MS = 3_000;
 const RESTART_MS = 500;
 
-export async function startBankChild(file: string, log: (line: string) => void): Promise<BankChild> {
+/** `announce`: whether it prints where it listens, as the shop's own bank does. */
+export async function startBankChild(file: string, log: (line: string) => void, announce = true): Promise<BankChild> {
   let stopping = false;
-  let { child, port } = await launch(file, 0);
+  let { child, port } = await launch(file, 0, announce);
 
   const watch = (watched: ChildProcess): void => {
     watched.once("exit", (code, signal) => {
@@ -30,7 +32,7 @@ export async function startBankChild(file: string, log: (line: string) => void):
     while (!stopping) {
       await sleep(RESTART_MS);
       try {
-        ({ child } = await launch(file, port));
+        ({ child } = await launch(file, port, announce));
         if (stopping) await end(child);
         else watch(child);
         return;
@@ -43,6 +45,9 @@ export async function startBankChild(file: string, log: (line: string) => void):
 
   return {
     url: `http://127.0.0.1:${port}`,
+    get pid() {
+      return child.pid ?? 0;
+    },
     stop: async () => {
       stopping = true;
       await end(child);
@@ -50,10 +55,10 @@ export async function startBankChild(file: string, log: (line: string) => void):
   };
 }
 
-async function launch(file: string, port: number): Promise<{ child: ChildProcess; port: number }> {
+async function launch(file: string, port: number, announce: boolean): Promise<{ child: ChildProcess; port: number }> {
   const child = fork(fileURLToPath(new URL("main.ts", import.meta.url)), [], {
     env: { ...process.env, BANK_PORT: String(port), BANK_DATA: file },
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    stdio: ["ignore", announce ? "inherit" : "ignore", "inherit", "ipc"],
   });
   const limit = AbortSignal.timeout(START_MS);
   const ready = once(child, "message", { signal: limit }).then(([message]) => (message as { port: number }).port);

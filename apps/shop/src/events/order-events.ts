@@ -16,9 +16,11 @@ export interface OrderPaid {
   readonly currency: string;
 }
 
+type PaidOrder = Pick<Order, "orderId" | "productId" | "quantity" | "amount" | "currency">;
+
 export interface OrderEvents {
   /** Inside the transaction that pays the order: the event is there when the payment is. */
-  paid(sql: TransactionHandle, tenant: string, order: Order): Promise<void>;
+  paid(this: void, sql: TransactionHandle, tenant: string, order: PaidOrder): Promise<void>;
 }
 
 export function orderEvents(outbox: Pick<Outbox, "add">): OrderEvents {

@@ -274,7 +274,8 @@ function publicly(operationId: string, summary: string, ok: object, others: obje
 }
 
 const open = {
-  "/": publicly("getHome", "What runs here, its counts, and commands to try", other("A page", "text/html")),
+  "/": publicly("getHome", "The playground", other("A page", "text/html")),
+  "/plain": publicly("getPlain", "What runs here, its counts, and commands to try", other("A page", "text/html")),
   "/healthz": publicly("getHealth", "The process runs", other("It does", "application/json", health)),
   "/readyz": publicly("getReadiness", "Keys can be claimed", other("Ready", "application/json", anything), {
     "503": other("Not ready", "application/json", anything),

@@ -9,6 +9,7 @@ export const problems = {
   unauthorized: { status: 401, title: "A valid bearer token is required" },
   "card-declined": { status: 402, title: "The card was declined" },
   "refund-declined": { status: 402, title: "The refund was declined" },
+  "playground-refused": { status: 403, title: "The playground is not for this caller" },
   "not-found": { status: 404, title: "There is no such resource" },
   "method-not-allowed": { status: 405, title: "The resource does not support this method" },
   "amount-mismatch": { status: 409, title: "The amount is not the order's" },
@@ -73,7 +74,7 @@ export function sendProblem(response: Response, error: ShopError): void {
 }
 
 export const unknownRoute: RequestHandler = (request) => {
-  throw new ShopError("not-found", `nothing answers ${request.method} ${request.path}; GET / tells what does`);
+  throw new ShopError("not-found", `nothing answers ${request.method} ${request.path}; GET /plain tells what does`);
 };
 
 export function allow(...methods: readonly string[]): RequestHandler {

@@ -1,10 +1,11 @@
-/** What needs no token: health, metrics, descriptions and the front page. */
+/** What needs no token: health, metrics, descriptions, the playground's page and a plain one. */
 import { Router, type Request } from "express";
 import type { Ichido } from "ichido";
 import type { ShopConfig } from "../config.ts";
 import { select, type Database } from "../database/database.ts";
 import type { PaymentRepository } from "../payments/payment-repository.ts";
-import { homePage } from "./home-page.ts";
+import { sendPageFile } from "../playground/page.ts";
+import { plainPage } from "./plain-page.ts";
 import { idempotencyPolicy } from "./idempotency-policy.ts";
 import type { Metrics } from "./metrics.ts";
 import { openapi } from "./openapi.ts";
@@ -28,18 +29,21 @@ export function publicRoutes({ config, ichido, database, payments, gatewayUrl, m
   // A token of somebody's own is never printed.
   const demoToken = config.usesDefaultTokens ? "demo-1" : undefined;
 
-  router.get("/", async (request, response) => {
+  router.get("/", (request, response) => {
+    sendPageFile(request, response, "");
+  });
+  router.get("/plain", async (request, response) => {
     const [records, byStatus, orders] = await Promise.all([
       ichido.store.stats(),
       payments.countByStatus(),
       select<{ total: number }>(direct)`SELECT count(*) AS total FROM orders`,
     ]);
     response
-      .set({ "Content-Security-Policy": homePage.contentSecurityPolicy, "Cache-Control": "no-store" })
+      .set({ "Content-Security-Policy": plainPage.contentSecurityPolicy, "Cache-Control": "no-store" })
       .set({ "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" })
       .type("html")
       .send(
-        homePage.render({
+        plainPage.render({
           origin: originOf(request),
           gatewayUrl,
           database: DATABASES[direct.dialect],
@@ -76,7 +80,7 @@ export function publicRoutes({ config, ichido, database, payments, gatewayUrl, m
     response.set("Cache-Control", "public, max-age=300").json(published);
   });
   router.all(
-    ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/.well-known/idempotency"],
+    ["/", "/plain", "/healthz", "/readyz", "/metrics", "/openapi.json", "/.well-known/idempotency"],
     allow("GET", "HEAD"),
   );
   return router;

@@ -1,8 +1,8 @@
-/** The front page: what runs here, what it holds now, and commands to try. No script, nothing from elsewhere. */
+/** The plain page: what runs here, what it holds now, and commands to try. No script, nothing from elsewhere. */
 import { createHash, randomUUID } from "node:crypto";
 import type { StoreStats } from "ichido";
 
-export interface HomePageFacts {
+export interface PlainPageFacts {
   readonly origin: string;
   readonly gatewayUrl: string;
   readonly database: string;
@@ -33,10 +33,10 @@ const icon = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-export const homePage = {
+export const plainPage = {
   contentSecurityPolicy: `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 
-  render(facts: HomePageFacts): string {
+  render(facts: PlainPageFacts): string {
     const { origin, gatewayUrl, database, keys, demoToken, records, byStatus, orders } = facts;
     const token = demoToken ?? "$TOKEN";
     const counts: readonly (readonly [string, number])[] = [
@@ -75,6 +75,7 @@ payment, and the ledger has one charge more.${demoToken === undefined ? " Set TO
 <pre><code>${escape(commands(origin, gatewayUrl, token))}</code></pre>
 <h2>More</h2>
 <ul>
+<li><a href="/console/">/console</a>: every key, what became of it, and what is open, for people on call</li>
 <li><a href="/.well-known/idempotency">/.well-known/idempotency</a>: what is promised, machine-readable</li>
 <li><a href="/openapi.json">/openapi.json</a>: the API</li>
 <li><a href="/metrics">/metrics</a>, <a href="/readyz">/readyz</a>, <a href="/healthz">/healthz</a>: for operators</li>

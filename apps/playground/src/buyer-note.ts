@@ -1,0 +1,8 @@
+import type { LaneName } from "../../shop/src/playground/contract.ts";
+
+export interface BuyerNote {
+  readonly lane: LaneName;
+  readonly what: "click" | "try" | "paid" | "not-paid" | "reload" | "tab";
+  readonly detail?: string;
+  readonly status?: number;
+}

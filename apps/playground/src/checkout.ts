@@ -1,0 +1,71 @@
+/** The buyer in this browser: clicks, reloads, tabs. The fault was armed before; here nobody knows of it. */
+import { browserStorage, tabStorage, type AttemptStorage } from "ichido/client";
+import { pay, type Cart, type Said } from "../../shop/src/playground/buyer.ts";
+import { lanes, type FaultName, type LaneName } from "../../shop/src/playground/contract.ts";
+import { api } from "./api.ts";
+import { withSecondTab } from "./second-tab.ts";
+
+export const cartOf = ({ run, orderId, amount, currency }: Cart): Cart => ({ run, orderId, amount, currency });
+
+/** One click on Pay, until the buyer knows, or gives up. */
+export async function click(lane: LaneName, cart: Cart, storage: AttemptStorage = tabStorage()): Promise<Said> {
+  void api.note(cart.run, { lane, what: "click" });
+  const said = await pay(lane, cartOf(cart), {
+    baseUrl: `/playground/lanes/${lane}`,
+    storage,
+    onTry: (tries) => void api.note(cart.run, { lane, what: "try", detail: `#${tries}` }),
+  });
+  const seen = said.status === undefined ? {} : { status: said.status };
+  const detail = said.replayed ? { detail: "replayed" } : {};
+  await api.note(cart.run, { lane, what: said.paid ? "paid" : "not-paid", ...seen, ...detail });
+  return said;
+}
+
+const RESUME = "playground.resume";
+
+interface Resume {
+  readonly cart: Cart;
+  readonly lane: LaneName;
+}
+
+/** Sends the payment and leaves the page once it has arrived at the proxy; what follows is for the page that comes. */
+async function payAndReload(cart: Cart, lane: LaneName): Promise<never> {
+  await api.arm(cart.run, lane);
+  sessionStorage.setItem(RESUME, JSON.stringify({ cart, lane } satisfies Resume));
+  void click(lane, cart).catch(() => undefined);
+  while ((await api.run(cart.run)).lanes[lane].proxyArrivals === 0) await new Promise((wake) => setTimeout(wake, 20));
+  await api.note(cart.run, { lane, what: "reload" });
+  location.reload();
+  return new Promise<never>(() => undefined);
+}
+
+/** After a reload: the buyer presses Pay again. Gives the run, if there was one. */
+export async function resume(): Promise<string | undefined> {
+  const kept = sessionStorage.getItem(RESUME);
+  if (kept === null) return undefined;
+  const { cart, lane } = JSON.parse(kept) as Resume;
+  sessionStorage.removeItem(RESUME);
+  await click(lane, cart);
+  const next = lanes[lanes.indexOf(lane) + 1];
+  if (next !== undefined) await payAndReload(cart, next);
+  return cart.run;
+}
+
+/** Pays one cart under a fault in every lane, one after the other: the bank's faults are for whoever comes next. */
+export async function payUnder(fault: FaultName, told: (run: string) => void): Promise<void> {
+  const cart = await api.newRun(fault);
+  told(cart.run);
+  if (fault === "reload") await payAndReload(cart, lanes[0] ?? "unprotected");
+  for (const lane of lanes) {
+    await api.arm(cart.run, lane);
+    if (fault === "two-tabs") await withSecondTab(cart, lane, () => click(lane, cart, browserStorage()));
+    else await Promise.all(Array.from({ length: fault === "double-click" ? 2 : 1 }, () => click(lane, cart)));
+    await quiet(cart.run);
+    await api.disarm(cart.run, lane);
+  }
+}
+
+/** Nothing of it is under way any more. */
+async function quiet(run: string): Promise<void> {
+  while ((await api.run(run)).inFlight > 0) await new Promise((wake) => setTimeout(wake, 50));
+}

@@ -1,0 +1,121 @@
+/**
+ * The playground's own little world: a bank, two lanes and a faulty network before each, in a folder of their own. It starts
+ * when somebody first uses it, and ends with the shop.
+ */
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { startBankChild, type BankChild } from "../bank/child.ts";
+import type { BankMode, Charge, LaneName } from "./contract.ts";
+import { openData, type PlaygroundData } from "./data.ts";
+import { EventLog } from "./event-log.ts";
+import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
+import { createGrowth, type Growth } from "./growth.ts";
+import { startLaneProcess, type LaneProcess } from "./lane-process.ts";
+
+export interface Lane {
+  readonly process: LaneProcess;
+  readonly proxy: FaultProxy;
+}
+
+export interface World {
+  readonly folder: string;
+  readonly startMs: number;
+  readonly log: EventLog;
+  readonly bank: BankChild;
+  readonly lanes: Readonly<Record<LaneName, Lane>>;
+  readonly data: PlaygroundData;
+  readonly growth: Growth;
+  readonly bytesAtStart: Readonly<Record<LaneName, number>>;
+  bankMode: BankMode;
+  charges(): Promise<readonly Charge[]>;
+  /** What the bank does from now on, or with the next orders. */
+  bankFault(setting: { readonly mode: string; readonly calls?: number; readonly delayMs?: number }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly dataFolder: string;
+  /** A PostgreSQL in place of SQLite files. */
+  readonly databaseUrl: string | undefined;
+  readonly logLine: (line: string) => void;
+}
+
+/** One below the other: of each process that uses this data folder, and of nobody else. */
+export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOptions): Promise<World> {
+  const beganMs = performance.now();
+  const undo: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  };
+  try {
+    const folder = await ownFolder(join(dataFolder, "playground"));
+    undo.push(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+    const log = new EventLog(folder);
+    undo.push(() => log.close());
+    const data = await openData(folder, databaseUrl);
+    undo.push(() => data.close());
+    const bank = await startBankChild(join(folder, "bank.sqlite"), logLine, false);
+    undo.push(() => bank.stop());
+    const startLane = async (name: LaneName): Promise<Lane> => {
+      const child = await startLaneProcess(name, { folder, bankUrl: bank.url, variables: data.variables(name) }, log);
+      undo.push(() => child.stop());
+      const proxy = await startFaultProxy({ lane: name, log, target: () => child.port });
+      undo.push(() => proxy.close());
+      return { process: child, proxy };
+    };
+    const [unprotectedLane, protectedLane] = await Promise.all([startLane("unprotected"), startLane("protected")]);
+    const growth = createGrowth(data);
+    const { lanes: atStart } = await growth.sample();
+    return {
+      folder,
+      startMs: Math.round(performance.now() - beganMs),
+      log,
+      bank,
+      lanes: { unprotected: unprotectedLane, protected: protectedLane },
+      data,
+      growth,
+      bytesAtStart: { unprotected: atStart.unprotected.bytes, protected: atStart.protected.bytes },
+      bankMode: "dedupes",
+      charges: () => chargesOf(bank.url),
+      bankFault: (setting) => setBankFault(bank.url, setting),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Also removes what processes that were killed have left. */
+async function ownFolder(parent: string): Promise<string> {
+  await mkdir(parent, { recursive: true });
+  for (const name of await readdir(parent)) {
+    if (!isAlive(Number(name))) await rm(join(parent, name), { recursive: true, force: true });
+  }
+  const folder = join(parent, String(process.pid));
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  return folder;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+async function chargesOf(bankUrl: string): Promise<readonly Charge[]> {
+  const { charges } = (await (await fetch(`${bankUrl}/ledger`)).json()) as { readonly charges: readonly Charge[] };
+  return charges;
+}
+
+async function setBankFault(bankUrl: string, setting: object): Promise<void> {
+  const { status } = await fetch(`${bankUrl}/faults`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(setting),
+  });
+  if (status !== 204) throw new Error(`the bank refused the fault: ${status}`);
+}

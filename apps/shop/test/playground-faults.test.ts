@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freshDatabase, postgresUrl } from "../../../test/support/services.ts";
+import { call, driveFault } from "../playground-faults/drive.ts";
+import { lanes, type StateView } from "../src/playground/contract.ts";
+import { deck } from "../src/playground/deck.ts";
+import { newFolder } from "./support/program.ts";
+import { startShop, type Shop } from "./support/shop.ts";
+
+const faults = (Object.keys(deck) as (keyof typeof deck)[]).filter((fault) => deck[fault].mechanism.by !== "database");
+
+describe("the faults of the deck, counted in the ledger of the playground's bank", () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await startShop({ SHOP_DATA: newFolder() });
+    await call<StateView>(shop.url, "start", {});
+  });
+
+  it.each(faults)("%s: each lane is charged as often as the page says", async (fault) => {
+    const { view, said } = await driveFault(shop.url, fault);
+    const charges = Object.fromEntries(lanes.map((lane) => [lane, view.lanes[lane].bankCharges.length]));
+    expect(charges).toEqual(deck[fault].expected);
+    expect(said.every(({ paid }) => paid)).toBe(true);
+    // What is counted elsewhere agrees: a row for every charge, and a restart for every kill.
+    const killed = deck[fault].mechanism.by === "supervisor" ? 1 : 0;
+    for (const lane of lanes) {
+      const { databaseRows, supervisorRestarts, proxyArrivals } = view.lanes[lane];
+      expect(databaseRows).toBe(charges[lane]);
+      expect(supervisorRestarts).toBe(killed);
+      expect(proxyArrivals).toBeGreaterThanOrEqual(charges[lane] ?? 0);
+    }
+  });
+
+  it("a kill is a signal that the system reports, and the lane comes back under another process id", async () => {
+    const { view } = await driveFault(shop.url, "kill-after-charge");
+    for (const lane of lanes) {
+      const told = view.events.filter((event) => event.lane === lane && event.who === "supervisor");
+      expect(told.map(({ what }) => what)).toEqual(["armed", "kill", "exit", "start"]);
+      const [, kill, exit, start] = told;
+      expect(exit).toMatchObject({ signal: "SIGKILL", pid: kill?.pid });
+      expect(start?.pid).not.toBe(exit?.pid);
+      expect(start?.tookMs).toBeGreaterThan(0);
+    }
+    // Behind a mark is what went over the wire, and the row as it was then.
+    const ofKept = view.events.filter(({ lane }) => lane === "protected");
+    const rawOf = (what: string) => ofKept.filter((event) => event.what === what).map(({ raw }) => raw);
+    expect(rawOf("arrived")[0]).toMatchObject({
+      kind: "wire",
+      text: expect.stringMatching(/^POST \/payments HTTP\/1\.1\r\n[^]*idempotency-key: [^]*\r\n\r\n\{"orderId"/i),
+    });
+    expect(rawOf("answered").at(-1)).toMatchObject({
+      text: expect.stringMatching(/^HTTP\/1\.1 201 [^]*"status":"paid"/),
+    });
+    const states = ["claim", "complete"].flatMap(rawOf).map((raw) => raw?.kind === "row" && raw.row["state"]);
+    expect([states[0], states.at(-1)]).toEqual(["processing", "completed"]);
+    expect(rawOf("row-settled").at(-1)).toMatchObject({ table: "payments", row: { charge_id: expect.any(String) } });
+    expect(rawOf("charged")[0]).toMatchObject({ table: "ledger", row: { amount: 4_200 } });
+    expect(view.events.find(({ what }) => what === "asked-bank")).toMatchObject({ detail: "captured" });
+  });
+
+  it("a fault that needs a database server is had with one: the lane's own connections are ended", async () => {
+    const database = await freshDatabase(await postgresUrl());
+    onTestFinished(() => database.drop());
+    const onServer = await startShop({ SHOP_DATA: newFolder(), PLAYGROUND_DATABASE_URL: database.url });
+    await call<StateView>(onServer.url, "start", {});
+    const { view, said } = await driveFault(onServer.url, "kill-database-connection");
+    const ended = view.events.filter(({ what }) => what === "kill-connections");
+    expect(ended.map(({ lane, detail }) => [lane, Number(/(\d+) conn/.exec(detail ?? "")?.[1]) > 0])).toEqual(
+      lanes.map((lane) => [lane, true]),
+    );
+    expect(lanes.map((lane) => view.lanes[lane].bankCharges.length)).toEqual([2, 1]);
+    expect(said.every(({ paid }) => paid)).toBe(true);
+    onServer.kill("SIGTERM");
+    expect(await onServer.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("a fault that needs a database server is refused with the reason", async () => {
+    await expect(call(shop.url, "runs", { fault: "kill-database-connection" })).rejects.toThrow(
+      /400.*SQLite is a file.*PLAYGROUND_DATABASE_URL/,
+    );
+  });
+});

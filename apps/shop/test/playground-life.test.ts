@@ -1,0 +1,180 @@
+import { request } from "node:http";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { freshDatabase, postgresUrl, servicesRequired } from "../../../test/support/services.ts";
+import { call } from "../playground-faults/drive.ts";
+import type { LoggedEvent, StateView } from "../src/playground/contract.ts";
+import { findRedis } from "../src/playground/redis/private-redis.ts";
+import { until } from "./support/poll.ts";
+import { isAlive, newFolder } from "./support/program.ts";
+import { startShop, type Settings, type Shop } from "./support/shop.ts";
+
+const isGreyed = findRedis() === undefined && !servicesRequired();
+const shopWith = (settings: Settings = {}): Promise<Shop> => startShop({ SHOP_DATA: newFolder(), ...settings });
+
+async function used(): Promise<{ readonly shop: Shop; readonly pids: readonly number[] }> {
+  const shop = await shopWith();
+  const { processes } = await call<StateView>(shop.url, "start", {});
+  const pids = processes.map(({ pid }) => pid);
+  expect(pids).toHaveLength(3);
+  expect(pids.every(isAlive)).toBe(true);
+  return { shop, pids };
+}
+
+const allGone = (pids: readonly number[]) => until("all have ended", () => !pids.some(isAlive));
+
+describe("the playground's processes", () => {
+  it("are not there before somebody uses them, whatever is looked at", async () => {
+    const shop = await shopWith();
+    await fetch(`${shop.url}/`);
+    const { started, processes } = await call<StateView>(shop.url, "state");
+    expect({ started, processes }).toEqual({ started: false, processes: [] });
+  });
+
+  it("use a bank of their own, never that of GATEWAY_URL, and say nothing on the shop's output", async () => {
+    const { shop } = await used();
+    const { processes } = await call<StateView>(shop.url, "state");
+    expect(shop.output.lines.filter((line) => line.startsWith("bank ready "))).toHaveLength(1);
+    expect(shop.output.lines.join("\n")).not.toContain(processes.find(({ name }) => name === "bank")?.url);
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("end with the shop on %s, and their folder with them", async (signal) => {
+    const { shop, pids } = await used();
+    shop.kill(signal);
+    expect(await shop.exited).toEqual({ code: 0, signal: null });
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  it("end when the shop is killed by SIGKILL", async () => {
+    const { shop, pids } = await used();
+    shop.kill("SIGKILL");
+    await shop.exited;
+    await allGone(pids);
+  });
+
+  it.skipIf(isGreyed)(
+    "a Redis of a limit, which has no channel to the shop, ends with a shop that is killed, too (needs redis-server)",
+    async () => {
+      const { shop } = await used();
+      const cutOff = call(shop.url, "limits", { limit: "redis-evicts" }).catch(() => undefined);
+      const started = await until("the Redis runs", async () => {
+        const lines = (await (await fetch(`${shop.url}/playground/api/events.jsonl`)).text()).trim().split("\n");
+        const events = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as LoggedEvent);
+        return events.find(({ what }) => what === "redis-start");
+      });
+      expect(isAlive(started.pid)).toBe(true);
+      shop.kill("SIGKILL");
+      await shop.exited;
+      await allGone([started.pid]);
+      await cutOff;
+    },
+  );
+});
+
+describe("the playground's schemas in a PostgreSQL", () => {
+  it("of a shop that was killed are dropped by the next to start, those of one that lives are not", async () => {
+    const database = await freshDatabase(await postgresUrl());
+    onTestFinished(() => database.drop());
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const schemas = async (): Promise<readonly string[]> => {
+      const text = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^playground_' ORDER BY 1";
+      return (await client.query<{ nspname: string }>(text)).rows.map(({ nspname }) => nspname);
+    };
+    // Of that name, but somebody else's.
+    const foreign = "playground_0123456789ab_protected";
+    await client.query(`CREATE SCHEMA ${foreign}`);
+    const startUsed = async (): Promise<Shop> => {
+      const shop = await shopWith({ PLAYGROUND_DATABASE_URL: database.url });
+      await call<StateView>(shop.url, "start", {});
+      return shop;
+    };
+    const killed = await startUsed();
+    const left = (await schemas()).filter((name) => name !== foreign);
+    expect(left).toHaveLength(2);
+    killed.kill("SIGKILL");
+    await killed.exited;
+    const living = await startUsed();
+    const after = await schemas();
+    expect(after).toHaveLength(3);
+    expect(after).toContain(foreign);
+    expect(after.filter((name) => left.includes(name))).toEqual([]);
+    const another = await startUsed();
+    expect(await schemas()).toEqual(expect.arrayContaining([...after]));
+    for (const shop of [living, another]) {
+      shop.kill("SIGTERM");
+      expect(await shop.exited).toEqual({ code: 0, signal: null });
+    }
+    expect(await schemas()).toEqual([foreign]);
+    // Three shops start one after the other: on a machine at its limit that takes long.
+  }, 240_000);
+});
+
+interface Asking {
+  readonly host?: string;
+  readonly origin?: string;
+  readonly site?: string;
+  readonly type?: string;
+}
+
+/** `fetch` does not let anybody choose Host. */
+function ask(shop: Shop, { host, origin, site, type = "application/json" }: Asking): Promise<number> {
+  const { hostname, port, host: own } = new URL(shop.url);
+  return new Promise((resolve, reject) => {
+    request(
+      {
+        hostname: hostname === "0.0.0.0" ? "127.0.0.1" : hostname,
+        port,
+        path: "/playground/api/runs",
+        method: "POST",
+        headers: {
+          host: host ?? own,
+          "content-type": type,
+          ...(origin === undefined ? {} : { origin }),
+          ...(site === undefined ? {} : { "sec-fetch-site": site }),
+        },
+      },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    )
+      .on("error", reject)
+      .end("{}");
+  });
+}
+
+/** It got through to the check of the body. */
+const LET_IN = 400;
+
+describe("the playground's controls", () => {
+  it("take requests of their own page and of no page, not of others", async () => {
+    const shop = await shopWith();
+    const { host, port } = new URL(shop.url);
+    expect(await ask(shop, {})).toBe(LET_IN);
+    expect(await ask(shop, { origin: shop.url, site: "same-origin" })).toBe(LET_IN);
+    expect(await ask(shop, { host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(LET_IN);
+    expect(await ask(shop, { origin: "http://evil.example" })).toBe(403);
+    expect(await ask(shop, { origin: "null" })).toBe(403);
+    expect(await ask(shop, { origin: `http://localhost:${port}` })).toBe(403);
+    expect(await ask(shop, { site: "cross-site" })).toBe(403);
+    expect(await ask(shop, { site: "same-site" })).toBe(403);
+    expect(await ask(shop, { host: `evil.example:${port}` })).toBe(403);
+    expect(await ask(shop, { host: `127.0.0.1.evil.example:${port}` })).toBe(403);
+    expect(await ask(shop, { host: "127.0.0.1:1" })).toBe(403);
+    expect(await ask(shop, { type: "text/plain", origin: shop.url })).toBe(415);
+    expect(host).toContain(port);
+    // Also what only looks is kept from a name that was pointed at this machine.
+    expect((await call<StateView>(shop.url, "state")).started).toBe(false);
+  });
+
+  it("answer 403 off loopback, but for the hosts that PLAYGROUND_HOSTS names", async () => {
+    const open = await shopWith({ HOST: "0.0.0.0" });
+    const { port } = new URL(open.url);
+    expect(await ask(open, { host: `127.0.0.1:${port}` })).toBe(403);
+    const named = await shopWith({ HOST: "0.0.0.0", PLAYGROUND_HOSTS: "shop.example" });
+    expect(await ask(named, { host: "shop.example" })).toBe(LET_IN);
+    expect(await ask(named, { host: "shop.example", origin: "http://evil.example" })).toBe(403);
+  });
+});
