@@ -2,11 +2,13 @@
  * `npm run proof:mutation [-- ROOM …]`: Stryker changes one thing after the other in the source, and the tests must notice. Tells
  * the share that was noticed, file by file, and what was not.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
+import { linesVariable } from "../test/mutation/result-lines.ts";
 import { roomVariable, rooms, type Room } from "../test/mutation/rooms.ts";
 
 const { values, positionals } = parseArgs({
@@ -17,6 +19,8 @@ const { values, positionals } = parseArgs({
     mutate: { type: "string", multiple: true },
     /** Takes over what an earlier run found where neither the source nor its tests have changed. */
     incremental: { type: "boolean", default: false },
+    /** Leaves out what shows only while a file is loaded: each of those needs a process of its own. */
+    "ignore-static": { type: "boolean", default: false },
   },
 });
 
@@ -24,22 +28,28 @@ async function mutate(name: string, room: Room): Promise<void> {
   process.env[roomVariable] = name;
   const folder = join(tmpdir(), "ichido-mutation", name);
   mkdirSync(folder, { recursive: true });
+  const lines = join(folder, "results.jsonl");
+  rmSync(lines, { force: true });
+  process.env[linesVariable] = lines;
   await new Stryker({
     mutate: [...(values.mutate ?? room.mutate), "!**/*.test.ts"],
-    testRunner: "vitest",
-    plugins: ["@stryker-mutator/vitest-runner"],
-    vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
+    testRunner: "in-process",
+    plugins: ["in-process-runner", "result-lines"].map((name) =>
+      fileURLToPath(new URL(`../test/mutation/${name}.ts`, import.meta.url)),
+    ),
+    testRunnerNodeArgs: ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning"],
     coverageAnalysis: "perTest",
-    concurrency: Number(values.concurrency ?? room.concurrency ?? 2),
+    concurrency: Number(values.concurrency ?? 2),
     // Below it the process ends with status 1.
     thresholds: { high: 100, low: room.scoreMin, break: room.scoreMin },
-    reporters: ["progress-append-only", "clear-text", "json"],
+    reporters: ["progress-append-only", "clear-text", "json", "result-lines"],
     jsonReporter: { fileName: join(folder, "report.json") },
     incremental: values.incremental,
+    ignoreStatic: values["ignore-static"],
     incrementalFile: join(folder, "incremental.json"),
     tempDirName: join(folder, "copy"),
-    // Much longer than any test: on a busy machine, slow must not count as noticed.
-    timeoutMS: 60_000,
+    // For a loop that never ends: much longer than all tests of a room together.
+    timeoutMS: 20_000,
     // TypeScript 7 has no interface for programs, by which Stryker would read it; Vitest does not need it.
     tsconfigFile: "none",
     disableTypeChecks: false,

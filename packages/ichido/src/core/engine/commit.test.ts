@@ -226,6 +226,27 @@ describe("ctx.transaction", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "warning", code: "transaction-overdue" }));
   });
 
+  it("a body past its time is waited for where its runner cannot take its connection away, and told of once", async () => {
+    const { ask, clock, events, serve } = transactional({}, { transactionMs: 500, leaseMs: 30_000 });
+    await serve({ key: "another" });
+    const first = executionOf(await ask());
+    const gate = Promise.withResolvers<typeof made>();
+    const pending = first.context.transaction(() => gate.promise);
+    await clock.advance(5_000);
+    const warnings = events.filter((event) => event.type === "warning");
+    expect(warnings).toMatchObject([
+      {
+        code: "transaction-overdue",
+        message: expect.stringMatching(
+          /^payment\.create: its transaction was held for longer than transactionMs \(500\) and is given up; nothing of it is kept\. A function/,
+        ) as string,
+      },
+    ]);
+    gate.resolve(made);
+    expect(await pending).toBe(made);
+    expect(responseOf(await ask()).status).toBe(201);
+  });
+
   it("a body that throws in time is not given up, and the attempt may try again", async () => {
     const { ask, events } = transactional();
     const first = executionOf(await ask());

@@ -1143,6 +1143,20 @@ describe("expiry", () => {
     expect(await ichido.sweep()).toMatchObject({ deleted: 0, guarded: false });
   });
 
+  it("a sweep that ends with more to remove is followed by another one soon, not after sweepMs", async () => {
+    let calls = 0;
+    // As many calls as a sweep makes at most, and some.
+    const sweep = async () => ({ deleted: 1_000, more: (calls += 1) < 1_500, guarded: false });
+    const { clock, ichido, events } = bed({ sweepMs: 3_600_000 }, ({ nowMs, environment }) => ({
+      ...memoryStore({ nowMs, environment }),
+      sweep,
+    }));
+    await ichido.start();
+    await clock.advance(4_000_000);
+    const swept = events.flatMap((event) => (event.type === "sweep" ? [event.deleted] : []));
+    expect(swept).toEqual([1_000_000, 500_000]);
+  });
+
   it("a failing sweep is reported and tried again; off means off", async () => {
     const { clock, events, store, ichido } = bed({ sweepMs: 10_000 });
     store.break("sweep", "fail", 1);

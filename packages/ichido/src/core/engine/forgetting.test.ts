@@ -61,3 +61,48 @@ it.each([
   const { store } = labelled();
   await expect(forget(store, request as never)).rejects.toThrow(message);
 });
+
+it("reaches every record of a label, beyond the page of a list", async () => {
+  const all = labelled();
+  const count = 205;
+  for (let at = 0; at < count; at += 1) await all.serve({ key: `key-${at}` });
+  expect(await forget(all.ichido, { label, ...byWhom, dryRun: true })).toEqual({
+    forgotten: count,
+    already: 0,
+    left: [],
+  });
+  expect(await forget(all.ichido, { label, ...byWhom })).toEqual({ forgotten: count, already: 0, left: [] });
+  expect((await all.store.list({ label, limit: 10 })).records).toEqual([]);
+});
+
+it("a dry run counts a record that was forgotten before", async () => {
+  const all = labelled();
+  await all.serve();
+  const [record = expect.fail()] = (await all.store.list({ limit: 10 })).records;
+  await forget(all.store, { record, ...byWhom });
+  const [gone = expect.fail()] = (await all.store.list({ limit: 10 })).records;
+  expect(await forget(all.store, { record: gone, ...byWhom, dryRun: true })).toEqual({
+    forgotten: 0,
+    already: 1,
+    left: [],
+  });
+});
+
+it.each([
+  [{ ...byWhom, label: { name: 7, value: "x" } }, /option label: expected \{ name, value \}, both texts/],
+  [{ ...byWhom, label: { name: "customer" } }, /option label/],
+  [{ label, actor: "ann", reason: " " }, /option reason/],
+  [{ label, actor: "cus_42", reason: "ticket 7" }, /option reason.*got "one that does"/],
+  [{ label, ...byWhom, dryRun: "yes" }, /option dryRun/],
+  [{ ...byWhom, label, record: {} }, /option forget.*got "both"/],
+  [{ ...byWhom }, /option forget.*got undefined/],
+])("tells what is wrong with %j", async (request, message) => {
+  const { store } = labelled();
+  await expect(forget(store, request as never)).rejects.toThrow(message);
+});
+
+it("an empty label names nobody: any reason will do", async () => {
+  const { store } = labelled();
+  const request = { label: { name: "customer", value: "" }, ...byWhom };
+  expect(await forget(store, request)).toEqual({ forgotten: 0, already: 0, left: [] });
+});

@@ -3,9 +3,12 @@ import { answerOf } from "./answer.ts";
 import { profiles } from "../contract/profiles.ts";
 import {
   headerOf,
+  interimOf,
+  isFinalStatus,
   isKeptHeader,
   isSendableHeader,
   keepsByDefault,
+  neverKeptHeaders,
   recordedOf,
   replayOf,
   tombstoneOf,
@@ -173,5 +176,143 @@ describe("answers made by code", () => {
 
   it.each([99, 101, 600, 200.5, Number.NaN])("refuses status %d", (status) => {
     expect(() => answerOf({ status })).toThrow("200 to 599");
+  });
+});
+
+describe("lines of an answer", () => {
+  it("R-02 R-03 those of one exchange, one moment, one session or one request are not kept, and no others", () => {
+    const text = [...neverKeptHeaders].join(" ");
+    expect(text).toBe(
+      "connection keep-alive proxy-connection te trailer transfer-encoding upgrade content-length date age server-timing " +
+        "timing-allow-origin set-cookie set-cookie2 authorization www-authenticate proxy-authenticate proxy-authorization " +
+        "authentication-info proxy-authentication-info clear-site-data request-id x-request-id correlation-id " +
+        "x-correlation-id x-amzn-requestid x-amzn-trace-id x-cloud-trace-context traceparent tracestate traceresponse b3 " +
+        "x-response-time x-runtime idempotency-replayed idempotent-replayed idempotency-stored",
+    );
+    const families = ["access-control-x", "ratelimit", "ratelimit-x", "x-ratelimit-x", "x-rate-limit-x", "x-b3-x"];
+    expect(families.filter(isKeptHeader)).toEqual([]);
+    expect(
+      ["access-control", "my-ratelimit", "x-ratelimit", "x-rate-limit", "x-b3", "x-my-b3-x"].every(isKeptHeader),
+    ).toBe(true);
+  });
+
+  it("S7 names are tokens, values have no controls; anything else cannot be sent", () => {
+    const sendable = (name: string, value = "v"): boolean => isSendableHeader([name, value]);
+    expect(["x", "!#$%&'*+-.^_`|~09az"].every((name) => sendable(name))).toBe(true);
+    expect(["", "a b", " a", "a ", "A", "a:", "é"].some((name) => sendable(name))).toBe(false);
+    expect(["", "\t ~", "\u0080ÿ"].every((value) => sendable("x", value))).toBe(true);
+    expect(["\n", "a\n", "\na", "\u007f", "\u0000", "Ā"].some((value) => sendable("x", value))).toBe(false);
+  });
+
+  it("a replay is marked, and not to be cached unless the handler said how", () => {
+    const replayed = (headers: readonly (readonly [string, string])[], profile = profiles.ietf) =>
+      replayOf({ kind: "full", status: 200, headers, body: new Uint8Array(1) }, profile);
+    expect(replayed([["cache-control", "max-age=5"]]).headers).toEqual([
+      ["cache-control", "max-age=5"],
+      ["idempotency-replayed", "true"],
+    ]);
+    expect(replayed([["set-cookie", "a=b"]], profiles.stripe)).toEqual({
+      status: 200,
+      headers: [
+        ["cache-control", "no-store"],
+        ["idempotent-replayed", "true"],
+      ],
+      body: new Uint8Array(1),
+    });
+    const created = { kind: "full", status: 201, headers: [], body: new Uint8Array(0) } as const;
+    expect([replayOf(created, profiles["adr-007"]).status, replayOf(created, profiles.ietf).status]).toEqual([
+      200, 201,
+    ]);
+  });
+
+  it("an interim answer has its lines but for those of one exchange, and no marker", () => {
+    const stored = {
+      kind: "full",
+      status: 202,
+      headers: [
+        ["date", "now"],
+        ["x-a", "1"],
+      ],
+      body: new Uint8Array(2),
+    } as const;
+    expect(interimOf(stored)).toEqual({ status: 202, headers: [["x-a", "1"]], body: new Uint8Array(2) });
+  });
+
+  it.each([
+    [199, false],
+    [200, true],
+    [599, true],
+    [600, false],
+    [200.5, false],
+    [Number.NaN, false],
+  ])("status %d may end an exchange: %s", (status, isFinal) => {
+    expect(isFinalStatus(status)).toBe(isFinal);
+  });
+});
+
+describe("the rule where no keep is given", () => {
+  const keeps = (status: number, profile = profiles.ietf): boolean => keepsByDefault(profile)({ status, headers: [] });
+
+  it("releases what says that nothing was done, and leaves server errors open unless the profile keeps them", () => {
+    const released = [...Array(500).keys()].filter((status) => status >= 200 && !keeps(status));
+    expect(released).toEqual([401, 403, 408, 412, 413, 415, 425, 428, 429]);
+    expect([499, 500, 599].map((status) => keeps(status))).toEqual([true, false, false]);
+    expect([499, 500, 599].map((status) => keeps(status, profiles.stripe))).toEqual([true, true, true]);
+    const verdict = (status: number) => verdictOn({ status, headers: [] }, () => false);
+    expect([verdict(499), verdict(500)]).toEqual(["release", "open"]);
+  });
+
+  it("keep is shown status, lines and body, and no body of what is streamed", () => {
+    const seen: unknown[] = [];
+    const keep = (answer: unknown): boolean => seen.push(answer) > 0;
+    const headers = [["x-a", "1"]] as const;
+    const body = new Uint8Array(3);
+    verdictOn({ status: 200, headers, body }, keep);
+    verdictOn({ status: 200, headers }, keep);
+    expect(seen).toEqual([
+      { status: 200, headers, body },
+      { status: 200, headers },
+    ]);
+    expect(seen[1]).not.toHaveProperty("body");
+  });
+
+  it("a 402 is read for a challenge up to 64 KiB", () => {
+    const challenge = (size: number) => {
+      const text = '{"x402Version":1,"accepts":[]}';
+      return { status: 402, headers: [], body: Buffer.from(text.padEnd(size)) };
+    };
+    expect(keepsByDefault(profiles.ietf)(challenge(65_536))).toBe(false);
+    expect(keepsByDefault(profiles.ietf)(challenge(65_537))).toBe(true);
+    expect(keepsByDefault(profiles.ietf)({ status: 402, headers: [], body: Buffer.from('{"accepts":[]}') })).toBe(true);
+  });
+});
+
+describe("what is no answer", () => {
+  it.each([
+    [
+      undefined,
+      "an answer is { status, headers, body }, got undefined; return it from the function of ctx.transaction",
+    ],
+    [null, "an answer is { status, headers, body }, got null; return it from the function of ctx.transaction"],
+    ["text", "an answer is { status, headers, body }, got text; return it from the function of ctx.transaction"],
+    [{ status: 199 }, "an answer needs a final HTTP status from 200 to 599, got 199"],
+    [{ status: "200" }, "an answer needs a final HTTP status from 200 to 599, got 200"],
+  ])("%j is refused", (answer, message) => {
+    expect(() => answerOf(answer as never)).toThrow(message);
+  });
+
+  it("200 and 599 are answers; the type goes by the body, and none is said of an empty one", () => {
+    const typeOf = (body?: unknown): string | undefined =>
+      headerOf(answerOf({ status: 599, body } as never).headers, "content-type");
+    expect(answerOf({ status: 200 }).status).toBe(200);
+    expect([typeOf(), typeOf(""), typeOf(new Uint8Array(0)), typeOf(null)]).toEqual([
+      undefined,
+      "text/plain; charset=utf-8",
+      "application/octet-stream",
+      "application/json; charset=utf-8",
+    ]);
+    expect(answerOf({ status: 200, headers: { "X-A": [] }, body: "x" }).headers).toEqual([
+      ["content-type", "text/plain; charset=utf-8"],
+    ]);
   });
 });

@@ -66,6 +66,45 @@ describe("a step that is called again in the same attempt", () => {
   });
 });
 
+describe("a step that a former attempt left without a result", () => {
+  it("is open although its new start could not be noted: the record is not released", async () => {
+    const all = bed();
+    const one = executionOf(await all.ask());
+    await expect(one.context.step("pay", fails)).rejects.toThrow("timeout");
+    await one.settle({ kind: "threw", error: new Error("x") });
+    const two = executionOf(await all.ask());
+    all.store.break("startStep", "fail", 1);
+    await expect(two.context.step("pay", () => 1)).rejects.toMatchObject({ verb: "startStep" });
+    await two.settle({ kind: "threw", error: new Error("x") });
+    expect(await stateOf(all)).toBe("unknown");
+  });
+
+  it("is asked about by its age since its last start, however often, and without a warning", async () => {
+    const all = bed();
+    const one = executionOf(await all.ask());
+    await expect(one.context.step("pay", fails)).rejects.toThrow("timeout");
+    await one.settle({ kind: "threw", error: new Error("x") });
+    await all.clock.advance(400);
+    const ages: number[] = [];
+    const options: StepOptions<unknown> = {
+      verify({ ageMs }) {
+        ages.push(ageMs);
+        return { verdict: "not-visible-yet" };
+      },
+    };
+    const { context } = executionOf(await all.ask());
+    const ask = (): Promise<unknown> => (context as Stepping).step("pay", options, () => expect.unreachable());
+    await expect(ask()).rejects.toMatchObject({
+      name: "OutcomeOpen",
+      message: 'step "pay": its outcome is not visible yet',
+    });
+    await all.clock.advance(500);
+    await expect(ask()).rejects.toMatchObject({ name: "OutcomeOpen" });
+    expect(ages).toEqual([400, 900]);
+    expect(all.events.filter(({ type }) => type === "warning")).toEqual([]);
+  });
+});
+
 describe("what a record says once its attempt failed, under rerun", () => {
   it("is released where each step has its result, and unknown where one has none", async () => {
     const done = bed();

@@ -375,6 +375,61 @@ describe("transaction mode", () => {
     expect((await ask({ route })).kind).toBe("execute");
   });
 
+  it("a body that throws after another answer undoes the transaction all the same", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    const gate = Promise.withResolvers<typeof made>();
+    const body = first.context.transaction(() => gate.promise);
+    body.catch(() => undefined);
+    await answer(first, { status: 503 });
+    expect(fault.open).toBe(1);
+    gate.reject(new Error("boom"));
+    await expect(body).rejects.toThrow("boom");
+    await Promise.resolve();
+    expect((await ask({ route })).kind).toBe("execute");
+    expect(fault.begun).toBe(2);
+  });
+
+  it("its record tells of what was committed; what was not is told by a note", async () => {
+    const { ask, store, clock } = transactional();
+    await answer(executionOf(await ask({ route, key: "kept" })));
+    await answer(executionOf(await ask({ route, key: "undone" })), { status: 500 });
+    await clock.advance(1_000);
+    const told = (await store.follow({ limit: 10 })).entries.map(({ record, status }) => [record.key, status]);
+    expect(Object.fromEntries(told)).toEqual({ kept: 201, undone: 500 });
+    const { records } = await store.list({ key: "kept", limit: 1 });
+    const [run] = await store.attempts(records[0]?.identity ?? expect.fail());
+    expect(run).toMatchObject({ number: 0, status: 201, attempt: 1 });
+  });
+
+  it("what is still under way once it is over is told so by its signal", async () => {
+    const { ask, ichido } = transactional();
+    const first = executionOf(await ask({ route }));
+    const { signal } = first.context;
+    expect([signal.aborted, (await ichido.health()).running]).toEqual([false, 1]);
+    await answer(first);
+    expect([signal.aborted, (await ichido.health()).running]).toEqual([true, 0]);
+    expect(signal.reason).toMatchObject({
+      code: "transaction-aborted",
+      message: "the transaction of this attempt is over",
+    });
+  });
+
+  it("an answer that was not stored is told of with its reason, and no other", async () => {
+    const stored = transactional();
+    await answer(executionOf(await stored.ask({ route })));
+    expect(stored.events.filter(({ type }) => type === "not-stored")).toEqual([]);
+    const lost = transactional({ commit: "lost-before" });
+    await answer(executionOf(await lost.ask({ route })));
+    expect(lost.events).toContainEqual(
+      expect.objectContaining({ type: "not-stored", error: expect.any(CommitFailed) as unknown }),
+    );
+    const stale = transactional({ stale: true });
+    await answer(executionOf(await stale.ask({ route })));
+    expect(stale.events).toContainEqual(expect.objectContaining({ type: "fence-rejected", verb: "complete" }));
+  });
+
   it("no body begins once the transaction is decided on", async () => {
     const { ask } = transactional();
     const first = executionOf(await ask({ route }));
@@ -385,7 +440,7 @@ describe("transaction mode", () => {
 
   it.each([true, false])("a body past executionMs is answered 503 (its connection taken away: %s)", async (givesUp) => {
     const fault: Fault = { givesUp };
-    const { ask, clock } = transactional(fault, { executionMs: 1_000 });
+    const { ask, clock, events } = transactional(fault, { executionMs: 1_000 });
     const first = executionOf(await ask({ route }));
     const gate = Promise.withResolvers<typeof made>();
     const body = first.context.transaction(() => gate.promise);
@@ -394,12 +449,27 @@ describe("transaction mode", () => {
     const told = JSON.parse(textOf(await providedBy(first))) as unknown;
     expect(told).toMatchObject({ status: 503, code: "idempotency-in-flight", retryable: true, retryAfter: 1 });
     expect(first.context.signal.aborted).toBe(true);
+    expect(events).toContainEqual(
+      expect.objectContaining({ code: "transaction-overdue", message: expect.stringContaining("(1000)") as string }),
+    );
     expect(fault.open).toBe(givesUp ? 0 : 1);
     gate.resolve(made);
     await expect(body).rejects.toThrow();
     await clock.advance(1);
     expect(fault.open).toBe(0);
     expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a new record is in no doubt: nothing is asked, and no takeover is told of", async () => {
+    let asked = 0;
+    const verify = (): { verdict: "absent" } => {
+      asked += 1;
+      return { verdict: "absent" };
+    };
+    const { ask, events } = transactional({}, { onUnknown: { verify } });
+    await answer(executionOf(await ask({ route })));
+    expect(asked).toBe(0);
+    expect(events.filter(({ type }) => type === "takeover")).toEqual([]);
   });
 
   it("a record in doubt is verified before anything runs; while it cannot be told, it stays in doubt", async () => {
@@ -492,9 +562,16 @@ describe("transaction mode", () => {
   it("steps, open outcomes and own commits belong to lease mode", async () => {
     const { ask } = transactional();
     const { context } = executionOf(await ask({ route }));
-    await expect(context.step("a", () => 1)).rejects.toMatchObject({ code: "usage-invalid" });
-    await expect(context.unknown({ status: 202 })).rejects.toMatchObject({ code: "usage-invalid" });
-    await expect(context.complete({} as never, made)).rejects.toMatchObject({ code: "usage-invalid" });
+    for (const [name, refused] of [
+      ["ctx.step", context.step("a", () => 1)],
+      ["ctx.unknown", context.unknown({ status: 202 })],
+      ["ctx.complete", context.complete({} as never, made)],
+    ] as const) {
+      await expect(refused).rejects.toMatchObject({
+        code: "usage-invalid",
+        message: expect.stringMatching(new RegExp(`^${name} belongs to lease mode: .* Set mode: "lease"`)) as string,
+      });
+    }
     expect(context.reference("bank")).toHaveLength(40);
   });
 
