@@ -28,7 +28,8 @@ async function compare(store: Store, bench: Bench, opened: Services[]): Promise<
     const services = new Services();
     opened.push(services);
     const running = await startServer(server, await services.placeOf(server));
-    await bench.warm(running, [bodyBytes]);
+    await bench.fill(running, bodyBytes);
+    await bench.warm(running, "new", bodyBytes);
     return running;
   };
   const [off, on] = [await open("unlogged-express"), await open("ichido-express")];

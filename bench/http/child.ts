@@ -1,15 +1,28 @@
 /** A program of this benchmark in its own process, pinned to a core where that can be had. */
-import { fork, type ChildProcess } from "node:child_process";
+import { execFileSync, fork, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { twoCores } from "./proc.ts";
+import { familyOf } from "../../scripts/services/process-tree.ts";
+import { coresOf } from "./proc.ts";
 
 const taskset = ["/usr/bin/taskset", "/bin/taskset"].find((path) => existsSync(path));
-const cores = taskset === undefined ? undefined : twoCores();
+const cores = taskset === undefined ? undefined : coresOf();
 const startMsMax = 60_000;
 export const pinned = cores !== undefined;
 
 const nodeFlags = ["--conditions=ichido-source", "--disable-warning=ExperimentalWarning", "--expose-gc"];
+
+/** The server has its core for itself: a store's server that may run there takes turns with it. */
+export function keepStoreOff(pid: number): void {
+  if (cores === undefined || taskset === undefined) return;
+  for (const member of familyOf(pid)) {
+    try {
+      execFileSync(taskset, ["-acp", cores.stores, String(member)], { stdio: "ignore" });
+    } catch {
+      // Gone meanwhile. Those that it has yet to start go where it may go itself.
+    }
+  }
+}
 
 interface Told {
   readonly value?: unknown;
@@ -26,7 +39,11 @@ export class Child {
   }
 
   /** Starts the program, on one of two cores or on any, and waits for its first word. */
-  static async start(file: string, args: readonly string[], core: 0 | 1 | "any"): Promise<[Child, unknown]> {
+  static async start(
+    file: string,
+    args: readonly string[],
+    core: "server" | "load" | "any",
+  ): Promise<[Child, unknown]> {
     const path = fileURLToPath(new URL(file, import.meta.url));
     const flags = [...nodeFlags, ...(process.env["BENCH_NODE_FLAGS"]?.split(" ") ?? [])];
     const pin =

@@ -1,9 +1,11 @@
 /**
  * The load generator, a process of its own: raw HTTP/1.1 over kept connections, one request in flight on each, bytes made
- * beforehand. Of an answer it reads status and length only, so that it costs a fraction of what any server costs.
+ * beforehand, one buffer for all that is read. Of an answer it looks at status and length only, so that it costs a
+ * fraction of what any server costs: it takes its core from the server of the store.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { AnswerReader, statusOf } from "./answer.ts";
 import type { Load, LoadAsk, Turn } from "./contract.ts";
 import { requestBody } from "./request-body.ts";
 
@@ -12,6 +14,7 @@ const knownKeys = 1_000;
 const binUs = 10;
 const bins = new Uint32Array(500_000);
 const hex = Buffer.from("0123456789abcdef");
+const readBuffer = Buffer.alloc(65_536);
 const slowMs = 5;
 /** Without any answer for so many looks, a turn has failed. */
 const looksMax = 6;
@@ -20,12 +23,16 @@ const lookMs = 5_000;
 /** One connection with its own copy of the request, whose key is written in place. */
 interface Line {
   readonly socket: Socket;
-  pending: string;
+  readonly reader: AnswerReader;
+  /** Of an answer that did not come in one piece. */
+  pending: Buffer | undefined;
+  read: (bytes: Buffer) => void;
   sentMs: number;
   expected: number;
 }
 
 let lines: Line[] = [];
+const ignore = (): void => {};
 
 function template(turn: Turn, body: Buffer): { readonly bytes: Buffer; readonly keyAt: number } {
   const slow = turn.mix === "slow" ? `X-Slow-Ms: ${slowMs}\r\n` : "";
@@ -37,31 +44,22 @@ function template(turn: Turn, body: Buffer): { readonly bytes: Buffer; readonly 
 
 /** Random, as keys of real clients are: a sequence would spare the index of a database. */
 function writeNewKey(bytes: Buffer, at: number): void {
-  for (let word = 0; word < 4; word += 1) {
-    let value = Math.random() * 0x1_0000_0000;
-    for (let digit = 0; digit < 8; digit += 1) {
-      bytes[at + word * 8 + digit] = hex[value & 15] ?? 0;
-      value = Math.floor(value / 16);
+  for (let word = at; word < at + 32; word += 8) {
+    let value = (Math.random() * 0x1_0000_0000) | 0;
+    for (let digit = word; digit < word + 8; digit += 1) {
+      bytes[digit] = hex[value & 15] ?? 0;
+      value >>>= 4;
     }
   }
-}
-
-/** The length of the whole answer once its head is there. */
-function answerLength(text: string): number | undefined {
-  const end = text.indexOf("\r\n\r\n");
-  if (end === -1) return undefined;
-  const head = text.slice(0, end).toLowerCase();
-  const at = head.indexOf("content-length:");
-  if (at !== -1) return end + 4 + Number.parseInt(head.slice(at + 15), 10);
-  const last = text.indexOf("\r\n0\r\n\r\n", end);
-  return last === -1 ? undefined : last + 7;
 }
 
 async function run(turn: Turn): Promise<Load> {
   bins.fill(0);
   const body = requestBody(turn.bodyBytes);
   const other = Buffer.from(String(body).replace('"amount":100', '"amount":200'));
-  const known = `${turn.bodyBytes}-`;
+  const known = Array.from({ length: knownKeys }, (_, number) =>
+    Buffer.from(`${turn.bodyBytes}-${number}`.padStart(32, "k")),
+  );
   const total = turn.mix === "fill" ? knownKeys : (turn.requests ?? Number.POSITIVE_INFINITY);
   const cpu = process.cpuUsage();
   const startMs = performance.now();
@@ -79,35 +77,34 @@ async function run(turn: Turn): Promise<Load> {
     };
     const begin = (line: Line): void => {
       const { bytes, keyAt } = template(turn, turn.mix === "mismatch" ? other : body);
-      const send = (): void => {
-        if (asked >= total || performance.now() >= endMs) return finish(line);
+      const send = (nowMs: number): void => {
+        if (asked >= total || nowMs >= endMs) return finish(line);
         const fresh = turn.mix === "new" || turn.mix === "slow" || (turn.mix === "half" && asked % 2 === 0);
         if (fresh) {
           writeNewKey(bytes, keyAt);
           newKeys += 1;
-        } else bytes.write((known + (asked % knownKeys)).padStart(32, "k"), keyAt, "latin1");
+        } else known[asked % knownKeys]?.copy(bytes, keyAt);
         line.expected = fresh || (turn.mix !== "replay" && turn.mix !== "half") ? turn.status : turn.replayStatus;
         asked += 1;
-        line.sentMs = performance.now();
+        line.sentMs = nowMs;
         line.socket.write(bytes);
       };
-      line.socket.on("data", (chunk: Buffer) => {
-        const text = line.pending === "" ? chunk.toString("latin1") : line.pending + chunk.toString("latin1");
-        const length = answerLength(text);
-        if (length === undefined || text.length < length) return void (line.pending = text);
-        if (text.length > length) return reject(new Error(`more than one answer: ${text.slice(length, length + 200)}`));
-        line.pending = "";
-        const status = Number(text.slice(9, 12));
-        if (status !== line.expected)
-          return reject(new Error(`status ${status} instead of ${line.expected} (${turn.mix}): ${text.slice(0, 500)}`));
+      line.read = (chunk) => {
+        const all = line.pending === undefined ? chunk : Buffer.concat([line.pending, chunk]);
+        const length = line.reader.lengthOf(all);
+        // What was read lies in a buffer that is read into again.
+        if (length === undefined || all.length < length) return void (line.pending = Buffer.from(all));
+        if (all.length > length) return reject(new Error(`more than one answer: ${all.toString("latin1", length)}`));
+        line.pending = undefined;
+        if (statusOf(all) !== line.expected) return reject(new Error(wrongStatus(all, line, turn)));
         lastMs = performance.now();
         const bin = Math.min(bins.length - 1, Math.floor(((lastMs - line.sentMs) * 1_000) / binUs));
         bins[bin] = (bins[bin] ?? 0) + 1;
         done += 1;
-        send();
-      });
+        send(lastMs);
+      };
       line.socket.on("close", () => reject(new Error("the server closed a connection")));
-      send();
+      send(performance.now());
     };
     lines.forEach(begin);
     let [before, looks] = [0, 0];
@@ -119,13 +116,20 @@ async function run(turn: Turn): Promise<Load> {
     }, lookMs);
   }).finally(() => {
     clearInterval(patience);
-    for (const { socket } of lines) socket.removeAllListeners("data").removeAllListeners("close");
+    for (const line of lines) {
+      line.read = ignore;
+      line.socket.removeAllListeners("close");
+    }
   });
   if (turn.mix === "fill" && done < total) throw new Error(`only ${done} of ${total} keys in ${turn.seconds} s`);
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (lastMs - startMs) / 1_000;
   const busy = (user + system) / 1e6 / seconds;
   return { requests: done, newKeys, seconds, p50Ms: quantileMs(done, 0.5), p99Ms: quantileMs(done, 0.99), busy };
+}
+
+function wrongStatus(bytes: Buffer, { expected }: Line, { mix }: Turn): string {
+  return `status ${statusOf(bytes)} instead of ${expected} (${mix}): ${bytes.toString("latin1", 0, 500)}`;
 }
 
 function quantileMs(count: number, share: number): number {
@@ -139,10 +143,16 @@ async function answer(ask: LoadAsk): Promise<unknown> {
   for (const { socket } of lines) socket.destroy();
   if (ask.do === "disconnect") return (lines = []);
   lines = Array.from({ length: ask.connections }, () => {
-    const socket = connect(ask.port, "127.0.0.1").setNoDelay(true);
+    const callback = (bytes: number): boolean => {
+      line.read(readBuffer.subarray(0, bytes));
+      return true;
+    };
+    const onread = { buffer: readBuffer, callback };
+    const socket = connect({ port: ask.port, host: "127.0.0.1", onread }).setNoDelay(true);
     // What follows is a close, and the turn says what that means.
-    socket.on("error", () => {});
-    return { socket, pending: "", sentMs: 0, expected: 0 };
+    socket.on("error", ignore);
+    const line: Line = { socket, reader: new AnswerReader(), pending: undefined, read: ignore, sentMs: 0, expected: 0 };
+    return line;
   });
   await Promise.all(lines.map(({ socket }) => once(socket, "connect")));
   return "connected";

@@ -30,16 +30,23 @@ export function familyUs(pid: number): number | undefined {
   return sum(all.map((threads) => sum(threads?.values() ?? []))) / 1_000;
 }
 
-/** Two cores that this process may use: one for the server, one for the load. Undefined where they cannot be had. */
-export function twoCores(): readonly [string, string] | undefined {
+/** A core for the server, one for the load, and those on which stores may run: all but the server's. */
+export interface Cores {
+  readonly server: string;
+  readonly load: string;
+  readonly stores: string;
+}
+
+/** Of the cores that this process may use. Undefined where there are fewer than two, or they cannot be known. */
+export function coresOf(): Cores | undefined {
   try {
     const list = /Cpus_allowed_list:\s*(\S+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
-    const cores = list.split(",").flatMap((part) => {
+    const all = list.split(",").flatMap((part) => {
       const [first = 0, last = first] = part.split("-").map(Number);
-      return Array.from({ length: Math.min(2, last - first + 1) }, (_, index) => String(first + index));
+      return Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
     });
-    const [one, two] = cores;
-    return one === undefined || two === undefined ? undefined : [one, two];
+    const [server, load] = all;
+    return server === undefined || load === undefined ? undefined : { server, load, stores: all.slice(1).join(",") };
   } catch {
     return undefined;
   }

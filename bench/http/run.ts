@@ -1,6 +1,6 @@
 /** Turns of load: bare, candidate, candidate, bare, so that whatever else the machine does hits both alike. */
 import { bareServers, type Server } from "./catalogue.ts";
-import { Child } from "./child.ts";
+import { Child, keepStoreOff } from "./child.ts";
 import type { Load, Mix, Spent, Turn } from "./contract.ts";
 import { familyUs, helperThreadsUs } from "./proc.ts";
 import type { Place, Services } from "./services.ts";
@@ -14,7 +14,10 @@ export interface Plan {
   readonly seconds: number;
   readonly requests?: number;
   readonly connections: number;
-  /** Server and load on a core each: for rates. CPU per request does not need it, and a busy machine does not bear it. */
+  /**
+   * Server and load on a core each, private stores on any but the server's: for rates. CPU per request does not need it,
+   * and a busy machine does not bear it.
+   */
   readonly pinned: boolean;
 }
 
@@ -48,16 +51,17 @@ export interface Outcome {
 
 /** Enough for compiled code; a slow server gets no longer than so many seconds. */
 const warmRequests = 30_000;
-const warmSecondsMax = 12;
+const warmSecondsMax = 6;
 const fillSecondsMax = 60;
 
-/** What it takes to start and warm a server, as a rule. */
-const startSeconds = 9;
+/** What it takes to start a server, and to warm it for a mix, as a rule. */
+const startSeconds = 3;
+const warmSeconds = 4;
 
 /** Seconds that the plan will take, about. */
 export function estimate({ servers, mixes, bodies, rounds, seconds }: Plan): number {
-  const turns = mixes.length * bodies.length * rounds * 4;
-  return servers.length * (turns * (seconds + 0.05) + startSeconds * bodies.length);
+  const each = warmSeconds + rounds * 4 * (seconds + 0.05);
+  return servers.length * (startSeconds + mixes.length * bodies.length * each);
 }
 
 export interface Running {
@@ -69,7 +73,7 @@ export interface Running {
 
 export async function startServer(server: Server, { url, pid }: Place, pinned = false): Promise<Running> {
   const store = server.grouped === true ? `${server.store}-grouped` : server.store;
-  const [child, port] = await Child.start("server.ts", [server.file, store, url], pinned ? 0 : "any");
+  const [child, port] = await Child.start("server.ts", [server.file, store, url], pinned ? "server" : "any");
   return { server, child, port: port as number, storePid: pid };
 }
 
@@ -120,14 +124,18 @@ export class Bench {
     return { sample, load };
   }
 
-  /** Compiled code, full pools, and the keys that replays ask for. */
-  async warm(running: Running, bodies: readonly number[]): Promise<void> {
-    const length = { seconds: warmSecondsMax, requests: warmRequests / 2 / bodies.length };
-    for (const bodyBytes of bodies) {
-      await this.turn(running, turnOf(running, "fill", bodyBytes, { seconds: fillSecondsMax }));
-      await this.turn(running, turnOf(running, "new", bodyBytes, length));
-      await this.turn(running, turnOf(running, "replay", bodyBytes, length));
-    }
+  /** The keys that replays ask for. */
+  async fill(running: Running, bodyBytes: number): Promise<void> {
+    await this.turn(running, turnOf(running, "fill", bodyBytes, { seconds: fillSecondsMax }));
+  }
+
+  /**
+   * Compiled code and full pools; answers how many keys were new. Before each mix: code that was compiled for one is
+   * compiled again for another, and a full collection has V8 forget what it had learnt.
+   */
+  async warm(running: Running, mix: Mix, bodyBytes: number): Promise<number> {
+    const length = { seconds: warmSecondsMax, requests: warmRequests };
+    return (await this.turn(running, turnOf(running, mix, bodyBytes, length))).load.newKeys;
   }
 }
 
@@ -161,7 +169,7 @@ class Run {
   async #started(server: Server, place: Place): Promise<Running> {
     const running = await startServer(server, place, this.#plan.pinned);
     this.#children.push(running.child);
-    await this.#bench.warm(running, this.#plan.bodies);
+    for (const bodyBytes of this.#plan.bodies) await this.#bench.fill(running, bodyBytes);
     return running;
   }
 
@@ -169,7 +177,11 @@ class Run {
   async #bareOf({ framework, store }: Server): Promise<Running> {
     const like = store === "none" ? "express" : framework;
     const server = bareServers.find((each) => each.framework === like) as Server;
-    const bare = this.#bares.get(server.name) ?? (await this.#started(server, noPlace));
+    const known = this.#bares.get(server.name);
+    if (known !== undefined) return known;
+    const bare = await this.#started(server, noPlace);
+    // What is asked of it is the same in every mix.
+    for (const bodyBytes of this.#plan.bodies) await this.#bench.warm(bare, "new", bodyBytes);
     this.#bares.set(server.name, bare);
     return bare;
   }
@@ -177,9 +189,12 @@ class Run {
   async measure(server: Server, say: (line: string) => void): Promise<void> {
     const { mixes, bodies, rounds } = this.#plan;
     const place = await this.#services.placeOf(server);
+    if (this.#plan.pinned && place.pid !== undefined) keepStoreOff(place.pid);
     const bare = await this.#bareOf(server);
     const own = await this.#started(server, place);
-    const heapBefore = (await own.child.ask("heap")) as number;
+    const keepsAll = server.store === "memory";
+    if (keepsAll) await this.#bench.warm(own, "new", bodies[0] ?? 0);
+    const heapBefore = keepsAll ? ((await own.child.ask("heap")) as number) : 0;
     let newKeys = 0;
     for (const [mix, bodyBytes] of mixes.flatMap((each) => bodies.map((bytes) => [each, bytes] as const))) {
       const seen: { bare: Sample; own: Sample }[] = [];
@@ -188,6 +203,7 @@ class Run {
         if (running === own) newKeys += load.newKeys;
         return sample;
       };
+      newKeys += await this.#bench.warm(own, mix, bodyBytes);
       for (let round = 1; round <= rounds; round += 1) {
         say(`${server.name}, ${mix}, ${bodyBytes} B, round ${round} of ${rounds}`);
         const first = await turn(bare);
@@ -196,7 +212,7 @@ class Run {
       }
       this.#measured.push({ server, mix, bodyBytes, rounds: seen });
     }
-    if (server.store === "memory" && newKeys > 0) {
+    if (keepsAll && newKeys > 0) {
       const grown = ((await own.child.ask("heap")) as number) - heapBefore;
       this.#bytesPerKey.set(server.name, grown / newKeys);
     }
@@ -214,7 +230,7 @@ class Run {
 }
 
 export async function run(plan: Plan, services: Services, say: (line: string) => void): Promise<Outcome> {
-  const [generator] = await Child.start("load.ts", [], plan.pinned ? 1 : "any");
+  const [generator] = await Child.start("load.ts", [], plan.pinned ? "load" : "any");
   const made = new Run(plan, services, generator);
   try {
     for (const server of plan.servers) {

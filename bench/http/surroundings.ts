@@ -41,7 +41,9 @@ export function described(around: Surroundings): string {
   return [
     `${around.date}, ${around.command}`,
     `${around.machine}; load average before ${around.loadBefore.toFixed(1)}`,
-    around.pinned ? "server and load generator pinned to a core each" : "processes are not pinned to cores",
+    around.pinned
+      ? "server and load generator pinned to a core each, private stores to any but the server's"
+      : "processes are not pinned to cores",
     `Node ${around.node}, ${list.join(", ")}`,
   ].join("\n");
 }
