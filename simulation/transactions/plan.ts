@@ -157,7 +157,30 @@ function itemOf(random: Random, kind: Kind, atMs: number, places: number, keys: 
   }
 }
 
+/**
+ * Drawn apart: somebody answers while the answer of the handler's own transaction is still on its way to the store. That
+ * takes a handler who commits itself, an early answer and a slow message at once.
+ */
+function answeredOnTheWay(plan: TransactionsPlan): TransactionsPlan {
+  return {
+    ...plan,
+    // Nobody settles in these histories, so nothing may be held.
+    routes: plan.routes.map(({ onUnknown, ...route }) => ({
+      ...route,
+      mode: "lease",
+      onUnknown: onUnknown === "hold" ? "rerun" : onUnknown,
+    })),
+    aimed: { ...plan.aimed, slowThere: 0.4 },
+    habits: { ...plan.habits, bare: 0, own: 0.9, early: 0.9 },
+  };
+}
+
 export function transactionsPlanOf(seed: number): TransactionsPlan {
+  const plan = usualPlanOf(seed);
+  return createRandom(seed, 6_162).chance(0.04) ? answeredOnTheWay(plan) : plan;
+}
+
+function usualPlanOf(seed: number): TransactionsPlan {
   const random = createRandom(seed, 6_161);
   const places = random.int(1, 3);
   const keys = random.int(1, 4);
