@@ -14,6 +14,7 @@ const SIZES =
 export async function openSchemas(databaseUrl: string): Promise<PlaygroundData> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: "playground" });
   pool.on("error", () => undefined);
+  const killer = createKiller(databaseUrl);
   const name = `playground_${randomBytes(6).toString("hex")}`;
   const schemaOf = (lane: LaneName): string => `${name}_${lane}`;
   const drop = async (): Promise<void> => {
@@ -29,7 +30,7 @@ export async function openSchemas(databaseUrl: string): Promise<PlaygroundData> 
     }
   } catch (error) {
     owner?.release();
-    await pool.end();
+    await Promise.all([pool.end(), killer.close()]);
     throw error;
   }
   const count: PlaygroundData["count"] = async (lane, text, ...values) => {
@@ -58,8 +59,9 @@ export async function openSchemas(databaseUrl: string): Promise<PlaygroundData> 
     },
     // The address may hold a password: it is not printed.
     ask: (lane, text) => `psql "$PLAYGROUND_DATABASE_URL" -c "SET search_path = ${schemaOf(lane)}; ${text}"`,
-    killConnections: (lane, goOn) => killMidStatement(pool, schemaOf(lane), goOn),
+    killConnections: (lane, goOn) => killer.end(schemaOf(lane), goOn),
     async close() {
+      await killer.close();
       await drop();
       owner.release();
       await pool.end();
@@ -94,6 +96,30 @@ async function dropLeftovers(pool: pg.Pool): Promise<void> {
 
 const WAITING_MS = 5_000;
 
+interface Killer {
+  /** Ends the connections of a schema's lane in mid-statement; answers how many. */
+  end(schema: string, goOn: () => void): Promise<number>;
+  close(): Promise<void>;
+}
+
+/**
+ * One at a time, on connections of its own: whoever counts rows waits for the lock that is held here, and would leave no
+ * connection of a shared pool to end it with.
+ */
+function createKiller(connectionString: string): Killer {
+  const pool = new pg.Pool({ connectionString, max: 2, application_name: "playground" });
+  pool.on("error", () => undefined);
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    end(schema, goOn) {
+      const mine = last.then(() => killMidStatement(pool, schema, goOn));
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+    close: () => pool.end(),
+  };
+}
+
 /**
  * An idle connection that is ended is replaced without anybody's noticing. So the lane's table is locked, and its
  * connections are ended when the lane's next statement waits for that lock.
@@ -101,7 +127,8 @@ const WAITING_MS = 5_000;
 async function killMidStatement(pool: pg.Pool, schema: string, goOn: () => void): Promise<number> {
   const holder = await pool.connect();
   try {
-    await holder.query(`BEGIN; LOCK TABLE ${schema}.payments IN ACCESS EXCLUSIVE MODE`);
+    await holder.query(`BEGIN; SET LOCAL lock_timeout = ${WAITING_MS}`);
+    await holder.query(`LOCK TABLE ${schema}.payments IN ACCESS EXCLUSIVE MODE`);
     goOn();
     const ofLane = "FROM pg_stat_activity WHERE application_name = $1";
     for (const deadline = Date.now() + WAITING_MS; Date.now() < deadline;) {

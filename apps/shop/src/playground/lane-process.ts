@@ -84,7 +84,7 @@ class SupervisedLane implements LaneProcess {
 
   disarm(): Promise<void> {
     this.#meanwhile = undefined;
-    return this.#order({ kind: "go-on" });
+    return this.#order({ kind: "disarm" });
   }
 
   async stop(): Promise<void> {
@@ -107,7 +107,7 @@ class SupervisedLane implements LaneProcess {
       if (message.kind === "note") this.#log.note(message.note);
       if (message.kind !== "at") return;
       life.run = message.run;
-      this.#stands(child, message.point, message.run);
+      this.#stands(child, message);
     });
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
@@ -124,20 +124,21 @@ class SupervisedLane implements LaneProcess {
     this.#note(child, run, { what: "start", tookMs });
   }
 
-  #stands(child: ChildProcess, point: KillPoint, run: string): void {
+  #stands(child: ChildProcess, { point, run, stand }: Extract<FromLane, { kind: "at" }>): void {
     const meanwhile = this.#meanwhile;
     if (meanwhile === undefined) {
       this.#note(child, run, { what: "kill", signal: "SIGKILL", detail: point });
       child.kill("SIGKILL");
       return;
     }
-    this.#meanwhile = undefined;
     let isGoing = false;
     const goOn = (): void => {
-      if (!isGoing) say(child, { kind: "go-on" });
+      if (!isGoing) say(child, { kind: "go-on", stand });
       isGoing = true;
     };
-    void meanwhile(run, goOn).finally(goOn);
+    meanwhile(run, goOn)
+      .catch((error: unknown) => this.#note(child, run, { what: "failed", detail: String(error) }))
+      .finally(goOn);
   }
 
   async #order(message: ToLane): Promise<void> {

@@ -79,7 +79,9 @@ async function start(lane: LaneName, mount: (app: Express, parts: LaneParts) => 
     const { run = "" } = asked.getStore() ?? {};
     say({ kind: "note", note: { who: "api", lane, pid: process.pid, ...note, ...(run === "" ? {} : { run }) } });
   };
-  const points = createPoints((point) => say({ kind: "at", point, run: asked.getStore()?.run ?? "" }));
+  const points = createPoints((point, stand) =>
+    say({ kind: "at", point, stand, run: asked.getStore()?.run ?? "" }),
+  );
   const database = await openDatabase(settings.databaseUrl, join(folder, `${lane}.sqlite`));
   const keys = await openKeys(settings, database);
   await openOrders(database.direct);
@@ -170,6 +172,7 @@ function obey(points: ReturnType<typeof createPoints>): void {
   const wait = (): void => undefined;
   process.on("SIGINT", wait).on("SIGTERM", wait);
   process.on("message", (message: ToLane) => {
+    if (message.kind === "go-on") return points.goOn(message.stand);
     if (message.kind === "stop-at") points.arm(message.point);
     else points.disarm();
     process.send?.({ kind: "armed" } satisfies FromLane, undefined, undefined, () => undefined);

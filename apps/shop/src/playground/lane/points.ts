@@ -9,30 +9,38 @@ export type Point = KillPoint | "row-settled" | "committed";
 
 export interface Points {
   arm(point: KillPoint): void;
-  /** Nothing is armed any more, and what stands at a point goes on. */
+  /** Nothing is armed any more, and all that stand at a point go on. */
   disarm(): void;
-  /** Goes on at once, unless this point is armed: then not before it is disarmed. */
+  goOn(stand: number): void;
+  /** Goes on at once, unless this point is armed: then not before it is told to. */
   reach(point: KillPoint): Promise<void>;
 }
 
-export function createPoints(told: (point: KillPoint) => void): Points {
+export function createPoints(told: (point: KillPoint, stand: number) => void): Points {
   let armed: KillPoint | undefined;
-  let goOn: (() => void) | undefined;
+  let stands = 0;
+  /** Several, where a point is armed again while somebody stands there. */
+  const standing = new Map<number, () => void>();
   return {
     arm: (point) => {
       armed = point;
     },
     disarm: () => {
       armed = undefined;
-      goOn?.();
-      goOn = undefined;
+      for (const goOn of standing.values()) goOn();
+      standing.clear();
+    },
+    goOn(stand) {
+      standing.get(stand)?.();
+      standing.delete(stand);
     },
     async reach(point) {
       if (armed !== point) return;
       armed = undefined;
+      const stand = (stands += 1);
       const waiting = Promise.withResolvers<void>();
-      goOn = waiting.resolve;
-      told(point);
+      standing.set(stand, waiting.resolve);
+      told(point, stand);
       await waiting.promise;
     },
   };
