@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { answer, bed, executionOf, problemIn } from "../../../../../test/support/engine-bed.ts";
 import { identityOf, keyHashOf } from "../request/scope.ts";
 import type { LogResult } from "../contract/history.ts";
+import { IchidoError } from "../contract/errors.ts";
 import { profiles } from "../contract/profiles.ts";
 import type { Key, OwnerToken } from "../contract/record.ts";
 import { fakeClock } from "../../testing/clock.ts";
@@ -70,6 +71,23 @@ describe("the attempt log", () => {
       "executed",
       "replayed",
     ]);
+  });
+
+  it("drops a batch that the store can never keep, counts it, and goes on", async () => {
+    const all = bed();
+    const { log } = all.store;
+    let times = 0;
+    all.store.log = (batch) => {
+      times += 1;
+      if (times > 1) return log(batch);
+      return Promise.reject(new IchidoError("value-not-serialisable", "it does not fit the server's max_allowed_packet"));
+    };
+    await all.serve();
+    await all.clock.advance(1_000);
+    expect(all.events).toContainEqual({ type: "attempts-logged", written: 0, dropped: 1, queued: 0 });
+    await all.ask();
+    await all.clock.advance(1_000);
+    expect(all.events).toContainEqual({ type: "attempts-logged", written: 1, dropped: 0, queued: 0 });
   });
 
   it("writes a crowd of equal answers to one key once, with how many they were", async () => {

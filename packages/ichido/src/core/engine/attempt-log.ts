@@ -3,6 +3,7 @@
  * request never waits for the log, and never fails by it.
  */
 import type { Environment, Timer } from "../contract/environment.ts";
+import { isIchidoError } from "../contract/errors.ts";
 import type { IchidoListener, RequestOutcome } from "../contract/events.ts";
 import type { LogResult } from "../contract/history.ts";
 import type { OwnerToken } from "../contract/record.ts";
@@ -88,7 +89,8 @@ export function createAttemptLog(parts: {
     }
   }
 
-  async function write(gathered: GatheredAttempts): Promise<boolean> {
+  /** `refused`: what no waiting mends, and what would keep all others waiting. */
+  async function write(gathered: GatheredAttempts): Promise<"written" | "waits" | "refused"> {
     const { release, suspectWithinMs } = settings;
     const who = {
       process: name(),
@@ -97,10 +99,10 @@ export function createAttemptLog(parts: {
     };
     try {
       told(await calls.log({ ...who, ...gathered.batch(environment.monotonicMs()), suspectWithinMs }));
-      return true;
-    } catch {
+      return "written";
+    } catch (error) {
       // The failing call itself was reported.
-      return false;
+      return isIchidoError(error) && error.code === "value-not-serialisable" ? "refused" : "waits";
     }
   }
 
@@ -110,12 +112,13 @@ export function createAttemptLog(parts: {
       if (sent === undefined) [sent, gathering] = [gathering, undefined];
       if (sent === undefined) return;
       const batch = sent;
-      const isWritten = await write(batch);
-      if (isWritten) sent = undefined;
-      const lost = dropped;
+      const outcome = await write(batch);
+      if (outcome !== "waits") sent = undefined;
+      const lost = dropped + (outcome === "refused" ? batch.attempts : 0);
       dropped = 0;
-      emit({ type: "attempts-logged", written: isWritten ? batch.attempts : 0, dropped: lost, queued: queued() });
-      if (!isWritten) return;
+      const written = outcome === "written" ? batch.attempts : 0;
+      emit({ type: "attempts-logged", written, dropped: lost, queued: queued() });
+      if (outcome === "waits") return;
     }
   }
 
