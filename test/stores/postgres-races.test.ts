@@ -125,4 +125,26 @@ describe.each([true, false])("postgres, races, group %s", (group) => {
     }
     expect(await deadlocks()).toBe(0);
   }, 120_000);
+
+  it("S2 a claim whose first copy stalls at COMMIT is refused as one that may have been sent before", async () => {
+    const lockTimeoutMs = 100;
+    const admin = life.newPool({ max: 1 });
+    const store = postgresStore(life.newPool({ max: 3 }), { group, callTimeoutMs: 1_000, lockTimeoutMs });
+    await grant(store, request("before-the-stall", "a"));
+    // As a standby that does not answer holds up whoever waits for it.
+    await admin.query("create sequence stalls");
+    await admin.query(`create function stall() returns trigger language plpgsql as
+      $$ begin if nextval('stalls') = 1 then perform pg_sleep(3); end if; return null; end $$`);
+    await admin.query(`create constraint trigger stall after insert on ichido_records deferrable initially deferred
+      for each row execute function stall()`);
+    try {
+      const asked = request("stalled", "a");
+      expect(await store.claim(asked)).toMatchObject({ outcome: "processing", unheard: true });
+      await expect.poll(async () => (await store.find(asked.identity))?.state, { timeout: 20_000 }).toBe("processing");
+    } finally {
+      await admin.query("drop trigger stall on ichido_records");
+      await admin.query("drop function stall");
+      await admin.query("drop sequence stalls");
+    }
+  });
 });

@@ -30,6 +30,8 @@ export function createClaims(
   parts: StoreParts,
 ): (request: ClaimRequest, transaction?: TransactionHandle) => Promise<ClaimResult> {
   const { connection, statements, options, withRetries } = parts;
+  /** Of groups that failed after they had been sent more than once: a former copy may still take effect. */
+  const sentBefore = new WeakSet<ClaimRequest>();
 
   async function sendMany(
     requests: readonly ClaimRequest[],
@@ -40,6 +42,9 @@ export function createClaims(
     const rows = await withRetries("always", (leftMs) => {
       sent.times += 1;
       return connection.run(statements.claim, values, leftMs);
+    }).catch((error: unknown) => {
+      if (sent.times > 1) for (const request of requests) sentBefore.add(request);
+      throw error;
     });
     const byPlace: Row[] = [];
     for (const row of rows) byPlace[numberOf(row[0]) - 1] = row;
@@ -52,7 +57,7 @@ export function createClaims(
   }
 
   async function sendOne(request: ClaimRequest): Promise<ClaimResult> {
-    const sent = { times: 0 };
+    const sent = { times: sentBefore.has(request) ? 1 : 0 };
     try {
       const [answer] = await sendMany([request], options.lockTimeoutMs, sent);
       return answer as ClaimResult;
