@@ -6,6 +6,7 @@ import { postgresStore, type PostgresClient } from "ichido/postgres";
 import type { ListPage, ListQuery } from "ichido";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, freshDatabase, type FreshDatabase } from "../support/services.ts";
+import { grant, request } from "./postgres-life.ts";
 
 const records = 500;
 const waitMs = 400;
@@ -87,5 +88,26 @@ describeWith("postgres", "looking on PostgreSQL", (url) => {
       await store.close();
       await end();
     }
+  });
+
+  test("S17 what was claimed since the clock went back is listed, also where a look was missed meanwhile", async () => {
+    const pool = new pg.Pool({ connectionString: database.url });
+    const store = postgresStore(pool);
+    await store.tick({ intervalMs: 60_000 });
+    await admin.query("update ichido_open_until set fence = fence + 600000000");
+    const asked = { ...request("since-then", "a"), leaseMs: 50, doubtStays: true };
+    await grant(store, asked);
+    const unknown = async (): Promise<readonly string[]> =>
+      (await store.list({ state: "unknown", limit: 10 })).records.map(({ identity }) => identity.key);
+    await expect.poll(unknown, { timeout: 20_000 }).toEqual(["since-then"]);
+    await admin.query(
+      "update ichido_records set fence = fence - 300000000, life = life - 300000000 where key = 'since-then'",
+    );
+    expect(await unknown()).toEqual([]);
+    await store.tick({ intervalMs: 60_000 });
+    expect(await unknown()).toEqual(["since-then"]);
+    expect((await store.stats()).unknown).toBe(1);
+    await store.close();
+    await pool.end();
   });
 });
