@@ -62,6 +62,64 @@ forEachDatabase("a paused inbox", (open) => {
     expect(seen).toContain(`${sick.id} ${before + 1}`);
   });
 
+  test("is heard while letters are being replayed, by them and by what is delivered meanwhile", async () => {
+    const inbox = await migrated(open());
+    let begun = 0;
+    let isSick = true;
+    const handler: ConsumerHandler<unknown> = {
+      name: "books",
+      topics: ["*"],
+      once: async () => {
+        if (isSick) throw new Error("not yet");
+        begun += 1;
+        await aWhile();
+      },
+    };
+    const bed = await consuming(inbox, [handler], { ...soon, attemptsMax: 1 });
+    const letters = Array.from({ length: 8 }, () => message());
+    for (const letter of letters) await bed.deliver(letter);
+    isSick = false;
+    for (const { id } of letters) await inbox.dead.replay({ handler: "books", id, ...who });
+    await eventually(() => expect(begun).toBeGreaterThan(0), withinMs);
+    await inbox.pause(who);
+    await eventually(() => expect(bed.consumer.health().paused).toBe(true), withinMs);
+    const before = begun;
+    expect(before).toBeLessThan(letters.length);
+    const live = bed.deliver(message());
+    await aWhile();
+    await aWhile();
+    expect(begun).toBe(before);
+    await inbox.resume(who);
+    await live;
+    await eventually(async () => expect((await inbox.stats()).dead).toBe(0), withinMs);
+  });
+
+  test("uses up no attempt of a message that is being tried again", async () => {
+    const inbox = await migrated(open());
+    let runs = 0;
+    const handler: ConsumerHandler<unknown> = {
+      name: "books",
+      topics: ["*"],
+      once: async () => {
+        runs += 1;
+        throw new Error("not yet");
+      },
+    };
+    const tries = { attemptsMax: 100, backoffMs: 60, backoffMsMax: 60, parkAfterMs: 600_000 };
+    const bed = await consuming(inbox, [handler], { ...soon, ...tries });
+    const delivered = bed.deliver(message({ key: "a" }));
+    await eventually(() => expect(runs).toBeGreaterThan(0), withinMs);
+    await inbox.pause(who);
+    await eventually(() => expect(bed.consumer.health().paused).toBe(true), withinMs);
+    await aWhile();
+    const before = runs;
+    await aWhile();
+    expect(runs).toBe(before);
+    expect((await inbox.stats()).dead).toBe(0);
+    await bed.consumer.stop();
+    await delivered;
+  });
+
   test("hands back what it had in hand for too long, and what it has when it stops", async () => {
     const inbox = await migrated(open());
     await inbox.pause(who);

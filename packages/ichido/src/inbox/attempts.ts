@@ -329,6 +329,7 @@ export async function settleMessage<Tx>(
         continue;
       }
       if (!(await attempts.pause(outcome === "busy" ? Math.min(busyMsMax, pauseMs) : pauseMs))) return "handed-back";
+      if (attempts.isPaused()) return "handed-back";
     }
   } finally {
     await end();

@@ -183,6 +183,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
   let unavailable = false;
   let isPaused = false;
   let timer: Timer | undefined;
+  let hearing: Timer | undefined;
   let looking: Promise<number> | undefined;
   /** How many decisions to replay this process knows of, and how many of them came before the last look began. */
   let decisions = 0;
@@ -305,9 +306,24 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
     await answer(() => delivery.ack());
   }
 
+  async function lookForPause(): Promise<void> {
+    isPaused = (await inbox.paused()) !== undefined;
+  }
+
+  /** A look may take as long as its letters do. Whoever pauses meanwhile is heard all the same. */
+  function hearPauses(): void {
+    hearing = environment.after(settings.replayMs, () => {
+      lookForPause()
+        .catch((error: unknown) => emit({ type: "unavailable", error }))
+        .finally(() => {
+          if (looking !== undefined) hearPauses();
+        });
+    });
+  }
+
   /** One attempt each: the person that asked for the replay sees at once what became of it. */
   async function look(): Promise<number> {
-    isPaused = (await inbox.paused()) !== undefined;
+    await lookForPause();
     if (isPaused) return 0;
     let done = 0;
     const once: Attempts = { ...attempts, settings: { ...settings, attemptsMax: 1, inPlaceMs: 1 } };
@@ -343,7 +359,9 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       lookedFor = decisions;
       looking = look().finally(() => {
         looking = undefined;
+        hearing?.cancel();
       });
+      hearPauses();
     }
     return looking;
   }
@@ -388,7 +406,7 @@ export function createConsumer<Tx>(options: ConsumerOptions<Tx>): Consumer {
       if (state !== "new") throw new IchidoError("usage-invalid", `the consumer is ${state}; create another one`);
       if (settings.unhandled !== "ignore") requireHandlers(handlers, subscription.topics);
       await inbox.check(subscription);
-      isPaused = (await inbox.paused()) !== undefined;
+      await lookForPause();
       state = "running";
       forget = parts.letters.onReplay(() => {
         decisions += 1;
