@@ -85,6 +85,14 @@ test.each([
   expect((await send("layered", body.replace("100", "200"))).status).toBe(422);
 });
 
+test("a header line beyond ASCII has the same bytes in the first answer and in its replay", async () => {
+  const send = await listen(async (c) => c.header("x-name", "caf\u00e9"));
+  const first = await send("beyond-ascii");
+  const again = await send("beyond-ascii");
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect([first.headers.get("x-name"), again.headers.get("x-name")]).toEqual(["caf\u00e9", "caf\u00e9"]);
+});
+
 /** By names inside @hono/node-server, on which nothing but the cost rests. */
 function isMaterialised(message: object): boolean {
   return Object.getOwnPropertySymbols(message).some(({ description = "" }) =>

@@ -5,7 +5,7 @@ import type { NeutralResponse } from "../core/contract/message.ts";
 import { isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
 import { lightContentOf } from "./light-messages.ts";
-import { payloadOf } from "./payload.ts";
+import { isPlain, payloadOf } from "./payload.ts";
 
 /** `Headers` gives every name once, joined, except `Set-Cookie`. */
 function linesOf(headers: Headers): readonly HeaderLine[] {
@@ -102,7 +102,8 @@ async function settleSound(response: Response, execution: Execution): Promise<Re
   if (atHand !== undefined && isHeldWhole(response, atHand, execution)) {
     const settled = await execution.settle({ kind: "answered", response: { ...head, body: atHand } });
     const addHeaders = settled.kind === "send" ? settled.addHeaders : [];
-    const isAsItWas = addHeaders.length === 0 && !headers.some(([name]) => layerHeaders.includes(name));
+    const isBare = addHeaders.length === 0 && !headers.some(([name]) => layerHeaders.includes(name));
+    const isAsItWas = isBare && isPlain(headers);
     return replaced(settled) ?? (isAsItWas ? response : withHeaders(response, bodyOf(atHand), addHeaders));
   }
   if (response.bodyUsed) {
