@@ -327,5 +327,34 @@ describeWith("mariadb", "groups of the mysql store", (url) => {
       await Promise.all(keys.map((key) => granted(store, request(key, "o"))));
       expect(sent).toHaveLength(20);
     });
+
+    test("S24 a note that comes after its record was forgotten goes, also where servers leave ids out", async () => {
+      const shared: MysqlPool = {
+        async getConnection() {
+          const connection = await client.pool.getConnection();
+          const leavesOut = { sql: "set session auto_increment_increment = 3" };
+          await connection.query(leavesOut as Parameters<typeof connection.query>[0], []);
+          return connection;
+        },
+      };
+      const sharing = mysqlStore(shared);
+      const asked = request("forgotten", "a");
+      const claim = await granted(sharing, asked);
+      await sharing.complete({ ...claim, response: sampleResponse() });
+      await sharing.forget({ identity: asked.identity, fence: claim.fence, actor: "ann", reason: "asked for" });
+      const notes = ["one", "other", "forgotten"].map((key, at) => ({
+        identity: request(key, "a").identity,
+        number: at + 1,
+        outcome: "replayed" as const,
+        agoMs: 0,
+        tookMs: 1,
+        status: 200,
+        keepMs: 86_400_000,
+        askedBy: "mary@example.com",
+      }));
+      await sharing.log({ process: "api", notes, suspectWithinMs: 0 });
+      const kept = await Promise.all(notes.map(({ identity }) => sharing.attempts(identity)));
+      expect(kept.map((attempts) => attempts.filter(({ askedBy }) => askedBy !== undefined).length)).toEqual([1, 1, 0]);
+    });
   });
 });

@@ -80,7 +80,9 @@ describe("the attempt log", () => {
     all.store.log = (batch) => {
       times += 1;
       if (times > 1) return log(batch);
-      return Promise.reject(new IchidoError("value-not-serialisable", "it does not fit the server's max_allowed_packet"));
+      return Promise.reject(
+        new IchidoError("value-not-serialisable", "it does not fit the server's max_allowed_packet"),
+      );
     };
     await all.serve();
     await all.clock.advance(1_000);

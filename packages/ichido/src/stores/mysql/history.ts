@@ -107,7 +107,7 @@ async function addAttempts(run: Run, dialect: Dialect, batch: AttemptBatch): Pro
   });
   const { insertId: first } = await run(dialect.log(notes.length), values);
   // Whoever forgets a record between the two statements erases what the first one wrote.
-  await dialect.send(run, "forgetLate", { first, last: first + notes.length - 1, headers: forgottenHeaders });
+  await dialect.send(run, "forgetLate", { first, headers: forgottenHeaders });
   await trim(run, dialect, batch);
 }
 
