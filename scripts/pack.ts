@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { bundlePackage } from "./bundle.ts";
 
 const run = promisify(execFile);
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -41,17 +42,9 @@ export async function packPackage(folder: string): Promise<string> {
     symlinkSync(join(root, "node_modules"), join(stage, "node_modules"));
     writeFileSync(join(copy, "package.json"), published(readFileSync(join(copy, "package.json"), "utf8")));
     // Maps would lead to sources that are not in the tarball.
-    const flags = [
-      "--composite",
-      "false",
-      "--incremental",
-      "false",
-      "--sourceMap",
-      "false",
-      "--declarationMap",
-      "false",
-    ];
+    const flags = ["--composite", "false", "--incremental", "false", "--declarationMap", "false"];
     await tell(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", ".", ...flags], copy);
+    await bundlePackage(copy);
     const printed = await tell("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], copy);
     const [report] = JSON.parse(printed) as { readonly filename: string }[];
     return join(folder, report?.filename ?? "");

@@ -15,24 +15,48 @@ const programs = [
   ["ichido, ichido/express, ichido/sqlite", 'import "ichido"; import "ichido/express"; import "ichido/sqlite";'],
 ] as const;
 
-/** From the start of the process. */
-function importMs(source: string): number {
-  const args = ["--input-type=module", "--eval", `${source} process.stdout.write(String(performance.now()))`];
+/** From the start of the process. Processor time, because other programs of a busy machine disturb it less. */
+interface Import {
+  readonly wallMs: number;
+  readonly processorMs: number;
+}
+
+function importOnce(source: string): Import {
+  const report = `const { user, system } = process.cpuUsage();
+    console.log(JSON.stringify({ wallMs: performance.now(), processorMs: (user + system) / 1000 }));`;
+  const args = ["--input-type=module", "--eval", `${source} ${report}`];
   const env = { ...process.env, NODE_OPTIONS: "" };
-  return Number(execFileSync(process.execPath, args, { cwd: import.meta.dirname, encoding: "utf8", env }));
+  return JSON.parse(
+    execFileSync(process.execPath, args, { cwd: import.meta.dirname, encoding: "utf8", env }),
+  ) as Import;
+}
+
+/** What a program took over an empty one. */
+function over(empty: readonly number[], all: readonly number[]): string {
+  const [middle, least, most] = [median(all), Math.min(...all), Math.max(...all)].map((ms) =>
+    (ms - median(empty)).toFixed(1),
+  );
+  return `${middle} ms (${least}–${most})`;
 }
 
 export async function measureImports(): Promise<void> {
   if (!existsSync(new URL("../../packages/ichido/dist/index.js", import.meta.url)))
     throw new UsageError("the package is not compiled; `npm run build` does it");
   console.log(described(surroundings()));
-  const seen = programs.map(() => [] as number[]);
+  const seen = programs.map(() => [] as Import[]);
   for (let time = 0; time < times; time += 1)
-    programs.forEach(([, source], which) => seen[which]?.push(importMs(source)));
-  const empty = median(seen[0] ?? []);
-  programs.slice(1).forEach(([name], which) => {
-    const all = (seen[which + 1] ?? []).map((ms) => ms - empty);
-    const text = [median(all), Math.min(...all), Math.max(...all)].map((ms) => ms.toFixed(1));
-    console.log(`${name}: ${text[0]} ms over an empty module, median of ${times} (${text[1]}–${text[2]})`);
+    programs.forEach(([, source], which) => seen[which]?.push(importOnce(source)));
+  console.log(`over an empty module, median of ${times}:`);
+  const [empty = [], ...others] = seen;
+  others.forEach((all, which) => {
+    const wall = over(
+      empty.map((each) => each.wallMs),
+      all.map((each) => each.wallMs),
+    );
+    const processor = over(
+      empty.map((each) => each.processorMs),
+      all.map((each) => each.processorMs),
+    );
+    console.log(`${programs[which + 1]?.[0]}: ${wall}, of the processor ${processor}`);
   });
 }

@@ -5,6 +5,8 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { build as rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { importAll } from "./import-all.ts";
+import type { Imported } from "./import-all.ts";
 import { pack, root } from "./packed.ts";
 import type { Packed } from "./packed.ts";
 
@@ -212,8 +214,89 @@ describe("an empty project", () => {
     const out = join(packed.project, `${bundler}.js`);
     await bundlers[bundler]?.(entry, out);
     const code = readFileSync(out, "utf8");
-    expect(code).not.toMatch(/\bnode:|createIchido/);
+    expect(code).not.toMatch(/\bnode:|createIchido|IchidoError/);
     expect(await packed.run(process.execPath, [out])).toBe("function\n");
+  });
+});
+
+describe("the bundled code", () => {
+  let built: Imported;
+  let source: Imported;
+  beforeAll(async () => {
+    built = await importAll(packed.subpaths, packed.project);
+    source = await importAll(packed.subpaths, root, ["--conditions=ichido-source"]);
+  }, 60_000);
+
+  const isBuiltIn = (name: string): boolean => name.startsWith("node:");
+  /** The modules of the source that stand in what a subpath loads, as the bundler marks them. */
+  const modulesIn = (loaded: ReadonlySet<string>): string[] =>
+    [...loaded]
+      .filter((name) => !isBuiltIn(name))
+      .flatMap((file) => [...packed.read(file).matchAll(/^\/\/#region (src\/\S+)$/gm)].map(([, name = ""]) => name));
+
+  test("is few files: engine, Express and SQLite together at most 15", () => {
+    const files = [...built.loadedBy("ichido", "ichido/express", "ichido/sqlite")].filter((name) => !isBuiltIn(name));
+    expect(files.length, files.join(" ")).toBeLessThanOrEqual(15);
+    expect(files.length).toBeGreaterThan(3);
+  });
+
+  test("has the names of its source, at every subpath, and each is one thing wherever it comes from", () => {
+    expect(built.names).toEqual(source.names);
+    expect(built.twins).toEqual(source.twins);
+  });
+
+  test("is never another's alone: what a subpath loads beyond its source, several subpaths use", () => {
+    // What people and tests run, console or suites, uses much that is otherwise one subpath's alone.
+    const subpaths = packed.subpaths.filter((name) => !/^ichido\/(testing|conform|console|operations)\b/.test(name));
+    const used = new Map(subpaths.map((subpath) => [subpath, source.loadedBy(subpath)]));
+    const users = (module: string): number => [...used.values()].filter((modules) => modules.has(module)).length;
+    const strange = subpaths.flatMap((subpath) =>
+      modulesIn(built.loadedBy(subpath))
+        .filter((module) => used.get(subpath)?.has(module) !== true && users(module) < 2)
+        .map((module) => `${subpath}: ${module}`),
+    );
+    expect(strange).toEqual([]);
+  });
+
+  test.each(["memory", "sqlite", "postgres", "mysql", "redis"])("of %s has nothing of another store", (name) => {
+    const own = name === "postgres" ? ["postgres", "pg"] : [name];
+    const strange = modulesIn(built.loadedBy(`ichido/${name}`)).filter((module) => {
+      const [, folder] = /^src\/(?:stores|drivers)\/(\w+)\//.exec(module) ?? [];
+      return folder !== undefined && !own.includes(folder);
+    });
+    expect(strange).toEqual([]);
+  });
+
+  test("needs no built-in but those of its source and of the core, and none where the source needs none", () => {
+    const builtIns = (imported: Imported, subpath: string): string[] =>
+      [...imported.loadedBy(subpath)].filter(isBuiltIn);
+    const core = builtIns(source, "ichido");
+    const strange = packed.subpaths.flatMap((subpath) => {
+      const own = builtIns(source, subpath);
+      const allowed = own.length === 0 ? [] : [...own, ...core];
+      return builtIns(built, subpath).filter((name) => !allowed.includes(name));
+    });
+    expect(strange).toEqual([]);
+    expect(builtIns(built, "ichido/client")).toEqual([]);
+  });
+
+  test("throws errors that are IchidoErrors, whichever subpath throws them", async () => {
+    const program = [
+      'import { createIchido, IchidoError } from "ichido";',
+      'import { idempotency } from "ichido/express";',
+      'import { memoryStore } from "ichido/memory";',
+      'import { openSqliteStore } from "ichido/sqlite";',
+      "const tries = [createIchido, idempotency, memoryStore, openSqliteStore].map(async (make) => make({ no: 1 }));",
+      "for (const { reason } of await Promise.allSettled(tries)) console.log(reason instanceof IchidoError);",
+    ];
+    writeFileSync(join(packed.project, "errors.js"), program.join("\n"));
+    expect(await packed.run(process.execPath, ["errors.js"])).toBe("true\n".repeat(4));
+  });
+
+  test("runs as a command, with every command it loads when asked and its own version", async () => {
+    const command = join(packed.folder, packed.manifest.bin?.["ichido"] ?? "");
+    expect(await packed.run(process.execPath, [command, "--version"])).toBe(`${packed.manifest.version}\n`);
+    expect(await packed.run(process.execPath, [command, "--help"])).toContain("keys settle");
   });
 });
 

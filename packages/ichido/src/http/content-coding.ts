@@ -2,23 +2,31 @@
  * Content codings of a request (RFC 9110 section 8.4), removed so that equal content compares equal however it was
  * sent.
  */
-import { promisify } from "node:util";
-import * as zlib from "node:zlib";
 import { RequestBodyError } from "../core/contract/errors.ts";
 
-type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
+interface Bound {
+  readonly maxOutputLength: number;
+}
+type Decode = (bytes: Uint8Array, bound: Bound) => Promise<Uint8Array>;
+type Zlib = typeof import("node:zlib");
+type Unpack = (bytes: Uint8Array, bound: Bound, done: (error: Error | null, decoded: Uint8Array) => void) => void;
 
-const inflate: Decode = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate);
-const inflateRaw: Decode = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflateRaw);
-const gunzip: Decode = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip);
-const brotli: Decode = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress);
+/** Loads zlib with the first body that needs it: few do, and every import of an adapter would pay for it. */
+function by(choose: (zlib: Zlib, bytes: Uint8Array) => Unpack): Decode {
+  return async (bytes, bound) => {
+    const unpack = choose(await import("node:zlib"), bytes);
+    return new Promise((resolve, reject) => {
+      unpack(bytes, bound, (error, decoded) => (error === null ? resolve(decoded) : reject(error)));
+    });
+  };
+}
 
 const decoders: Readonly<Record<string, Decode>> = {
-  gzip: gunzip,
-  "x-gzip": gunzip,
-  br: brotli,
+  gzip: by((zlib) => zlib.gunzip),
+  "x-gzip": by((zlib) => zlib.gunzip),
+  br: by((zlib) => zlib.brotliDecompress),
   // Some clients send the bare deflate stream without its zlib wrapper, whose first byte always ends in 8.
-  deflate: (bytes, options) => (((bytes[0] ?? 0) & 15) === 8 ? inflate : inflateRaw)(bytes, options),
+  deflate: by((zlib, bytes) => (((bytes[0] ?? 0) & 15) === 8 ? zlib.inflate : zlib.inflateRaw)),
 };
 
 /** More layers than any sender uses; each costs a pass over the content. */
