@@ -79,9 +79,7 @@ async function start(lane: LaneName, mount: (app: Express, parts: LaneParts) => 
     const { run = "" } = asked.getStore() ?? {};
     say({ kind: "note", note: { who: "api", lane, pid: process.pid, ...note, ...(run === "" ? {} : { run }) } });
   };
-  const points = createPoints((point, stand) =>
-    say({ kind: "at", point, stand, run: asked.getStore()?.run ?? "" }),
-  );
+  const points = createPoints((point, stand) => say({ kind: "at", point, stand, run: asked.getStore()?.run ?? "" }));
   const database = await openDatabase(settings.databaseUrl, join(folder, `${lane}.sqlite`));
   const keys = await openKeys(settings, database);
   await openOrders(database.direct);

@@ -75,7 +75,7 @@ describe("the attempt log", () => {
 
   it("drops a batch that the store can never keep, counts it, and goes on", async () => {
     const all = bed();
-    const { log } = all.store;
+    const log = all.store.log.bind(all.store);
     let times = 0;
     all.store.log = (batch) => {
       times += 1;
