@@ -122,4 +122,25 @@ forEachDatabase("keys forget", (open, dialect) => {
     expect((await forget()).code).toBe(4);
     expect(await everything()).not.toContain(canary);
   }, 60_000);
+
+  test("reasons of decisions go where they name the customer, and stay where they name a longer id", async () => {
+    const reasons = [`${canary} asked`, `\u9867\u5ba2${canary}\u306e\u4f9d\u983c`, `${canary}1 asked`, "no mail yet"];
+    const before = (await outbox.stats()).dead;
+    for (const _ of reasons) await add("skip.sent", other);
+    const refusing = wire(({ key }) => rejected(key));
+    const relay = createRelay(outbox, { routes: { wire: refusing, other: refusing }, backoffMs: 1, backoffMsMax: 1 });
+    await eventually(async () => {
+      await relay.tick();
+      expect((await outbox.stats()).dead).toBe(before + reasons.length);
+    }, withinMs);
+    await relay.stop();
+    const { letters } = await outbox.dead.list({ topic: "skip.sent" });
+    for (const [index, { seq }] of letters.entries())
+      await outbox.dead.discard({ seq, actor: "ann", reason: reasons[index] ?? expect.fail() });
+    const told = (): Promise<readonly unknown[]> =>
+      Promise.all(letters.map(async ({ seq }) => (await outbox.dead.audit(seq)).map(({ reason }) => reason)));
+    expect(await told()).toEqual(reasons.map((reason) => [reason]));
+    expect((await forget()).code).toBe(0);
+    expect(await told()).toEqual([[""], [""], [`${canary}1 asked`], ["no mail yet"]]);
+  }, 60_000);
 });

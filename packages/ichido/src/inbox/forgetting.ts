@@ -1,5 +1,5 @@
 /** Erases what an inbox keeps of a person: dead letters and reasons of decisions. What was processed is kept as hashes. */
-import { mentions } from "../brokers/mentions.ts";
+import { emptyReasons, mentions } from "../brokers/mentions.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { bytesOf, numberOf, textOf } from "../sql/columns.ts";
 import { checkForgetting, matching, type EventForgetting, type ForgottenEvents } from "../sql/forgetting-events.ts";
@@ -38,9 +38,13 @@ export async function forgetEvents(
       const { id } = JSON.parse(textOf(row, "envelope")) as { readonly id: string };
       await dead.discard({ handler: textOf(row, "handler"), id, actor, reason });
     }
-    await inside(async (handle) => {
-      for (const value of values) emptied += (await statements(handle, "forgetReasons", { value })).affected;
-    });
+    emptied = await inside((handle) =>
+      emptyReasons(
+        values,
+        async (value) => (await statements(handle, "findReasons", { value })).rows.map((row) => textOf(row, "reason")),
+        async (named) => (await statements(handle, "forgetReasons", { reason: named })).affected,
+      ),
+    );
   }
   return {
     letters: letters.rows.length,

@@ -1,5 +1,5 @@
 /** Erases what an outbox keeps of a person: dead letters, keys of sent events, reasons of decisions. */
-import { mentions } from "../brokers/mentions.ts";
+import { emptyReasons, mentions } from "../brokers/mentions.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { bytesOf, numberOf, optionalText, textOf } from "../sql/columns.ts";
 import { checkForgetting, matching, type EventForgetting, type ForgottenEvents } from "../sql/forgetting-events.ts";
@@ -38,10 +38,12 @@ export async function forgetEvents(
   if (!dryRun) {
     for (const { seq } of letters.rows) await dead.discard({ seq, actor, reason });
     await inside(async (handle) => {
-      for (const value of values) {
-        emptied += (await run(handle, "forgetSent", { value })).affected;
-        emptied += (await run(handle, "forgetReasons", { value })).affected;
-      }
+      for (const value of values) emptied += (await run(handle, "forgetSent", { value })).affected;
+      emptied += await emptyReasons(
+        values,
+        async (value) => (await run(handle, "findReasons", { value })).rows.map((row) => textOf(row, "reason")),
+        async (named) => (await run(handle, "forgetReasons", { reason: named })).affected,
+      );
     });
   }
   return {

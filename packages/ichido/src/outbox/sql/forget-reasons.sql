@@ -1,5 +1,5 @@
--- Empties the reasons of decisions that name what is to be forgotten.
--- Parameters: value.
+-- Empties reasons of decisions.
+-- Parameters: :reason, as `find-reasons` tells it.
 -- Result: one row for each.
 -- Guarantee: what was decided, by whom and when stays.
-update {prefix}outbox_audit set reason = '' where reason <> '' and replace(reason, :value, '') <> reason
+update {prefix}outbox_audit set reason = '' where reason = :reason
