@@ -50,11 +50,17 @@ function readWhole(incoming: Incoming): Promise<Uint8Array> {
   });
 }
 
-/** The bytes of an answer that is text or bytes, which stays unread; undefined where it is not known without reading. */
-export function lightContentOf(response: Response): Uint8Array | undefined {
+/**
+ * The bytes of an answer that is text or bytes, which stays unread; undefined where it is not known without reading. Bytes
+ * are copied, as the platform's own `Response` does when it is made: the handler may fill its buffer with the next answer
+ * while this one waits for the store.
+ */
+export function lightContentOf(
+  response: Response,
+): { readonly bytes: Uint8Array; readonly isText: boolean } | undefined {
   const cache = behind(response, "cache");
   if (!Array.isArray(cache) || cache.length !== 3) return undefined;
   const content: unknown = cache[1];
-  if (typeof content === "string") return Buffer.from(content);
-  return content instanceof Uint8Array ? content : undefined;
+  if (typeof content === "string") return { bytes: Buffer.from(content), isText: true };
+  return content instanceof Uint8Array ? { bytes: Buffer.from(content), isText: false } : undefined;
 }

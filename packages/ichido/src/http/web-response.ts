@@ -99,12 +99,13 @@ async function settleSound(response: Response, execution: Execution): Promise<Re
     throw new IchidoError("usage-invalid", `a handler must return a final HTTP status, got ${status}`);
   }
   const atHand = lightContentOf(response);
-  if (atHand !== undefined && isHeldWhole(response, atHand, execution)) {
-    const settled = await execution.settle({ kind: "answered", response: { ...head, body: atHand } });
+  if (atHand !== undefined && isHeldWhole(response, atHand.bytes, execution)) {
+    const { bytes: body, isText } = atHand;
+    const settled = await execution.settle({ kind: "answered", response: { ...head, body } });
     const addHeaders = settled.kind === "send" ? settled.addHeaders : [];
     const isBare = addHeaders.length === 0 && !headers.some(([name]) => layerHeaders.includes(name));
-    const isAsItWas = isBare && isPlain(headers);
-    return replaced(settled) ?? (isAsItWas ? response : withHeaders(response, bodyOf(atHand), addHeaders));
+    const isAsItWas = isText && isBare && isPlain(headers);
+    return replaced(settled) ?? (isAsItWas ? response : withHeaders(response, bodyOf(body), addHeaders));
   }
   if (response.bodyUsed) {
     throw new IchidoError("usage-invalid", "a handler must return a Response whose body was not read yet");

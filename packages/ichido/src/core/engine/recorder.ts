@@ -74,8 +74,13 @@ function keptHeaders(headers: readonly HeaderLine[]): readonly HeaderLine[] {
   return headers.filter((line) => isKeptHeader(line[0]) && isSendableHeader(line));
 }
 
+/**
+ * With bytes of its own: the program may use its buffer again once the answer has gone out, and a late write, a waiting
+ * duplicate or the replay cache reads the answer after that.
+ */
 export function recordedOf(response: NeutralResponse): StoredResponse {
-  return { kind: "full", status: response.status, headers: keptHeaders(response.headers), body: response.body };
+  const headers = keptHeaders(response.headers);
+  return { kind: "full", status: response.status, headers, body: Buffer.from(response.body) };
 }
 
 const empty = new Uint8Array(0);
