@@ -107,7 +107,9 @@ async function addAttempts(run: Run, dialect: Dialect, batch: AttemptBatch): Pro
   });
   const { insertId: first } = await run(dialect.log(notes.length), values);
   // Whoever forgets a record between the two statements erases what the first one wrote.
-  await dialect.send(run, "forgetLate", { first, headers: forgottenHeaders });
+  const late = (await dialect.send(run, "lateAttempts", { first, headers: forgottenHeaders })).rows;
+  const ids = late.map((row) => integerOf(row["id"]));
+  if (ids.length > 0) await run(dialect.sweepLog(ids.length), ids);
   await trim(run, dialect, batch);
 }
 

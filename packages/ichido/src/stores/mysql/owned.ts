@@ -14,6 +14,7 @@ import { usOf } from "../../core/record-machine/record.ts";
 import { requireDialect } from "../joined-transaction.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import { tell } from "./history.ts";
+import { isLocked } from "./failures.ts";
 import { claimOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { bufferOf } from "../../sql/statement.ts";
@@ -42,7 +43,19 @@ async function renewSome(
 ): Promise<void> {
   const values = claims.map(claimValues);
   const rows = values.flatMap(({ key, scopeHash, owner, fence }): Value[] => [key, scopeHash, owner, fence]);
-  const { affected } = await run(dialect.renew(claims.length), [usOf(leaseMs), ...rows]);
+  let affected: number;
+  try {
+    ({ affected } = await run(dialect.renew(claims.length), [usOf(leaseMs), ...rows]));
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+    const half = Math.ceil(claims.length / 2);
+    // A locked record cannot be renewed now, and still has its owner as far as anybody can see.
+    if (half === claims.length) affected = 0;
+    else {
+      await renewSome(run, dialect, claims.slice(0, half), leaseMs, held);
+      return renewSome(run, dialect, claims.slice(half), leaseMs, held);
+    }
+  }
   // Whether it counts matched or changed rows, there can be as many as were asked for only if each was renewed.
   if (affected === claims.length) for (const each of values) held.add(idOf(each));
   else for (const row of (await run(dialect.held(claims.length), rows)).rows) held.add(idOf(claimOf(row)));

@@ -18,7 +18,7 @@ import {
   type Result,
 } from "./client.ts";
 import type { Value } from "./dialect.ts";
-import { failureOf, isBroken, isLost, isRolledBack } from "./failures.ts";
+import { failureOf, isBroken, isLocked, isLost, isRolledBack } from "./failures.ts";
 
 /** A statement that was rolled back by a deadlock or a lock timeout is sent this often in all. */
 const attemptsMax = 5;
@@ -40,7 +40,7 @@ export interface Session {
   runOnce: Run;
   /** For the look at the server itself, which needs no such look before it. */
   probe: Run;
-  /** As `run` and `probe`, but never waiting behind the program's own transactions. */
+  /** As `run` and `probe`, but never waiting behind the program's own transactions. A lock is told by the driver's error. */
   readonly renewals: Pick<Session, "run" | "probe">;
   /** Several statements on one connection. On a bare connection they run on that one. */
   onOneConnection<T>(work: (run: Run) => Promise<T>, whenLost?: "again when lost"): Promise<T>;
@@ -78,13 +78,18 @@ export function createSession(given: DriverClient, parts: SessionParts): Session
   const once = sendBy(client);
 
   /** Without `beforeResend` nothing is sent again on another connection. */
-  async function persist(attempt: () => Promise<Result>, beforeResend?: () => Promise<void>): Promise<Result> {
+  async function persist(
+    attempt: () => Promise<Result>,
+    beforeResend?: () => Promise<void>,
+    tellsLocks = false,
+  ): Promise<Result> {
     let rolledBack = 0;
     let lost = 0;
     for (;;) {
       try {
         return await attempt();
       } catch (error) {
+        if (tellsLocks && isLocked(error)) throw error;
         if (isRolledBack(error)) rolledBack += 1;
         else if (beforeResend !== undefined && isLost(error)) lost += 1;
         else throw failureOf(error);
@@ -99,26 +104,27 @@ export function createSession(given: DriverClient, parts: SessionParts): Session
   }
 
   /** The limit is that of all its repetitions together. */
-  function sending(by: SendOnce, beforeResend: () => Promise<void>): Run {
+  function sending(by: SendOnce, beforeResend: () => Promise<void>, tellsLocks: boolean): Run {
     return (sql, values, limitMs = parts.timeoutMs) => {
       const left = countdown(limitMs);
       return persist(
         () => by(sql, values, left()),
         () => withDeadline(systemEnvironment, left(), beforeResend),
+        tellsLocks,
       );
     };
   }
 
-  function way(by: SendOnce): Pick<Session, "run" | "probe"> {
-    const probe = sending(by, async () => undefined);
-    return { run: sending(by, () => parts.beforeResend(probe)), probe };
+  function way(by: SendOnce, tellsLocks: boolean): Pick<Session, "run" | "probe"> {
+    const probe = sending(by, async () => undefined, tellsLocks);
+    return { run: sending(by, () => parts.beforeResend(probe), tellsLocks), probe };
   }
 
-  const usual = way(once);
+  const usual = way(once, false);
   return {
     ...usual,
     runOnce: (sql, values, limitMs = parts.timeoutMs) => once(sql, values, limitMs),
-    renewals: way(parts.renewOnce),
+    renewals: way(parts.renewOnce, true),
     async onOneConnection(work, whenLost) {
       const on =
         (connection: MysqlConnection): Run =>

@@ -4,5 +4,6 @@
 --   joined by `or`.
 -- Result: affected rows; as many as asked means that all were renewed. When there are fewer, `held` finds which.
 -- Guarantee: S5. Rows are found by primary key, so no other row is locked. `updated_us` stays: a heartbeat is not a change
---   that anyone waits for.
-update {records} set lease_us = if(lease_us > 0, {now} + ?, 0) where ({rows}) and state = 'processing'
+--   that anyone waits for. On MariaDB it waits for no row: the first locked one refuses the statement, so that none costs
+--   the others their lease. MySQL reads that part as a comment.
+/*M! set statement innodb_lock_wait_timeout = 0 for */ update {records} set lease_us = if(lease_us > 0, {now} + ?, 0) where ({rows}) and state = 'processing'
