@@ -158,7 +158,7 @@
 -- index: CREATE UNIQUE INDEX ichido_resources_pkey ON public.ichido_resources USING btree (kind, id, key, scope_hash, life)
 -- index: CREATE UNIQUE INDEX ichido_steps_pkey ON public.ichido_steps USING btree (key, scope_hash, life, name)
 -- index: CREATE UNIQUE INDEX ichido_twins_pkey ON public.ichido_twins USING btree (first_key, scope_hash, second_key)
--- function: ichido_add_twin(of_scope bytea, of_operation text, of_first text, of_second text, apart bigint, forgotten_headers text) with enable_seqscan=off
+-- function: ichido_add_twin(of_scope bytea, of_operation text, of_first text, of_second text, apart bigint, forgotten_headers text) with enable_seqscan=off, lock_timeout=2s
 
 begin
   perform set_config('synchronous_commit', 'off', true);
@@ -509,18 +509,23 @@ end
     from ichido_open_until u where u.id = 1
   )
 
--- function: ichido_forget(of_key text, of_scope bytea, of_fence bigint, of_actor text, of_reason text, of_action text, of_headers text, of_status integer) with enable_seqscan=off
+-- function: ichido_forget(of_key text, of_scope bytea, of_fence bigint, of_actor text, of_reason text, of_action text, of_headers text, of_status integer) with enable_seqscan=off, lock_timeout=2s
 
 declare
   r ichido_records%rowtype;
   moment timestamptz;
 begin
-  -- Whoever writes the log ends first, or sees the tombstone.
-  perform pg_advisory_xact_lock(hashtext('ichido.forget'), 'ichido_records'::regclass::oid::integer);
-  select * into r from ichido_records s where s.key = of_key and s.scope_hash = of_scope for no key update;
-  if not found then
+  begin
+    select * into r from ichido_records s where s.key = of_key and s.scope_hash = of_scope for no key update;
+  exception when lock_not_available then
+    -- Somebody's transaction is at work on it.
+    return 'live';
+  end;
+  if r.key is null then
     return 'absent';
   end if;
+  -- Whoever writes the log ends first, or sees the tombstone. Only now: who waits for a record must keep nobody waiting.
+  perform pg_advisory_xact_lock(hashtext('ichido.forget'), 'ichido_records'::regclass::oid::integer);
   moment := clock_timestamp();
   if r.state = 'processing' then
     return case
@@ -563,7 +568,7 @@ exception
     return;
 end
 
--- function: ichido_log(of_process text, of_release text, of_owners text, keep_us bigint, page_intents bytea, page_notes bytea, keys text[], scope_hashes bytea[], operations text[], agos_us bigint[], tooks_us bigint[], outcomes text[], observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[], counts bigint[], spreads_us bigint[], askers text[], kept integer, forgotten_headers text) with enable_seqscan=off, jit=off
+-- function: ichido_log(of_process text, of_release text, of_owners text, keep_us bigint, page_intents bytea, page_notes bytea, keys text[], scope_hashes bytea[], operations text[], agos_us bigint[], tooks_us bigint[], outcomes text[], observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[], counts bigint[], spreads_us bigint[], askers text[], kept integer, forgotten_headers text) with enable_seqscan=off, jit=off, lock_timeout=2s
 
 declare
   moment timestamptz;

@@ -238,7 +238,7 @@ create function {prefix}log(
   observed_flags integer[], statuses integer[], attempt_numbers integer[], fences bigint[], numbers bigint[],
   counts bigint[], spreads_us bigint[], askers text[], kept integer, forgotten_headers text
 ) returns table (page_place bigint, written_us bigint)
-language plpgsql volatile set enable_seqscan = off set jit = off as $log$
+language plpgsql volatile set enable_seqscan = off set jit = off set lock_timeout = '2s' as $log$
 declare
   moment timestamptz;
 begin
@@ -290,7 +290,7 @@ $log$;
 -- Notes a pair, unless it is noted or one of the two is forgotten. Returns whether it is new. Guarantees S22, S24.
 create function {prefix}add_twin(
   of_scope bytea, of_operation text, of_first text, of_second text, apart bigint, forgotten_headers text
-) returns boolean language plpgsql volatile set enable_seqscan = off as $add_twin$
+) returns boolean language plpgsql volatile set enable_seqscan = off set lock_timeout = '2s' as $add_twin$
 begin
   perform set_config('synchronous_commit', 'off', true);
   perform pg_advisory_xact_lock_shared(hashtext('ichido.forget'), '{prefix}records'::regclass::oid::integer);
@@ -311,17 +311,22 @@ $add_twin$;
 create function {prefix}forget(
   of_key text, of_scope bytea, of_fence bigint, of_actor text, of_reason text, of_action text, of_headers text,
   of_status integer
-) returns text language plpgsql volatile set enable_seqscan = off as $forget$
+) returns text language plpgsql volatile set enable_seqscan = off set lock_timeout = '2s' as $forget$
 declare
   r {prefix}records%rowtype;
   moment timestamptz;
 begin
-  -- Whoever writes the log ends first, or sees the tombstone.
-  perform pg_advisory_xact_lock(hashtext('ichido.forget'), '{prefix}records'::regclass::oid::integer);
-  select * into r from {prefix}records s where s.key = of_key and s.scope_hash = of_scope for no key update;
-  if not found then
+  begin
+    select * into r from {prefix}records s where s.key = of_key and s.scope_hash = of_scope for no key update;
+  exception when lock_not_available then
+    -- Somebody's transaction is at work on it.
+    return 'live';
+  end;
+  if r.key is null then
     return 'absent';
   end if;
+  -- Whoever writes the log ends first, or sees the tombstone. Only now: who waits for a record must keep nobody waiting.
+  perform pg_advisory_xact_lock(hashtext('ichido.forget'), '{prefix}records'::regclass::oid::integer);
   moment := clock_timestamp();
   if r.state = 'processing' then
     return case
