@@ -140,10 +140,10 @@ type IntentsText = readonly [process: string, page: number, intents: string];
 
 const bytesOfBase64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
 
-/** `place total text`. */
+/** `place total end text`. */
 function pageIn(entry: unknown): PageRow {
   const [place, rest] = splitEntry(entry);
-  const bytes = bytesOfBase64(rest.slice(rest.indexOf(" ") + 1));
+  const bytes = bytesOfBase64(rest.slice(rest.lastIndexOf(" ") + 1));
   return { token: String(place), writtenMs: toMs(place), bytes };
 }
 
@@ -285,7 +285,13 @@ export function createHistory({ scripts, names, marginMs, find }: HistoryParts):
       const page = pageOfBatch(batch);
       if (page.count === 0) return { pairs: [], more: 0 };
       const place = await writePage(batch, page);
-      await keepOwn(batch, place - page.count);
+      try {
+        await keepOwn(batch, place - page.count);
+      } catch (error) {
+        // It is sent again as a whole: copies of its page would push out what others wrote.
+        await scripts.run("removeEntries", names.journal.log, [String(place)]);
+        throw error;
+      }
       return search.search(batch, page, { place, writtenMs: toMs(place) }, pagesFor(page.keepMs));
     },
     async attempts(identity) {
