@@ -22,6 +22,8 @@ export interface LogPages {
 }
 
 export const pagesMax = 512;
+/** Looks at the pages of others in one batch. */
+const asksMax = 8;
 /** What was written so long before the last page that was seen may have been committed after it. */
 const overlapMs = 3_000;
 /** Pages that are asked for names, in one batch. */
@@ -60,11 +62,19 @@ export class SuspectSearch {
     if (withinMs === 0 || page.intents.length === 0) return nothing;
     const gathered = new Meetings(withinMs);
     this.#readMs ??= writtenMs - withinMs;
-    for (const other of await pages.since(this.#readMs - overlapMs, batch.process)) {
-      this.#readMs = Math.max(this.#readMs, other.writtenMs);
-      if (this.#seen.has(other.place)) continue;
-      this.#seen.set(other.place, other.writtenMs);
-      this.#absorb(wordsOf(other.intents), other, false, gathered);
+    let fromMs = this.#readMs - overlapMs;
+    for (let asked = 0; asked < asksMax; asked += 1) {
+      const others = await pages.since(fromMs, batch.process);
+      for (const other of others) {
+        this.#readMs = Math.max(this.#readMs, other.writtenMs);
+        if (this.#seen.has(other.place)) continue;
+        this.#seen.set(other.place, other.writtenMs);
+        this.#absorb(wordsOf(other.intents), other, false, gathered);
+      }
+      const lastMs = others.at(-1)?.writtenMs ?? 0;
+      if (others.length < pagesMax || lastMs <= fromMs) break;
+      // More processes than one look tells of: it goes on from the last page, or it would never come to the newest.
+      fromMs = lastMs;
     }
     for (const [seen, ms] of this.#seen) if (ms < this.#readMs - overlapMs) this.#seen.delete(seen);
     this.#absorb(page.intents, { place, writtenMs }, true, gathered);

@@ -240,10 +240,12 @@ export function createHistory({ scripts, names, marginMs, find }: HistoryParts):
     async since(sinceMs, process) {
       const from = [String(usOf(Math.max(0, sinceMs))), "", String(pagesMax)];
       const [, ...found] = listOf(await scripts.run("walk", names.journal.intents, from));
-      return found.flatMap((entry) => {
+      return found.map((entry) => {
         const [place, text] = splitEntry(entry);
         const [by, page, intents] = storedJson(text) as IntentsText;
-        return by === process ? [] : [{ place: page, writtenMs: toMs(place), intents: bytesOfBase64(intents) }];
+        // Its own pages are told without what is on them: whoever asks counts how many there were.
+        const others = by === process ? "" : intents;
+        return { place: page, writtenMs: toMs(place), intents: bytesOfBase64(others) };
       });
     },
     async page(place) {
