@@ -31,9 +31,26 @@ export interface Report extends Origin {
   readonly troubles: readonly string[];
 }
 
-/** A shorter run must show all that a run must show; how often each fault strikes is asked of longer ones. */
+/** A shorter run must show all that a run must show, and each kind of fault once; how often is asked of longer ones. */
 const fullSeconds = 60;
 const hitsMin = 10;
+
+/** How often each kind of fault must have struck. */
+const hitsNeededIn = ({ seconds }: { readonly seconds: number }): number => (seconds >= fullSeconds ? hitsMin : 1);
+
+/** The kinds that struck too seldom. */
+export function seldomIn(
+  options: { readonly seconds: number },
+  { faults }: Pick<Tally, "faults">,
+  kinds: readonly string[],
+): readonly string[] {
+  const needed = hitsNeededIn(options);
+  return kinds
+    .map((kind) => ({ kind, hits: faults.get(kind) ?? 0 }))
+    .filter(({ hits }) => hits < needed)
+    .map(({ kind, hits }) => `${kind} struck ${hits} times, fewer than ${needed}`);
+}
+
 const faultsMin = 400;
 const answersMin = 5_000;
 
@@ -55,17 +72,13 @@ const seenOf = (sight: Sight, { replays }: History, { seen }: Tally): number =>
 export function vacuousBy(parts: Pick<Parts, "options" | "history" | "tally" | "kinds">): readonly string[] {
   const { options, history, tally, kinds } = parts;
   const isFull = options.seconds >= fullSeconds;
-  const hitsNeeded = isFull ? hitsMin : 0;
   const atLeast = (what: string, count: number, min: number): readonly string[] =>
     isFull && count < min ? [`${count} ${what}, fewer than ${min}`] : [];
-  const hitsOf = (kind: string): number => tally.faults.get(kind) ?? 0;
   return [
     ...atLeast("faults", tally.faultsInAll, faultsMin),
     ...atLeast("answers", history.answers, answersMin),
     ...sights.filter((sight) => seenOf(sight, history, tally) === 0).map((sight) => `no ${sight} was seen`),
-    ...kinds
-      .filter((kind) => hitsOf(kind) < hitsNeeded)
-      .map((kind) => `${kind} struck ${hitsOf(kind)} times, fewer than ${hitsNeeded}`),
+    ...seldomIn(options, tally, kinds),
   ];
 }
 

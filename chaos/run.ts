@@ -10,7 +10,9 @@ export interface RunOptions extends StageOptions {
   readonly progress?: (line: string) => void;
 }
 
+/** Until everything was seen that a run must show: twice as long again, and a short run for some minutes. */
 const longerMax = 2;
+const longerSecondsMin = 180;
 const tickMs = 1_000;
 
 export async function run(options: RunOptions): Promise<Report> {
@@ -27,7 +29,7 @@ export async function run(options: RunOptions): Promise<Report> {
     (control !== "none" ||
       only !== undefined ||
       missing().length === 0 ||
-      performance.now() >= endMs + longerMax * seconds * 1_000);
+      performance.now() >= endMs + Math.max(longerSecondsMin, longerMax * seconds) * 1_000);
   const ticking = setInterval(() => options.progress?.(`${progressOf(history, tally)}${stillOf(missing())}`), tickMs);
   try {
     await stage.storm(isOver);

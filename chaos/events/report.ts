@@ -1,5 +1,5 @@
 /** What a run of the events comes to: counts, violations, and whether it proved anything. */
-import { listed, shown, type Report } from "../report.ts";
+import { listed, seldomIn, shown, type Report } from "../report.ts";
 import type { Violation } from "../history.ts";
 import type { Origin } from "../../scripts/proof/origin.ts";
 import type { Tally } from "../tally.ts";
@@ -34,21 +34,16 @@ export interface EventsReport extends Origin, Pick<Report, Shared | "violations"
 }
 
 const keptMax = 10;
-const fullSeconds = 60;
-const hitsMin = 10;
 
 /** What a run must show and has not shown yet. */
 export function eventsVacuousBy(
-  { seconds }: Pick<EventsOptions, "seconds">,
+  options: Pick<EventsOptions, "seconds">,
   tally: Tally,
   kinds: readonly string[],
 ): readonly string[] {
-  const needed = seconds >= fullSeconds ? hitsMin : 0;
   return [
     ...eventSights.filter((sight) => !tally.seen.has(sight)).map((sight) => `no ${sight} was seen`),
-    ...kinds
-      .filter((kind) => (tally.faults.get(kind) ?? 0) < needed)
-      .map((kind) => `${kind} struck ${tally.faults.get(kind) ?? 0} times, fewer than ${needed}`),
+    ...seldomIn(options, tally, kinds),
   ];
 }
 

@@ -1,0 +1,85 @@
+/** What a run must have shown before it proves anything, and what the judgement of requests sees. */
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { shimmedServer } from "../../chaos/backends/shimmed-server.ts";
+import { eventSights, eventsVacuousBy } from "../../chaos/events/report.ts";
+import { History } from "../../chaos/history.ts";
+import { vacuousBy } from "../../chaos/report.ts";
+import { sights, Tally } from "../../chaos/tally.ts";
+
+const kinds = ["kill", "half-open"];
+
+function tallyWith(seen: readonly string[], hits: Readonly<Record<string, number>>): Tally {
+  const tally = new Tally();
+  for (const sight of seen) tally.see(sight);
+  for (const [kind, count] of Object.entries(hits)) tally.faults.set(kind, count);
+  return tally;
+}
+
+function requests(seconds: number, tally: Tally, { replays = 1, answers = 5_000 } = {}): readonly string[] {
+  const history = Object.assign(new History(), { replays, answers });
+  return vacuousBy({ options: { store: "sqlite", control: "none", seed: 1, seconds }, history, tally, kinds });
+}
+
+describe("I19 a run proves nothing", () => {
+  const full = { kill: 390, "half-open": 10 };
+
+  test("but for one that showed all that it must", () => {
+    expect(requests(60, tallyWith(sights, full))).toEqual([]);
+    expect(requests(15, tallyWith(sights, { kill: 1, "half-open": 1 }), { answers: 1 })).toEqual([]);
+    expect(eventsVacuousBy({ seconds: 60 }, tallyWith(eventSights, full), kinds)).toEqual([]);
+    expect(eventsVacuousBy({ seconds: 12 }, tallyWith(eventSights, { kill: 1, "half-open": 1 }), kinds)).toEqual([]);
+  });
+
+  test.each([1, 15, 59])("in which a kind of fault never struck, however short it is: %d s", (seconds) => {
+    const struckOnce = { kill: 1 };
+    const reason = "half-open struck 0 times, fewer than 1";
+    expect(requests(seconds, tallyWith(sights, struckOnce))).toEqual([reason]);
+    expect(eventsVacuousBy({ seconds }, tallyWith(eventSights, struckOnce), kinds)).toEqual([reason]);
+    expect(requests(seconds, tallyWith(sights, {}))).toHaveLength(2);
+  });
+
+  test("of a minute in which a kind struck fewer than ten times", () => {
+    const reason = "half-open struck 9 times, fewer than 10";
+    expect(requests(60, tallyWith(sights, { kill: 391, "half-open": 9 }))).toEqual([reason]);
+    expect(eventsVacuousBy({ seconds: 60 }, tallyWith(eventSights, { kill: 10, "half-open": 9 }), kinds)).toEqual([
+      reason,
+    ]);
+  });
+
+  test("of a minute with too few faults or answers", () => {
+    expect(requests(60, tallyWith(sights, { kill: 389, "half-open": 10 }))).toEqual(["399 faults, fewer than 400"]);
+    expect(requests(60, tallyWith(sights, full), { answers: 4_999 })).toEqual(["4999 answers, fewer than 5000"]);
+  });
+
+  test.each(sights)("without a %s", (sight) => {
+    const others = sights.filter((each) => each !== sight);
+    expect(requests(60, tallyWith(others, full), { replays: sight === "replay" ? 0 : 1 })).toEqual([
+      `no ${sight} was seen`,
+    ]);
+  });
+
+  test.each(eventSights)("of events without a %s", (sight) => {
+    const others = eventSights.filter((each) => each !== sight);
+    expect(eventsVacuousBy({ seconds: 12 }, tallyWith(others, full), kinds)).toEqual([`no ${sight} was seen`]);
+  });
+});
+
+describe("I19 without a C compiler", () => {
+  const build = (): { reason: string } => ({ reason: "no cc" });
+  afterEach(() => vi.unstubAllEnvs());
+
+  test.each(["CI", "REQUIRE_SERVICES"])("a run fails where servers are required: %s", (name) => {
+    vi.stubEnv("CI", "");
+    vi.stubEnv(name, name === "CI" ? "true" : "1");
+    expect(() => shimmedServer(build)).toThrow("no cc");
+  });
+
+  test("elsewhere it says so and goes on", () => {
+    vi.stubEnv("CI", "");
+    vi.stubEnv("REQUIRE_SERVICES", "");
+    const said = vi.spyOn(console, "log").mockImplementation(() => {});
+    expect(shimmedServer(build)).toBeUndefined();
+    expect(said.mock.calls.flat().join()).toContain("no cc");
+    said.mockRestore();
+  });
+});
