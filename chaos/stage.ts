@@ -95,7 +95,11 @@ export class Stage {
     const source = await sourceOf(control);
     const banks = await Banks.open();
     let order: (line: string) => void = () => {};
-    const backend = await startBackend(store, (line) => order(line));
+    const backend = await startBackend(
+      store,
+      (line) => order(line),
+      () => tally.noRoom,
+    );
     const setup: Omit<Setup, "url" | "wire"> = {
       store,
       banks: { honest: banks.honest.url, deaf: banks.deaf.url },

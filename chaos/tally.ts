@@ -19,7 +19,12 @@ export class Tally {
     return [...this.faults.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** A call was under way when it struck. */
+  /** Writes that were refused inside of the processes, because there was no room. */
+  get noRoom(): number {
+    return this.seen.get("no-room") ?? 0;
+  }
+
+  /** It did harm to a call under way. */
   hit(kind: string): void {
     this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
   }

@@ -24,8 +24,8 @@ export interface Backend {
   readOnly?(on: boolean): Promise<void>;
   /** No room is left for new records. */
   full?(on: boolean): Promise<void>;
-  /** Writes that were refused because there was no room; absent where a full store refuses every new record. */
-  refused?(): number;
+  /** Writes that were refused because there was no room. */
+  refused?(): number | Promise<number>;
   /** Its clock is so far off. */
   leap?(ms: number): Promise<void>;
   /** Somebody else holds the lock that every writer needs. */
@@ -40,10 +40,11 @@ export interface Backend {
 /** Orders to the store inside of every process, where there is no server. */
 export type Order = (line: string) => void;
 
-export async function startBackend(name: StoreName, order: Order): Promise<Backend> {
+/** `noRoom`: writes that were refused inside of the processes, as far as they have told. */
+export async function startBackend(name: StoreName, order: Order, noRoom: () => number): Promise<Backend> {
   switch (name) {
     case "sqlite":
-      return (await import("./sqlite.ts")).startSqlite(order);
+      return (await import("./sqlite.ts")).startSqlite(order, noRoom);
     case "postgres":
       return (await import("./postgres.ts")).startPostgresBackend();
     case "postgres-js":

@@ -39,6 +39,10 @@ export async function startRedisBackend(): Promise<Backend> {
       await server.kill("SIGKILL");
       await server.restart();
     },
+    async refused() {
+      const errors = String(await run(server.url, "INFO", "errorstats"));
+      return Number(/^errorstat_OOM:count=(\d+)/m.exec(errors)?.[1] ?? 0);
+    },
     full: async (on) => void (await run(server.url, "CONFIG", "SET", "maxmemory", on ? "1" : "0")),
     ...(shim === undefined ? {} : { leap: (ms: number) => shim.leap(ms) }),
     async stop() {

@@ -24,7 +24,7 @@ async function begin(database: DatabaseSync): Promise<void> {
 
 const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
-export async function startSqlite(order: Order): Promise<Backend> {
+export async function startSqlite(order: Order, noRoom: () => number): Promise<Backend> {
   const folder = mkdtempSync(join(tmpdir(), "ichido-chaos-"));
   const will = reapAfterDeath({ folder });
   const file = join(folder, "chaos.db");
@@ -35,6 +35,7 @@ export async function startSqlite(order: Order): Promise<Backend> {
     policies,
     readOnly: async (on) => order(`store readonly ${Number(on)}`),
     full: async (on) => order(`store full ${Number(on)}`),
+    refused: noRoom,
     leap: async (ms) => order(`store leap ${ms}`),
     async lock(ms) {
       await begin(outside);

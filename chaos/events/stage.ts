@@ -48,7 +48,12 @@ export async function openEventsStage(options: EventsStageOptions): Promise<Even
   const source = await sourceOf(control);
   const banks = await Banks.open();
   let order: (line: string) => void = () => {};
-  const backend = await startBackend(store, (line) => order(line));
+  const tally = new Tally();
+  const backend = await startBackend(
+    store,
+    (line) => order(line),
+    () => tally.noRoom,
+  );
   const broker = await startBroker(options.broker);
   const setup: Omit<EventsSetup, "role"> = {
     store,
@@ -59,7 +64,6 @@ export async function openEventsStage(options: EventsStageOptions): Promise<Even
     slackMs: slackMsDefault,
     naive: control === "naive",
   };
-  const tally = new Tally();
   const violations: Violation[] = [];
   const told: EventsSetup = { ...setup, role: "desk" };
   const desk = await Desk.open(await programIn(source, "events/desk.child.ts"), told, tally);

@@ -35,7 +35,7 @@ export interface Fault {
   readonly everyMs: number;
   /** What it needs for itself while it lasts: two that share it do not strike at once. */
   readonly needs?: "store" | "broker";
-  /** Tells whether a call was under way when it struck; undefined: there was nothing to strike. */
+  /** Tells whether it did harm: a call was under way, and met it. */
   strike(scene: Scene): Promise<boolean>;
 }
 

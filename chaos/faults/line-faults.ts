@@ -1,9 +1,9 @@
 /** What befalls the line between a server and the store. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CutRule } from "../../packages/ichido/src/testing/fault-proxy.ts";
+import type { CutRule, ProxiedConnection } from "../../packages/ichido/src/testing/fault-proxy.ts";
 import type { Backend } from "../backends/backend.ts";
 import { leaseMs } from "../settings.ts";
-import { victimIn, type Fault, type Scene } from "./fault.ts";
+import { victimIn, type Fault, type Scene, type Victim } from "./fault.ts";
 
 /** A cut that nothing passed by then is taken back. */
 const armedMs = 1_500;
@@ -31,48 +31,66 @@ function cutting(name: string, everyMs: number, pattern: CutRule["pattern"], pla
   };
 }
 
+const askedAgainMs = 20;
+
+/** What faults of these lines did to bytes; of a line to which none came they did nothing. */
+const disturbedOn = (lines: readonly ProxiedConnection[]): number =>
+  lines.reduce((sum, { bytesDisturbed }) => sum + bytesDisturbed, 0);
+
+/** Of a server's lines some, each by this chance. */
+function someLines({ proxy }: Victim, random: Scene["random"], chance: number): readonly ProxiedConnection[] {
+  return (proxy?.connections ?? []).filter(() => random.chance(chance));
+}
+
 /** Replies come, but late. */
 const late: Fault = {
   name: "reply-late",
-  everyMs: 900,
+  everyMs: 700,
   async strike({ fleet, random }) {
     const berth = random.pick(fleet.berths);
     const wasUnderWay = berth.underWay > 0;
-    for (const connection of berth.proxy?.connections ?? []) {
-      if (random.chance(0.5)) connection.faults({ toClient: { delayMs: random.int(50, leaseMs) } });
-    }
+    const struck = someLines(berth, random, 0.5);
+    const before = disturbedOn(struck);
+    for (const line of struck) line.faults({ toClient: { delayMs: random.int(50, leaseMs) } });
     await sleep(random.int(200, 600));
-    for (const connection of berth.proxy?.connections ?? []) connection.faults({});
-    return wasUnderWay;
+    for (const line of struck) line.faults({});
+    return wasUnderWay && disturbedOn(struck) > before;
   },
 };
 
 /** Open on both sides and dead between them; nobody is told. */
 const halfOpen: Fault = {
   name: "half-open",
-  everyMs: 1_800,
+  everyMs: 1_200,
   async strike({ fleet, random }) {
     const berth = random.pick(fleet.berths);
     const wasUnderWay = berth.underWay > 0;
-    for (const connection of berth.proxy?.connections ?? []) {
-      if (random.chance(0.3)) connection.faults({ toServer: { blackhole: true }, toClient: { blackhole: true } });
-    }
-    return wasUnderWay;
+    const struck = someLines(berth, random, 0.4);
+    const before = disturbedOn(struck);
+    for (const line of struck) line.faults({ toServer: { blackhole: true }, toClient: { blackhole: true } });
+    if (!wasUnderWay || struck.length === 0) return false;
+    // Whoever uses one of them next loses what is sent.
+    for (let waitedMs = 0; disturbedOn(struck) === before && waitedMs < armedMs; waitedMs += askedAgainMs)
+      await sleep(askedAgainMs);
+    return disturbedOn(struck) > before;
   },
 };
 
 /** Nothing passes for longer than a lease, then all of it. */
 const partition: Fault = {
   name: "partition",
-  everyMs: 3_000,
+  everyMs: 2_500,
   async strike({ fleet, random }) {
-    const berth = random.pick(fleet.berths);
-    const wasUnderWay = berth.underWay > 0;
-    berth.proxy?.admit("hang");
-    berth.proxy?.faults({ toServer: { stall: true }, toClient: { stall: true } });
+    const { proxy, underWay } = random.pick(fleet.berths);
+    if (proxy === undefined) return false;
+    const { connections, counts } = proxy;
+    const before = disturbedOn(connections);
+    proxy.admit("hang");
+    proxy.faults({ toServer: { stall: true }, toClient: { stall: true } });
     await sleep(random.between(leaseMs * 0.7, leaseMs * 1.6));
-    berth.proxy?.heal();
-    return wasUnderWay;
+    const isHarmed = disturbedOn(connections) > before || proxy.counts.hung > counts.hung;
+    proxy.heal();
+    return underWay > 0 && isHarmed;
   },
 };
 

@@ -1,5 +1,6 @@
 /** What befalls a server's process. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Child } from "../../packages/ichido/src/testing/child.ts";
 import { leaseMs, standstillMsMax } from "../settings.ts";
 import { victimIn, whileStruck, type Fault } from "./fault.ts";
 
@@ -61,6 +62,10 @@ const block: Fault = {
 };
 
 const dayMs = 86_400_000;
+const offsMs = [-dayMs, -3_600_000, -leaseMs, 0, leaseMs, 3_600_000, 400 * dayMs];
+
+/** How far the clock of each process is off: one that is set to what it shows does not step. */
+const offOf = new WeakMap<Child, number>();
 
 const clock: Fault = {
   name: "clock-app",
@@ -68,9 +73,10 @@ const clock: Fault = {
   async strike(scene) {
     const victim = victimIn(scene);
     if (victim?.child === undefined) return false;
-    victim.child.write(
-      `clock ${scene.random.pick([-dayMs, -3_600_000, -leaseMs, 0, leaseMs, 3_600_000, 400 * dayMs])}`,
-    );
+    const { child } = victim;
+    const offMs = scene.random.pick(offsMs.filter((each) => each !== (offOf.get(child) ?? 0)));
+    child.write(`clock ${offMs}`);
+    offOf.set(child, offMs);
     return true;
   },
 };

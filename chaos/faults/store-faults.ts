@@ -59,14 +59,15 @@ const full: Fault = {
   async strike(scene) {
     const { backend, orders, random } = scene;
     const wasBusy = isBusy(scene);
-    const before = backend.refused?.() ?? -1;
-    const refused = (): number => backend.refused?.() ?? 0;
+    const refused = async (): Promise<number> => (await backend.refused?.()) ?? 0;
+    const before = await refused();
+    const sinceMs = performance.now();
     await backend.full?.(true);
     orders.paddingBytes = fillingBytes;
     try {
-      for (let waitedMs = 0; refused() === before && waitedMs < fillsMs; waitedMs += 20) await sleep(20);
+      while ((await refused()) === before && performance.now() - sinceMs < fillsMs) await sleep(20);
       await sleep(random.int(100, 400));
-      return wasBusy && refused() > before;
+      return wasBusy && (await refused()) > before;
     } finally {
       orders.paddingBytes = 0;
       await backend.full?.(false);

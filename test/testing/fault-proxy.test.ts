@@ -76,6 +76,23 @@ describe("fault proxy", () => {
     await eventually(() => expect(proxy.counts.open).toBe(0));
   });
 
+  test.each([
+    ["late", { toClient: { delayMs: 50 } }],
+    ["kept back", { toServer: { stall: true } }],
+    ["lost", { toServer: { blackhole: true } }],
+  ])("counts bytes that its faults disturbed: %s", async (_how, faults) => {
+    const caller = await client(proxy.port);
+    caller.socket.write("hello\n");
+    await eventually(() => expect(caller.received()).toBe("got hello\n"));
+    const [connection] = proxy.connections;
+    proxy.faults(faults);
+    expect(connection?.bytesDisturbed).toBe(0);
+    caller.socket.write("again\n");
+    await eventually(() => expect(connection?.bytesDisturbed).toBe("toClient" in faults ? 10 : 6));
+    proxy.heal();
+    expect(connection?.bytesDisturbed).toBe("toClient" in faults ? 10 : 6);
+  });
+
   test("names the target's address through itself", async () => {
     const named = await createFaultProxy({ target: "postgres://user:secret@127.0.0.1/db?sslmode=disable" });
     expect(named.url).toBe(`postgres://user:secret@127.0.0.1:${named.port}/db?sslmode=disable`);

@@ -24,6 +24,7 @@ const sliceMs = 20;
 
 interface Queued extends Inspection {
   readonly dueMs: number;
+  isDisturbed: boolean;
 }
 
 export interface LinkParts {
@@ -38,6 +39,7 @@ export class Link {
   readonly #queue: Queued[] = [];
   #queuedBytes = 0;
   #passedBytes = 0;
+  #disturbedBytes = 0;
   #spoilt = false;
   #ended = false;
   #stopped = false;
@@ -55,6 +57,11 @@ export class Link {
 
   get bytes(): number {
     return this.#passedBytes;
+  }
+
+  /** Bytes that were delayed, kept back or lost. */
+  get disturbedBytes(): number {
+    return this.#disturbedBytes;
   }
 
   /** Bytes were lost: what follows would make no sense to the receiver. */
@@ -77,10 +84,19 @@ export class Link {
     if (this.#stopped) return;
     const { from, faults, inspect } = this.#parts;
     const inspected = inspect(chunk);
-    this.#queue.push({ ...inspected, dueMs: performance.now() + (faults().delayMs ?? 0) });
+    const { delayMs = 0 } = faults();
+    const queued = { ...inspected, dueMs: performance.now() + delayMs, isDisturbed: false };
+    this.#queue.push(queued);
+    if (delayMs > 0) this.#disturb(queued);
     this.#queuedBytes += inspected.forward.length;
     if (this.#queuedBytes > queueBytesMax) from.pause();
     this.changed();
+  }
+
+  #disturb(queued: Queued): void {
+    if (queued.isDisturbed) return;
+    queued.isDisturbed = true;
+    this.#disturbedBytes += queued.forward.length;
   }
 
   #drop({ forward }: Queued): void {
@@ -132,8 +148,10 @@ export class Link {
         if (this.#ended) return;
         await this.#nap();
       } else if (this.#spoilt) {
+        this.#disturb(next);
         this.#drop(next);
       } else if (stall === true) {
+        this.#disturb(next);
         await this.#nap();
       } else if (next.dueMs > performance.now()) {
         await this.#nap(next.dueMs - performance.now());

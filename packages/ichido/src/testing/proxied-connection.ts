@@ -13,6 +13,8 @@ export interface ProxiedConnection {
   readonly id: number;
   readonly bytesToServer: number;
   readonly bytesToClient: number;
+  /** Bytes of both directions that a delay, a stall or a black hole has met: none, and the faults did no harm. */
+  readonly bytesDisturbed: number;
   /** For this connection alone, on top of those of the proxy. */
   faults(faults: ProxyFaults): void;
   reset(): void;
@@ -129,6 +131,9 @@ export function proxyConnection(parts: {
     },
     get bytesToClient() {
       return toClient.bytes;
+    },
+    get bytesDisturbed() {
+      return toServer.disturbedBytes + toClient.disturbedBytes;
     },
     get spoilt() {
       return spoilt();
