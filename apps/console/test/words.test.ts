@@ -4,6 +4,7 @@ import type { AskAnswer } from "../src/contract.ts";
 
 const { en } = await import("../src/i18n/en.ts");
 const { ja } = await import("../src/i18n/ja.ts");
+const { verdictsIn } = await import("../src/intents.ts");
 
 /** Every text by its place; functions are asked with numbers and names. */
 function textsOf(words: unknown, place = ""): readonly (readonly [string, string])[] {
@@ -20,7 +21,7 @@ function textsOf(words: unknown, place = ""): readonly (readonly [string, string
 const same =
   /^\.(screens\.(outbox|inbox)|settings\.(lang|zone\.utc)|filterNames\.\w+\.example|letterFilters\.\w+\.example|action|deadReason|understoodAs|keyboard\.list\.\d+\.0|overview\.exampleList\.\d+\.0|columns\.id)/;
 
-const { says: _, nextSteps: __, ...plain } = en;
+const { says: _, nextSteps: nextEn, ...plain } = en;
 const { says: saysJa, nextSteps: nextJa, ...plainJa } = ja;
 
 test("Japanese says everything in Japanese", () => {
@@ -33,18 +34,43 @@ test("Japanese says everything in Japanese", () => {
   expect(foreign).toEqual([]);
 });
 
+const key = {
+  name: "A",
+  state: "unknown",
+  createdAt: "2026-11-18T14:05:00.000Z",
+  runs: 2,
+  replays: 3,
+  effects: { count: 1, by: "provider" },
+  providerIds: ["ch_1"],
+};
+
 test("every verdict has a sentence in Japanese, from the same facts", () => {
-  const key = {
-    state: "unknown",
-    createdAt: "2026-11-18T14:05:00.000Z",
-    runs: 2,
-    replays: 3,
-    providerIds: ["ch_1", "ch_2"],
-  };
   for (const verdict of Object.keys(en.verdicts) as AskAnswer["verdict"][]) {
-    const answer = { verdict, keys: [key] } as unknown as AskAnswer;
+    const intents = [{ verdict, keys: ["A"], refund: [] }];
+    const answer = { verdict, keys: [key], intents } as unknown as AskAnswer;
     expect(saysJa(answer), verdict).toMatch(/。$/);
-    expect(nextJa(answer).length, verdict).toBe(en.nextSteps(answer).length);
+    expect(nextJa(answer, verdict).length, verdict).toBe(nextEn(answer, verdict).length);
   }
-  expect(saysJa({ verdict: "one-effect", keys: [key] } as unknown as AskAnswer)).toContain("3 件");
+  const intents = [{ verdict: "one-effect", keys: ["A"], refund: [] }];
+  expect(saysJa({ verdict: "one-effect", keys: [key], intents } as unknown as AskAnswer)).toContain("3 件");
+});
+
+test("what is said of one intent, and given back of it, leaves an honest one of the same customer out", () => {
+  const keys = ["A", "B", "C"].map((name, at) => ({ ...key, name, providerIds: [`ch_${at + 1}`] }));
+  const verdict = "two-keys-one-intent";
+  const answerOf = (refund: readonly string[]) =>
+    ({
+      verdict,
+      keys,
+      intents: [
+        { verdict: "one-effect", keys: ["A"], refund: [] },
+        { verdict, keys: ["B", "C"], refund },
+      ],
+    }) as unknown as AskAnswer;
+  expect(saysJa(answerOf(["ch_3"]))).toContain("（ch_2、ch_3）");
+  expect(nextEn(answerOf(["ch_3"]), verdict)[0]).toBe("Refund ch_3.");
+  expect(nextJa(answerOf(["ch_3"]), verdict)[0]).toBe("ch_3 を返金する。");
+  expect(nextEn(answerOf([]), verdict)[0]).toBe("Refund what was charged too often under key B and key C.");
+  expect(nextJa(answerOf([]), verdict)[0]).toContain("B、C");
+  expect(verdictsIn(answerOf([]))).toEqual([verdict, "one-effect"]);
 });

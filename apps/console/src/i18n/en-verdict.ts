@@ -1,12 +1,14 @@
 /** What a verdict says, and what to do. The sentence itself comes from the server, which writes English. */
 import type { AskAnswer } from "../contract.ts";
+import { intentsAbout } from "../intents.ts";
 
-/** Charged beyond the first: what has to be given back. */
-function extra({ keys }: AskAnswer): string {
-  return keys
-    .flatMap(({ providerIds }) => providerIds)
-    .slice(1)
-    .join(", ");
+/** Charged beyond the first: what has to be given back, intent by intent. */
+function refunds(answer: AskAnswer, kind: AskAnswer["verdict"]): readonly string[] {
+  return intentsAbout(answer, kind).map(({ keys, refund }) =>
+    refund.length > 0
+      ? `Refund ${refund.join(", ")}.`
+      : `Refund what was charged too often under ${keys.map((name) => `key ${name}`).join(" and ")}.`,
+  );
 }
 
 export const enVerdict = {
@@ -26,16 +28,17 @@ export const enVerdict = {
     "nothing-found": "Nothing is known by this name",
   },
   says: ({ says }: AskAnswer): string => says,
-  nextSteps: (answer: AskAnswer): readonly string[] => {
-    switch (answer.verdict) {
+  /** `kind`: of the verdict, and of what is to be said beside it. */
+  nextSteps: (answer: AskAnswer, kind: AskAnswer["verdict"]): readonly string[] => {
+    switch (kind) {
       case "two-keys-one-intent":
         return [
-          `Refund ${extra(answer) || "what was charged too often"}.`,
+          ...refunds(answer, kind),
           "Let the client keep its key from the click on: see the guide of the client.",
         ];
       case "two-effects-one-key":
         return [
-          `Refund ${extra(answer) || "what was charged too often"}.`,
+          ...refunds(answer, kind),
           'Set onUnknown of this step to "hold": its provider does not honour references.',
         ];
       case "orphan-effect":

@@ -1,39 +1,45 @@
 /** 判定の文。サーバーの文は英語なので、同じ事実から日本語で組み立てる。 */
 import type { AskAnswer } from "../contract.ts";
+import { intentsAbout, keysAbout } from "../intents.ts";
 import { clock } from "../time.ts";
 
-function idsOf({ keys }: AskAnswer): string {
-  const ids = keys.flatMap(({ providerIds }) => providerIds);
+function idsOf(answer: AskAnswer): string {
+  const ids = keysAbout(answer)
+    .flat()
+    .flatMap(({ providerIds }) => providerIds);
   return ids.length === 0 ? "" : `（${ids.join("、")}）`;
 }
 
-function extra({ keys }: AskAnswer): string {
-  return keys
-    .flatMap(({ providerIds }) => providerIds)
-    .slice(1)
-    .join("、");
-}
-
 function onceText(answer: AskAnswer): string {
-  const replays = answer.keys.reduce((sum, key) => sum + key.replays, 0);
-  const runs = Math.max(1, ...answer.keys.map((key) => key.runs));
+  const keys = keysAbout(answer).flat();
+  const replays = keys.reduce((sum, key) => sum + key.replays, 0);
+  const runs = Math.max(1, ...keys.map((key) => key.runs));
   const again = replays === 0 ? "" : `その後の ${replays} 件のリクエストには、保存した応答を返しました。`;
   const tookOver = runs > 1 ? `途中で消えた試行が ${runs - 1} 回あり、後の試行が結果を確かめました。` : "";
   return `課金は一度だけです${idsOf(answer)}。${again}${tookOver}`;
 }
 
-function apartText({ keys }: AskAnswer): string {
-  const times = keys.map(({ createdAt }) => Date.parse(createdAt));
-  return `${((Math.max(...times) - Math.min(...times)) / 1_000).toFixed(1)} 秒`;
+function apartText(answer: AskAnswer): string {
+  const apart = keysAbout(answer).map((keys) => {
+    const charged = keys.filter(({ effects }) => effects.count > 0);
+    const times = charged.map(({ createdAt }) => Date.parse(createdAt));
+    return `${((Math.max(...times) - Math.min(...times)) / 1_000).toFixed(1)} 秒`;
+  });
+  return apart.join("、");
 }
 
-function sinceText({ keys }: AskAnswer): string {
+function sinceText(answer: AskAnswer): string {
+  const keys = keysAbout(answer).flat();
   const open = keys.find(({ state }) => state === "unknown") ?? keys[0];
   return open === undefined ? "" : clock(Date.parse(open.createdAt), Date.now());
 }
 
-function refund(answer: AskAnswer): string {
-  return extra(answer) === "" ? "余分な課金を返金する。" : `${extra(answer)} を返金する。`;
+function refunds(answer: AskAnswer, kind: AskAnswer["verdict"]): readonly string[] {
+  return intentsAbout(answer, kind).map(({ keys, refund }) =>
+    refund.length > 0
+      ? `${refund.join("、")} を返金する。`
+      : `キー ${keys.join("、")} で余分に課金された分を返金する。`,
+  );
 }
 
 export const jaVerdict = {
@@ -82,15 +88,16 @@ export const jaVerdict = {
         return "この名前では何も見つかりません。保持期間を過ぎた可能性もあります。";
     }
   },
-  nextSteps: (answer: AskAnswer): readonly string[] => {
-    switch (answer.verdict) {
+  /** `kind`: of the verdict, and of what is to be said beside it. */
+  nextSteps: (answer: AskAnswer, kind: AskAnswer["verdict"]): readonly string[] => {
+    switch (kind) {
       case "two-keys-one-intent":
         return [
-          refund(answer),
+          ...refunds(answer, kind),
           "クライアントでは、ボタンを押した時点のキーを使い続ける（クライアントのガイドを参照）。",
         ];
       case "two-effects-one-key":
-        return [refund(answer), 'この step の onUnknown を "hold" にする。相手が参照に対応していません。'];
+        return [...refunds(answer, kind), 'この step の onUnknown を "hold" にする。相手が参照に対応していません。'];
       case "orphan-effect":
         return ["キーを開き、相手の結果を応答として採用する。"];
       case "not-known":

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { AskAnswer, AskedKeyView } from "../contract.ts";
 import { words } from "../i18n/words.ts";
+import { verdictsIn } from "../intents.ts";
 import { copyText, download, LongId } from "../parts/copy.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Moment } from "../parts/moment.tsx";
@@ -32,7 +33,7 @@ function understoodText(answer: AskAnswer, { amount, at, text }: Asked): string 
 }
 
 function Next({ answer }: { readonly answer: AskAnswer }): JSX.Element | null {
-  const steps = words().nextSteps(answer);
+  const steps = verdictsIn(answer).flatMap((kind) => words().nextSteps(answer, kind));
   return steps.length === 0 ? null : (
     <div class="next">
       <h2>{words().next}</h2>

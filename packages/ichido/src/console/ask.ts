@@ -32,9 +32,10 @@ export async function ask(asked: Asked): Promise<AskAnswer> {
   const find = inbox && ((id: string) => parts.gate(() => inbox.find(id)));
   const ichido = { store: parts.store, probes: parts.engine.probes ?? {} };
   const verdict = await parts.probeGate(() => why({ ichido, ...(find && { inbox: { find } }) }, question));
-  const { v: _, keys, ...told } = verdictJson(verdict, parts.looking);
+  const { v: _, keys, intents = [], ...told } = verdictJson(verdict, parts.looking);
   return {
     ...told,
+    intents,
     keys: keys.map((key, index) => {
       const { key: clear = "", scopeHash = new Uint8Array() } = verdict.keys[index] ?? {};
       return { ...key, handle: parts.link.handles.of({ key: clear as never, scopeHash }) };

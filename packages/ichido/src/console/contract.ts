@@ -375,6 +375,14 @@ export interface AskAnswer {
   /** How the question was read: `label customer`, `key`, `amount and time`. */
   readonly understood: readonly string[];
   readonly keys: readonly AskedKeyView[];
+  /** The keys by intent, each with a verdict of its own; none where it is about an event. */
+  readonly intents: readonly {
+    readonly verdict: AskAnswer["verdict"];
+    /** By the names in `keys`, the first first. */
+    readonly keys: readonly string[];
+    /** The provider's ids of what it did beyond the first. Empty: nothing, or nobody names it. */
+    readonly refund: readonly string[];
+  }[];
   readonly timeline: readonly {
     readonly at: string;
     readonly kind: "attempt" | "step" | "takeover" | "effect" | "operator" | "event";

@@ -7,4 +7,4 @@ export type { Question } from "./question.ts";
 export { verdictText } from "./sentence.ts";
 export type { TimelineEntry } from "./timeline.ts";
 export { verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
-export { why, type KeyReport, type Verdict, type WhyParts } from "./why.ts";
+export { why, type IntentReport, type KeyReport, type Verdict, type WhyParts } from "./why.ts";

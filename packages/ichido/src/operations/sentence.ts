@@ -1,6 +1,6 @@
 /** Verdicts in words, for tickets and terminals. No key is written out: keys are called A, B, C. */
-import type { KeyReport, Verdict } from "./why.ts";
-import type { VerdictKind } from "./verdict.ts";
+import type { IntentReport, KeyReport, Verdict } from "./why.ts";
+import { harmsOf, isAbout, type VerdictKind } from "./verdict.ts";
 
 function clock(ms: number): string {
   return new Date(ms).toISOString().slice(11, 19);
@@ -26,24 +26,34 @@ function onceText(keys: readonly KeyReport[]): string {
 }
 
 function apart(keys: readonly KeyReport[]): string {
-  const times = keys.map(({ createdAtMs }) => createdAtMs);
+  const charged = keys.filter(({ effects }) => effects.count > 0);
+  const times = charged.map(({ createdAtMs }) => createdAtMs);
   return `${((Math.max(...times) - Math.min(...times)) / 1_000).toFixed(1)} s apart`;
 }
 
-export function sentenceOf(kind: VerdictKind, keys: readonly KeyReport[]): string {
+export function sentenceOf(
+  kind: VerdictKind,
+  all: readonly KeyReport[],
+  intents: readonly Pick<IntentReport, "verdict" | "keys">[],
+): string {
+  const groups = intents
+    .filter((intent) => isAbout(kind, intent))
+    .map(({ keys: names }) => all.filter(({ name }) => names.includes(name)));
+  // An honest purchase of the same customer has no part in what is said of another.
+  const keys = groups.flat();
   const [first] = keys;
   const open = keys.find(({ state }) => state === "unknown") ?? first;
   switch (kind) {
     case "one-effect":
       return onceText(keys);
     case "two-intents":
-      return `${keys.filter(({ effects }) => effects.count > 0).length} purchases, each under a key of its own and charged once${ids(keys)}: of other content, or long apart`;
+      return `${groups.length} purchases, each under a key of its own and charged once${ids(keys)}: of other content, or long apart`;
     case "no-effect":
       return "not charged: it was refused or given back, and the provider did nothing";
     case "in-flight":
       return "still running: ask again in a moment";
     case "two-keys-one-intent":
-      return `two keys for one intent, ${apart(keys)}: the same content was charged under each${ids(keys)}; the client made a second key`;
+      return `two keys for one intent, ${groups.map(apart).join(" and ")}: the same content was charged under each${ids(keys)}; the client made a second key`;
     case "orphan-effect":
       return `the provider did it${ids(keys)}, and the record does not say so: outcome unknown since ${clock(open?.createdAtMs ?? 0)}`;
     case "phantom":
@@ -61,14 +71,26 @@ export function sentenceOf(kind: VerdictKind, keys: readonly KeyReport[]): strin
   }
 }
 
-export function stepsToTake(kind: VerdictKind, keys: readonly KeyReport[]): readonly string[] {
-  const extra = keys.flatMap(({ providerIds }) => providerIds).slice(1);
-  const refund = extra.length === 0 ? "refund what was charged too often" : `refund ${extra.join(", ")}`;
+function refundsOf(kind: VerdictKind, intents: readonly IntentReport[]): readonly string[] {
+  return intents
+    .filter((intent) => isAbout(kind, intent))
+    .map(({ keys, refund }) =>
+      refund.length > 0 ? `refund ${refund.join(", ")}` : `refund what was charged too often under ${keys.join(", ")}`,
+    );
+}
+
+function stepsFor(kind: VerdictKind, intents: readonly IntentReport[]): readonly string[] {
   switch (kind) {
     case "two-keys-one-intent":
-      return [refund, "let the client keep its key from the click on: see the guide of the client"];
+      return [
+        ...refundsOf(kind, intents),
+        "let the client keep its key from the click on: see the guide of the client",
+      ];
     case "two-effects-one-key":
-      return [refund, 'set onUnknown of this step to "hold": its provider does not honour references'];
+      return [
+        ...refundsOf(kind, intents),
+        'set onUnknown of this step to "hold": its provider does not honour references',
+      ];
     case "orphan-effect":
       return ["npx ichido keys settle <key> adopt, with the provider's answer"];
     case "not-known":
@@ -78,6 +100,11 @@ export function stepsToTake(kind: VerdictKind, keys: readonly KeyReport[]): read
     default:
       return [];
   }
+}
+
+/** Of every intent, also where a worse one is the verdict. */
+export function stepsToTake(intents: readonly IntentReport[]): readonly string[] {
+  return harmsOf(intents).flatMap((kind) => stepsFor(kind, intents));
 }
 
 /** For a terminal or a ticket. `show`: how a key is written; default: its first and last four characters. */

@@ -35,12 +35,12 @@ describe("what one record brought about", () => {
   it("is one effect where each of its steps had one", () => {
     const steps = [stepOf("bank.charge"), stepOf("ledger.post")];
     const evidence = evidenceOf({ steps, probes: [told("bank.charge", ["ch_1"]), told("ledger.post", ["led_1"])] });
-    expect(judge([evidence])).toBe("one-effect");
+    expect(judge([evidence]).verdict).toBe("one-effect");
     const twice = evidenceOf({
       steps,
       probes: [told("bank.charge", ["ch_1", "ch_2"]), told("ledger.post", ["led_1"])],
     });
-    expect(judge([twice])).toBe("two-effects-one-key");
+    expect(judge([twice]).verdict).toBe("two-effects-one-key");
   });
 
   it("is told with what could not be asked, although another provider answered", () => {
@@ -50,8 +50,8 @@ describe("what one record brought about", () => {
 
   it("is known to nobody where an error was stored after a call", () => {
     const record = recordOf("completed", 500);
-    expect(judge([evidenceOf({ record, steps: [stepOf("bank.charge")] })])).toBe("not-known");
-    expect(judge([evidenceOf({ record })])).toBe("no-effect");
+    expect(judge([evidenceOf({ record, steps: [stepOf("bank.charge")] })]).verdict).toBe("not-known");
+    expect(judge([evidenceOf({ record })]).verdict).toBe("no-effect");
   });
 
   it("is known to nobody where handlers ran in observe mode", () => {
@@ -59,8 +59,8 @@ describe("what one record brought about", () => {
       { outcome: "executed" },
       { outcome: "replayed", observed: true },
     ] as unknown as readonly LoggedAttempt[];
-    expect(judge([evidenceOf({ attempts })])).toBe("not-known");
-    expect(judge([evidenceOf({ attempts: attempts.slice(0, 1) })])).toBe("one-effect");
+    expect(judge([evidenceOf({ attempts })]).verdict).toBe("not-known");
+    expect(judge([evidenceOf({ attempts: attempts.slice(0, 1) })]).verdict).toBe("one-effect");
   });
 });
 
@@ -73,9 +73,22 @@ describe("several keys", () => {
   };
 
   it("stand for one intent by what the records say, also before the log has told of twins", () => {
-    expect(judge([paid("key-1", 0), paid("key-2", 600_000)])).toBe("two-keys-one-intent");
-    expect(judge([paid("key-1", 0), paid("key-2", 1_000, 7)])).toBe("two-intents");
-    expect(judge([paid("key-1", 0), paid("key-2", 600_001)])).toBe("two-intents");
+    expect(judge([paid("key-1", 0), paid("key-2", 600_000)]).verdict).toBe("two-keys-one-intent");
+    expect(judge([paid("key-1", 0), paid("key-2", 1_000, 7)]).verdict).toBe("two-intents");
+    expect(judge([paid("key-1", 0), paid("key-2", 600_001)]).verdict).toBe("two-intents");
+  });
+
+  it("are given back but for the first of each step, and not by half where a record counted", () => {
+    const charged = (key: string, ids: readonly string[]): Evidence => {
+      const steps = [stepOf("bank.charge"), stepOf("ledger.post")];
+      const probes = [told("bank.charge", ids), told("ledger.post", [`led_${key}`])];
+      return { ...paid(key, 0), steps, probes };
+    };
+    const refundOf = (...evidence: readonly Evidence[]) => judge(evidence).intents.map(({ refund }) => refund);
+    expect(refundOf(charged("1", ["ch_1"]), charged("2", ["ch_2"]))).toEqual([["ch_2", "led_2"]]);
+    expect(refundOf(charged("1", ["ch_1", "ch_2"]))).toEqual([["ch_2"]]);
+    expect(refundOf(charged("1", ["ch_1"]))).toEqual([[]]);
+    expect(refundOf(charged("1", ["ch_1"]), paid("2", 0), charged("3", ["ch_3"]))).toEqual([[]]);
   });
 });
 
@@ -90,7 +103,7 @@ describe("asking providers", () => {
       ["stock.reserve", undefined],
       ["card.capture", "it has no probe"],
     ]);
-    expect(judge([evidence])).toBe("not-known");
+    expect(judge([evidence]).verdict).toBe("not-known");
     expect((await gather(store, recordOf("unknown"), {})).probes).toEqual([]);
   });
 });

@@ -122,6 +122,18 @@ function ofIntent(intent: readonly Evidence[]): VerdictKind {
   return total === 1 ? "one-effect" : "no-effect";
 }
 
+/** What the provider did of an intent beyond the first time, by its ids: of each step, in the order of the keys. */
+function refundOf(intent: readonly Evidence[]): readonly string[] {
+  // Where a record counted, nobody told the id of what it counted: a list without it would read as if it were whole.
+  const isNamed = intent.map(effectsOf).every(({ count, by }) => count === 0 || by === "provider");
+  if (!isNamed) return [];
+  const idsOf = new Map<string, string[]>();
+  for (const { step, effects } of intent.flatMap(({ probes }) => probes))
+    idsOf.set(step, [...(idsOf.get(step) ?? []), ...effects.map(({ id }) => id)]);
+  return [...idsOf.values()].flatMap((ids) => ids.slice(1));
+}
+
+/** What is harmful or open, the worst first. */
 const order: readonly VerdictKind[] = [
   "two-effects-one-key",
   "two-keys-one-intent",
@@ -131,11 +143,42 @@ const order: readonly VerdictKind[] = [
   "in-flight",
 ];
 
-export function judge(evidence: readonly Evidence[]): VerdictKind {
-  const found = intentsOf(evidence).map(ofIntent);
+export interface JudgedIntent {
+  readonly verdict: VerdictKind;
+  readonly evidence: readonly Evidence[];
+  /** The provider's ids of what it did beyond the first. Empty: nothing, or nobody names it. */
+  readonly refund: readonly string[];
+}
+
+export interface Judgement {
+  readonly verdict: VerdictKind;
+  /** Each with a verdict of its own, in the order of their first keys. */
+  readonly intents: readonly JudgedIntent[];
+}
+
+function ofAll(found: readonly VerdictKind[]): VerdictKind {
   const worst = order.find((kind) => found.includes(kind));
   if (worst !== undefined) return worst;
   const effects = found.filter((kind) => kind === "one-effect").length;
   if (effects > 1) return "two-intents";
-  return effects === 1 ? "one-effect" : evidence.length === 0 ? "nothing-found" : "no-effect";
+  return effects === 1 ? "one-effect" : found.length === 0 ? "nothing-found" : "no-effect";
+}
+
+export function judge(evidence: readonly Evidence[]): Judgement {
+  const at = (each: Evidence): number => evidence.indexOf(each);
+  const intents = intentsOf(evidence)
+    .map((intent) => intent.toSorted((one, other) => at(one) - at(other)))
+    .toSorted(([one], [other]) => at(one as Evidence) - at(other as Evidence))
+    .map((intent) => ({ verdict: ofIntent(intent), evidence: intent, refund: refundOf(intent) }));
+  return { verdict: ofAll(intents.map(({ verdict }) => verdict)), intents };
+}
+
+/** Those that a verdict is about: of the others it says nothing. */
+export function isAbout(verdict: VerdictKind, intent: { readonly verdict: VerdictKind }): boolean {
+  return intent.verdict === (verdict === "two-intents" ? "one-effect" : verdict);
+}
+
+/** What is harmful or open in any of them, the worst first. */
+export function harmsOf(intents: readonly { readonly verdict: VerdictKind }[]): readonly VerdictKind[] {
+  return order.filter((kind) => intents.some(({ verdict }) => verdict === kind));
 }

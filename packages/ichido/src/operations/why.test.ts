@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createIchido } from "../core/engine/create-ichido.ts";
 import { memoryStore } from "../stores/memory/index.ts";
@@ -5,7 +6,65 @@ import { why } from "./why.ts";
 
 const scope = { principal: "p" };
 
+/** A bank that is asked by reference, and a customer's payments there: each a key, and what was bought. */
+async function bought(...purchases: readonly (readonly [key: string, thing: string])[]) {
+  const store = memoryStore();
+  const charges = new Map<string, string[]>();
+  const probes = { "bank.charge": (reference: string) => (charges.get(reference) ?? []).map((id) => ({ id })) };
+  const ichido = createIchido({ store, scope: () => scope, onUnknown: "hold", sweepMs: "off", probes });
+  let count = 0;
+  const charge = (reference: string): void => {
+    count += 1;
+    charges.set(reference, [...(charges.get(reference) ?? []), `ch_${count}`]);
+  };
+  for (const [key, thing] of purchases) {
+    // Which of two records is the older one is told in milliseconds.
+    await sleep(2);
+    const request = { operation: "pay", scope, key, input: { thing }, labels: { customer: "cus_1" } };
+    await ichido.run(request, (ctx) => ctx.step("bank.charge", ({ reference }) => charge(reference)));
+  }
+  return { ichido, charges, charge };
+}
+
 describe("why", () => {
+  it("gives back what was too much of the intent that was charged twice, and nothing of an honest one", async () => {
+    const orders = [
+      { keys: ["book", "pen-a", "pen-b"], about: "ch_2, ch_3", refund: "ch_3", named: "B, C" },
+      { keys: ["pen-a", "pen-b", "book"], about: "ch_1, ch_2", refund: "ch_2", named: "A, B" },
+      { keys: ["pen-a", "book", "pen-b"], about: "ch_1, ch_3", refund: "ch_3", named: "A, C" },
+    ];
+    for (const { keys, about, refund, named } of orders) {
+      const { ichido } = await bought(...keys.map((key) => [key, key.replace(/-.*/, "")] as const));
+      const verdict = await why({ ichido }, { text: "cus_1" });
+      expect(verdict).toMatchObject({ verdict: "two-keys-one-intent", confidence: "high" });
+      expect(verdict.says).toContain(`charged under each (${about})`);
+      expect(verdict.next[0]).toBe(`refund ${refund}`);
+      expect(verdict.intents).toContainEqual({ verdict: "one-effect", keys: [expect.any(String)], refund: [] });
+      const byRecord = await why({ ichido: { store: ichido.store } }, { text: "cus_1" });
+      expect(byRecord.next[0]).toBe(`refund what was charged too often under ${named}`);
+      await ichido.close();
+    }
+  });
+
+  it("has one refund for each intent that was charged twice", async () => {
+    const { ichido, charges, charge } = await bought(
+      ["pen-a", "pen"],
+      ["ink-a", "ink"],
+      ["pen-b", "pen"],
+      ["ink-b", "ink"],
+    );
+    const verdict = await why({ ichido }, { text: "cus_1" });
+    expect(verdict.says).toContain("(ch_1, ch_3, ch_2, ch_4)");
+    expect(verdict.next.slice(0, 2)).toEqual(["refund ch_3", "refund ch_4"]);
+    // The provider took the reference of the first for a new one.
+    charge([...charges.keys()][0] ?? "");
+    const worse = await why({ ichido }, { text: "cus_1" });
+    expect(worse.verdict).toBe("two-effects-one-key");
+    expect(worse.says).toMatch(/\(ch_1, ch_5, ch_3\)/);
+    expect(worse.next.filter((each) => each.startsWith("refund"))).toEqual(["refund ch_5, ch_3", "refund ch_4"]);
+    await ichido.close();
+  });
+
   it("says that the provider could not be asked where an id is known to nobody else", async () => {
     const store = memoryStore();
     const engine = createIchido({ store, scope: () => scope, onUnknown: "hold", sweepMs: "off" });

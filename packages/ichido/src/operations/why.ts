@@ -35,6 +35,15 @@ export interface KeyReport {
   readonly providerIds: readonly string[];
 }
 
+/** Keys that stand for one intent, and what is to be said of it. */
+export interface IntentReport {
+  readonly verdict: VerdictKind;
+  /** As `keys` names them, the first first. */
+  readonly keys: readonly string[];
+  /** The provider's ids of what it did beyond the first. Empty: nothing, or nobody names it. */
+  readonly refund: readonly string[];
+}
+
 export interface Verdict {
   readonly v: 1;
   readonly verdict: VerdictKind;
@@ -45,6 +54,8 @@ export interface Verdict {
   readonly confidence: "high" | "low";
   readonly understood: readonly string[];
   readonly keys: readonly KeyReport[];
+  /** The keys by intent, each with a verdict of its own: that of the whole is the worst. Absent: it is about an event. */
+  readonly intents?: readonly IntentReport[];
   readonly timeline: readonly TimelineEntry[];
   /** What to do now. */
   readonly next: readonly string[];
@@ -151,23 +162,27 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
     unheard = doubted.unasked;
   }
   const evidence = await withTwins(store, found.records, probes);
-  const kind = judge(evidence);
+  const { verdict: kind, intents: judged } = judge(evidence);
   const keys = evidence.map((each, at) => reportOf(nameOf(at), each));
+  const intents = judged.map(({ evidence: those, ...intent }): IntentReport => {
+    return { ...intent, keys: those.map((each) => nameOf(evidence.indexOf(each))) };
+  });
   const unasked = [...unheard, ...problemsOf(evidence.flatMap(({ probes }) => probes))];
   const guessed = evidence.some((each) => effectsOf(each).by !== "provider");
   return {
     v: 1,
     verdict: kind,
     severity: verdicts[kind],
-    says: sentenceOf(kind, keys),
+    says: sentenceOf(kind, keys, intents),
     confidence:
       unasked.length > 0 || found.isCut || kind === "not-known" || (guessed && kind !== "in-flight") ? "low" : "high",
     understood: found.understood,
     keys,
+    intents,
     timeline: evidence
       .flatMap((each, at) => timelineOf(nameOf(at), each))
       .toSorted((one, other) => one.atMs - other.atMs),
-    next: stepsToTake(kind, keys),
+    next: stepsToTake(intents),
     missing: [
       ...new Set(unasked.map((each) => unaskedWords + each)),
       ...(found.isCut ? [`only the newest ${recordsMax} records were looked at`] : []),
