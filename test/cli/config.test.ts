@@ -137,13 +137,21 @@ describe("ichido.config.ts", () => {
     const ichido = createIchido({ store, scope: () => ({ principal: "p" }), onUnknown: "hold" });
     const fences: Record<string, string> = {};
     for (const key of ["charged-4f6c2b1e8a44", "nothing-4f6c2b1e8a44", "away-4f6c2b1e8a44"]) {
-      const request = { operation: "order.create", scope: { principal: "p" }, key };
+      const request = { operation: "order.create", scope: { principal: "p" }, key, input: key };
       await ichido
         .run(request, ({ step }) => step(key.split("-")[0] ?? "", () => Promise.reject(new Error("lost"))))
         .catch(() => undefined);
       fences[key] = String((await store.list({ key, limit: 1 })).records[0]?.fence);
     }
     await ichido.close();
+    const open = await ichidoIn({ cwd: project }, "why", "nothing-4f6c2b1e8a44", "--json");
+    expect([open.code, linesOf(open.out)[0]], "the provider may be late").toEqual([
+      3,
+      expect.objectContaining({
+        verdict: "not-known",
+        says: expect.stringMatching(/provider says: nothing/) as string,
+      }),
+    ]);
     const release = (key: string, ...more: readonly string[]) => {
       const args = ["keys", "settle", key, "release", "--reason", "ticket", "--fence", fences[key] ?? "", ...more];
       return ichidoIn({ cwd: project }, ...args);

@@ -59,7 +59,7 @@ forEachDatabase("screens", (bed) => {
     }
     expect(verdict.markdown).toContain("two-keys-one-intent");
     expect((await look<AskAnswer>("api/ask?text=customer%3D42")).understood).toEqual(["label customer"]);
-    expect((await look<AskAnswer>(`api/ask?text=${stuck}`)).verdict).toBe("no-effect");
+    expect((await look<AskAnswer>(`api/ask?text=${stuck}`)).verdict).toBe("not-known");
     expect((await look<AskAnswer>("api/ask?text=nothing-of-ours")).verdict).toBe("nothing-found");
   });
 

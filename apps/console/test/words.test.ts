@@ -74,3 +74,13 @@ test("what is said of one intent, and given back of it, leaves an honest one of 
   expect(nextJa(answerOf([]), verdict)[0]).toContain("B、C");
   expect(verdictsIn(answerOf([]))).toEqual([verdict, "one-effect"]);
 });
+
+test("of an open outcome it is said whether the provider was asked", () => {
+  const asked = (nothingFound: boolean) => {
+    const open = { ...key, effects: { count: 0, by: "provider", nothingFound }, providerIds: [] };
+    const intents = [{ verdict: "not-known", keys: ["A"], refund: [] }];
+    return saysJa({ verdict: "not-known", keys: [open], intents } as unknown as AskAnswer);
+  };
+  expect(asked(true)).toContain("まだありません");
+  expect(asked(false)).toContain("照会できません");
+});

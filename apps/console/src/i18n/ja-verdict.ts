@@ -1,5 +1,5 @@
 /** 判定の文。サーバーの文は英語なので、同じ事実から日本語で組み立てる。 */
-import type { AskAnswer } from "../contract.ts";
+import type { AskAnswer, AskedKeyView } from "../contract.ts";
 import { intentsAbout, keysAbout } from "../intents.ts";
 import { clock } from "../time.ts";
 
@@ -28,10 +28,23 @@ function apartText(answer: AskAnswer): string {
   return apart.join("、");
 }
 
-function sinceText(answer: AskAnswer): string {
-  const keys = keysAbout(answer).flat();
-  const open = keys.find(({ state }) => state === "unknown") ?? keys[0];
+function sinceText(open: AskedKeyView | undefined): string {
   return open === undefined ? "" : clock(Date.parse(open.createdAt), Date.now());
+}
+
+function unknownText(answer: AskAnswer): string {
+  const keys = keysAbout(answer).flat();
+  const open = keys.find(
+    ({ state, effects: { by, count } }) => by === "nobody" || (state === "unknown" && count === 0),
+  );
+  return open?.effects.nothingFound === true
+    ? `${sinceText(open)} から結果不明です。相手に照会しましたが、この参照の取引はまだありません。`
+    : `${sinceText(open)} から結果不明で、相手に照会できません。`;
+}
+
+function orphanSince(answer: AskAnswer): string {
+  const keys = keysAbout(answer).flat();
+  return sinceText(keys.find(({ state }) => state !== "completed"));
 }
 
 function refunds(answer: AskAnswer, kind: AskAnswer["verdict"]): readonly string[] {
@@ -77,11 +90,11 @@ export const jaVerdict = {
       case "two-keys-one-intent":
         return `同じ内容が ${apartText(answer)} の間に二つのキーで送られ、それぞれ課金されました${idsOf(answer)}。クライアントがキーを作り直しています。`;
       case "orphan-effect":
-        return `相手は実行しています${idsOf(answer)}が、記録は ${sinceText(answer)} から結果不明のままです。`;
+        return `相手は実行しています${idsOf(answer)}が、記録は ${orphanSince(answer)} から結果不明のままです。`;
       case "phantom":
         return "記録では完了していますが、相手にはその取引がありません。";
       case "not-known":
-        return `${sinceText(answer)} から結果不明で、相手に照会できません。`;
+        return unknownText(answer);
       case "two-effects-one-key":
         return `一つのキー、一つの参照で二回課金されました${idsOf(answer)}。相手が参照を無視しています。`;
       case "nothing-found":

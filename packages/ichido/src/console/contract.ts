@@ -301,6 +301,8 @@ export interface EffectView {
   readonly count: number;
   readonly by: "provider" | "record" | "nobody";
   readonly problem?: string | undefined;
+  /** All that were asked have nothing under its references, whoever counted. */
+  readonly nothingFound?: boolean | undefined;
 }
 
 /** What every write about a record says. */

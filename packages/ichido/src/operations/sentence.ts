@@ -1,6 +1,6 @@
 /** Verdicts in words, for tickets and terminals. No key is written out: keys are called A, B, C. */
 import type { IntentReport, KeyReport, Verdict } from "./why.ts";
-import { harmsOf, isAbout, type VerdictKind } from "./verdict.ts";
+import { harmsOf, isAbout, isOpen, type VerdictKind } from "./verdict.ts";
 
 function clock(ms: number): string {
   return new Date(ms).toISOString().slice(11, 19);
@@ -31,6 +31,16 @@ function apart(keys: readonly KeyReport[]): string {
   return `${((Math.max(...times) - Math.min(...times)) / 1_000).toFixed(1)} s apart`;
 }
 
+function unknownSince(open: KeyReport | undefined): string {
+  return `outcome unknown since ${clock(open?.createdAtMs ?? 0)}`;
+}
+
+function unknownText(open: KeyReport | undefined): string {
+  const { nothingFound, problem } = open?.effects ?? {};
+  if (nothingFound === true) return `${unknownSince(open)}, provider says: nothing under its reference`;
+  return `${unknownSince(open)}, and the provider cannot be asked${problem === undefined ? "" : ` (${problem})`}`;
+}
+
 export function sentenceOf(
   kind: VerdictKind,
   all: readonly KeyReport[],
@@ -41,8 +51,6 @@ export function sentenceOf(
     .map(({ keys: names }) => all.filter(({ name }) => names.includes(name)));
   // An honest purchase of the same customer has no part in what is said of another.
   const keys = groups.flat();
-  const [first] = keys;
-  const open = keys.find(({ state }) => state === "unknown") ?? first;
   switch (kind) {
     case "one-effect":
       return onceText(keys);
@@ -55,11 +63,11 @@ export function sentenceOf(
     case "two-keys-one-intent":
       return `two keys for one intent, ${groups.map(apart).join(" and ")}: the same content was charged under each${ids(keys)}; the client made a second key`;
     case "orphan-effect":
-      return `the provider did it${ids(keys)}, and the record does not say so: outcome unknown since ${clock(open?.createdAtMs ?? 0)}`;
+      return `the provider did it${ids(keys)}, and the record does not say so: ${unknownSince(keys.find(({ state }) => state !== "completed"))}`;
     case "phantom":
       return "the record says that it was done, and the provider does not know of it";
     case "not-known":
-      return `outcome unknown since ${clock(open?.createdAtMs ?? 0)}, and the provider cannot be asked${open?.effects.problem === undefined ? "" : ` (${open.effects.problem})`}`;
+      return unknownText(keys.find(({ state, effects }) => isOpen(state, effects)));
     case "two-effects-one-key":
       return `charged twice under one key and one reference${ids(keys)}: the provider ignored the reference`;
     case "nothing-found":

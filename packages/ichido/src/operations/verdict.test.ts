@@ -54,6 +54,21 @@ describe("what one record brought about", () => {
     expect(judge([evidenceOf({ record })]).verdict).toBe("no-effect");
   });
 
+  it("is not known where a record is in doubt and its provider has nothing: it may be late", () => {
+    const steps = [stepOf("bank.charge", "started")];
+    const evidence = evidenceOf({ record: recordOf("unknown"), steps, probes: [told("bank.charge", [])] });
+    expect(effectsOf(evidence)).toEqual({ count: 0, by: "provider", nothingFound: true });
+    expect(judge([evidence]).verdict).toBe("not-known");
+    // Given back by its owner, or released by a person: somebody knew.
+    expect(judge([{ ...evidence, record: recordOf("failed") }]).verdict).toBe("no-effect");
+    // Beside a twin that took effect, it may be the second.
+    const twin = {
+      ...evidenceOf({}),
+      record: { ...recordOf("completed", 201), identity: { ...identity, key: "key-2" } },
+    };
+    expect(judge([evidence, twin as Evidence]).verdict).toBe("not-known");
+  });
+
   it("is known to nobody where handlers ran in observe mode", () => {
     const attempts = [
       { outcome: "executed" },

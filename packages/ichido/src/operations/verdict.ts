@@ -1,5 +1,6 @@
 /** What the evidence says, in one word and one sentence. Pure: the same evidence gives the same verdict. */
 import { defaults } from "../core/contract/defaults.ts";
+import type { StoredRecord } from "../core/contract/store.ts";
 import { isSameHash } from "../core/record-machine/claim.ts";
 import type { Evidence } from "./evidence.ts";
 import { recordName } from "./question.ts";
@@ -23,7 +24,7 @@ export const verdicts = {
   "orphan-effect": "warning",
   /** The record says that it was done, and the provider does not know of it. */
   phantom: "warning",
-  /** In doubt, and nobody can be asked. */
+  /** In doubt, and nobody can be asked, or the provider has nothing: it may be late. */
   "not-known": "warning",
   /** One key, one reference, two effects: the provider ignored the reference. */
   "two-effects-one-key": "page",
@@ -38,6 +39,8 @@ export interface EffectCount {
   /** `provider`: it was asked. `record`: taken from the stored answer. `nobody`: cannot be told. */
   readonly by: "provider" | "record" | "nobody";
   readonly problem?: string;
+  /** All that were asked have nothing under its references, whoever counted. */
+  readonly nothingFound?: true;
 }
 
 const isDone = (status: number): boolean => status >= 200 && status < 400;
@@ -51,18 +54,19 @@ export function effectsOf(evidence: Evidence): EffectCount {
   // Of one step: several steps have an effect each.
   const count = Math.max(0, ...told.map(({ effects }) => effects.length));
   const problem = probes.find((each) => each.problem !== undefined)?.problem;
-  const unasked = problem === undefined ? {} : { problem };
+  const hasNothing = problem === undefined && told.length > 0 && count === 0;
+  const asked = problem !== undefined ? { problem } : hasNothing ? { nothingFound: true as const } : {};
   const isTold = count > 0 || (told.length > 0 && told.length === probes.length && steps.length > 0);
-  if (isTold) return { count, by: "provider", ...unasked };
-  if (hasRunBeside(evidence)) return { count: 0, by: "nobody", ...unasked };
+  if (isTold) return { count, by: "provider", ...asked };
+  if (hasRunBeside(evidence)) return { count: 0, by: "nobody", ...asked };
   if (record.state === "completed") {
     const done = isDone(record.response?.status ?? 0);
     // An error after a call says nothing about the call.
-    if (!done && steps.length > 0) return { count: 0, by: "nobody", ...unasked };
-    return { count: done ? 1 : 0, by: "record", ...unasked };
+    if (!done && steps.length > 0) return { count: 0, by: "nobody", ...asked };
+    return { count: done ? 1 : 0, by: "record", ...asked };
   }
-  if (record.state === "failed" && steps.length === 0) return { count: 0, by: "record", ...unasked };
-  return { count: 0, by: "nobody", ...unasked };
+  if (record.state === "failed" && steps.length === 0) return { count: 0, by: "record", ...asked };
+  return { count: 0, by: "nobody", ...asked };
 }
 
 /** The log tells of twins after a while, or not at all: what both records say themselves is enough. */
@@ -99,6 +103,11 @@ export function intentsOf(evidence: readonly Evidence[]): readonly (readonly Evi
   return [...groups.values()];
 }
 
+/** Nobody can say whether it took effect. */
+export function isOpen(state: StoredRecord["state"], { count, by }: EffectCount): boolean {
+  return by === "nobody" || (state === "unknown" && count === 0);
+}
+
 /** The first that holds is the verdict: what harms a customer comes before what does not. */
 function ofIntent(intent: readonly Evidence[]): VerdictKind {
   const seen = intent.map((evidence) => ({ evidence, effects: effectsOf(evidence) }));
@@ -107,9 +116,10 @@ function ofIntent(intent: readonly Evidence[]): VerdictKind {
   if (has(({ effects }) => effects.by === "provider" && effects.count > 1)) return "two-effects-one-key";
   if (total > 1) return "two-keys-one-intent";
   if (has(({ evidence }) => evidence.record.state === "processing")) return "in-flight";
-  if (has(({ effects }) => effects.by === "nobody")) return "not-known";
-  const isOpen = has(({ evidence, effects }) => evidence.record.state !== "completed" && effects.count === 1);
-  if (isOpen) return "orphan-effect";
+  // What a provider does not know of yet, it may have done: of a record in doubt, its silence tells nothing.
+  if (has(({ evidence: { record }, effects }) => isOpen(record.state, effects))) return "not-known";
+  const isOrphan = has(({ evidence, effects }) => evidence.record.state !== "completed" && effects.count === 1);
+  if (isOrphan) return "orphan-effect";
   const isPhantom = has(
     ({ evidence: { record, steps }, effects }) =>
       record.state === "completed" &&

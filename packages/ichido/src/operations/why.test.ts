@@ -65,6 +65,30 @@ describe("why", () => {
     await ichido.close();
   });
 
+  it("says what is open, since when, and what the provider said", async () => {
+    const store = memoryStore();
+    const ichido = createIchido({ store, scope: () => scope, onUnknown: "hold", sweepMs: "off" });
+    const lost = (): never => {
+      throw new Error("no answer");
+    };
+    for (const key of ["with-step", "no-step"]) {
+      const request = { operation: "pay", scope, key, input: key };
+      await ichido.run(request, (ctx) => (key === "no-step" ? lost() : ctx.step("bank.charge", lost))).catch(() => 0);
+    }
+    const none = { "bank.charge": () => [] };
+    const down = { "bank.charge": () => Promise.reject(new Error("the bank is down")) };
+    for (const text of ["with-step", "no-step"]) {
+      const late = await why({ ichido: { store, probes: none } }, { text });
+      expect(late).toMatchObject({ verdict: "not-known", severity: "warning", confidence: "low" });
+      expect(late.says).toMatch(/^outcome unknown since [\d:]{8}, provider says: nothing under its reference$/);
+      expect(late.next).toEqual([expect.stringContaining("settle <key> adopt or release")]);
+      const { says } = await why({ ichido: { store, probes: down } }, { text });
+      expect(says).toMatch(/the provider cannot be asked \(the bank is down\)$/);
+      expect((await why({ ichido: { store } }, { text })).says).toMatch(/the provider cannot be asked$/);
+    }
+    await ichido.close();
+  });
+
   it("says that the provider could not be asked where an id is known to nobody else", async () => {
     const store = memoryStore();
     const engine = createIchido({ store, scope: () => scope, onUnknown: "hold", sweepMs: "off" });
