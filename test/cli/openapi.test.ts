@@ -36,6 +36,32 @@ it("exits with 3 for a POST or PATCH that says nothing of keys, and with 0 where
   expect([stated.code, linesOf(stated.out).map(({ policy }) => policy)]).toEqual([0, ["stated", "none", undefined]]);
 });
 
+it("follows references of paths, checks webhooks, and finds what stands in another file", async () => {
+  const file = join(folder, "refs.json");
+  const ran = async (parts: object): Promise<readonly [number, string]> => {
+    writeFileSync(file, JSON.stringify({ openapi: "3.1.0", info: { title: "shop", version: "1" }, ...parts }));
+    const { code, out } = await ichidoHere({ cwd: folder }, "openapi", "--check", file, "--json");
+    const operations = linesOf(out).filter(({ type }) => type === "operation");
+    return [code, operations.map(({ method, path, policy }) => [method, path, policy].join(" ")).join(", ")];
+  };
+  const shared = (post: object): object => ({ components: { pathItems: { "a/b": { post } } } });
+  const paths = { "/a": { $ref: "#/components/pathItems/a~1b" } };
+  expect(await ran({ paths, ...shared(answer) })).toEqual([3, "POST /a missing"]);
+  expect(await ran({ paths, ...shared({ ...answer, "x-idempotency": {} }) })).toEqual([0, "POST /a stated"]);
+  const beside = { "/a": { ...paths["/a"], patch: answer }, "/b": { $ref: "#/paths/~1a" } };
+  expect(await ran({ paths: beside, ...shared({ ...answer, "x-idempotency": false }) })).toEqual([
+    3,
+    "POST /a none, PATCH /a missing, POST /b none, PATCH /b missing",
+  ]);
+  const round = { $ref: "#/paths/~1round" };
+  for (const item of [{ $ref: "./paths.json#/a" }, { $ref: "#/components/pathItems/none" }, round])
+    expect(await ran({ paths: { "/round": item } })).toEqual([3, "ANY /round unread"]);
+  expect(await ran({ webhooks: { paid: { post: answer }, sent: paths["/a"] }, ...shared(answer) })).toEqual([
+    3,
+    "POST webhook paid missing, POST webhook sent missing",
+  ]);
+});
+
 it("reads YAML with the parser that is installed, and refuses what is no document", async () => {
   const yaml = join(folder, "openapi.yaml");
   writeFileSync(yaml, "openapi: 3.1.0\npaths:\n  /payments:\n    post:\n      responses: {}\n");

@@ -21,15 +21,15 @@ async function parse(text: string, file: string): Promise<Json> {
     const { name, module } = await firstInstalled(["yaml", "js-yaml"], "a document in YAML");
     parsed = memberOf<(text: string) => unknown>(module, name === "yaml" ? "parse" : "load")(text);
   }
-  if (isObject(parsed) && isObject(parsed["paths"])) return parsed;
+  if (isObject(parsed) && (isObject(parsed["paths"]) || isObject(parsed["webhooks"]))) return parsed;
   throw new CommandError("error", `${file} is no OpenAPI document: it has no paths`);
 }
 
 interface Checked {
   readonly method: string;
   readonly path: string;
-  /** `none`: it says that it takes no keys. */
-  readonly policy: "stated" | "none" | "missing" | "differs";
+  /** `none`: it says that it takes no keys. `unread`: what it says stands elsewhere. */
+  readonly policy: "stated" | "none" | "missing" | "differs" | "unread";
   readonly what?: string;
 }
 
@@ -53,24 +53,72 @@ function checkOperation(stated: unknown, published: unknown): Pick<Checked, "pol
 const keyed = ["post", "patch"];
 const methods = [...keyed, "put", "delete"];
 
-function check(document: Json, fragment: OpenApiFragment | undefined): readonly Checked[] {
+const refsMax = 20;
+
+/** What a reference inside the document names; undefined: nothing, or what stands in another file. */
+function named(document: Json, ref: unknown): Json | undefined {
+  if (typeof ref !== "string" || !/^#(?:\/|$)/.test(ref)) return undefined;
+  let found: unknown = document;
+  for (const part of ref.split("/").slice(1)) {
+    const name = unescaped(part);
+    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+  }
+  return isObject(found) ? found : undefined;
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return part;
+  }
+}
+
+/** An item with what it refers to; where that cannot be read, the reference. What stands beside a reference wins. */
+function itemOf(document: Json, item: unknown): { readonly item: Json; readonly unread?: string } {
+  let whole: Json = isObject(item) ? item : {};
+  for (let refs = 0; whole["$ref"] !== undefined; refs += 1) {
+    const { $ref, ...beside } = whole;
+    const target = refs < refsMax ? named(document, $ref) : undefined;
+    if (target === undefined) return { item: beside, unread: typeof $ref === "string" ? $ref : "$ref" };
+    whole = { ...target, ...beside };
+  }
+  return { item: whole };
+}
+
+type Published = OpenApiFragment["paths"][string] | undefined;
+
+function checkItem(document: Json, path: string, given: unknown, published: Published): readonly Checked[] {
+  const { item, unread } = itemOf(document, given);
   const checked: Checked[] = [];
-  const paths = {
-    ...Object.fromEntries(Object.keys(fragment?.paths ?? {}).map((path) => [path, {}])),
-    ...(document["paths"] as Json),
-  };
-  for (const [path, item] of Object.entries(paths)) {
-    for (const method of methods) {
-      const operation = isObject(item) ? item[method] : undefined;
-      const published = fragment?.paths[path]?.[method]?.["x-idempotency"];
-      if (operation === undefined && published === undefined) continue;
-      const stated = isObject(operation) ? operation["x-idempotency"] : undefined;
-      // A PUT or DELETE needs no key; but what it says of one has to be true.
-      if (!keyed.includes(method) && stated === undefined && published === undefined) continue;
-      checked.push({ method: method.toUpperCase(), path, ...checkOperation(stated, published) });
-    }
+  if (unread !== undefined) {
+    const what = `${unread} names nothing in this document: bundle it into one`;
+    checked.push({ method: "ANY", path, policy: "unread", what });
+  }
+  for (const method of methods) {
+    const operation = item[method];
+    const own = published?.[method]?.["x-idempotency"];
+    if (operation === undefined && own === undefined) continue;
+    const stated = isObject(operation) ? operation["x-idempotency"] : undefined;
+    // A PUT or DELETE needs no key; but what it says of one has to be true.
+    if (!keyed.includes(method) && stated === undefined && own === undefined) continue;
+    checked.push({ method: method.toUpperCase(), path, ...checkOperation(stated, own) });
   }
   return checked;
+}
+
+function check(document: Json, fragment: OpenApiFragment | undefined): readonly Checked[] {
+  const membersOf = (name: string): Json => (isObject(document[name]) ? document[name] : {});
+  const paths = {
+    ...Object.fromEntries(Object.keys(fragment?.paths ?? {}).map((path) => [path, {}])),
+    ...membersOf("paths"),
+  };
+  return [
+    ...Object.entries(paths).flatMap(([path, item]) => checkItem(document, path, item, fragment?.paths[path])),
+    ...Object.entries(membersOf("webhooks")).flatMap(([name, item]) =>
+      checkItem(document, `webhook ${name}`, item, undefined),
+    ),
+  ];
 }
 
 export const openapiCommand = defineCommand({
@@ -79,9 +127,11 @@ export const openapiCommand = defineCommand({
   args: "<file>",
   argsMax: 1,
   about: `
-With --check: every POST and PATCH of the document must say what it does with keys, in x-idempotency as ichido/policy writes
-it, or x-idempotency: false where it takes none. With the configuration's routes the document must also say what the program
-does. Without --check: prints the document with the policy of these routes in it.`,
+With --check: every POST and PATCH of the document's paths and webhooks must say what it does with keys, in x-idempotency as
+ichido/policy writes it, or x-idempotency: false where it takes none. References within the document are followed; a path
+that stands in another file is a finding, since nothing of it was read: bundle the document first. With the configuration's
+routes the document must also say what the program does. Without --check: prints the document with the policy of these
+routes in it.`,
   flags: {
     check: { type: "boolean", says: "tells what is missing, and changes nothing" },
     ...jsonFlag,
@@ -91,7 +141,8 @@ does. Without --check: prints the document with the policy of these routes in it
     ["ichido openapi --check openapi.json", "in CI"],
     ["ichido openapi openapi.json > with-policy.json", "writes the policy of the configuration's routes into it"],
   ],
-  exits: "0 every POST and PATCH states its policy, 3 some do not, or say what the program does not do.",
+  exits:
+    "0 every POST and PATCH states its policy, 3 some do not, cannot be read, or say what the program does not do.",
   async run({ flags, args: [file], io, print, open }) {
     if (file === undefined) throw new UsageError("name an OpenAPI document");
     let text: string;
@@ -113,7 +164,7 @@ does. Without --check: prints the document with the policy of these routes in it
       return exitCodes.ok;
     }
     const checked = check(document, fragment);
-    const wrong = checked.filter(({ policy }) => policy === "missing" || policy === "differs");
+    const wrong = checked.filter(({ policy }) => policy !== "stated" && policy !== "none");
     print.rows("operation", print.json ? checked : wrong, [
       { head: "METHOD", cell: ({ method }) => method },
       { head: "PATH", cell: ({ path }) => path, whole: true },
