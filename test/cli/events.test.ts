@@ -26,9 +26,16 @@ forEachDatabase("commands", (open) => {
       async (_tx, handle) => (await outbox.add(handle, { topic, payload: { card: "4242" }, ...(key && { key }) })).id,
     );
 
+  const exported = async (part: string): Promise<readonly string[]> =>
+    linesOf((await run("audit", "--json")).out).flatMap(({ actor, action, reason }) =>
+      String(action).startsWith(part) ? [[actor, action, reason].join(" ")] : [],
+    );
+
   beforeAll(async () => {
     outbox = await openOutbox(open());
     inbox = await migrated(open(), { tablePrefix: outbox.tablePrefix });
+    // The audit of the store is the one that is exported.
+    expect((await run("migrate")).code).toBe(0);
   }, 60_000);
 
   test("outbox list, show, replay and discard: what was given up is sent again, or let go, with the audit", async () => {
@@ -59,6 +66,10 @@ forEachDatabase("commands", (open) => {
       expect(idsOf(broker.sent)).toEqual([ids[0]]);
     }, withinMs);
     expect((await run("outbox", "show", second ?? "")).out).toMatch(/discard +ann +ticket 4711/);
+    expect(await exported("outbox")).toEqual([
+      `ann outbox-replay ticket 4711 (${first} skip.one ${ids[0]})`,
+      `ann outbox-discard ticket 4711 (${second} skip.two ${ids[1]})`,
+    ]);
     await relay.stop();
   });
 
@@ -127,5 +138,9 @@ forEachDatabase("commands", (open) => {
     await again.consumer.replay();
     expect(again.types()).toEqual(["processed"]);
     expect((await run("inbox", "show", "mailer", two.id)).out).toMatch(/discard +ann/);
+    expect(await exported("inbox")).toEqual([
+      `ann inbox-replay ticket 4711 (mailer ${one.id})`,
+      `ann inbox-discard ticket 4711 (mailer ${two.id})`,
+    ]);
   });
 });

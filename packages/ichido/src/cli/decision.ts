@@ -4,6 +4,7 @@ import type { AuditNote } from "../core/contract/history.ts";
 import type { Store, StoredRecord } from "../core/contract/store.ts";
 import type { Call, Flags, Io } from "./command.ts";
 import { CommandError, UsageError } from "./exit-codes.ts";
+import type { Printer } from "./printer.ts";
 
 export const decisionFlags = {
   reason: { type: "string", value: "text", says: "why, for the audit" },
@@ -71,4 +72,23 @@ export async function noteReveal(
     ...(fence !== undefined && { fence }),
   })))
     await store.note({ ...note, actor, action: "reveal", reason });
+}
+
+/** What was decided about events stands in the audit of the store too, which is the one that is exported. */
+export async function noteEvents(
+  store: Store,
+  print: Printer,
+  part: "outbox" | "inbox",
+  { action, actor, reason }: Pick<AuditNote, "action" | "actor" | "reason">,
+): Promise<void> {
+  await store.note({ actor, action: `${part}-${action}`, reason }).catch(() => {
+    print.note(`it stands in the audit of the ${part} alone: the one of the store could not be written`);
+  });
+}
+
+const aboutMax = 300;
+
+/** The reason, with the letter that it is about. */
+export function reasonAbout(reason: string, letter: string): string {
+  return `${reason} (${letter.slice(0, aboutMax)})`;
 }

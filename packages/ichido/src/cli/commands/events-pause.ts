@@ -1,6 +1,6 @@
 /** `ichido outbox|inbox pause|resume`: all relays or consumers stop, in whatever process, and go on. */
 import { defineCommand, jsonFlag, type Command } from "../command.ts";
-import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
+import { actorOf, confirmed, decisionFlags, noteEvents, reasonOf } from "../decision.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { inboxOf, outboxOf } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
@@ -69,11 +69,7 @@ function pauseCommand(part: keyof typeof texts, action: "pause" | "resume"): Com
       if (!isTrial && !isThere) {
         const decision = { actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };
         result = await paused[action](decision);
-        // In the audit of the store too, which is the one that is exported.
-        const { actor, reason: why } = decision;
-        await project.store.note({ actor, action: `${part}-${action}`, reason: why }).catch(() => {
-          print.note(`it stands in the audit of the ${part} alone: the one of the store could not be written`);
-        });
+        await noteEvents(project.store, print, part, { action, ...decision });
       }
       print.line(part, { action, result, dryRun: isTrial });
       print.text(result === "already" ? already : isTrial ? `would be ${done}` : done);

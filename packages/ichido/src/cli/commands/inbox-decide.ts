@@ -2,7 +2,7 @@
 import { firstLine } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import type { Call, Command, Flags } from "../command.ts";
-import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
+import { actorOf, confirmed, decisionFlags, noteEvents, reasonAbout, reasonOf } from "../decision.ts";
 import { exitCodes, notFound, refused } from "../exit-codes.ts";
 import { inboxOf } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
@@ -21,7 +21,8 @@ async function decide(
   to: readonly string[] | undefined,
 ): Promise<0> {
   if (handler === undefined || id === undefined) throw new UsageError("name a handler and an id of ichido inbox list");
-  const inbox = inboxOf(await open());
+  const project = await open();
+  const inbox = inboxOf(project);
   const letter = await inbox.dead.get({ handler, id });
   if (letter === undefined) throw notFound(`there is no dead letter ${id} of ${handler}`);
   const isTrial = flags["dry-run"] === true;
@@ -33,7 +34,8 @@ async function decide(
   }
   print.note(`${id}  ${letter.message.topic}  ${letter.reason}  ${firstLine(letter.error) ?? ""}`);
   await confirmed(flags, io, `${action} it?`);
-  const decision = { handler, id, actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };
+  const { actor, reason } = { actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };
+  const decision = { handler, id, actor, reason };
   const result =
     action === "discard"
       ? await inbox.dead.discard(decision)
@@ -42,6 +44,8 @@ async function decide(
   if (result === "absent") throw notFound("somebody decided about it meanwhile");
   if (result === "unreadable")
     throw refused("what the broker delivered is no event: no handler can run it; discard it");
+  if (result === "ok")
+    await noteEvents(project.store, print, "inbox", { action, actor, reason: reasonAbout(reason, `${handler} ${id}`) });
   print.text(result === "already" ? "it is marked already" : `${id} ${does[action]}`, "green");
   return exitCodes.ok;
 }

@@ -1,7 +1,7 @@
 /** `ichido outbox replay|discard <number>…`: a person's decision about events that were given up. */
 import { firstLine } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError, type Command } from "../command.ts";
-import { actorOf, confirmed, decisionFlags, reasonOf } from "../decision.ts";
+import { actorOf, confirmed, decisionFlags, noteEvents, reasonAbout, reasonOf } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
 import { outboxOf } from "../letter-view.ts";
 import { projectFlags } from "../project.ts";
@@ -41,7 +41,8 @@ function decideCommand(action: keyof typeof texts): Command {
     async run({ flags, args, io, print, open }) {
       if (args.length === 0) throw new UsageError("name numbers of ichido outbox list");
       const seqs = args.map(seqOf);
-      const outbox = outboxOf(await open());
+      const project = await open();
+      const outbox = outboxOf(project);
       const letters = await Promise.all(seqs.map((seq) => outbox.dead.get(seq)));
       const found = letters.filter((letter) => letter !== undefined);
       const missing = seqs.filter((_, index) => letters[index] === undefined);
@@ -56,6 +57,10 @@ function decideCommand(action: keyof typeof texts): Command {
         print.progress(index, found.length, "events");
         const result = decision === undefined ? "ok" : await outbox.dead[action]({ seq, ...decision });
         if (result === "absent") missing.push(seq);
+        else if (decision !== undefined) {
+          const reason = reasonAbout(decision.reason, `${seq} ${message.topic} ${message.id}`);
+          await noteEvents(project.store, print, "outbox", { ...decision, action, reason });
+        }
         print.line("decided", { seq, id: message.id, topic: message.topic, action, result, dryRun: isTrial });
         if (result === "ok") print.text(isTrial ? `${seq} would be: ${does}` : `${seq} ${does}`);
       }
