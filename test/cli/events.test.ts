@@ -7,7 +7,7 @@ import { forEachDatabase } from "../events/inbox-databases.ts";
 import { message, migrated } from "../events/inbox-messages.ts";
 import { idsOf, openOutbox, rejected, wire } from "../events/outbox-bed.ts";
 import { eventually } from "../support/eventually.ts";
-import { ichidoHere, linesOf, type Ran } from "./command-line.ts";
+import { ichidoHere, linesOf, type Ran, type Setting } from "./command-line.ts";
 
 const why = ["--reason", "ticket 4711", "--yes"];
 /** Long enough for a machine that others use, too. */
@@ -16,11 +16,12 @@ const withinMs = 30_000;
 forEachDatabase("commands", (open) => {
   let outbox: Outbox & { readonly tablePrefix: string };
   let inbox: Inbox;
-  const run = (...args: readonly string[]): Promise<Ran> =>
+  const runAs = (setting: Setting, ...args: readonly string[]): Promise<Ran> =>
     ichidoHere(
-      { env: { ICHIDO_STORE: open().url, ICHIDO_ACTOR: "ann", ICHIDO_TABLE_PREFIX: outbox.tablePrefix } },
+      { ...setting, env: { ICHIDO_STORE: open().url, ICHIDO_ACTOR: "ann", ICHIDO_TABLE_PREFIX: outbox.tablePrefix } },
       ...args,
     );
+  const run = (...args: readonly string[]): Promise<Ran> => runAs({}, ...args);
   const add = (topic: string, key?: string): Promise<string> =>
     outbox.transaction(
       async (_tx, handle) => (await outbox.add(handle, { topic, payload: { card: "4242" }, ...(key && { key }) })).id,
@@ -142,5 +143,31 @@ forEachDatabase("commands", (open) => {
       `ann inbox-replay ticket 4711 (mailer ${one.id})`,
       `ann inbox-discard ticket 4711 (mailer ${two.id})`,
     ]);
+  });
+
+  test("inbox discard leaves a letter that somebody lets run again since it was seen, unless that was seen", async () => {
+    const failing = { name: "biller", topics: ["*"], once: () => Promise.reject(new Error("no bill")) };
+    const bed = await consuming(inbox, [failing], { attemptsMax: 1 });
+    const given = message();
+    const letter = { handler: "biller", id: given.id };
+    await bed.deliver(given);
+    await bed.consumer.stop();
+    const discard = ["inbox", "discard", "biller", letter.id];
+    const state = async (): Promise<string | undefined> => (await inbox.dead.get(letter))?.state;
+    // Bob is faster, while ann reads the question.
+    const meanwhile = async (): Promise<void> => {
+      expect(await inbox.dead.replay({ ...letter, actor: "bob", reason: "mended" })).toBe("ok");
+    };
+    const asked = await runAs({ columns: 100, answers: ["y", "old"], meanwhile }, ...discard);
+    expect([asked.code, await state()]).toEqual([5, "replaying"]);
+    expect(asked.err).toMatch(/not as you saw it, dead/);
+    for (const more of [why, ["--dry-run"], ["--state", "dead", ...why]])
+      expect((await run(...discard, ...more)).code, more.join(" ")).toBe(5);
+    expect((await run(...discard, "--state", "gone", ...why)).code).toBe(2);
+    expect(await state()).toBe("replaying");
+    const no = await runAs({ columns: 100, answers: ["n"] }, ...discard);
+    expect([no.code, no.err]).toEqual([130, expect.stringMatching(/about to run again\ndiscard it\?/)]);
+    expect((await run(...discard, "--state", "replaying", ...why)).code).toBe(0);
+    expect(await state()).toBeUndefined();
   });
 });

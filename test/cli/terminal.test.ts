@@ -83,6 +83,14 @@ it("a settlement shows the record and asks; whoever says no has changed nothing"
   expect((await run({}, "audit")).out).toMatch(/hold +ann +@\w+ +ticket 4711/);
 });
 
+it("--yes settles nothing that nobody looked at, on a terminal either", async () => {
+  const blind = await run({ columns: 100, answers: [] }, "keys", "settle", id, "hold", "--reason", "r", "--yes");
+  expect([blind.code, blind.err]).toEqual([2, expect.stringMatching(/--fence: with --yes nobody looks at it/)]);
+  const { fence } = (await store.list({ limit: 1 })).records[0] ?? expect.fail();
+  const seen = ["--fence", String(fence), "--reason", "r", "--yes"];
+  expect((await run({ columns: 100, answers: [] }, "keys", "settle", id, "hold", ...seen)).code).toBe(0);
+});
+
 it("a record that changed between the question and the answer is refused with 5", async () => {
   const [record] = (await store.list({ limit: 1 })).records;
   if (record === undefined) throw new Error("it is there");

@@ -1,7 +1,9 @@
 /** `ichido inbox replay|discard <handler> <id>`: a person's decision about a message that was given up. */
+import { present } from "../../core/contract/present.ts";
 import { firstLine } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import type { Call, Command, Flags } from "../command.ts";
+import type { InboxDeadLetter } from "../../inbox/index.ts";
 import { actorOf, confirmed, decisionFlags, noteEvents, reasonAbout, reasonOf } from "../decision.ts";
 import { exitCodes, notFound, refused } from "../exit-codes.ts";
 import { inboxOf } from "../letter-view.ts";
@@ -13,12 +15,37 @@ const replayFlags = {
   ...shared,
 } as const satisfies Flags;
 
+const discardFlags = {
+  state: {
+    type: "string",
+    value: "state",
+    says: "as ichido inbox list told it, dead or replaying; default dead; on a terminal you are asked instead",
+  },
+  ...shared,
+} as const satisfies Flags;
+
 const does = { replay: "runs again at the next pass of its consumer", discard: "is gone" } as const;
+
+type State = InboxDeadLetter["state"];
+const states: readonly State[] = ["dead", "replaying"];
+
+/** The state that the person saw: told by them, or shown before they agree. `--yes` agrees to no replay that it did not see. */
+function seenState(given: string | undefined, letter: InboxDeadLetter, isAsked: boolean): State {
+  if (given === undefined) return isAsked ? letter.state : "dead";
+  const state = states.find((each) => each === given);
+  if (state === undefined) throw new UsageError(`--state: expected ${states.join(" or ")}, got ${given}`);
+  return state;
+}
+
+interface Choice {
+  readonly to?: readonly string[] | undefined;
+  readonly state?: string | undefined;
+}
 
 async function decide(
   action: keyof typeof does,
   { flags, args: [handler, id], io, print, open }: Call<typeof shared>,
-  to: readonly string[] | undefined,
+  choice: Choice,
 ): Promise<0> {
   if (handler === undefined || id === undefined) throw new UsageError("name a handler and an id of ichido inbox list");
   const project = await open();
@@ -27,20 +54,26 @@ async function decide(
   if (letter === undefined) throw notFound(`there is no dead letter ${id} of ${handler}`);
   const isTrial = flags["dry-run"] === true;
   const about = { handler, id, topic: letter.message.topic, action, dryRun: isTrial };
+  const state = seenState(choice.state, letter, io.ask !== undefined && flags.yes !== true);
+  const changed = refused(
+    `${id} of ${handler} is not as you saw it, ${state}: somebody decided about it. Look again (ichido inbox show), then give --state`,
+  );
+  if (action === "discard" && state !== letter.state) throw changed;
   if (isTrial) {
     print.line("decided", { ...about, result: "ok" });
     print.text(`would be: ${id} of ${handler} ${does[action]}`);
     return exitCodes.ok;
   }
   print.note(`${id}  ${letter.message.topic}  ${letter.reason}  ${firstLine(letter.error) ?? ""}`);
-  await confirmed(flags, io, `${action} it?`);
+  await confirmed(flags, io, `${letter.state === "replaying" ? "it is about to run again\n" : ""}${action} it?`);
   const { actor, reason } = { actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };
   const decision = { handler, id, actor, reason };
   const result =
     action === "discard"
-      ? await inbox.dead.discard(decision)
-      : await inbox.dead.replay({ ...decision, ...(to === undefined ? {} : { to }) });
+      ? await inbox.dead.discard({ ...decision, state })
+      : await inbox.dead.replay({ ...decision, ...present({ to: choice.to }) });
   print.line("decided", { ...about, result });
+  if (result === "changed") throw changed;
   if (result === "absent") throw notFound("somebody decided about it meanwhile");
   if (result === "unreadable")
     throw refused("what the broker delivered is no event: no handler can run it; discard it");
@@ -65,7 +98,7 @@ Marks a dead letter for the consumers of its handler, which run it at their next
     ],
   ],
   exits: "4 where there is no such letter, 5 where it is no event.",
-  run: (call) => decide("replay", call, call.flags.to),
+  run: (call) => decide("replay", call, { to: call.flags.to }),
 });
 
 export const inboxDiscardCommand: Command = defineCommand({
@@ -74,9 +107,10 @@ export const inboxDiscardCommand: Command = defineCommand({
   args: "<handler> <id>",
   argsMax: 2,
   about: `
-Forgets a dead letter. Redeliveries of it stay duplicates for the retention of the inbox.`,
-  flags: shared,
+Forgets a dead letter. Redeliveries of it stay duplicates for the retention of the inbox. One that somebody lets run again
+since you looked is refused.`,
+  flags: discardFlags,
   examples: [["ichido inbox discard mailer 0192f1c0-7b1e-7c3a-b1d2-5e8f9a0b1c2d --reason 'a test' --yes", "for good"]],
-  exits: "4 where there is no such letter.",
-  run: (call) => decide("discard", call, undefined),
+  exits: "4 where there is no such letter, 5 where it is in another state than you saw.",
+  run: (call) => decide("discard", call, { state: call.flags.state }),
 });

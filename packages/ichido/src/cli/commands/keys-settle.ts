@@ -43,11 +43,10 @@ async function seenFence(
   io: Io,
 ): Promise<number> {
   if (flags.fence !== undefined) return wholeNumberOf("--fence", flags.fence, 1, Number.MAX_SAFE_INTEGER);
-  if (io.ask === undefined) {
-    throw new UsageError(
-      "--fence: there is no terminal to show the record on; give the fence that ichido keys show told",
-    );
-  }
+  // Who agrees beforehand has not seen what was looked up a moment ago.
+  const reason = io.ask === undefined ? "there is no terminal to show the record on" : "with --yes nobody looks at it";
+  if (io.ask === undefined || flags.yes === true)
+    throw new UsageError(`--fence: ${reason}; give the fence that ichido keys show told`);
   io.err(`${about.id}  ${record.identity.operation}  ${shownState(record)}, ${record.attempts} attempt(s)\n`);
   await confirmed(flags, io, `${consequences[about.decision]}\n${about.decision}?`);
   return record.fence;
