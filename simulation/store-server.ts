@@ -42,7 +42,7 @@ type Method = (...args: readonly unknown[]) => Promise<unknown>;
 const stepVerbs = new Set(["startStep", "finishStep", "release", "settle"]);
 /** What reads, and what is noted beside records: none of it changes one. */
 const silent = new Set(
-  "watch ping tick list stats find steps audit close resources log attempts follow twins suspects note auditLog".split(
+  "watch ping tick list stats find steps audit close resources log attempts follow twins suspects note auditLog emptyReasons".split(
     " ",
   ),
 );

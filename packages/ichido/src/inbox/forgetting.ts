@@ -1,6 +1,7 @@
 /** Erases what an inbox keeps of a person: dead letters and reasons of decisions. What was processed is kept as hashes. */
-import { emptyReasons, mentions } from "../brokers/mentions.ts";
+import { mentions } from "../brokers/mentions.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
+import { emptyReasons } from "../core/record-machine/reasons.ts";
 import { bytesOf, numberOf, textOf } from "../sql/columns.ts";
 import { checkForgetting, matching, type EventForgetting, type ForgottenEvents } from "../sql/forgetting-events.ts";
 import type { InboxDeadLetters } from "./dead-letters.ts";

@@ -1,6 +1,7 @@
 /** Erases what an outbox keeps of a person: dead letters, keys of sent events, reasons of decisions. */
-import { emptyReasons, mentions } from "../brokers/mentions.ts";
+import { mentions } from "../brokers/mentions.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
+import { emptyReasons } from "../core/record-machine/reasons.ts";
 import { bytesOf, numberOf, optionalText, textOf } from "../sql/columns.ts";
 import { checkForgetting, matching, type EventForgetting, type ForgottenEvents } from "../sql/forgetting-events.ts";
 import type { Statements } from "./database.ts";

@@ -54,7 +54,7 @@ export const keysForgetCommand = defineCommand({
 Erases answers, labels, principals, resources, results of steps and attempts of the records that match. What stays is a
 tombstone: the key refuses other content and never runs again. Records at work or in doubt are left alone and told. With
 --label, --resource or --principal, dead letters of outbox and inbox that tell of that value go too; events that wait to be
-sent or processed are told: ask again when they have gone.`,
+sent or processed are told: ask again when they have gone. Reasons in the audit that name it are emptied.`,
   flags: {
     label: { type: "string", value: "name=value", says: "all with this label: customer=42" },
     resource: { type: "string", value: "kind=id", says: "all that made this: payment=pay_9" },
@@ -125,8 +125,10 @@ sent or processed are told: ask again when they have gone.`,
       if (io.signal.aborted) break;
     }
     const gone = await forgetEvents(project, values.length > 0 ? { values, ...decision } : undefined);
-    if (isNothing(gone)) throw notFound("nothing matches");
+    const said = await store.emptyReasons(values);
+    if (isNothing(gone) && said === 0) throw notFound("nothing matches");
     for (const told of gone) tellEvents(print, told, false);
+    if (said > 0) print.text(`${said} reasons in the audit emptied`);
     print.text(`${done} of ${records.length} forgotten`);
     for (const { part, waiting, isCut } of gone) {
       if (waiting > 0)

@@ -191,4 +191,9 @@ export interface RecordHistory {
    * tells the same caller that it is done, and never runs again.
    */
   forget(request: ForgetRequest): Promise<ForgetResult>;
+  /**
+   * Empties every reason in the audit that names one of these values as a word, whatever record it is about, or none: who
+   * did what and when stays. The number of entries. One that is written meanwhile may be left.
+   */
+  emptyReasons(values: readonly string[]): Promise<number>;
 }

@@ -38,6 +38,17 @@ it("forgets all records of a label, and tells what it had to leave", async () =>
   expect((await forget(all.ichido, { label, ...byWhom })).forgotten).toBe(0);
 });
 
+it("empties what was said of a label's value about no record; a trial does not", async () => {
+  const all = labelled();
+  await all.store.note({ actor: "bob", action: "reveal", reason: "cus_42 called" });
+  const reasons = async (): Promise<readonly string[]> =>
+    (await all.store.auditLog({ limit: 10 })).entries.map(({ reason }) => reason);
+  await forget(all.ichido, { label, ...byWhom, dryRun: true });
+  expect(await reasons()).toEqual(["cus_42 called"]);
+  await forget(all.ichido, { label, ...byWhom });
+  expect(await reasons()).toEqual([""]);
+});
+
 it("forgets one record as it was seen, and not one that changed since", async () => {
   const all = labelled();
   await all.serve();

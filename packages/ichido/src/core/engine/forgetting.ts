@@ -89,5 +89,7 @@ export async function forget(holder: StoreHolder, request: Forgetting): Promise<
     else if (result === "forgotten") already += 1;
     else left.push({ identity, why: result });
   }
+  // Also what was said of them where no record of theirs is named.
+  if (request.label !== undefined && !dryRun) await calls.emptyReasons([request.label.value]);
   return { forgotten, already, left };
 }

@@ -55,6 +55,7 @@ type PlainVerb =
   | "log"
   | "note"
   | "forget"
+  | "emptyReasons"
   | "find"
   | "list"
   | "settle"
@@ -298,6 +299,8 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
     log: (batch) => call("log", () => store.log(batch)),
     note: (note) => call("note", () => store.note(note)),
     forget: (request) => call("forget", () => store.forget(request)),
+    // It looks through the whole audit.
+    emptyReasons: (values) => call("emptyReasons", () => store.emptyReasons(values), listTimeoutMs),
     find: (identity) => call("find", () => store.find(identity)),
     list: (query) => call("list", () => store.list(query), listTimeoutMs),
     settle: (request) => call("settle", () => store.settle(request)),

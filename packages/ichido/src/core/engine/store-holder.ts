@@ -10,7 +10,18 @@ export type StoreHolder = Store | { readonly store: Store };
 
 export type HeldCalls = Pick<
   StoreCalls,
-  "claim" | "find" | "forget" | "giveBackLater" | "list" | "note" | "release" | "settle" | "steps" | "stop" | "suspend"
+  | "claim"
+  | "emptyReasons"
+  | "find"
+  | "forget"
+  | "giveBackLater"
+  | "list"
+  | "note"
+  | "release"
+  | "settle"
+  | "steps"
+  | "stop"
+  | "suspend"
 >;
 
 const callsOfEngines = new WeakMap<object, HeldCalls>();

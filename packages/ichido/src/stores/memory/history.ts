@@ -14,6 +14,7 @@ import type { StoredRecord } from "../../core/contract/store.ts";
 import { attemptsKept, looksAfterBound, ownersOf, runOf, withOwnRun } from "../../core/record-machine/history.ts";
 import type { ProcessName } from "../../core/record-machine/history.ts";
 import { isForgotten } from "../../core/record-machine/forget.ts";
+import { namesAny } from "../../core/record-machine/reasons.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { localIdOf } from "../../core/request/scope.ts";
 import { followPages } from "../log-walk.ts";
@@ -139,6 +140,8 @@ export function createHistoryVerbs(
     },
     audit: async (identity) => history.audit.of(localIdOf(identity)).map(entryOf),
     auditLog: async (query) => history.audit.walk(query, nowUs()),
+    emptyReasons: async (values) =>
+      history.audit.change((entry) => (namesAny(entry.reason, values) ? { ...entry, reason: "" } : undefined)),
   };
 }
 

@@ -18,6 +18,8 @@ export interface Journal<Entry> {
   of(id: string): readonly Entry[];
   /** Takes out what is about this record, or puts other entries in their place. */
   replace(id: string, change: (entry: Entry) => Entry | undefined): void;
+  /** Puts another entry in the place of each that `change` gives one for. The number of them. */
+  change(change: (entry: Entry) => Entry | undefined): number;
 }
 
 /** Past `entriesMax` the oldest ones go. */
@@ -73,6 +75,16 @@ export function createJournal<Entry>(entriesMax: number): Journal<Entry> {
         if (entry === undefined) unlink(placed);
         else entries.set(place, { ...placed, entry });
       }
+    },
+    change(change) {
+      let changed = 0;
+      for (const placed of entries.values()) {
+        const entry = change(placed.entry);
+        if (entry === undefined) continue;
+        entries.set(placed.place, { ...placed, entry });
+        changed += 1;
+      }
+      return changed;
     },
   };
 }

@@ -22,6 +22,7 @@ import {
   withOwnRun,
   type ProcessName,
 } from "../../core/record-machine/history.ts";
+import { emptyReasons } from "../../core/record-machine/reasons.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { checkLimit, encodeHeaders, outcomeOf, placeOf } from "../encoding.ts";
 import { followPages } from "../log-walk.ts";
@@ -285,6 +286,17 @@ export function auditLog(run: Run, dialect: Dialect, query: HistoryQuery): Promi
       ...(key !== "" && { record: { key, scopeHash: binaryOf(row["scope_hash"]) } }),
     };
   });
+}
+
+export function emptied(run: Run, dialect: Dialect, values: readonly string[]): Promise<number> {
+  return emptyReasons(
+    values,
+    async (value) => {
+      const { rows } = await dialect.send(run, "findReasons", { value: longText("value", value) });
+      return rows.map((row) => stringOf(row["reason"]));
+    },
+    async (named) => (await dialect.send(run, "emptyReasons", { reason: longText("reason", named) })).affected,
+  );
 }
 
 /** A key has at least one character, so that none stands for no record. */

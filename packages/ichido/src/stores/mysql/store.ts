@@ -29,7 +29,7 @@ import { createDialect } from "./dialect.ts";
 import { complete, finishStep, release, renew, startStep, suspend } from "./owned.ts";
 import { sweepAlone, tick } from "./sweep.ts";
 import { forget } from "./forget.ts";
-import { attempts, auditLog, follow, log, note, resources, suspects, twins } from "./history.ts";
+import { attempts, auditLog, emptied, follow, log, note, resources, suspects, twins } from "./history.ts";
 import { landed } from "./landed.ts";
 import { createInspection } from "./inspection.ts";
 import { list, stats } from "./listing.ts";
@@ -102,6 +102,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     audit: (identity) => audit(call(), dialect, identity),
     auditLog: (query) => auditLog(call(), dialect, query),
     forget: (request) => forget(call(), dialect, request),
+    emptyReasons: (values) => emptied(call(), dialect, values),
     async find(identity) {
       const [row] = (await dialect.send(call(), "find", identityValues(identity))).rows;
       return row === undefined ? undefined : recordOf(row);

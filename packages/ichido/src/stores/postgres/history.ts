@@ -15,6 +15,7 @@ import type { Identity, Key } from "../../core/contract/record.ts";
 import { forgetAction, forgottenLine, forgottenStatus } from "../../core/record-machine/forget.ts";
 import { attemptsKept, ownersOf, runOf, withOwnRun, type ProcessName } from "../../core/record-machine/history.ts";
 import type { WrittenPage } from "../../core/record-machine/log-page.ts";
+import { emptyReasons } from "../../core/record-machine/reasons.ts";
 import type { Store } from "../../core/contract/store.ts";
 import { toMs, usOf } from "../../core/record-machine/record.ts";
 import { bufferOf } from "../../sql/statement.ts";
@@ -225,5 +226,14 @@ export function createHistoryVerbs(run: Run, find: Store["find"]): Omit<RecordHi
       const values = [...identityValues(identity), String(fence), encodeText(actor), encodeText(reason), ...tombstone];
       return forgetResultOf(textOf((await run("forget", "conflicts", values))[0]?.[0]));
     },
+    emptyReasons: (values) =>
+      emptyReasons(
+        values,
+        async (value) => {
+          const rows = await run("findReasons", "always", [encodeText(value)]);
+          return rows.map(([named]) => decodeText(textOf(named)));
+        },
+        async (named) => numberOf((await run("emptyReasons", "always", [encodeText(named)]))[0]?.[0]),
+      ),
   };
 }

@@ -1,9 +1,11 @@
 /** Erases what a record holds, then what is kept beside it, and what finds it. */
 import type { AuditEntry, ForgetRequest, ForgetResult, Resource } from "../../core/contract/history.ts";
+import { limits } from "../../core/contract/defaults.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { forgetAction, forgetRefusal, tombstoneOf } from "../../core/record-machine/forget.ts";
+import { namesAny } from "../../core/record-machine/reasons.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import { auditMax, type History } from "./history.ts";
 import type { RecordIndex } from "./index-of-records.ts";
@@ -21,6 +23,32 @@ export interface ForgetParts {
   readonly history: History;
   readonly index: RecordIndex;
   readonly resources: (identity: Identity) => Promise<readonly Resource[]>;
+}
+
+/** The journal has all that was done; a record tells its own audit by itself. */
+export async function emptyReasons(
+  { scripts, names, history }: Pick<ForgetParts, "scripts" | "names" | "history">,
+  values: readonly string[],
+): Promise<number> {
+  let done = 0;
+  let cursor: string | undefined;
+  for (;;) {
+    const page = await history.auditPage({ limit: limits.historyPageMax, ...(cursor !== undefined && { cursor }) });
+    const named = page.entries.filter(({ entry }) => namesAny(entry.reason, values));
+    for (const { record } of named.map(({ entry }) => entry)) {
+      if (record === undefined) continue;
+      const name = names.record(record);
+      const rows = (await audit(scripts, name)).filter(({ reason }) => namesAny(reason, values));
+      const pairs = rows.flatMap((entry) => [encodeAudit(entry), encodeAudit({ ...entry, reason: "" })]);
+      if (pairs.length > 0) await scripts.run("replaceAudit", name, [String(auditMax), ...pairs]);
+    }
+    const places = named.map(({ place }) => String(place));
+    // Last: what is named here can be found again if this process dies before.
+    if (places.length > 0) await scripts.run("reasons", names.journal.reasons, ["empty", ...places]);
+    done += places.length;
+    cursor = page.cursor;
+    if (page.entries.length < limits.historyPageMax) return done;
+  }
 }
 
 const emptied = (entry: AuditEntry): string => `${String(entry.atMs * 1_000)} ${encodeAudit({ ...entry, reason: "" })}`;

@@ -154,7 +154,13 @@ export interface HistoryParts {
   readonly find: (identity: Identity) => Promise<StoredRecord | undefined>;
 }
 
-export interface History extends Omit<RecordHistory, "audit" | "forget" | "resources"> {
+interface PlacedAudit {
+  readonly place: number;
+  readonly entry: AuditLogEntry;
+}
+
+export interface History extends Omit<RecordHistory, "audit" | "emptyReasons" | "forget" | "resources"> {
+  readonly auditPage: (query: HistoryQuery) => Promise<HistoryPage<PlacedAudit>>;
   /** Erases all that is kept beside the record. */
   readonly erase: (identity: Identity) => Promise<void>;
 }
@@ -189,6 +195,20 @@ export function createHistory({ scripts, names, marginMs, find }: HistoryParts):
     const place = entries.at(-1)?.[0] ?? Math.max(numberOf(last), cursor === undefined ? 0 : placeOf(cursor));
     const page = entries.map(([at, text]) => entryOf(at, text));
     return place > 0 ? { entries: page, cursor: String(place) } : { entries: page };
+  }
+
+  async function auditPage(query: HistoryQuery): Promise<HistoryPage<PlacedAudit>> {
+    const page = await walk("audit", query, (place, text) => ({ place, text }));
+    const places = page.entries.map(({ place }) => String(place));
+    const reasons =
+      places.length === 0 ? [] : listOf(await scripts.run("reasons", names.journal.reasons, ["get", ...places]));
+    const entries = page.entries.map(({ place, text }, at) => {
+      const [key, scope, actor, action, fence] = storedJson(text) as AuditText;
+      const record = key === "" ? {} : { record: { key: key as Key, scopeHash: scopeOf(scope) } };
+      const told = { actor, action, reason: textOf(reasons[at]), ...(fence !== 0 && { fence }) };
+      return { place, entry: { atMs: toMs(place), ...told, ...record } };
+    });
+    return { ...page, entries };
   }
 
   /** Those of one record and kind go in one step. */
@@ -333,24 +353,10 @@ export function createHistory({ scripts, names, marginMs, find }: HistoryParts):
       await scripts.run("addOwn", names.own(identity, "audit"), [String(auditMax), "", "", place, place]);
     },
     async auditLog(query) {
-      const page = await walk("audit", query, (place, text) => ({ place, text }));
-      const places = page.entries.map(({ place }) => String(place));
-      const reasons =
-        places.length === 0 ? [] : listOf(await scripts.run("reasons", names.journal.reasons, ["get", ...places]));
-      const entries = page.entries.map(({ place, text }, at): AuditLogEntry => {
-        const [key, scope, actor, action, fence] = storedJson(text) as AuditText;
-        const record = key === "" ? {} : { record: { key: key as Key, scopeHash: scopeOf(scope) } };
-        return {
-          atMs: toMs(place),
-          actor,
-          action,
-          reason: textOf(reasons[at]),
-          ...(fence !== 0 && { fence }),
-          ...record,
-        };
-      });
-      return { ...page, entries };
+      const page = await auditPage(query);
+      return { ...page, entries: page.entries.map(({ entry }) => entry) };
     },
+    auditPage,
     async erase(identity) {
       const audits = (await own(names.own(identity, "audit"))).map(([place]) => String(place));
       if (audits.length > 0) await scripts.run("reasons", names.journal.reasons, ["empty", ...audits]);

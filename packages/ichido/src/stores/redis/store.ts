@@ -29,7 +29,7 @@ import { kindOf, type RedisClient } from "../../drivers/redis/client.ts";
 import { linkOf } from "../../drivers/redis/link.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
 import { createClaims } from "./claim.ts";
-import { forget } from "./forget.ts";
+import { emptyReasons, forget } from "./forget.ts";
 import { createHealth } from "./health.ts";
 import { auditMax, createHistory } from "./history.ts";
 import { createIndex } from "./index-of-records.ts";
@@ -107,7 +107,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
 
   const index = createIndex(link, scripts, names);
   const history = createHistory({ scripts, names, marginMs, find });
-  const { erase: _erase, note, ...historyVerbs } = history;
+  const { auditPage: _auditPage, erase: _erase, note, ...historyVerbs } = history;
 
   const resources = async (identity: Identity): Promise<readonly Resource[]> =>
     listOf(await scripts.run("resources", names.record(identity), [])).map(decodeResource);
@@ -198,6 +198,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       const row = encodeAudit({ actor, action, reason, fence });
       await scripts.run("note", names.record(identity), [row, String(auditMax)]);
     },
+    emptyReasons: (values) => emptyReasons({ scripts, names, history }, values),
     forget: (request) => forget({ scripts, names, margin, history, index, resources }, request),
     audit: (identity) => audit(scripts, names.record(identity)),
     find,

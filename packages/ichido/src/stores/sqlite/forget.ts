@@ -1,11 +1,25 @@
 /** Erases what a record holds and leaves a tombstone, with its audit row. */
 import type { ForgetRequest, ForgetResult } from "../../core/contract/history.ts";
 import { forgetAction, forgetRefusal, forgotten } from "../../core/record-machine/forget.ts";
-import { heldOf, identityValues, responseValues } from "./row.ts";
+import { hasWord } from "../../core/record-machine/reasons.ts";
+import { heldOf, identityValues, responseValues, text } from "./row.ts";
 import type { Session } from "./session.ts";
 
 export function forget(session: Session, request: ForgetRequest): Promise<ForgetResult> {
   return session.queue.write(() => forgetLocked(session, request));
+}
+
+/** In one transaction: what is found is what is emptied. */
+export function emptyReasons({ connection, statements, queue }: Session, values: readonly string[]): Promise<number> {
+  return queue.write(() => {
+    let emptied = 0;
+    for (const value of values) {
+      const found = value === "" ? [] : connection.all(statements.findReasons, value).map((row) => text(row, "reason"));
+      for (const reason of found.filter((each) => hasWord(each, value)))
+        emptied += connection.run(statements.emptyReasons, reason);
+    }
+    return emptied;
+  });
 }
 
 function forgetLocked(session: Session, request: ForgetRequest): ForgetResult {

@@ -270,7 +270,10 @@ function auditLog(session: Session, query: HistoryQuery): Promise<HistoryPage<Au
   });
 }
 
-export function createHistoryVerbs(session: Session, gate: Gate): Omit<RecordHistory, "audit" | "forget"> {
+export function createHistoryVerbs(
+  session: Session,
+  gate: Gate,
+): Omit<RecordHistory, "audit" | "emptyReasons" | "forget"> {
   const search = new SuspectSearch();
   return {
     resources: (identity) => gate.pass(() => resources(session, identity)),

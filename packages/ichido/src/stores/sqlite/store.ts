@@ -18,7 +18,7 @@ import type { SchemaTalk } from "../../sql/schema-dialects.ts";
 import { talkNow } from "../../sql/talk.ts";
 import { claim, claimWithin } from "./claim.ts";
 import { connect, type Connection, type SqliteDatabase } from "./database.ts";
-import { forget } from "./forget.ts";
+import { emptyReasons, forget } from "./forget.ts";
 import { createGate } from "./gate.ts";
 import { createHistoryVerbs } from "./history.ts";
 import { audit, find, landed, steps } from "./inspect.ts";
@@ -98,6 +98,7 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
     audit: (identity) => gate.pass(() => audit(session, identity)),
     ...createHistoryVerbs(session, gate),
     forget: (request) => gate.pass(() => forget(session, request)),
+    emptyReasons: (values) => gate.pass(() => emptyReasons(session, values)),
     find: (identity) => gate.pass(() => find(session, identity)),
     list: (query) => gate.pass(() => list(session, query)),
     stats: () => gate.pass(() => stats(session)),

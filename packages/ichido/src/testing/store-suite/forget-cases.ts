@@ -118,6 +118,35 @@ export const forgetCases: readonly StoreCase[] = defineCases({
     assert.equal(await rig.store.forget({ identity, fence, ...byWhom }), "forgotten");
     assert.equal((await rig.second.audit(identity)).length, 2, "nothing was done the second time");
   },
+  "S24-said: reasons that name what is to be forgotten are emptied, of whatever record or none; a longer id is another's":
+    async (rig, identity) => {
+      const { claim } = await rig.lapsed(identity, "a");
+      assert.equal(
+        await rig.store.settle({ ...settlement(claim, { kind: "release" }), reason: `${canary}: gone` }),
+        "ok",
+      );
+      const about = { identity, fence: claim.fence };
+      const reasons = [`asked by ${canary}`, `"${canary}"`, `客${canary}の`, `${canary}1 called`, "ticket 7"];
+      for (const reason of reasons) await rig.store.note({ actor: "ann", action: "reveal", reason });
+      await rig.store.note({ ...about, actor: canary, action: "look", reason: `with ${canary}` });
+      await rig.store.note({ ...about, actor: "bob", action: "look", reason: "ticket 8" });
+      assert.equal(await rig.store.emptyReasons(["", "nobody-is-called-so"]), 0);
+      assert.equal(await rig.store.emptyReasons(["nobody-is-called-so", canary]), 5);
+      const left = ["", "", "", "", `${canary}1 called`, "ticket 7", "", "ticket 8"];
+      assert.deepEqual(
+        (await auditOf(rig, 100)).map(({ reason }) => reason),
+        left,
+      );
+      assert.deepEqual(
+        (await rig.second.audit(identity)).map(({ actor, action, reason }) => [actor, action, reason]),
+        [
+          ["on-call", "release", ""],
+          [canary, "look", ""],
+          ["bob", "look", "ticket 8"],
+        ],
+      );
+      assert.equal(await rig.store.emptyReasons([canary]), 0);
+    },
   "S24-late: what is logged after a record was forgotten is not kept, alone or as a pair": async (rig) => {
     const identity = sampleIdentity("key", { principal: canary });
     const { claim } = await rig.completed(identity, "a");
