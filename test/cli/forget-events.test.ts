@@ -79,7 +79,7 @@ forEachDatabase("keys forget", (open, dialect) => {
     const refusing = wire(({ topic, key }) => (topic.startsWith("skip") ? rejected(key) : { outcome: "sent" }));
     const relay = createRelay(outbox, { routes: { wire: refusing, other: refusing }, backoffMs: 1, backoffMsMax: 1 });
     for (const customer of [canary, other]) await add("skip.paid", customer);
-    await add("order.paid", canary);
+    for (const key of [canary, `acme/${canary}`, `acme/${canary}1`]) await add("order.paid", key);
     await eventually(async () => {
       await relay.tick();
       expect(await outbox.stats()).toMatchObject({ dead: 2, pending: 0 });
@@ -104,6 +104,7 @@ forEachDatabase("keys forget", (open, dialect) => {
     expect((await noted()).slice(-3)).toEqual(["", "", `${canary}1 called us`]);
     const left = (await everything()).replaceAll(`${canary}1`, "another's");
     expect(left).not.toContain(canary);
+    expect(left).toContain("acme/another's");
     expect(left).toContain(other);
     expect([(await outbox.stats()).dead, (await inbox.stats()).dead]).toEqual([1, 1]);
 

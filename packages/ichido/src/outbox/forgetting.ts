@@ -9,6 +9,7 @@ import type { OutboxDeadLetters } from "./dead-letters.ts";
 
 const pageRows = 500;
 const textMax = 200;
+const none = new Uint8Array(0);
 
 export async function forgetEvents(
   transactions: TransactionRunner<unknown>,
@@ -39,7 +40,11 @@ export async function forgetEvents(
   if (!dryRun) {
     for (const { seq } of letters.rows) await dead.discard({ seq, actor, reason });
     await inside(async (handle) => {
-      for (const value of values) emptied += (await run(handle, "forgetSent", { value })).affected;
+      for (const value of values) {
+        const keys = (await run(handle, "findSent", { value })).rows.map((row) => textOf(row, "message_key"));
+        for (const key of keys.filter((each) => mentions({ key: each, envelope: "", payload: none }, [value])))
+          emptied += (await run(handle, "forgetSent", { key })).affected;
+      }
       emptied += await emptyReasons(
         values,
         async (value) => (await run(handle, "findReasons", { value })).rows.map((row) => textOf(row, "reason")),

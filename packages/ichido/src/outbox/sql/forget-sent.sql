@@ -1,5 +1,5 @@
--- Empties the keys of sent events that are what is to be forgotten.
--- Parameters: value.
+-- Empties a key of sent events.
+-- Parameters: :key, as `find-sent` tells it.
 -- Result: one row for each.
 -- Guarantee: that they were sent, and when, stays.
-update {prefix}outbox_sent set message_key = null where message_key = :value
+update {prefix}outbox_sent set message_key = null where message_key = :key
