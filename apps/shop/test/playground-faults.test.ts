@@ -28,6 +28,8 @@ describe("the faults of the deck, counted in the ledger of the playground's bank
       expect(supervisorRestarts).toBe(killed);
       expect(proxyArrivals).toBeGreaterThanOrEqual(charges[lane] ?? 0);
     }
+    // A socket that the proxy destroyed gave it no error to observe.
+    expect(view.events.filter(({ what, errno }) => what === "cut" && errno !== undefined)).toEqual([]);
   });
 
   it("a kill is a signal that the system reports, and the lane comes back under another process id", async () => {

@@ -44,6 +44,7 @@ export interface LoggedEvent {
   /** The payment, order or storm that it belongs to. */
   readonly run?: string;
   readonly signal?: string;
+  /** As the system told it. */
   readonly errno?: string;
   readonly status?: number;
   readonly tookMs?: number;

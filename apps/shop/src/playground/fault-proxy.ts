@@ -5,7 +5,6 @@
 import { createServer, request as send, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LaneName, Raw } from "./contract.ts";
 import type { EventLog } from "./event-log.ts";
 
@@ -17,7 +16,6 @@ export interface FaultProxy {
   readonly inFlight: number;
   /** Of the next payment; once. */
   cut(how: Cut): void;
-  delay(ms: number): void;
   /** Back to a good network. */
   heal(): void;
   close(): Promise<void>;
@@ -33,7 +31,7 @@ interface Parts {
 }
 
 export async function startFaultProxy(parts: Parts): Promise<FaultProxy> {
-  const armed: { cut: Cut | undefined; delayMs: number } = { cut: undefined, delayMs: 0 };
+  const armed: { cut: Cut | undefined } = { cut: undefined };
   let inFlight = 0;
   const server = createServer((request, response) => {
     inFlight += 1;
@@ -53,12 +51,8 @@ export async function startFaultProxy(parts: Parts): Promise<FaultProxy> {
     cut: (how) => {
       armed.cut = how;
     },
-    delay: (ms) => {
-      armed.delayMs = ms;
-    },
     heal: () => {
       armed.cut = undefined;
-      armed.delayMs = 0;
     },
     close: () => close(server),
   };
@@ -72,7 +66,7 @@ async function close(server: Server): Promise<void> {
 
 async function pass(
   { lane, log, target }: Parts,
-  armed: { cut: Cut | undefined; delayMs: number },
+  armed: { cut: Cut | undefined },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -81,17 +75,18 @@ async function pass(
   const body = await buffer(request).catch(() => undefined);
   if (body === undefined) return;
   log.note({ ...known, what: "arrived", detail: `${request.method} ${request.url}`, raw: requestText(request, body) });
-  if (armed.delayMs > 0) await sleep(armed.delayMs);
   const takesEffect = request.method === "POST";
   if (takesEffect && armed.cut === "before-arrival") {
     armed.cut = undefined;
-    log.note({ ...known, what: "cut", detail: "socket destroyed, the lane saw nothing", errno: "ECONNRESET" });
+    log.note({ ...known, what: "cut", detail: "socket destroyed, the lane saw nothing" });
     request.socket.resetAndDestroy();
     return;
   }
   const answer = await forward(target(), request, body);
-  if ("errno" in answer) {
-    log.note({ ...known, what: "lost", errno: answer.errno, detail: "so the buyer's is destroyed" });
+  if ("failed" in answer) {
+    const { code: errno } = answer.failed;
+    const detail = "so the buyer's is destroyed";
+    log.note({ ...known, what: "lost", ...(errno === undefined ? {} : { errno }), detail });
     request.socket.resetAndDestroy();
     return;
   }
@@ -101,7 +96,7 @@ async function pass(
   if (takesEffect && armed.cut === "after-answer") {
     armed.cut = undefined;
     const detail = "the lane answered; socket destroyed";
-    log.note({ ...known, what: "cut", status, errno: "ECONNRESET", detail, raw });
+    log.note({ ...known, what: "cut", status, detail, raw });
     request.socket.resetAndDestroy();
     return;
   }
@@ -117,7 +112,7 @@ type Answer =
       /** Its line and header lines, as they came. */
       readonly head: string;
     }
-  | { readonly errno: string };
+  | { readonly failed: NodeJS.ErrnoException };
 
 function headText(line: string, { rawHeaders }: IncomingMessage): string {
   const lines = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${rawHeaders[at + 1] ?? ""}`] : []));
@@ -136,7 +131,7 @@ function requestText(request: IncomingMessage, body: Buffer): Raw {
 function forward(port: number, request: IncomingMessage, body: Buffer): Promise<Answer> {
   const { "transfer-encoding": _encoding, connection: _connection, ...headers } = request.headers;
   return new Promise((resolve) => {
-    const fail = (error: NodeJS.ErrnoException): void => resolve({ errno: error.code ?? "ECONNRESET" });
+    const fail = (failed: NodeJS.ErrnoException): void => resolve({ failed });
     const outgoing = send(
       {
         host: "127.0.0.1",
