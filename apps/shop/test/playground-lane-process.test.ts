@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startBankChild } from "../src/bank/child.ts";
@@ -29,6 +30,28 @@ function pay({ port }: LaneProcess): Promise<number | undefined> {
 }
 
 describe("a lane under supervision", () => {
+  it("says when something happened: a supervisor that hears of it late does not make it late", async () => {
+    const { child, log } = await lane();
+    const order = JSON.stringify({ orderId: "order-1", amount: 4_200, currency: "EUR" });
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/json", "playground-run": "late" },
+      body: order,
+    };
+    const script = `await fetch("http://127.0.0.1:${child.port}/payments", ${JSON.stringify(init)})`;
+    // Paid by another process while this one, the supervisor, stands still and hears nothing.
+    spawnSync(process.execPath, ["--input-type=module", "--eval", script]);
+    const paidMs = Date.now();
+    await until("all is told", () => log.of("late").some(({ what }) => what === "row-settled"));
+    const told = log.of("late").map(({ who, what, atMs }) => [who, what, atMs <= paidMs]);
+    expect(told).toEqual([
+      ["api", "request", true],
+      ["database", "row-opened", true],
+      ["api", "charge", true],
+      ["database", "row-settled", true],
+    ]);
+  });
+
   it("is killed where a kill was armed after something else: what was armed last holds", async () => {
     const { child, log } = await lane();
     let isPaused = false;

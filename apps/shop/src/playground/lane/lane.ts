@@ -75,9 +75,11 @@ async function start(lane: LaneName, mount: (app: Express, parts: LaneParts) => 
     // Its parent may be gone by now: then there is nobody to tell, and the lane ends.
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
   };
+  // When it happened, not when the supervisor gets to hear of it.
   const tell: Tell = (note) => {
     const { run = "" } = asked.getStore() ?? {};
-    say({ kind: "note", note: { who: "api", lane, pid: process.pid, ...note, ...(run === "" ? {} : { run }) } });
+    const known = { who: "api", lane, pid: process.pid, atMs: Date.now() } as const;
+    say({ kind: "note", note: { ...known, ...note, ...(run === "" ? {} : { run }) } });
   };
   const points = createPoints((point, stand) => say({ kind: "at", point, stand, run: asked.getStore()?.run ?? "" }));
   const database = await openDatabase(settings.databaseUrl, join(folder, `${lane}.sqlite`));
