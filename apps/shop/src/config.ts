@@ -1,5 +1,6 @@
 /** The shop's settings. The README has the same table with its reasons. */
 import { join, resolve } from "node:path";
+import { isLoopback } from "./callers.ts";
 import { databaseSchemes } from "./database/open.ts";
 import { brokerSchemes } from "./events/broker.ts";
 import { SettingsReader, type Variables } from "./environment.ts";
@@ -109,8 +110,4 @@ export function databaseFile(config: ShopConfig): string {
 /** Beside the shop's own file, so that shops on one folder share one ledger even when each starts a bank. */
 export function bankFile(config: ShopConfig): string {
   return config.bankFile ?? join(config.dataFolder, "bank.db");
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -112,6 +112,7 @@ describe("the playground's schemas in a PostgreSQL", () => {
 });
 
 interface Asking {
+  readonly path?: string;
   readonly host?: string;
   readonly origin?: string;
   readonly site?: string;
@@ -119,14 +120,15 @@ interface Asking {
 }
 
 /** `fetch` does not let anybody choose Host. */
-function ask(shop: Shop, { host, origin, site, type = "application/json" }: Asking): Promise<number> {
-  const { hostname, port, host: own } = new URL(shop.url);
+function ask({ url }: Pick<Shop, "url">, asking: Asking): Promise<number> {
+  const { host, origin, site, type = "application/json", path = "/playground/api/runs" } = asking;
+  const { hostname, port, host: own } = new URL(url);
   return new Promise((resolve, reject) => {
     request(
       {
         hostname: hostname === "0.0.0.0" ? "127.0.0.1" : hostname,
         port,
-        path: "/playground/api/runs",
+        path,
         method: "POST",
         headers: {
           host: host ?? own,
@@ -167,6 +169,25 @@ describe("the playground's controls", () => {
     expect(host).toContain(port);
     // Also what only looks is kept from a name that was pointed at this machine.
     expect((await call<StateView>(shop.url, "state")).started).toBe(false);
+  });
+
+  it("of a lane and of the bank take no request of a page from elsewhere either", async () => {
+    const { shop } = await used();
+    const { processes } = await call<StateView>(shop.url, "state");
+    for (const [name, path, letIn] of [
+      ["protected", "/sweep", 200],
+      ["bank", "/faults", LET_IN],
+    ] as const) {
+      const at = processes.find((each) => each.name === name) ?? { url: "" };
+      const asked = (asking: Asking): Promise<number> => ask(at, { ...asking, path });
+      const { port } = new URL(at.url);
+      expect([name, await asked({})]).toEqual([name, letIn]);
+      expect([name, await asked({ origin: at.url, site: "same-origin" })]).toEqual([name, letIn]);
+      expect([name, await asked({ origin: "http://evil.example" })]).toEqual([name, 403]);
+      expect([name, await asked({ origin: shop.url })]).toEqual([name, 403]);
+      expect([name, await asked({ site: "cross-site" })]).toEqual([name, 403]);
+      expect([name, await asked({ host: `evil.example:${port}` })]).toEqual([name, 403]);
+    }
   });
 
   it("answer 403 off loopback, but for the hosts that PLAYGROUND_HOSTS names", async () => {

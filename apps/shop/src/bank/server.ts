@@ -1,6 +1,7 @@
 /** The bank's HTTP protocol. Its words and codes are the bank's own; the shop translates them in `src/gateway`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import express, { type ErrorRequestHandler, type Express, type Response } from "express";
+import { isSameOrigin, loopbackPort } from "../callers.ts";
 import { checkFaultSetting, Faults, type Fault } from "./faults.ts";
 import type { ChargeOrder, ChargeReply, Ledger, Manner, RefundOrder, RefundReply } from "./ledger.ts";
 
@@ -46,7 +47,11 @@ export function bankApp(ledger: Ledger): Express {
     response.json(await ledger.all());
   });
 
-  app.post("/faults", ({ body }, response) => {
+  app.post("/faults", ({ body, headers }, response) => {
+    // Whatever listens on loopback is within reach of any page in this machine's browser.
+    if (loopbackPort(headers.host ?? "") === undefined || !isSameOrigin(headers)) {
+      return refuse(response, "faults are set by this machine's own programs, not by a page from elsewhere", 403);
+    }
     const setting = checkFaultSetting(body);
     if (typeof setting === "string") return refuse(response, setting);
     faults.set(setting);
@@ -118,6 +123,6 @@ function isAmount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-function refuse(response: Response, detail: string): void {
-  response.status(400).json({ error: "bad_order", detail });
+function refuse(response: Response, detail: string, status: 400 | 403 = 400): void {
+  response.status(status).json({ error: status === 400 ? "bad_order" : "forbidden", detail });
 }

@@ -2,8 +2,8 @@
  * Who may use the controls: pages of this very address. The controls kill processes, and a page from elsewhere must reach
  * them neither by a request of its own (Origin) nor by a name that it points at this machine (Host).
  */
-import type { Request, RequestHandler } from "express";
-import { isLoopback } from "../config.ts";
+import type { RequestHandler } from "express";
+import { isLoopback, isSameOrigin, loopbackPort } from "../callers.ts";
 import { ShopError } from "../http/problems.ts";
 
 export interface GuardOptions {
@@ -17,14 +17,14 @@ export function guardControls({ host, allowedHosts }: GuardOptions): RequestHand
   const listensOnLoopback = isLoopback(host);
   return (request, _response, next) => {
     const named = request.headers.host ?? "";
-    const isOwn = listensOnLoopback && isLoopbackHost(named, request.socket.localPort ?? 0);
+    const isOwn = listensOnLoopback && loopbackPort(named) === request.socket.localPort;
     if (!isOwn && !allowedHosts.includes(named)) {
       throw new ShopError(
         "playground-refused",
         "the playground works on loopback, at this machine's own name; PLAYGROUND_HOSTS names others",
       );
     }
-    if (!isSameOrigin(request, named)) {
+    if (!isSameOrigin(request.headers)) {
       throw new ShopError("playground-refused", "the playground's controls take requests of its own page alone");
     }
     if (request.method === "POST" && request.is("application/json") === false) {
@@ -32,17 +32,4 @@ export function guardControls({ host, allowedHosts }: GuardOptions): RequestHand
     }
     next();
   };
-}
-
-function isLoopbackHost(named: string, port: number): boolean {
-  const [, name = "", given = "80"] = /^(\[[0-9a-f:]+\]|[^:]+)(?::(\d+))?$/i.exec(named) ?? [];
-  return isLoopback(name.replace(/^\[|\]$/g, "")) && Number(given) === port;
-}
-
-/** A browser says where a request comes from; what says nothing is no page (curl, a script). */
-function isSameOrigin({ headers }: Request, named: string): boolean {
-  const { origin } = headers;
-  const site = headers["sec-fetch-site"];
-  if (origin !== undefined && origin !== `http://${named}` && origin !== `https://${named}`) return false;
-  return site === undefined || site === "same-origin" || site === "none";
 }

@@ -73,7 +73,8 @@ async function payMany(baseUrl: string, name: string): Promise<void> {
 async function sweepAll(laneUrl: string): Promise<number> {
   let deleted = 0;
   for (const deadline = Date.now() + SWEEPS_MS_MAX; deleted < PAYMENTS && Date.now() < deadline;) {
-    const answer = await fetch(`${laneUrl}/sweep`, { method: "POST" });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${laneUrl}/sweep`, { method: "POST", headers, body: "{}" });
     deleted += ((await answer.json()) as { readonly deleted: number }).deleted;
     if (deleted < PAYMENTS) await sleep(LOOK_MS);
   }

@@ -2,13 +2,15 @@
 import type { Express, Request } from "express";
 import { createIchido, type Ichido, type RouteOptions } from "ichido";
 import { console, loopbackOnly } from "ichido/console";
+import { guardControls } from "../guard.ts";
 import { askBank } from "./ask-bank.ts";
 import type { LaneParts } from "./lane.ts";
 
 export async function laneEngine(app: Express, { keys, engine }: LaneParts): Promise<Ichido<Request>> {
   const ichido = createIchido<Request>({ store: keys, scope: () => ({ principal: "buyer" }), ...engine });
   app.use("/console", console(ichido, { authorize: loopbackOnly(), environmentName: "playground" }));
-  app.post("/sweep", async (_request, response) => void response.json(await ichido.sweep()));
+  const guard = guardControls({ host: "127.0.0.1", allowedHosts: [] });
+  app.post("/sweep", guard, async (_request, response) => void response.json(await ichido.sweep()));
   await ichido.start();
   return ichido;
 }

@@ -10,6 +10,7 @@ import { exitWithReason } from "../../errors.ts";
 import { bankGateway } from "../../gateway/bank-gateway.ts";
 import { bankProbe } from "../../gateway/bank-probe.ts";
 import type { PaymentGateway } from "../../gateway/payment-gateway.ts";
+import { sendProblem, ShopError } from "../../http/problems.ts";
 import { listen } from "../../listen.ts";
 import { isOneOfMany, type EventNote, type LaneName, type Raw } from "../contract.ts";
 import { RUN_HEADER } from "../fault-proxy.ts";
@@ -147,8 +148,10 @@ function labelsOf({ body }: Request): Record<string, string> {
 }
 
 /** What a service says when it does not know: the bank may have charged. */
-const failed: ErrorRequestHandler = (_error, _request, response, _next) => {
+const failed: ErrorRequestHandler = (error, _request, response, _next) => {
+  if (error instanceof ShopError) return sendProblem(response, error);
   response.status(502).json({ code: "bank-silent", detail: "the bank did not answer" });
+  return undefined;
 };
 
 function tellEngineEvent(tell: Tell, event: IchidoEvent, row: () => Promise<Raw | undefined>): void {
