@@ -1,13 +1,15 @@
+import { existsSync } from "node:fs";
 import { request } from "node:http";
+import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freshDatabase, postgresUrl, servicesRequired } from "../../../test/support/services.ts";
-import { call } from "../playground-faults/drive.ts";
-import type { LoggedEvent, StateView } from "../src/playground/contract.ts";
+import { call, driveFault } from "../playground-faults/drive.ts";
+import { lanes, type LoggedEvent, type StateView } from "../src/playground/contract.ts";
 import { findRedis } from "../src/playground/redis/private-redis.ts";
 import { until } from "./support/poll.ts";
-import { isAlive, newFolder } from "./support/program.ts";
-import { startShop, type Settings, type Shop } from "./support/shop.ts";
+import { isAlive, newFolder, startProgram } from "./support/program.ts";
+import { charges, pay, startBank, startShop, type Settings, type Shop } from "./support/shop.ts";
 
 const isGreyed = findRedis() === undefined && !servicesRequired();
 const shopWith = (settings: Settings = {}): Promise<Shop> => startShop({ SHOP_DATA: newFolder(), ...settings });
@@ -32,10 +34,20 @@ describe("the playground's processes", () => {
   });
 
   it("use a bank of their own, never that of GATEWAY_URL, and say nothing on the shop's output", async () => {
-    const { shop } = await used();
+    const bank = await startBank({ BANK_DATA: join(newFolder(), "bank.db") });
+    const shop = await shopWith({ GATEWAY_URL: bank.url });
+    await call<StateView>(shop.url, "start", {});
+    const { view } = await driveFault(shop.url, "double-click");
+    expect(lanes.map((lane) => view.lanes[lane].bankCharges.length)).toEqual([2, 1]);
+    expect(await charges(bank.url)).toEqual([]);
+    // The shop itself does charge there.
+    expect((await pay(shop)).status).toBe(201);
+    expect(await charges(bank.url)).toHaveLength(1);
     const { processes } = await call<StateView>(shop.url, "state");
-    expect(shop.output.lines.filter((line) => line.startsWith("bank ready "))).toHaveLength(1);
-    expect(shop.output.lines.join("\n")).not.toContain(processes.find(({ name }) => name === "bank")?.url);
+    const own = processes.find(({ name }) => name === "bank")?.url ?? "";
+    expect(own).not.toBe(bank.url);
+    expect(shop.output.lines.filter((line) => line.startsWith("bank ready "))).toEqual([]);
+    expect(shop.output.lines.join("\n")).not.toContain(own);
   });
 
   it.each(["SIGINT", "SIGTERM"] as const)("end with the shop on %s, and their folder with them", async (signal) => {
@@ -43,6 +55,20 @@ describe("the playground's processes", () => {
     shop.kill(signal);
     expect(await shop.exited).toEqual({ code: 0, signal: null });
     expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  it("end, and the shop with them, when the npm that started it is killed by SIGKILL", async () => {
+    const npm = startProgram(["npm", "start"], { SHOP_DATA: newFolder(), PORT: "0" });
+    const url = await npm.line("shop ready ");
+    const { processes, folder = "" } = await call<StateView>(url, "start", {});
+    const pids = processes.map(({ pid }) => pid);
+    expect(existsSync(folder)).toBe(true);
+    npm.kill("SIGKILL");
+    // Its output is open for as long as anything lives that it started.
+    await npm.exited;
+    await allGone(pids);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
+    expect(existsSync(folder)).toBe(false);
   });
 
   it("end when the shop is killed by SIGKILL", async () => {
