@@ -4,7 +4,8 @@ import { call, driveFault } from "../playground-faults/drive.ts";
 import { lanes, type StateView } from "../src/playground/contract.ts";
 import { deck } from "../src/playground/deck.ts";
 import { newFolder } from "./support/program.ts";
-import { startShop, type Shop } from "./support/shop.ts";
+import { until } from "./support/poll.ts";
+import { send, startShop, type Shop } from "./support/shop.ts";
 
 const faults = (Object.keys(deck) as (keyof typeof deck)[]).filter((fault) => deck[fault].mechanism.by !== "database");
 
@@ -57,6 +58,28 @@ describe("the faults of the deck, counted in the ledger of the playground's bank
     expect(rawOf("row-settled").at(-1)).toMatchObject({ table: "payments", row: { charge_id: expect.any(String) } });
     expect(rawOf("charged")[0]).toMatchObject({ table: "ledger", row: { amount: 4_200 } });
     expect(view.events.find(({ what }) => what === "asked-bank")).toMatchObject({ detail: "captured" });
+  });
+
+  it("a bank that is killed comes back as it was set, and its restarts are counted", async () => {
+    const own = await startShop({ SHOP_DATA: newFolder() });
+    const bankOf = async () => {
+      const { bankMode, processes } = await call<StateView>(own.url, "state");
+      const found = processes.find(({ name }) => name === "bank");
+      return { bankMode, pid: 0, url: "", restarts: -1, ...found };
+    };
+    await call<StateView>(own.url, "start", {});
+    await call(own.url, "bank", { mode: "ignores-references" });
+    const { pid, url, restarts } = await bankOf();
+    expect(restarts).toBe(0);
+    process.kill(pid, "SIGKILL");
+    const back = await until("the bank is back", async () => {
+      const now = await bankOf();
+      return now.pid !== pid && (await fetch(`${url}/ledger`).catch(() => undefined))?.ok === true && now;
+    });
+    expect(back).toMatchObject({ url, restarts: 1, bankMode: "ignores-references", lastRestartMs: expect.any(Number) });
+    const order = { reference: "payment-1", amount: 4_200, currency: "EUR" };
+    const charge = () => send(`${url}/charges`, { body: order });
+    expect([(await charge()).status, (await charge()).status]).toEqual([201, 201]);
   });
 
   it("a fault that needs a database server is had with one: the lane's own connections are ended", async () => {

@@ -11,7 +11,7 @@ async function lane(): Promise<{ readonly child: LaneProcess; readonly log: Even
   const folder = newFolder();
   const log = new EventLog(folder);
   onTestFinished(() => log.close());
-  const bank = await startBankChild(`${folder}/bank.sqlite`, () => undefined, false);
+  const bank = await startBankChild(`${folder}/bank.sqlite`, () => undefined, { announce: false });
   onTestFinished(() => bank.stop());
   const child = await startLaneProcess("unprotected", { folder, bankUrl: bank.url }, log);
   onTestFinished(() => child.stop());

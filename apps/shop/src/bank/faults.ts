@@ -1,4 +1,4 @@
-/** How the bank misbehaves on demand. The setting lives in the process: a restarted bank behaves. */
+/** How the bank misbehaves on demand. The setting lives in the process: a restarted bank does as its environment says. */
 
 export const faultModes = [
   "normal",
@@ -34,9 +34,15 @@ export const DELAY_MS_MAX = 600_000;
 const SLOW_MS = 1_000;
 const HOLD_MS = 60_000;
 
+const behaves: FaultSetting = { mode: "normal" };
+
 export class Faults {
-  #setting: FaultSetting = { mode: "normal" };
+  #setting: FaultSetting = behaves;
   #callsLeft = Number.POSITIVE_INFINITY;
+
+  constructor(first: FaultSetting = behaves) {
+    this.set(first);
+  }
 
   set(setting: FaultSetting): void {
     this.#setting = setting;
@@ -45,7 +51,7 @@ export class Faults {
 
   /** What the next order meets; counts it. */
   take(): Fault {
-    if (this.#callsLeft <= 0) this.set({ mode: "normal" });
+    if (this.#callsLeft <= 0) this.set(behaves);
     this.#callsLeft -= 1;
     const { mode, delayMs } = this.#setting;
     return { mode, delayMs: delayMs ?? (mode === "slow" ? SLOW_MS : HOLD_MS) };

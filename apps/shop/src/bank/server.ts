@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import express, { type ErrorRequestHandler, type Express, type Response } from "express";
 import { isSameOrigin, loopbackPort } from "../callers.ts";
-import { checkFaultSetting, Faults, type Fault } from "./faults.ts";
+import { checkFaultSetting, Faults, type Fault, type FaultSetting } from "./faults.ts";
 import type { ChargeOrder, ChargeReply, Ledger, Manner, RefundOrder, RefundReply } from "./ledger.ts";
 
 const STATUS: Readonly<Record<(ChargeReply | RefundReply)["kind"], number>> = {
@@ -16,8 +16,9 @@ const STATUS: Readonly<Record<(ChargeReply | RefundReply)["kind"], number>> = {
   "exceeds-charge": 409,
 };
 
-export function bankApp(ledger: Ledger): Express {
-  const faults = new Faults();
+/** `first`: how it misbehaves until it is told otherwise. */
+export function bankApp(ledger: Ledger, first?: FaultSetting): Express {
+  const faults = new Faults(first);
   const app = express();
   app.disable("x-powered-by").set("etag", false).use(express.json());
 

@@ -5,6 +5,7 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startBankChild, type BankChild } from "../bank/child.ts";
+import type { FaultSetting } from "../bank/faults.ts";
 import type { BankMode, Charge, LaneName } from "./contract.ts";
 import { openData, type PlaygroundData } from "./data.ts";
 import { EventLog } from "./event-log.ts";
@@ -29,7 +30,7 @@ export interface World {
   bankMode: BankMode;
   charges(): Promise<readonly Charge[]>;
   /** What the bank does from now on, or with the next orders. */
-  bankFault(setting: { readonly mode: string; readonly calls?: number; readonly delayMs?: number }): Promise<void>;
+  bankFault(setting: FaultSetting): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -54,7 +55,13 @@ export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOpti
     undo.push(() => log.close());
     const data = await openData(folder, databaseUrl);
     undo.push(() => data.close());
-    const bank = await startBankChild(join(folder, "bank.sqlite"), logLine, false);
+    let lasting: FaultSetting = { mode: "normal" };
+    const bank = await startBankChild(join(folder, "bank.sqlite"), logLine, {
+      announce: false,
+      // One that was killed comes back as it was set: the page says so.
+      faults: () => lasting,
+      onExit: (pid, reason) => log.note({ who: "supervisor", pid, what: "bank-exit", detail: reason }),
+    });
     undo.push(() => bank.stop());
     const startLane = async (name: LaneName): Promise<Lane> => {
       const child = await startLaneProcess(name, { folder, bankUrl: bank.url, variables: data.variables(name) }, log);
@@ -77,7 +84,10 @@ export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOpti
       bytesAtStart: { unprotected: atStart.unprotected.bytes, protected: atStart.protected.bytes },
       bankMode: "dedupes",
       charges: () => chargesOf(bank.url),
-      bankFault: (setting) => setBankFault(bank.url, setting),
+      async bankFault(setting) {
+        if (setting.calls === undefined) lasting = setting;
+        await setBankFault(bank.url, setting);
+      },
       stop,
     };
   } catch (error) {
@@ -111,7 +121,7 @@ async function chargesOf(bankUrl: string): Promise<readonly Charge[]> {
   return charges;
 }
 
-async function setBankFault(bankUrl: string, setting: object): Promise<void> {
+async function setBankFault(bankUrl: string, setting: FaultSetting): Promise<void> {
   const { status } = await fetch(`${bankUrl}/faults`, {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -1,5 +1,6 @@
 /** A run: one cart, paid in one lane or both under one fault, and what everybody counted of it. */
 import { randomUUID } from "node:crypto";
+import type { FaultSetting } from "../bank/faults.ts";
 import type { BankMode, FaultName, LaneCounts, LaneName, LoggedEvent, Raw, RunView } from "./contract.ts";
 import { lanes } from "./contract.ts";
 import { deck } from "./deck.ts";
@@ -15,7 +16,7 @@ export interface Run {
 
 const PRICE = 4_200;
 
-const bankFaults: Readonly<Record<BankMode, { readonly mode: string; readonly delayMs?: number }>> = {
+const bankFaults: Readonly<Record<BankMode, FaultSetting>> = {
   dedupes: { mode: "normal" },
   "ignores-references": { mode: "ignore-references" },
   slow: { mode: "slow", delayMs: 3_000 },

@@ -1,6 +1,8 @@
 /** What runs, where it listens, and what was counted of it so far. */
+import type { BankChild } from "../bank/child.ts";
 import { lanes, type LaneName, type ProcessView, type StateView } from "./contract.ts";
 import { deckView } from "./deck.ts";
+import type { LaneProcess } from "./lane-process.ts";
 import { limitsOffered } from "./limits.ts";
 import type { World } from "./playground.ts";
 
@@ -15,23 +17,24 @@ export function stateOf(world: World | undefined, isServer: boolean): StateView 
     bankMode,
     logFile: log.file,
     processes: [
-      { name: "bank", pid: bank.pid, url: bank.url, restarts: 0, ask: `curl -s ${bank.url}/ledger` },
+      { name: "bank", ...lifeOf(bank), url: bank.url, ask: `curl -s ${bank.url}/ledger` },
       ...lanes.map((lane) => processOf(world, lane)),
     ],
     ...offered,
   };
 }
 
+function lifeOf({ pid, restarts, lastRestartMs }: BankChild | LaneProcess) {
+  return { pid, restarts, ...(lastRestartMs === undefined ? {} : { lastRestartMs }) };
+}
+
 function processOf(world: World, lane: LaneName): ProcessView {
   const { process: child, proxy } = world.lanes[lane];
-  const { pid, restarts, lastRestartMs } = child;
   return {
     name: lane,
-    pid,
+    ...lifeOf(child),
     url: `http://127.0.0.1:${child.port}`,
     proxyUrl: proxy.url,
-    restarts,
-    ...(lastRestartMs === undefined ? {} : { lastRestartMs }),
     ask: world.data.ask(lane, "SELECT * FROM payments"),
   };
 }
