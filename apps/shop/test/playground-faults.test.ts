@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { freshDatabase, postgresUrl } from "../../../test/support/services.ts";
 import { call, driveFault } from "../playground-faults/drive.ts";
-import { lanes, type StateView } from "../src/playground/contract.ts";
+import { memoryStorage } from "ichido/client";
+import { pay, type Cart } from "../src/playground/buyer.ts";
+import { lanes, type RunView, type StateView } from "../src/playground/contract.ts";
 import { deck } from "../src/playground/deck.ts";
 import { newFolder } from "./support/program.ts";
 import { until } from "./support/poll.ts";
@@ -58,6 +60,31 @@ describe("the faults of the deck, counted in the ledger of the playground's bank
     expect(rawOf("row-settled").at(-1)).toMatchObject({ table: "payments", row: { charge_id: expect.any(String) } });
     expect(rawOf("charged")[0]).toMatchObject({ table: "ledger", row: { amount: 4_200 } });
     expect(view.events.find(({ what }) => what === "asked-bank")).toMatchObject({ detail: "captured" });
+  });
+
+  it("a lane that somebody kills by hand in mid-payment is a restart of that payment", async () => {
+    await call(shop.url, "bank", { mode: "slow" });
+    onTestFinished(() => call(shop.url, "bank", { mode: "dedupes" }));
+    const cart = await call<Cart>(shop.url, "runs", { fault: "none" });
+    const view = () => call<RunView>(shop.url, `runs/${cart.run}`);
+    for (const lane of lanes) {
+      const processOf = async () =>
+        (await call<StateView>(shop.url, "state")).processes.find(({ name }) => name === lane);
+      const { pid = 0, proxyUrl: baseUrl = "" } = (await processOf()) ?? {};
+      const { run, orderId, amount, currency } = cart;
+      const paying = pay(lane, { run, orderId, amount, currency }, { baseUrl, storage: memoryStorage() });
+      await until("the bank is asked", async () =>
+        (await view()).events.some((event) => event.lane === lane && event.what === "charge"),
+      );
+      process.kill(pid, "SIGKILL");
+      expect((await paying).paid).toBe(true);
+      expect((await view()).lanes[lane].supervisorRestarts).toBe(1);
+      const told = (await view()).events.filter((event) => event.lane === lane && event.who === "supervisor");
+      expect(told.map(({ what, pid: whose, signal }) => [what, whose === pid, signal])).toEqual([
+        ["exit", true, "SIGKILL"],
+        ["start", false, undefined],
+      ]);
+    }
   });
 
   it("a bank that is killed comes back as it was set, and its restarts are counted", async () => {

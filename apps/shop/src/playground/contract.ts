@@ -43,6 +43,8 @@ export interface LoggedEvent {
   readonly lane?: LaneName;
   /** The payment, order or storm that it belongs to. */
   readonly run?: string;
+  /** Others that it happened to as well. */
+  readonly runs?: readonly string[];
   readonly signal?: string;
   /** As the system told it. */
   readonly errno?: string;
@@ -64,6 +66,10 @@ export type Raw =
 /** Of one payment among many nobody looks at the bytes, and keeping them would slow what is measured. */
 export function isOneOfMany(run: string): boolean {
   return /^(storm|sweep)/.test(run);
+}
+
+export function isOf({ run, runs }: Pick<LoggedEvent, "run" | "runs">, asked: string): boolean {
+  return run === asked || runs?.includes(asked) === true;
 }
 
 export type EventNote = Omit<LoggedEvent, "seq" | "atMs"> & { readonly atMs?: number };

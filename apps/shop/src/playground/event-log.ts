@@ -1,7 +1,7 @@
 /** The one log from which everything on the page is drawn: lines of JSON in a file, and the newest of them in memory. */
 import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
-import { isOneOfMany, type EventNote, type LoggedEvent } from "./contract.ts";
+import { isOf, isOneOfMany, type EventNote, type LoggedEvent } from "./contract.ts";
 
 /** A storm of 500 payments writes some 10,000. */
 export const REMEMBERED_MAX = 60_000;
@@ -38,7 +38,7 @@ export class EventLog {
 
   /** A quarter for each kind: a long storm must not wipe out the payment that somebody still looks at. */
   #forget(): void {
-    const isMany = ({ run = "" }: LoggedEvent): boolean => isOneOfMany(run);
+    const isMany = ({ run = "", runs = [] }: LoggedEvent): boolean => [run, ...runs].every(isOneOfMany);
     const kept = [this.#events.filter((event) => !isMany(event)), this.#events.filter(isMany)];
     this.#events = kept
       .flatMap((events) => events.slice(-REMEMBERED_MAX / 4))
@@ -54,7 +54,7 @@ export class EventLog {
   }
 
   of(run: string): readonly LoggedEvent[] {
-    return this.#events.filter((event) => event.run === run);
+    return this.#events.filter((event) => isOf(event, run));
   }
 
   async close(): Promise<void> {

@@ -61,7 +61,7 @@ class SupervisedLane implements LaneProcess {
     this.lane = lane;
     this.#settings = settings;
     this.#log = log;
-    this.#up = this.#launch(undefined);
+    this.#up = this.#launch([]);
   }
 
   get pid(): number {
@@ -92,42 +92,53 @@ class SupervisedLane implements LaneProcess {
     if (this.#child !== undefined) await end(this.#child);
   }
 
-  #note(child: ChildProcess, run: string | undefined, note: Omit<EventNote, "who" | "lane" | "pid" | "run">): void {
+  #note(child: ChildProcess, struck: readonly string[], note: Omit<EventNote, "who" | "lane" | "pid" | "run">): void {
     const known = { who: "supervisor", lane: this.lane, pid: child.pid ?? 0 } as const;
-    this.#log.note({ ...known, ...(run === undefined ? {} : { run }), ...note });
+    const [run, ...runs] = struck;
+    this.#log.note({
+      ...known,
+      ...(run === undefined ? {} : { run }),
+      ...(runs.length === 0 ? {} : { runs }),
+      ...note,
+    });
   }
 
-  /** `run`: of which the last life ended. */
-  async #launch(run: string | undefined): Promise<void> {
+  /** `struck`: the runs that the last life worked for when it ended. */
+  async #launch(struck: readonly string[]): Promise<void> {
     const beganMs = performance.now();
     const child = forkLane(this.lane, this.port, this.#settings);
     this.#child = child;
-    const life = { run, isUp: false };
+    const life = { isUp: false };
+    /** What it works for just now; first the run that it is killed for. Whoever kills it by hand names none. */
+    let works: readonly string[] = [];
     child.on("message", (message: FromLane) => {
       if (message.kind === "note") this.#log.note(message.note);
+      if (message.kind === "begun") works = [...works, message.run];
+      if (message.kind === "ended") works = works.toSpliced(works.indexOf(message.run), 1);
       if (message.kind !== "at") return;
-      life.run = message.run;
+      works = works.toSorted((one, other) => Number(other === message.run) - Number(one === message.run));
       this.#stands(child, message);
     });
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
-      this.#note(child, life.run, { what: "exit", ...(signal === null ? { detail: `code ${code}` } : { signal }) });
+      const ended = [...new Set(works)];
+      this.#note(child, ended, { what: "exit", ...(signal === null ? { detail: `code ${code}` } : { signal }) });
       this.restarts += 1;
       // One that does not even start is not started in a tight loop.
-      this.#up = sleep(life.isUp ? 0 : RESTART_MS).then(() => (this.#stopping ? undefined : this.#launch(life.run)));
+      this.#up = sleep(life.isUp ? 0 : RESTART_MS).then(() => (this.#stopping ? undefined : this.#launch(ended)));
       this.#up.catch(() => undefined);
     });
     ({ port: this.port } = await heard(child, "ready"));
     life.isUp = true;
     const tookMs = Math.round(performance.now() - beganMs);
     if (this.restarts > 0) this.lastRestartMs = tookMs;
-    this.#note(child, run, { what: "start", tookMs });
+    this.#note(child, struck, { what: "start", tookMs });
   }
 
   #stands(child: ChildProcess, { point, run, stand }: Extract<FromLane, { kind: "at" }>): void {
     const meanwhile = this.#meanwhile;
     if (meanwhile === undefined) {
-      this.#note(child, run, { what: "kill", signal: "SIGKILL", detail: point });
+      this.#note(child, [run], { what: "kill", signal: "SIGKILL", detail: point });
       child.kill("SIGKILL");
       return;
     }
@@ -137,7 +148,7 @@ class SupervisedLane implements LaneProcess {
       isGoing = true;
     };
     meanwhile(run, goOn)
-      .catch((error: unknown) => this.#note(child, run, { what: "failed", detail: String(error) }))
+      .catch((error: unknown) => this.#note(child, [run], { what: "failed", detail: String(error) }))
       .finally(goOn);
   }
 

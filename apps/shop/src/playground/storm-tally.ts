@@ -37,8 +37,9 @@ export function createTally(lane: LaneName, name: string, fromMs: number): Tally
     takenOver,
     slices,
     note(event) {
-      const { who, what, run, reference } = event;
-      if (event.lane !== lane || run?.startsWith(`${name}-`) !== true) return;
+      const { who, what, reference } = event;
+      const run = [event.run ?? "", ...(event.runs ?? [])].find((each) => each.startsWith(`${name}-`));
+      if (event.lane !== lane || run === undefined) return;
       if (who === "proxy" && what === "arrived") arrivals += 1;
       if (what === "kill-connections") databaseDrops += 1;
       if (isTakeover.has(what)) takenOver.add(run);

@@ -91,9 +91,14 @@ async function start(lane: LaneName, mount: (app: Express, parts: LaneParts) => 
 
   const app = express();
   app.disable("x-powered-by").set("etag", false);
-  app.use(({ headers }, _response, next) => {
+  app.use(({ headers }, response, next) => {
     const key = String(headers["idempotency-key"] ?? "");
-    asked.run({ run: String(headers[RUN_HEADER] ?? ""), key }, next);
+    const run = String(headers[RUN_HEADER] ?? "");
+    if (run !== "") {
+      say({ kind: "begun", run });
+      response.once("close", () => say({ kind: "ended", run }));
+    }
+    asked.run({ run, key }, next);
   });
   app.use(captureBody(), express.json());
   app.post("/payments", async (_request, _response, next) => {

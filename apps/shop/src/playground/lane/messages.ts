@@ -13,4 +13,6 @@ export type FromLane =
   | { readonly kind: "armed" }
   /** It stands at the point and waits to be killed, or told to go on. */
   | { readonly kind: "at"; readonly point: KillPoint; readonly run: string; readonly stand: number }
+  /** It works for a run, and does not any more. */
+  | { readonly kind: "begun" | "ended"; readonly run: string }
   | { readonly kind: "note"; readonly note: EventNote };
