@@ -28,7 +28,10 @@ interface Resume {
   readonly lane: LaneName;
 }
 
-/** Sends the payment and leaves the page once it has arrived at the proxy; what follows is for the page that comes. */
+/**
+ * Sends the payment and leaves the page once it has arrived at the proxy. The lane answers nobody before that; what follows
+ * is for the page that comes.
+ */
 async function payAndReload(cart: Cart, lane: LaneName): Promise<never> {
   await api.arm(cart.run, lane);
   sessionStorage.setItem(RESUME, JSON.stringify({ cart, lane } satisfies Resume));
@@ -39,16 +42,26 @@ async function payAndReload(cart: Cart, lane: LaneName): Promise<never> {
   return new Promise<never>(() => undefined);
 }
 
-/** After a reload: the buyer presses Pay again. Gives the run, if there was one. */
-export async function resume(): Promise<string | undefined> {
+/** After a reload: the page pays again. Gives the run and the key that was found again, if there was one. */
+export async function resume(): Promise<{ readonly run: string; readonly key: string | undefined } | undefined> {
   const kept = sessionStorage.getItem(RESUME);
   if (kept === null) return undefined;
   const { cart, lane } = JSON.parse(kept) as Resume;
   sessionStorage.removeItem(RESUME);
+  const key = keptKey(cart);
+  if (key !== undefined) void api.note(cart.run, { lane, what: "key-found", detail: key });
   await click(lane, cart);
+  await quiet(cart.run);
+  await api.disarm(cart.run, lane);
   const next = lanes[lanes.indexOf(lane) + 1];
   if (next !== undefined) await payAndReload(cart, next);
-  return cart.run;
+  return { run: cart.run, key };
+}
+
+/** Where the client keeps an attempt in this tab. The lane without protection has none. */
+function keptKey({ orderId }: Cart): string | undefined {
+  const kept = sessionStorage.getItem(`ichido:attempt:checkout:${orderId}`);
+  return kept === null ? undefined : (JSON.parse(kept) as { readonly key?: string }).key;
 }
 
 /** Pays one cart under a fault in every lane, one after the other: the bank's faults are for whoever comes next. */

@@ -53,6 +53,9 @@ async function buy(
     await until(async () => arrivals(await call<RunView>(base, `runs/${run}`), lane) > 0);
     page.abort();
     await left;
+    await until(async () =>
+      (await call<RunView>(base, `runs/${run}`)).events.some((event) => event.lane === lane && event.what === "left"),
+    );
   }
   return [await pay(lane, cart, parts)];
 }

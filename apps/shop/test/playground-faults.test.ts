@@ -3,13 +3,24 @@ import { freshDatabase, postgresUrl } from "../../../test/support/services.ts";
 import { call, driveFault } from "../playground-faults/drive.ts";
 import { memoryStorage } from "ichido/client";
 import { pay, type Cart } from "../src/playground/buyer.ts";
-import { lanes, type RunView, type StateView } from "../src/playground/contract.ts";
+import { lanes, type LaneName, type RunView, type StateView } from "../src/playground/contract.ts";
 import { deck } from "../src/playground/deck.ts";
 import { newFolder } from "./support/program.ts";
 import { until } from "./support/poll.ts";
 import { send, startShop, type Shop } from "./support/shop.ts";
 
 const faults = (Object.keys(deck) as (keyof typeof deck)[]).filter((fault) => deck[fault].mechanism.by !== "database");
+
+/** The buyer left when the money had moved, before the lane answered. */
+const LEFT_UNANSWERED = ["arrived", "left", "unheard"];
+
+function firstRequest({ events }: RunView, lane: LaneName): readonly string[] {
+  const ofLane = events.filter((event) => event.who === "proxy" && event.lane === lane);
+  return ofLane
+    .map(({ what }) => what)
+    .slice(0, 2)
+    .concat(ofLane.filter(({ what }) => what === "unheard").map(({ what }) => what));
+}
 
 describe("the faults of the deck, counted in the ledger of the playground's bank", () => {
   let shop: Shop;
@@ -31,6 +42,7 @@ describe("the faults of the deck, counted in the ledger of the playground's bank
       expect(supervisorRestarts).toBe(killed);
       expect(proxyArrivals).toBeGreaterThanOrEqual(charges[lane] ?? 0);
     }
+    if (fault === "reload") for (const lane of lanes) expect(firstRequest(view, lane)).toEqual(LEFT_UNANSWERED);
     // A socket that the proxy destroyed gave it no error to observe.
     expect(view.events.filter(({ what, errno }) => what === "cut" && errno !== undefined)).toEqual([]);
   });

@@ -82,6 +82,10 @@ describeInChromium("the playground's page", (launch) => {
       expect(await chargesOn(page)).toEqual([2, 1]);
       expect(await page.locator(".lanes").count()).toBe(2);
       expect(await page.locator(".mark").count()).toBeGreaterThan(10);
+      if (fault === "reload") {
+        expect(await page.locator("[data-key-found]").textContent()).toMatch(/^[0-9a-f-]{36}$/);
+        expect(await page.locator(".mark[title*='answered to nobody']").count()).toBe(2);
+      }
       if (fault !== "kill-after-charge") return;
       // A mark by the mouse, a line of the list by the keyboard.
       await page.locator(".lanes .mark[title*='POST /payments']").last().click();

@@ -95,16 +95,16 @@ function Verdict({ view, deck }: { readonly view: RunView; readonly deck: readon
 export function Faults({ state, again }: ScreenProps): JSX.Element {
   const [chosen, choose] = useState<FaultName>("kill-after-charge");
   const [run, setRun] = useState<string>();
-  const [isResumed, setIsResumed] = useState(false);
+  const [resumed, setResumed] = useState<Awaited<ReturnType<typeof resume>>>();
   const { isBusy, problem, run: work } = useDoing();
   const view = useRun(run, isBusy);
   const deck = state?.deck ?? [];
   useEffect(() => {
     work(async () => {
-      const resumed = await resume();
-      if (resumed === undefined) return;
-      setIsResumed(true);
-      setRun(resumed);
+      const found = await resume();
+      if (found === undefined) return;
+      setResumed(found);
+      setRun(found.run);
       await again();
     });
   }, []);
@@ -120,7 +120,7 @@ export function Faults({ state, again }: ScreenProps): JSX.Element {
           data-run-fault
           onClick={() => {
             setRun(undefined);
-            setIsResumed(false);
+            setResumed(undefined);
             work(() => payUnder(chosen, setRun).then(again));
           }}
         >
@@ -129,7 +129,18 @@ export function Faults({ state, again }: ScreenProps): JSX.Element {
         <BankModes state={state} again={again} isBusy={isBusy} />
       </div>
       {problem !== undefined && <Note tone="bad" icon="warning" title={problem} isAlert />}
-      {isResumed && <Note tone="run" title={words().faults.reloaded} />}
+      {resumed !== undefined && (
+        <Note tone="run" title={words().faults.reloaded}>
+          {resumed.key !== undefined && (
+            <p class="small">
+              {words().faults.keyFound}{" "}
+              <span class="mono" data-key-found>
+                {resumed.key}
+              </span>
+            </p>
+          )}
+        </Note>
+      )}
       {view !== undefined && (
         <>
           {!isBusy && <Verdict view={view} deck={deck} />}

@@ -3,7 +3,8 @@ import type { FaultName, FaultView, KillPoint, LaneName } from "./contract.ts";
 
 /** Where a fault is made: by the network, by the supervisor, at the bank, in the database, or by the buyer alone. */
 export type Mechanism =
-  | { readonly by: "buyer" }
+  /** `heldAt`: there the lane waits until the buyer has left, so that nobody is answered before. */
+  | { readonly by: "buyer"; readonly heldAt?: KillPoint }
   | { readonly by: "proxy"; readonly cut: "before-arrival" | "after-answer" }
   | { readonly by: "supervisor"; readonly point: KillPoint }
   | { readonly by: "bank"; readonly mode: "timeout-but-charge"; readonly silentMs: number }
@@ -33,7 +34,7 @@ export const deck: Readonly<Record<FaultName, Fault>> = {
     mechanism: { by: "bank", mode: "timeout-but-charge", silentMs: SILENT_MS },
     expected: twice,
   },
-  reload: { mechanism: { by: "buyer" }, expected: twice },
+  reload: { mechanism: { by: "buyer", heldAt: "after-charge" }, expected: twice },
   "two-tabs": { mechanism: { by: "buyer" }, expected: twice },
   "kill-database-connection": { mechanism: { by: "database" }, expected: twice },
 };

@@ -1,6 +1,6 @@
 /**
  * From the page to the fault proxy: the page asks its own origin, and what happens to the proxy's socket happens to the
- * browser's. Nothing is decided here.
+ * browser's, and the other way round. Nothing is decided here.
  */
 import { request as send } from "node:http";
 import type { Request, Response } from "express";
@@ -15,5 +15,9 @@ export function passThrough(request: Request, response: Response, proxyUrl: stri
     incoming.on("error", lost).pipe(response);
   });
   outgoing.on("error", lost);
+  // A buyer who leaves, as by a reload, leaves the proxy too.
+  response.once("close", () => {
+    if (!response.writableFinished) outgoing.destroy();
+  });
   request.pipe(outgoing);
 }

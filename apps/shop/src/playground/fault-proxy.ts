@@ -74,30 +74,44 @@ async function pass(
   const known = { who: "proxy", lane, pid: process.pid, ...(run === "" ? {} : { run }) } as const;
   const body = await buffer(request).catch(() => undefined);
   if (body === undefined) return;
+  let hasLeft = false;
+  const destroy = (): void => {
+    response.off("close", leaves);
+    request.socket.resetAndDestroy();
+  };
+  const leaves = (): void => {
+    hasLeft = !response.writableFinished;
+    if (hasLeft) log.note({ ...known, what: "left", detail: "the buyer's socket was closed from its end" });
+  };
   log.note({ ...known, what: "arrived", detail: `${request.method} ${request.url}`, raw: requestText(request, body) });
+  response.once("close", leaves);
   const takesEffect = request.method === "POST";
   if (takesEffect && armed.cut === "before-arrival") {
     armed.cut = undefined;
     log.note({ ...known, what: "cut", detail: "socket destroyed, the lane saw nothing" });
-    request.socket.resetAndDestroy();
+    destroy();
     return;
   }
   const answer = await forward(target(), request, body);
   if ("failed" in answer) {
     const { code: errno } = answer.failed;
-    const detail = "so the buyer's is destroyed";
+    const detail = hasLeft ? "the buyer had left" : "so the buyer's is destroyed";
     log.note({ ...known, what: "lost", ...(errno === undefined ? {} : { errno }), detail });
-    request.socket.resetAndDestroy();
+    destroy();
     return;
   }
   const { status, headers, content } = answer;
   const raw = wire(answer.head, content);
   const replayed = headers["idempotency-replayed"] === "true" ? { detail: "replayed" } : {};
+  if (hasLeft) {
+    log.note({ ...known, what: "unheard", status, ...replayed, raw });
+    return;
+  }
   if (takesEffect && armed.cut === "after-answer") {
     armed.cut = undefined;
     const detail = "the lane answered; socket destroyed";
     log.note({ ...known, what: "cut", status, detail, raw });
-    request.socket.resetAndDestroy();
+    destroy();
     return;
   }
   log.note({ ...known, what: "answered", status, ...replayed, raw });

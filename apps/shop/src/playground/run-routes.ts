@@ -52,7 +52,7 @@ function runOf(runs: ReadonlyMap<string, Run>, request: Request): Run {
   return run;
 }
 
-const buyerWords = ["click", "try", "paid", "not-paid", "reload", "tab"] as const;
+const buyerWords = ["click", "try", "paid", "not-paid", "reload", "key-found", "tab"] as const;
 const DETAIL_MAX = 200;
 
 /** A page of this machine has this machine's clock; what is far from it is not believed. */

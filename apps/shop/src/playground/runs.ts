@@ -4,6 +4,7 @@ import type { FaultSetting } from "../bank/faults.ts";
 import type { BankMode, FaultName, LaneCounts, LaneName, LoggedEvent, Raw, RunView } from "./contract.ts";
 import { lanes } from "./contract.ts";
 import { deck } from "./deck.ts";
+import type { EventLog } from "./event-log.ts";
 import type { World } from "./playground.ts";
 
 export interface Run {
@@ -42,6 +43,9 @@ export async function arm(world: World, lane: LaneName, { run, fault }: Run): Pr
   if (mechanism.by === "proxy") proxy.cut(mechanism.cut);
   if (mechanism.by === "supervisor") await child.killAt(mechanism.point);
   if (mechanism.by === "database") await armDrop(world, lane);
+  if (mechanism.by === "buyer" && mechanism.heldAt !== undefined) {
+    await child.pauseAt(mechanism.heldAt, (stopped) => buyerLeaves(world.log, lane, stopped));
+  }
   if (mechanism.by === "bank") {
     await world.bankFault({ mode: mechanism.mode, calls: 1, delayMs: mechanism.silentMs });
   }
@@ -54,6 +58,22 @@ export async function armDrop(world: World, lane: LaneName): Promise<void> {
     const ended = await world.data.killConnections(lane, goOn);
     const detail = `pg_terminate_backend in mid-statement, ${ended} connections`;
     world.log.note({ who: "supervisor", lane, run: stopped, pid: process.pid, what: "kill-connections", detail });
+  });
+}
+
+const LEAVES_MS_MAX = 10_000;
+
+async function buyerLeaves(log: EventLog, lane: LaneName, run: string): Promise<void> {
+  const isIt = (event: LoggedEvent): boolean => event.what === "left" && event.lane === lane && event.run === run;
+  if (log.of(run).some(isIt)) return;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const unwatch = log.watch((event) => {
+    if (isIt(event)) resolve();
+  });
+  const limit = setTimeout(() => reject(new Error(`the buyer stayed for ${LEAVES_MS_MAX} ms`)), LEAVES_MS_MAX);
+  await promise.finally(() => {
+    clearTimeout(limit);
+    unwatch();
   });
 }
 

@@ -69,7 +69,7 @@ function inPairs(counts: readonly Counts[]): Counts[] {
 
 function countedAs({ who, what, status = 0, detail }: LoggedEvent): Counted | undefined {
   if (who === "supervisor" && what === "exit") return "restarts";
-  if (who !== "proxy" || what === "arrived") return undefined;
+  if (who !== "proxy" || what === "arrived" || what === "left") return undefined;
   if (what !== "answered") return "lost";
   if (status === 409) return "inFlight";
   if (status >= 500) return "failed";
