@@ -156,6 +156,7 @@ export const en = {
     suspend: "suspend",
     charged: "money moved",
     armed: "fault armed",
+    disarmed: "fault taken back, nobody paid",
     kill: "kills the lane",
     exit: "the lane ended",
     start: "the lane is back",

@@ -153,6 +153,7 @@ export const ja: Words = {
     suspend: "suspend",
     charged: "お金が動いた",
     armed: "障害を準備",
+    disarmed: "障害を取り消し（支払いなし）",
     kill: "レーンを kill",
     exit: "レーンが終了",
     start: "レーンが復帰",

@@ -42,6 +42,7 @@ async function payOrder(fault: "none" | "kill-after-commit", told: (view: OrderV
   for (const lane of lanes) {
     await api.arm(run, lane);
     await insist(() => post({ run }, lane, `${orderId}/pay`, {}));
+    await api.disarm(run, lane);
     await look();
   }
   await insist(async () => (await look()).lanes.protected.mails > 0);

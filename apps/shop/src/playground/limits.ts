@@ -13,6 +13,7 @@ import { limitNames, type Charge, type LimitName, type LimitOffer } from "./cont
 import { RUN_HEADER, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { startLaneProcess, type LaneProcess } from "./lane-process.ts";
 import type { World } from "./playground.ts";
+import { setBankMode } from "./runs.ts";
 import { findRedis } from "./redis/private-redis.ts";
 import { startSmallRedis, type Policy, type SmallRedis } from "./redis/small-redis.ts";
 
@@ -178,8 +179,7 @@ async function playOn(world: World, name: LimitName, isMended: boolean): Promise
     return { told, run, charges: await chargesOf(world, run), ...seen };
   } finally {
     for (const step of undo.toReversed()) await step();
-    await world.bankFault({ mode: "normal" });
-    world.bankMode = "dedupes";
+    await setBankMode(world, world.bankMode);
   }
 }
 

@@ -10,6 +10,7 @@ import { sendPageFile } from "./page.ts";
 import { runRoutes } from "./run-routes.ts";
 import { setBankMode } from "./runs.ts";
 import { showRoutes } from "./show-routes.ts";
+import { createStage } from "./stage.ts";
 import { stateOf } from "./state.ts";
 
 export type PlaygroundOptions = GuardOptions & Pick<Playground, "world" | "started" | "isServer">;
@@ -18,6 +19,7 @@ const BODY_BYTES_MAX = 16 * 1024;
 
 export function playgroundRoutes(options: PlaygroundOptions): Router {
   const router = Router();
+  const stage = createStage();
   // What everybody may read: the files of the page.
   router.get("/assets/:name", (request, response, next) => {
     if (!sendPageFile(request, response, `assets/${request.params.name}`)) next();
@@ -40,10 +42,12 @@ export function playgroundRoutes(options: PlaygroundOptions): Router {
     response.json(stateOf(await options.world(), options.isServer));
   });
   router.post("/api/bank", async (request, response) => {
-    await setBankMode(await options.world(), oneOf(request, "mode", bankModes));
+    const mode = oneOf(request, "mode", bankModes);
+    await stage.pass();
+    await setBankMode(await options.world(), mode);
     response.status(204).end();
   });
-  router.use("/api", runRoutes(options.world), showRoutes(options.world));
+  router.use("/api", runRoutes(options.world, stage), showRoutes(options.world, stage));
   router.get("/api/events.jsonl", async (_request, response) => {
     const { log } = await options.world();
     response.type("application/jsonl").send(log.events.map((event) => `${JSON.stringify(event)}\n`).join(""));

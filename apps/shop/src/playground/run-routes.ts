@@ -6,11 +6,12 @@ import { oneOf } from "./control-body.ts";
 import { deck, deckView } from "./deck.ts";
 import { orderViewOf } from "./orders.ts";
 import type { World } from "./playground.ts";
-import { arm, disarm, newRun, viewOf, type Run } from "./runs.ts";
+import { actOf, arm, disarm, newRun, viewOf, type Run } from "./runs.ts";
+import type { Stage } from "./stage.ts";
 
 const RUNS_MAX = 2_000;
 
-export function runRoutes(world: () => Promise<World>): Router {
+export function runRoutes(world: () => Promise<World>, stage: Stage): Router {
   const router = Router();
   const runs = new Map<string, Run>();
   router.post("/runs", async (request, response) => {
@@ -18,6 +19,7 @@ export function runRoutes(world: () => Promise<World>): Router {
     const { data } = await world();
     const refused = deckView(data.isServer).find(({ fault }) => fault === run.fault)?.unavailable;
     if (refused !== undefined) throw new ShopError("validation", refused);
+    await stage.pass();
     if (runs.size >= RUNS_MAX) runs.delete(runs.keys().next().value ?? "");
     runs.set(run.run, run);
     response.status(201).json({ ...run, expected: deck[run.fault].expected });
@@ -26,12 +28,17 @@ export function runRoutes(world: () => Promise<World>): Router {
     response.json(await viewOf(await world(), runOf(runs, request)));
   });
   router.post("/runs/:run/arm", async (request, response) => {
-    await arm(await world(), oneOf(request, "lane", lanes), runOf(runs, request));
+    const [lane, run, current] = [oneOf(request, "lane", lanes), runOf(runs, request), await world()];
+    await (run.fault === "none" ? stage.pass() : stage.enter(actOf(current, run)));
+    await arm(current, lane, run);
     response.status(204).end();
   });
   router.post("/runs/:run/disarm", async (request, response) => {
-    runOf(runs, request);
-    await disarm(await world(), oneOf(request, "lane", lanes));
+    const { run } = runOf(runs, request);
+    const lane = oneOf(request, "lane", lanes);
+    // What others have armed since is theirs.
+    if (stage.isOn(run)) await disarm(await world(), lane);
+    stage.leave(run);
     response.status(204).end();
   });
   router.post("/runs/:run/notes", async (request, response) => {

@@ -6,6 +6,7 @@ import { lanes } from "./contract.ts";
 import { deck } from "./deck.ts";
 import type { EventLog } from "./event-log.ts";
 import type { World } from "./playground.ts";
+import type { Act } from "./stage.ts";
 
 export interface Run {
   readonly run: string;
@@ -75,6 +76,25 @@ async function buyerLeaves(log: EventLog, lane: LaneName, run: string): Promise<
     clearTimeout(limit);
     unwatch();
   });
+}
+
+/** A payment under a fault whose page has gone says nothing more. */
+const SILENT_MS = 5_000;
+
+/** What it does to the lanes and the bank is nobody else's to meet. */
+export function actOf(world: World, { run, fault }: Run): Act {
+  const inFlight = (): number => lanes.reduce((sum, lane) => sum + world.lanes[lane].proxy.inFlight, 0);
+  return {
+    what: `a payment under "${fault}"`,
+    name: run,
+    isAbandoned: () => Date.now() - (world.log.of(run).at(-1)?.atMs ?? 0) > SILENT_MS && inFlight() === 0,
+    async clear() {
+      for (const lane of lanes) {
+        await disarm(world, lane);
+        world.log.note({ who: "supervisor", lane, run, pid: process.pid, what: "disarmed", detail: fault });
+      }
+    },
+  };
 }
 
 /** What a bank fault for one order has displaced. */

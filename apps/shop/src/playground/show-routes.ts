@@ -2,12 +2,13 @@
 import { Router } from "express";
 import { ShopError } from "../http/problems.ts";
 import { codeShown } from "./code-shown.ts";
-import { limitNames, type SweepView } from "./contract.ts";
+import { limitNames } from "./contract.ts";
 import { oneOf, whole } from "./control-body.ts";
 import { incidentNames, openTicket, type Drill } from "./drill.ts";
 import { KEYS_PER_DAY_MAX, type Grown } from "./forecast.ts";
-import { limitsOffered, runLimit, type LimitView } from "./limits.ts";
+import { limitsOffered, runLimit } from "./limits.ts";
 import type { World } from "./playground.ts";
+import type { Stage } from "./stage.ts";
 import { runSweep } from "./sweep-run.ts";
 import { storageOf } from "./storage.ts";
 import { startStorm, type Storm } from "./storm.ts";
@@ -15,7 +16,7 @@ import { checkStorm } from "./storm-plan.ts";
 
 const TICKETS_MAX = 2_000;
 
-export function showRoutes(world: () => Promise<World>): Router {
+export function showRoutes(world: () => Promise<World>, stage: Stage): Router {
   const router = Router();
   let storm: Storm | undefined;
   let storms = 0;
@@ -25,11 +26,13 @@ export function showRoutes(world: () => Promise<World>): Router {
     const current = await world();
     const order = checkStorm(request.body, current.data.isServer);
     if (typeof order === "string") throw new ShopError("validation", order);
-    if (storm?.isRunning === true) throw new ShopError("validation", "a storm is running; wait for its end");
     storms += 1;
+    const name = `storm${storms}`;
+    await stage.enter({ what: "a storm", name });
     grown = storm?.grown ?? grown;
     storm?.leave();
-    storm = startStorm(current, order, `storm${storms}`);
+    storm = startStorm(current, order, name);
+    void storm.ended.then(() => stage.leave(name));
     response.status(202).json(await storm.view());
   });
   router.get("/storm", async (_request, response) => {
@@ -40,29 +43,14 @@ export function showRoutes(world: () => Promise<World>): Router {
     storm.stop();
     response.status(202).json(await storm.view());
   });
-  let limit: Promise<LimitView | SweepView> | undefined;
-  const alone = async <View extends LimitView | SweepView>(run: (current: World) => Promise<View>): Promise<View> => {
-    const current = await world();
-    if (limit !== undefined || storm?.isRunning === true) {
-      throw new ShopError(
-        "validation",
-        "a limit, a sweep or a storm is running, and the bank is shared; wait for its end",
-      );
-    }
-    const running = run(current);
-    limit = running;
-    return running.finally(() => {
-      limit = undefined;
-    });
-  };
   router.post("/limits", async (request, response) => {
     const name = oneOf(request, "limit", limitNames);
     const refused = limitsOffered().find((each) => each.limit === name)?.unavailable;
     if (refused !== undefined) throw new ShopError("validation", refused);
-    response.json(await alone((current) => runLimit(current, name)));
+    response.json(await stage.during("a limit", async () => runLimit(await world(), name)));
   });
   router.post("/sweep", async (_request, response) => {
-    response.json(await alone(runSweep));
+    response.json(await stage.during("a sweep", async () => runSweep(await world())));
   });
   router.get("/code", async (_request, response) => {
     response.json(await codeShown());
@@ -77,7 +65,8 @@ export function showRoutes(world: () => Promise<World>): Router {
   });
   const drills = new Map<string, Drill>();
   router.post("/drills", async (request, response) => {
-    const drill = await openTicket(await world(), oneOf(request, "incident", incidentNames));
+    const incident = oneOf(request, "incident", incidentNames);
+    const drill = await stage.during("a drill", async () => openTicket(await world(), incident));
     if (drills.size >= TICKETS_MAX) drills.delete(drills.keys().next().value ?? "");
     drills.set(drill.ticket.ticket, drill);
     response.status(201).json(drill.ticket);

@@ -9,6 +9,7 @@ import { histogramOf, type StormView } from "./storm-view.ts";
 
 export interface Storm {
   readonly isRunning: boolean;
+  readonly ended: Promise<void>;
   /** Keys that the protected lane took, so far. Absent before its turn. */
   readonly grown: Grown | undefined;
   view(): Promise<StormView>;
@@ -65,7 +66,7 @@ export function startStorm(world: World, order: StormOrder, name: string): Storm
       await blowOver(world, held, { plan, name, concurrency: order.concurrency, isStopping });
     }
   };
-  void setBankMode(world, order.bankMode)
+  const ended = setBankMode(world, order.bankMode)
     .then(run)
     .then(
       () => end(bought() === toBuy ? "done" : "stopped"),
@@ -79,6 +80,7 @@ export function startStorm(world: World, order: StormOrder, name: string): Storm
     get isRunning() {
       return isRunning();
     },
+    ended,
     get grown() {
       const held = states.protected;
       return held === undefined ? undefined : grownBetween(held.first, held.last);
