@@ -37,8 +37,8 @@ test.each(["settle", "forget"] as const)("no more than callsMax of %s reach the 
   const visitor = visit({ store: slow }, { callsMax: 2 });
   const records = await Promise.all(keys.map((key) => visitor.recordOf(key)));
   const decided = await Promise.all(
-    records.map(({ handle, fence }) => {
-      const body = { fence, reason: "ticket 1", ...(verb === "settle" && { decision: "hold" }) };
+    records.map(({ handle, fence, updatedAt }) => {
+      const body = { fence, reason: "ticket 1", ...(verb === "settle" && { decision: "hold", updatedAt }) };
       return visitor.post(`api/keys/${handle}/${verb}`, body);
     }),
   );

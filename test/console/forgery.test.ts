@@ -137,8 +137,14 @@ test("a form of another site cannot be a write: the body must be JSON by its typ
 
 test("a write that is sent again takes effect once", async () => {
   const key = await bed.stuckKey();
-  const { handle, fence } = await visitor.recordOf(key);
-  const adopt = { reason: "bank has it", fence, decision: "adopt", answer: { status: 201, body: '{"id":1}' } };
+  const { handle, fence, updatedAt } = await visitor.recordOf(key);
+  const adopt = {
+    reason: "bank has it",
+    fence,
+    updatedAt,
+    decision: "adopt",
+    answer: { status: 201, body: '{"id":1}' },
+  };
   expect((await visitor.post(`api/keys/${handle}/settle`, adopt)).status).toBe(200);
   const again = await visitor.post(`api/keys/${handle}/settle`, adopt);
   expect([again.status, again.body["code"]]).toEqual([409, "changed"]);

@@ -36,6 +36,8 @@ forEachDatabase("writes", (bed) => {
     return { key, record, at: `api/keys/${record.handle}` };
   }
 
+  const seenOf = ({ record: { fence, updatedAt } }: { readonly record: RecordView }) => ({ fence, updatedAt });
+
   test("reveal shows key and answer as text, and is in the audit", async () => {
     const { keys, contents } = bed();
     const { handle, fence } = await visitor.recordOf(keys.paid);
@@ -77,23 +79,23 @@ forEachDatabase("writes", (bed) => {
   test("adopt gives callers the answer, release lets the next one run, hold keeps all away", async () => {
     const adopted = await stuck();
     const answer = { status: 201, headers: { Location: "/payments/9" }, body: '{"id":"ch_9"}' };
-    const adopt = { reason, fence: adopted.record.fence, decision: "adopt", answer };
+    const adopt = { reason, ...seenOf(adopted), decision: "adopt", answer };
     const done = await visitor.post<WrittenAnswer>(`${adopted.at}/settle`, adopt);
     expect(done.body).toMatchObject({ done: "adopt", record: { state: "completed", status: 201 } });
     expect(await auditOf(adopted.key)).toMatchObject([{ actor: "ann", action: "adopt", reason }]);
 
     const held = await stuck();
-    const hold = { reason, fence: held.record.fence, decision: "hold" };
+    const hold = { reason, ...seenOf(held), decision: "hold" };
     expect((await visitor.post<WrittenAnswer>(`${held.at}/settle`, hold)).body.record?.holdReason).toBe(reason);
 
     const released = await stuck();
-    const release = { reason, fence: released.record.fence, decision: "release" };
+    const release = { reason, ...seenOf(released), decision: "release" };
     expect((await visitor.post<WrittenAnswer>(`${released.at}/settle`, release)).body.record?.state).toBe("failed");
   });
 
   test("a release is refused where the provider did it, or where nobody could be asked", async () => {
     const { record, at } = await stuck();
-    const release = { reason, fence: record.fence, decision: "release" };
+    const release = { reason, ...seenOf({ record }), decision: "release" };
     bed().charges = [{ id: "ch_1", amount: 42 }];
     const done = await visitor.post<ProblemAnswer>(`${at}/settle`, release);
     expect([done.status, done.body.code, done.body.message]).toEqual([409, "refused", expect.stringContaining("ch_1")]);
@@ -102,17 +104,18 @@ forEachDatabase("writes", (bed) => {
     expect([ticked.status, ticked.body.code]).toEqual([409, "refused"]);
     bed().charges = [];
     const blind = visit({ store: bed().ichido.store });
-    const { handle, fence } = await blind.recordOf((await stuck()).key);
-    const unasked = await blind.post<ProblemAnswer>(`api/keys/${handle}/settle`, { ...release, fence });
+    const other = await blind.recordOf((await stuck()).key);
+    const seen = seenOf({ record: other });
+    const unasked = await blind.post<ProblemAnswer>(`api/keys/${other.handle}/settle`, { ...release, ...seen });
     expect([unasked.status, unasked.body.code]).toEqual([409, "unchecked"]);
-    const looked = { ...release, fence, checkedProvider: true };
-    expect((await blind.post(`api/keys/${handle}/settle`, looked)).status).toBe(200);
+    const looked = { ...release, ...seen, checkedProvider: true };
+    expect((await blind.post(`api/keys/${other.handle}/settle`, looked)).status).toBe(200);
     blind.console.close();
   });
 
   test("what changed since it was seen is refused, with what it is now", async () => {
     const { record, at } = await stuck();
-    const release = { reason, fence: record.fence, decision: "release", checkedProvider: true };
+    const release = { reason, ...seenOf({ record }), decision: "release", checkedProvider: true };
     expect((await visitor.post(`${at}/settle`, release)).status).toBe(200);
     for (const [path, more] of [
       ["settle", { decision: "hold" }],
@@ -126,6 +129,20 @@ forEachDatabase("writes", (bed) => {
       });
       expect([path, status, body.code, body.record?.state]).toEqual([path, 409, "changed", "failed"]);
     }
+  });
+
+  test("a hold that nobody on a page saw is not undone there, nor made twice", async () => {
+    const { key, record, at } = await stuck();
+    const seen = seenOf({ record });
+    const annHolds = { reason: "do not touch", ...seen, decision: "hold" };
+    expect((await visitor.post(`${at}/settle`, annHolds)).status).toBe(200);
+    const release = { decision: "release", checkedProvider: true };
+    for (const stale of [{ reason, ...seen, ...release }, { reason, fence: record.fence, ...release }, annHolds]) {
+      const { status, body } = await visitor.post<ProblemAnswer>(`${at}/settle`, stale);
+      expect([status, body.code, body.record?.holdReason]).toEqual([409, "changed", "do not touch"]);
+    }
+    const now = await visitor.recordOf(key);
+    expect((await visitor.post(`${at}/settle`, { reason, ...seenOf({ record: now }), ...release })).status).toBe(200);
   });
 
   test("a running attempt and an answer are not settled; what is in doubt is not forgotten", async () => {

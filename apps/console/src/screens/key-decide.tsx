@@ -46,6 +46,7 @@ function Release({ answer: { record }, probes, close, write }: VerbProps): JSX.E
       decision: "release",
       reason,
       fence: record.fence,
+      updatedAt: record.updatedAt,
       ...(isProven ? {} : { checkedProvider: isChecked }),
     });
   return (
@@ -94,6 +95,7 @@ function Adopt({ answer: { record }, probes, close, write }: VerbProps): JSX.Ele
     decision: "adopt",
     reason,
     fence: record.fence,
+    updatedAt: record.updatedAt,
     answer: { status: number, ...(body === "" ? {} : { body }) },
   });
   return (
@@ -156,7 +158,7 @@ function Plain({
 }
 
 function OpenVerb({ verb, ...props }: VerbProps & { readonly verb: Verb }): JSX.Element {
-  const { handle, fence } = props.answer.record;
+  const { handle, fence, updatedAt } = props.answer.record;
   switch (verb) {
     case "adopt":
       return <Adopt {...props} />;
@@ -164,7 +166,11 @@ function OpenVerb({ verb, ...props }: VerbProps & { readonly verb: Verb }): JSX.
       return <Release {...props} />;
     case "hold":
       return (
-        <Plain verb="hold" props={props} send={(reason) => api.settle(handle, { decision: "hold", reason, fence })} />
+        <Plain
+          verb="hold"
+          props={props}
+          send={(reason) => api.settle(handle, { decision: "hold", reason, fence, updatedAt })}
+        />
       );
     case "forget":
       return <Plain verb="forget" props={props} send={(reason) => api.forget(handle, { reason, fence })} />;

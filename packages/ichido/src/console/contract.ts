@@ -335,6 +335,8 @@ export interface AnswerView {
 
 export interface SettleKeyRequest extends RecordWrite {
   readonly decision: "adopt" | "release" | "hold";
+  /** Of the record as it was seen; needed for one on hold, since a hold does not move the fence. */
+  readonly updatedAt?: string;
   /** With `adopt`: what callers get from now on. The body is text; a content type is found out where none is given. */
   readonly answer?: {
     readonly status: number;

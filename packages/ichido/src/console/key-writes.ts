@@ -5,7 +5,7 @@ import type { AnswerLike } from "../core/contract/options.ts";
 import { forget } from "../core/engine/forgetting.ts";
 import { settle, type Settlement } from "../core/engine/settlement.ts";
 import { nothingHappened } from "../operations/release-check.ts";
-import { textOfBytes } from "../operations/told-record.ts";
+import { iso, textOfBytes } from "../operations/told-record.ts";
 import type { Body } from "./body.ts";
 import type { AnswerView, RevealAnswer, WrittenAnswer } from "./contract.ts";
 import { may, recordNamed, type Asked } from "./parts.ts";
@@ -28,6 +28,12 @@ async function seenRecord(asked: Asked, body: Body): Promise<StoredRecord> {
   const record = await recordNamed(asked);
   if (record.fence !== body.fence) throw changed(asked, record);
   return record;
+}
+
+/** A hold leaves the fence as it is: whoever decides over one must have seen that very hold. */
+function seenHold(asked: Asked, body: Body, record: StoredRecord): void {
+  if (record.holdReason === undefined) return;
+  if (!body.has("updatedAt") || body.text("updatedAt") !== iso(record.updatedAtMs)) throw changed(asked, record);
 }
 
 /** As it is now, after a decision. */
@@ -104,11 +110,12 @@ function refusedBy(error: unknown): never {
 
 /** Like what is looked at, decisions wait for one of the console's few places at the store. */
 export async function settleKey(asked: Asked): Promise<WrittenAnswer> {
-  const body = await asked.body("reason", "fence", "decision", "answer", "checkedProvider");
+  const body = await asked.body("reason", "fence", "updatedAt", "decision", "answer", "checkedProvider");
   const { reason, fence } = body;
   const decision = decisionOf(body);
   const isChecked = body.boolean("checkedProvider", false);
   const record = await seenRecord(asked, body);
+  seenHold(asked, body, record);
   if (decision.kind === "release") await askFirst(asked, record, isChecked);
   const request: Settlement = { record, fence, decision, actor: asked.user.user, reason };
   const { parts } = asked;
