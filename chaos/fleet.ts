@@ -4,7 +4,7 @@ import { spawnChild, type Child } from "../packages/ichido/src/testing/child.ts"
 import { faultPoints, faultsToEnv, faultsVariable, type FaultName } from "../packages/ichido/src/testing/faults.ts";
 import type { Random } from "../simulation/random.ts";
 import type { Setup, Wire } from "./setup.ts";
-import type { Tally } from "./tally.ts";
+import type { Sight, Tally } from "./tally.ts";
 import { lineTo, type Answer, type Mishap, type Request } from "./wire.ts";
 
 const readyMs = 60_000;
@@ -15,6 +15,11 @@ const passingsMax = 5;
 
 /** Around what makes an effect or an answer last. */
 const commitPoints: readonly FaultName[] = ["before-complete", "after-complete", "before-commit", "after-commit"];
+/** It lasts by then, and whoever asked was not told: the record knows. */
+const afterPoints: readonly FaultName[] = ["after-complete", "after-commit"];
+/** What the death of a server at a point shows besides. */
+export const seenByDeathAt = (point: FaultName): Sight | undefined =>
+  afterPoints.includes(point) ? "ambiguous-commit" : undefined;
 /** Every operation passes them. */
 const oftenPassed: readonly FaultName[] = [
   "after-claim",
@@ -110,11 +115,9 @@ export class Fleet {
   async #live(berth: Berth): Promise<void> {
     const { program, setup, url, tally, random } = this.#parts;
     while (!this.#stopping) {
-      // What a run must show and has not shown yet comes first.
-      const isWanted = !tally.seen.has("ambiguous-commit");
-      const point = random.pick(isWanted ? commitPoints : random.pick([commitPoints, oftenPassed, faultPoints]));
-      const isDoomed = !this.#isCalm && !berth.isVeteran && tally.seconds > 1 && (isWanted || random.chance(0.5));
-      const doom = faultsToEnv(point, "kill", random.int(1, isWanted ? 1 : passingsMax));
+      const point = random.pick(random.pick([afterPoints, commitPoints, oftenPassed, faultPoints]));
+      const isDoomed = !this.#isCalm && !berth.isVeteran && tally.seconds > 1 && random.chance(0.5);
+      const doom = faultsToEnv(point, "kill", random.int(1, passingsMax));
       const told: Setup = { ...setup, url: berth.proxy?.url ?? url, wire: berth.wire };
       const child = await spawnChild(program, {
         args: [JSON.stringify(told)],
@@ -139,8 +142,8 @@ export class Fleet {
       // The points are inside of calls.
       if (isDoomed && signal === "SIGKILL") {
         tally.hit("kill-at-point");
-        // Nobody was told whether it was committed: the record knows.
-        if (commitPoints.includes(point)) tally.see("ambiguous-commit");
+        const seen = seenByDeathAt(point);
+        if (seen !== undefined) tally.see(seen);
       }
       if (signal !== "SIGKILL") tally.trouble(`a server ended by itself: ${child.lines.slice(-5).join(" | ")}`);
       await new Promise((resolve) => setTimeout(resolve, againMs));

@@ -1,8 +1,12 @@
 /** What a run must have shown before it proves anything, and what the judgement of requests sees. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { shimmedServer } from "../../chaos/backends/shimmed-server.ts";
+import { faultPoints } from "../../packages/ichido/src/testing/faults.ts";
+import type { IchidoEvent } from "../../packages/ichido/src/core/contract/events.ts";
 import { eventSights, eventsVacuousBy } from "../../chaos/events/report.ts";
 import { History } from "../../chaos/history.ts";
+import { note } from "../../chaos/engine.ts";
+import { seenByDeathAt } from "../../chaos/fleet.ts";
 import { vacuousBy } from "../../chaos/report.ts";
 import { sights, Tally } from "../../chaos/tally.ts";
 
@@ -81,5 +85,24 @@ describe("I19 without a C compiler", () => {
     expect(shimmedServer(build)).toBeUndefined();
     expect(said.mock.calls.flat().join()).toContain("no cc");
     said.mockRestore();
+  });
+});
+
+describe("I19 a commit whose outcome was not told", () => {
+  test("is seen where the engine asks, not where a completion failed that may never have been sent", () => {
+    const said: unknown[] = [];
+    const log = vi.spyOn(console, "log").mockImplementation((line) => void said.push(line));
+    const call = { type: "store-call", store: "postgres", durationMs: 1 } as const;
+    note({ ...call, verb: "complete", error: new Error("refused") } as IchidoEvent);
+    note({ ...call, verb: "landed" } as IchidoEvent);
+    log.mockRestore();
+    expect(said).toEqual(["saw failed-write", "saw ambiguous-commit"]);
+  });
+
+  test("is seen where a server dies after it, not where nothing was sent", () => {
+    expect(faultPoints.filter((point) => seenByDeathAt(point) !== undefined)).toEqual([
+      "after-complete",
+      "after-commit",
+    ]);
   });
 });
