@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { eventsTextOf, type EventsReport } from "./events/report.ts";
 import { brokerNames, eventStores } from "./events/setup.ts";
-import { holds, textOf, type Report } from "./report.ts";
+import { hasFailed, holds, textOf, type Report } from "./report.ts";
 import { run } from "./run.ts";
 import { isStoreName, storeNames } from "./setup.ts";
 import type { Control } from "./stage.ts";
@@ -75,6 +75,6 @@ if (part === undefined) throw new RangeError(`--part: expected ${Object.keys(par
 const report = await part();
 if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`);
 const isControl = control !== "none";
-if (isControl && report.violations.length === 0) console.log("the control did not fail: the judgement is blind");
+if (isControl && !hasFailed(report)) console.log("the control did not fail: the judgement is blind");
 // What bundled the programs may still have its pipe open.
-process.exit((isControl ? report.violations.length > 0 : holds(report)) ? 0 : 1);
+process.exit((isControl ? hasFailed(report) : holds(report)) ? 0 : 1);

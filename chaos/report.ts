@@ -118,6 +118,13 @@ export function reportOf(parts: Parts): Report {
 export const holds = ({ violations, vacuous }: Pick<Report, "violations" | "vacuous">): boolean =>
   violations.length === 0 && vacuous.length === 0;
 
+/** By one of these a control fails; a run that was slow to come to rest is stuck without one, too. */
+const shownByControls = ["effect-doubled", "answer-changed", "wrote-without-session"];
+
+/** What a control was to do, and a blind judgement would not see. */
+export const hasFailed = ({ violations }: Pick<Report, "violations">): boolean =>
+  violations.some(({ invariant }) => shownByControls.includes(invariant));
+
 export const listed = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .map(([name, count]) => `${name} ${count}`)

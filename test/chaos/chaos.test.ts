@@ -52,10 +52,10 @@ describe.concurrent("chaos", () => {
     withinMs,
   );
 
-  test(
-    "I19 it sees what a middleware does that looks first and runs then",
-    async () => {
-      expect(await runControl("sqlite", "naive")).toContain("effect-doubled");
+  test.each(["sqlite", "postgres"] as const)(
+    "I19 on %s it sees what a middleware does that looks first and runs then",
+    async (store) => {
+      expect(await runControl(store, "naive")).toContain("effect-doubled");
     },
     withinMs,
   );

@@ -7,7 +7,7 @@ import { eventSights, eventsVacuousBy } from "../../chaos/events/report.ts";
 import { History } from "../../chaos/history.ts";
 import { note } from "../../chaos/engine.ts";
 import { seenByDeathAt } from "../../chaos/fleet.ts";
-import { vacuousBy } from "../../chaos/report.ts";
+import { hasFailed, vacuousBy } from "../../chaos/report.ts";
 import { sights, Tally } from "../../chaos/tally.ts";
 
 const kinds = ["kill", "half-open"];
@@ -104,5 +104,18 @@ describe("I19 a commit whose outcome was not told", () => {
       "after-complete",
       "after-commit",
     ]);
+  });
+});
+
+describe("I19 a control has failed", () => {
+  const violations = (...names: readonly string[]) => names.map((invariant) => ({ invariant, detail: "" }));
+
+  test.each(["effect-doubled", "answer-changed", "wrote-without-session"])("by %s", (invariant) => {
+    expect(hasFailed({ violations: violations("stuck", invariant) })).toBe(true);
+  });
+
+  test("by nothing that a slow machine brings about as well", () => {
+    expect(hasFailed({ violations: violations("stuck", "lost") })).toBe(false);
+    expect(hasFailed({ violations: [] })).toBe(false);
   });
 });
