@@ -1,34 +1,110 @@
-import { expect, test } from "vitest";
-import { linesMatching, trackedFiles } from "./tracked.ts";
+import { describe, expect, test } from "vitest";
+import { read, trackedFiles } from "./tracked.ts";
 
-/** What a simulation could not give: real clocks, timers and chance. */
+const chance = "random(Bytes|UUID|Int|Fill|FillSync)";
+
+/** What a simulation could not give: real clocks, timers and chance. By any name under which they can be had. */
 const outside = new RegExp(
   [
-    "\\bDate\\.now\\b",
-    "\\bnew Date\\(\\)",
-    "\\bperformance\\.now\\b",
+    "\\bDate\\s*\\.\\s*now\\b",
+    // With something in the brackets it is no clock.
+    "\\bnew\\s+Date\\b(?!\\s*\\(\\s*[^)\\s])",
+    "(?<!\\bnew\\s+)\\bDate\\s*\\(",
+    "\\bperformance\\b",
     "\\bset(Timeout|Interval|Immediate)\\b",
-    "\\bAbortSignal\\.timeout\\b",
-    "\\bhrtime\\b",
-    "\\bMath\\.random\\b",
-    "\\bgetRandomValues\\(",
-    "import \\{[^}]*\\brandom(Bytes|UUID|Int)\\b",
+    '"(node:)?timers(/promises)?"',
+    "\\bAbortSignal\\s*\\.\\s*timeout\\b",
+    "\\bhrtime\\b|\\bprocess\\s*\\.\\s*uptime\\b|\\bscheduler\\s*\\.\\s*(wait|yield)\\b",
+    "\\bMath\\s*\\.\\s*random\\b",
+    "\\bgetRandomValues\\b",
+    "\\bcrypto\\s*(\\??\\.\\s*random|(\\?\\.)?\\[)",
+    // Of an environment it is asked by a dot. A line of an import that goes over several has none.
+    `(?<![."])\\b${chance}\\b`,
+    'import\\s+(\\*\\s+as\\s+)?\\w+\\s+from\\s+"(node:)?crypto"',
+    // Under another name, or taken apart.
+    "=\\s*(globalThis\\s*\\.\\s*)?(Date|Math|crypto|AbortSignal)\\s*;?$",
   ].join("|"),
 );
 
+const isComment = (line: string): boolean => /^(\/\/|\/\*|\*)/.test(line);
+
+const linesOutside = (text: string): readonly string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => !isComment(line) && outside.test(line));
+
 const simulated = ["core", "outbox", "inbox", "client"];
 
-/** Who may use them all the same, and why. Whoever stops needing to is taken off. */
-const exceptions: Readonly<Record<string, string>> = {
-  "core/contract/environment.ts": "it is what the others are given",
-  "core/contract/uuid.ts": "browsers too: random bytes from the platform, no decision hangs on them",
-  "client/clock.ts": "it is what the client is given",
-  "client/delivery.ts":
-    "the time-out of one request: a caller's clock may let pauses pass at once, which must not end a request",
-  "client/key-source.ts": "defaults of a key that the caller did not choose",
-  "client/lock-file.ts": "files of other processes: their times are the file system's",
-  "client/node.ts": "the name of a file beside the one that is replaced",
-  "outbox/wake-channel.ts": "connects again to a real PostgreSQL, whose driver has timers of its own",
+interface Exception {
+  readonly why: string;
+  readonly lines: readonly string[];
+}
+
+/** Lines that use them all the same, and why. One that is no longer there is taken off. */
+const exceptions: Readonly<Record<string, Exception>> = {
+  "core/contract/environment.ts": {
+    why: "it is what the others are given",
+    lines: [
+      'import { randomBytes } from "node:crypto";',
+      "randomBytes(length: number): Uint8Array;",
+      "monotonicMs: () => performance.now(),",
+      "wallMs: () => Date.now(),",
+      "randomBytes: (length) => new Uint8Array(randomBytes(length)),",
+      "const timer = setTimeout(run, delayMs);",
+    ],
+  },
+  "core/contract/uuid.ts": {
+    why: "browsers too: random bytes from the platform, no decision hangs on them",
+    lines: [
+      "const platform = { randomBytes: (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length)) };",
+    ],
+  },
+  "client/clock.ts": {
+    why: "it is what the client is given",
+    lines: [
+      "const timer = setTimeout(done, ms);",
+      "nowMs: () => Date.now(),",
+      "elapsedMs: () => performance.now(),",
+      "random: Math.random,",
+    ],
+  },
+  "client/delivery.ts": {
+    why: "the time-out of one request: a caller's clock may let pauses pass at once, which must not end a request",
+    lines: [
+      "const timer = setTimeout(() => limit.abort(new Error(`no answer in ${Math.round(callTimeoutMs)} ms`)), callTimeoutMs);",
+    ],
+  },
+  "client/key-source.ts": {
+    why: "defaults of a key that the caller did not choose",
+    lines: [
+      "export function uuidV7(nowMs: number = Date.now()): string {",
+      "const { principal, atMs = Date.now(), random = hex(crypto.getRandomValues(new Uint8Array(8))) } = parts;",
+    ],
+  },
+  "client/lock-file.ts": {
+    why: "files of other processes: their times are the file system's",
+    lines: [
+      'import { setTimeout as sleep } from "node:timers/promises";',
+      "return { mark: `${ino}-${birthtimeMs}-${mtimeMs}`, ageMs: Date.now() - mtimeMs };",
+      "const giveUpMs = performance.now() + waitMs;",
+      "else if (performance.now() > giveUpMs) {",
+    ],
+  },
+  "client/node.ts": {
+    why: "the name of a file beside the one that is replaced",
+    lines: [
+      'import { randomBytes } from "node:crypto";',
+      'const beside = `${file}.${randomBytes(6).toString("hex")}.tmp`;',
+    ],
+  },
+  "outbox/wake-channel.ts": {
+    why: "connects again to a real PostgreSQL, whose driver has timers of its own",
+    lines: [
+      "const rest = new Promise((resolve) => setTimeout(resolve, gatherMs).unref());",
+      "timer = setTimeout(() => {",
+    ],
+  },
 };
 
 const prefix = "packages/ichido/src/";
@@ -37,15 +113,43 @@ test("what is simulated takes clocks, timers and chance from its environment alo
   const inSource = trackedFiles()
     .filter((path) => path.startsWith(prefix) && path.endsWith(".ts") && !path.endsWith(".test.ts"))
     .filter((path) => simulated.includes(path.slice(prefix.length).split("/")[0] ?? ""));
-  const isExcepted = (path: string): boolean => path.slice(prefix.length) in exceptions;
-  expect(
-    linesMatching(
-      inSource.filter((path) => !isExcepted(path)),
-      outside,
-    ),
-  ).toEqual([]);
-  const needless = inSource.filter((path) => isExcepted(path) && linesMatching([path], outside).length === 0);
-  expect(needless).toEqual([]);
-  const gone = Object.keys(exceptions).filter((path) => !inSource.includes(prefix + path));
-  expect(gone).toEqual([]);
+  const found = Object.fromEntries(
+    inSource
+      .map((path) => [path.slice(prefix.length), linesOutside(read(path))] as const)
+      .filter(([, lines]) => lines.length > 0),
+  );
+  expect(found).toEqual(Object.fromEntries(Object.entries(exceptions).map(([path, { lines }]) => [path, lines])));
+});
+
+describe("clocks, timers and chance are seen", () => {
+  test.each([
+    "const at = Date.now();",
+    "const at = new Date();",
+    "const at = new Date;",
+    "const at = +new Date",
+    "const at = Date();",
+    "const { now } = Date;",
+    "const { now } = performance;",
+    "setTimeout: sleep,",
+    'import { scheduler } from "node:timers/promises";',
+    "const signal = AbortSignal.timeout(5);",
+    "const id = crypto.randomUUID();",
+    "const bytes = crypto.randomBytes(16);",
+    "const id = globalThis.crypto?.randomUUID();",
+    'import {\n  createHash,\n  randomBytes,\n} from "node:crypto";',
+    'import { randomInt as draw } from "node:crypto";',
+    'import * as chance from "node:crypto";',
+    "const { random } = Math;",
+    "const began = process.hrtime();",
+    'const id = crypto["randomUUID"]();',
+  ])("%s", (line) => expect(linesOutside(line)).toHaveLength(1));
+
+  test.each([
+    "const bytes = environment.randomBytes(8);",
+    "const at = new Date(wallMs).toISOString();",
+    'environment: Pick<Environment, "randomBytes"> = systemEnvironment,',
+    "environment.after(delayMs, run);",
+    "/** Not `crypto.randomUUID`: that exists in secure contexts only. */",
+    'import { createHash } from "node:crypto";',
+  ])("and others are not: %s", (line) => expect(linesOutside(line)).toEqual([]));
 });
