@@ -22,6 +22,8 @@ import { sqlRefundRepository } from "../src/payments/sql-refund-repository.ts";
 const DRAIN_MS = 2_000;
 const FLUSH_MS = 20;
 const INBOX_RETENTION_MS = 8 * 86_400_000;
+/** Nobody listens there. */
+const BLIND_URL = "http://127.0.0.1:1";
 
 export type Bed = Awaited<ReturnType<typeof openBed>>;
 
@@ -35,9 +37,11 @@ export interface BedDatabase {
   readonly moveTo: (aheadMs: number) => Promise<void>;
 }
 
+export const databaseFile = (folder: string): string => join(folder, "shop.sqlite");
+
 async function sqliteIn(folder: string): Promise<BedDatabase> {
   let aheadMs = 0;
-  const database = await openSqlite(join(folder, "shop.sqlite"), { nowMs: () => Date.now() + aheadMs });
+  const database = await openSqlite(databaseFile(folder), { nowMs: () => Date.now() + aheadMs });
   return {
     database,
     async moveTo(ms) {
@@ -112,6 +116,9 @@ export async function openBed(
 
   return {
     url: listening.url,
+    folder,
+    settings,
+    blindUrl: BLIND_URL,
     bankUrl: bank.url,
     store,
     inbox,
@@ -119,7 +126,7 @@ export async function openBed(
     database,
     publisher: broker.publisher,
     /** An engine whose bank does not answer. */
-    blind: () => engine("http://127.0.0.1:1"),
+    blind: () => engine(BLIND_URL),
     nowMs: (): number => Date.now() + aheadMs,
     /** Lets the time of the store pass. */
     pass: (ms: number): Promise<void> => moveTo((aheadMs += ms)),

@@ -1,4 +1,4 @@
-/** `npm run shop:incidents`: seeds the incident set, asks `why` about every ticket, prints the table; fails below the bar. */
+/** `npm run shop:incidents`: seeds the incident set, asks `ichido why --json` about every ticket, prints the table; fails below the bar. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-/** Asks `why` about every ticket and holds its verdicts against what was seeded and against the bank's ledger. */
-import { why, type Verdict } from "ichido/operations";
+/** Asks `why --json` about every ticket and holds its verdicts against what was seeded and against the bank's ledger. */
 import type { Bed } from "./bed.ts";
+import { createAsk, type AskedVerdict } from "./command.ts";
 import { ledgerOf, type Ticket } from "./seed.ts";
 
 export interface Row {
@@ -23,26 +23,28 @@ export interface Measured {
 
 const isHarmless = (kind: string): boolean => kind === "ordinary" || kind === "honest repeat";
 
-function isAlarm({ severity }: Pick<Verdict, "severity">): boolean {
+function isAlarm({ severity }: Pick<AskedVerdict, "severity">): boolean {
   return severity !== "ok";
 }
 
 export async function measure(bed: Bed, tickets: readonly Ticket[]): Promise<Measured> {
   const ledger = await ledgerOf(bed);
-  const blind = bed.blind();
+  const ask = createAsk(bed);
   const tookMs: number[] = [];
-  const asked: { readonly ticket: Ticket; readonly verdict: Verdict; readonly isAsLedger: boolean }[] = [];
+  const asked: { readonly ticket: Ticket; readonly verdict: AskedVerdict; readonly isAsLedger: boolean }[] = [];
   for (const ticket of tickets) {
     const startedMs = performance.now();
-    const ichido = ticket.blind === true ? blind : bed.ichido;
-    const verdict = await why({ ichido, inbox: bed.inbox }, ticket.question);
+    const verdict = await ask(ticket);
     tookMs.push(performance.now() - startedMs);
     const charged = ledger.filter(({ amount }) => amount === ticket.amount).length;
     const counted = verdict.keys.reduce((sum, { effects }) => sum + effects.count, 0);
     asked.push({ ticket, verdict, isAsLedger: verdict.verdict === "not-known" || counted === charged });
   }
-  await blind.close();
-  const isRight = ({ ticket, verdict }: (typeof asked)[number]): boolean => verdict.verdict === ticket.expected;
+  const refundOf = ({ intents = [] }: AskedVerdict): string => intents.flatMap(({ refund }) => refund).join();
+  const isRight = ({ ticket, verdict }: (typeof asked)[number]): boolean =>
+    verdict.verdict === ticket.expected &&
+    refundOf(verdict) === (ticket.refund ?? []).join() &&
+    (verdict.code === 0) === !isAlarm(verdict);
   const incidents = asked.filter(({ ticket }) => !isHarmless(ticket.kind));
   // What a person is sent to look at: alarms, and whatever else is said of an incident.
   const told = asked.filter((each) => isAlarm(each.verdict) || !isHarmless(each.ticket.kind));
@@ -68,7 +70,7 @@ export async function measure(bed: Bed, tickets: readonly Ticket[]): Promise<Mea
       .filter((each) => !isRight(each) || !each.isAsLedger)
       .map(
         ({ ticket, verdict }) =>
-          `${ticket.kind}: expected ${ticket.expected}, got ${verdict.verdict} (${verdict.says})`,
+          `${ticket.kind}: expected ${ticket.expected}, got ${verdict.verdict} (${verdict.says}), refund ${refundOf(verdict)}, code ${verdict.code}`,
       ),
     whyMs: { p50: at(0.5), p95: at(0.95) },
   };

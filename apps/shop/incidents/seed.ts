@@ -1,4 +1,4 @@
-/** Seven kinds of incidents among ordinary payments and honest repeats. Each ticket says what a person on call would have. */
+/** Eight kinds of incidents among ordinary payments and honest repeats. Each ticket says what a person on call would have. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Question, VerdictKind } from "ichido/operations";
@@ -11,6 +11,8 @@ export interface Ticket {
   readonly expected: VerdictKind;
   /** Names its charges in the bank's ledger: every ticket has an amount of its own. */
   readonly amount: number;
+  /** What has to be given back, by the bank's ids; absent: nothing. */
+  readonly refund?: readonly string[];
   /** The provider cannot be asked. */
   readonly blind?: boolean;
 }
@@ -23,7 +25,7 @@ export interface SeedOptions {
 }
 
 export const customersFor = ({ ordinary, repeats, each }: SeedOptions): readonly string[] =>
-  Array.from({ length: ordinary + repeats + 6 * each }, (_, at) => `cus_${at}`);
+  Array.from({ length: ordinary + repeats + 8 * each }, (_, at) => `cus_${at}`);
 
 const WIDTH = 12;
 const LEASE_PAST_MS = 90_000;
@@ -81,6 +83,12 @@ export async function ledgerOf(bed: Bed): Promise<readonly LedgerCharge[]> {
   return charges;
 }
 
+/** The bank's ids of all charges of a ticket, in their order. */
+async function chargesOf(bed: Bed, amount: number): Promise<readonly string[]> {
+  const charges = (await ledgerOf(bed)).filter((charge) => charge.amount === amount);
+  return charges.map(({ chargeId }) => chargeId);
+}
+
 /** The attempt log tells which keys stand for one intent: it must have been written before the clock is moved. */
 /** By the log itself: a record tells of its first run before the log has it, and the log is what a time is looked up in. */
 async function logged(bed: Bed, booking: string, count: number): Promise<void> {
@@ -128,8 +136,25 @@ async function twoKeys(bed: Bed, payment: Payment): Promise<Ticket> {
     question: { text: payment.customer },
     expected: "two-keys-one-intent",
     amount: payment.amount,
+    refund: (await chargesOf(bed, payment.amount)).slice(1),
   };
 }
+
+/** An honest book, and a pen under two keys: the pen alone was charged twice, whichever was bought first. */
+async function mixedCustomer(bed: Bed, payment: Payment, order: readonly ("book" | "pen")[]): Promise<Ticket> {
+  for (const thing of order) await paid(bed, { ...payment, booking: `${payment.booking}-${thing}` });
+  const second = order.lastIndexOf("pen");
+  return {
+    kind: `mixed customer, ${order[0]} first`,
+    question: { text: payment.customer },
+    expected: "two-keys-one-intent",
+    amount: payment.amount,
+    refund: (await chargesOf(bed, payment.amount)).slice(second, second + 1),
+  };
+}
+
+const bookFirst = (bed: Bed, payment: Payment): Promise<Ticket> => mixedCustomer(bed, payment, ["book", "pen", "pen"]);
+const penFirst = (bed: Bed, payment: Payment): Promise<Ticket> => mixedCustomer(bed, payment, ["pen", "pen", "book"]);
 
 async function retryAbove(bed: Bed, payment: Payment): Promise<Ticket> {
   const atMs = bed.nowMs();
@@ -139,7 +164,13 @@ async function retryAbove(bed: Bed, payment: Payment): Promise<Ticket> {
   await paid(bed, payment);
   await logged(bed, payment.booking, 2);
   const question = { amount: payment.amount, atMs, withinMs: 60_000 };
-  return { kind: "retry above the tool 33 s later", question, expected: "two-keys-one-intent", amount: payment.amount };
+  return {
+    kind: "retry above the tool 33 s later",
+    question,
+    expected: "two-keys-one-intent",
+    amount: payment.amount,
+    refund: (await chargesOf(bed, payment.amount)).slice(1),
+  };
 }
 
 async function boughtTwice(bed: Bed, payment: Payment): Promise<Ticket> {
@@ -165,6 +196,7 @@ async function ignoredReference(bed: Bed, payment: Payment): Promise<Ticket> {
     question: { text: payment.booking },
     expected: "two-effects-one-key",
     amount: payment.amount,
+    refund: (await chargesOf(bed, payment.amount)).slice(1),
   };
 }
 
@@ -225,7 +257,7 @@ export async function seed(bed: Bed, options: SeedOptions): Promise<readonly Tic
   let amount = 900_000;
   const payments = (): readonly Payment[] =>
     take(options.each).map((customer) => ({ customer, booking: `bk_${customer}`, amount: (amount += 1) }));
-  for (const incident of [twoKeys, boughtTwice, ignoredReference, probeDown, retryAbove]) {
+  for (const incident of [twoKeys, bookFirst, penFirst, boughtTwice, ignoredReference, probeDown, retryAbove]) {
     for (const payment of payments()) tickets.push(await incident(bed, payment));
   }
   tickets.push(...(await crashes(bed, payments())));

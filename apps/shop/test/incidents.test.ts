@@ -4,7 +4,7 @@ import { measure, tableOf } from "../incidents/measure.ts";
 import { customersFor, seed } from "../incidents/seed.ts";
 import { newFolder } from "./support/program.ts";
 
-test("why gives every seeded incident its verdict among 500 payments and 30 honest repeats, as the ledger has it", async () => {
+test("why --json gives every seeded incident its verdict among 500 payments and 30 honest repeats, as the ledger has it", async () => {
   const set = { ordinary: 500, repeats: 30, each: 2 };
   const bed = await openBed(newFolder(), customersFor(set));
   try {

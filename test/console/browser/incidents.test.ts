@@ -84,7 +84,7 @@ function testIncidents(browser: () => Browser, open?: () => Promise<BedDatabase>
       expect(await page.locator(".lanes .bar, .lanes .mark").count(), ticket.kind).toBeGreaterThan(0);
     }
     expect(given).toEqual(tickets.map(({ kind, expected }) => `${kind}: ${enVerdict.verdicts[expected]}`));
-    expect(new Set(tickets.map(({ kind }) => kind)).size).toBe(9);
+    expect(new Set(tickets.map(({ kind }) => kind)).size).toBe(11);
     expect(complaints).toEqual([]);
   });
 }
