@@ -354,7 +354,9 @@ export const en = {
   unknownAbout: "What needs a person, the oldest first.",
   noUnknown: "Nothing is open",
   noUnknownAbout: "Every outcome is known. A record comes here when its owner vanished and nobody may guess.",
-  moreUnknown: "There are more than these.",
+  oldestOf: (searched: string) => `the oldest of ${searched}`,
+  oldestOfSearched: (searched: string) => `the oldest of the first ${searched}: others were not looked at`,
+  allUnknown: "See all in Keys",
 
   // Live
   live: {

@@ -357,7 +357,9 @@ export const ja: Words = {
   unknownAbout: "人の判断を待つもの。古い順です。",
   noUnknown: "未決のものはありません",
   noUnknownAbout: "すべての結果が分かっています。実行していたプロセスが消え、推測が許されないときにここに現れます。",
-  moreUnknown: "ほかにもあります。",
+  oldestOf: (searched) => `${searched} 件のうち古いもの`,
+  oldestOfSearched: (searched) => `最初の ${searched} 件のうち古いもの。残りは調べていません`,
+  allUnknown: "「キー」ですべて見る",
 
   // ライブ
   live: {

@@ -1,7 +1,8 @@
 /** The queue of open outcomes, the oldest first: what needs a person, and what the provider says of each. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ProbesAnswer, RecordView } from "../contract.ts";
+import type { ProbesAnswer, RecordView, UnknownAnswer } from "../contract.ts";
+import { count } from "../amount.ts";
 import { api } from "../api.ts";
 import { words } from "../i18n/words.ts";
 import { useLoad } from "../load.ts";
@@ -68,8 +69,9 @@ function columnsOf(said: ReadonlyMap<string, Said>): readonly Column<RecordView>
   ];
 }
 
-function Queue({ records, isCut }: { readonly records: readonly RecordView[]; readonly isCut: boolean }): JSX.Element {
+function Queue({ records, searched, isCut }: UnknownAnswer): JSX.Element {
   const said = useProbes(records);
+  const isPart = isCut || searched > records.length;
   return (
     <>
       <Table
@@ -79,8 +81,13 @@ function Queue({ records, isCut }: { readonly records: readonly RecordView[]; re
         keyOf={({ handle }) => handle}
         open={({ handle }) => go(["keys", handle])}
       />
-      <Pager shown={records.length} first={undefined} next={isCut ? hashOf(["keys"], { state: "unknown" }) : undefined}>
-        {isCut && <span>{words().moreUnknown}</span>}
+      <Pager shown={records.length} first={undefined} next={undefined}>
+        {isPart && (
+          <>
+            <span>{isCut ? words().oldestOfSearched(count(searched)) : words().oldestOf(count(searched))}</span>
+            <a href={hashOf(["keys"], { state: "unknown" })}>{words().allUnknown}</a>
+          </>
+        )}
       </Pager>
     </>
   );
@@ -96,13 +103,13 @@ export function Unknown(): JSX.Element {
       </div>
       <section class="card">
         <Shown loaded={loaded}>
-          {({ records, isCut }) =>
-            records.length === 0 ? (
+          {(answer) =>
+            answer.records.length === 0 ? (
               <Empty title={words().noUnknown}>
                 <p>{words().noUnknownAbout}</p>
               </Empty>
             ) : (
-              <Queue records={records} isCut={isCut} />
+              <Queue {...answer} />
             )
           }
         </Shown>

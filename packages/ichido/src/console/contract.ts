@@ -184,9 +184,11 @@ export interface KeysAnswer {
 }
 
 export interface UnknownAnswer {
-  /** The oldest first. */
+  /** The oldest of those that were looked at, the oldest first; at most 1000. */
   readonly records: readonly RecordView[];
-  /** There are more than these. */
+  /** How many open outcomes were looked at for it; at most 10 000. */
+  readonly searched: number;
+  /** That bound was met: older ones may be among those that were not looked at. */
   readonly isCut: boolean;
 }
 

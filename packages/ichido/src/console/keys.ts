@@ -17,7 +17,9 @@ const readMax = 1_000;
 /** Nor callers and operations: so many are looked at by one statement, and by no further one after this long. */
 const lookMax = 10_000;
 const lookForMs = 100;
+/** Open outcomes that are shown, and that are looked at for the oldest of them, page by page. */
 const unknownMax = 1_000;
+const unknownLookMax = 10_000;
 const yearsMs = 3_650 * 86_400_000;
 /** Of one record: more are not looked up. */
 const eventsMax = 20;
@@ -76,12 +78,22 @@ export async function listKeys(asked: Asked): Promise<KeysAnswer> {
   };
 }
 
+/** Stores list by key: which are the oldest shows only when all were seen. */
 export async function listUnknown(asked: Asked): Promise<UnknownAnswer> {
   asked.query();
-  const { records, cursor } = await asked.parts.store.list({ state: "unknown", limit: unknownMax });
-  const oldestFirst = records.toSorted((one, other) => one.createdAtMs - other.createdAtMs);
+  let oldest: readonly StoredRecord[] = [];
+  let cursor: string | undefined;
+  let searched = 0;
+  do {
+    const page = await asked.parts.store.list({ state: "unknown", limit: unknownMax, ...present({ cursor }) });
+    searched += page.records.length;
+    const both = [...oldest, ...page.records];
+    oldest = both.toSorted((one, other) => one.createdAtMs - other.createdAtMs).slice(0, unknownMax);
+    cursor = page.cursor;
+  } while (cursor !== undefined && searched < unknownLookMax);
   return {
-    records: oldestFirst.map((record) => recordView(asked.parts, record)),
+    records: oldest.map((record) => recordView(asked.parts, record)),
+    searched,
     isCut: cursor !== undefined,
   };
 }
