@@ -32,6 +32,39 @@ describeConsole("walking", (rig) => {
     await page.close();
   });
 
+  test("a filter that is no filter, or says nothing, finds nothing; one by key is handed on without the key", async () => {
+    const page = await rig().open("#/ask");
+    const refused = ["keys?sate=unknown", "keys?customer=42", "keys?state=", "keys?state=open", "inbox?tpic=none"];
+    for (const place of refused) {
+      await go(page, `#/${place}`);
+      await page.getByRole("alert").filter({ hasText: "did not understand" }).waitFor();
+      expect(await page.locator("tbody tr").count(), place).toBe(0);
+    }
+    await page.locator(".chip button").click();
+    await page.locator("tbody tr").first().waitFor();
+    await go(page, "#/live?kind=none");
+    await page.locator(".empty", { hasText: "Waiting" }).waitFor();
+    await go(page, "#/keys?key=not-there");
+    await page.locator(".empty", { hasText: "No record matches" }).waitFor();
+    const { paid } = rig().bed.keys;
+    await page.locator(".chip button").click();
+    await page.getByLabel("Filter by").selectOption("key");
+    await page.getByLabel("Value").fill(paid);
+    await page.keyboard.press("Enter");
+    await holds(page, "document.querySelectorAll('tbody tr').length === 1");
+    await page.keyboard.press("Escape");
+    await page.evaluate("document.activeElement.blur()");
+    await page.keyboard.press("y");
+    await page.locator(".toast").waitFor();
+    const link = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(link).toMatch(/#\/keys\/./);
+    expect(link).not.toContain(paid);
+    rig()
+      .complaints.splice(0)
+      .forEach((each) => expect(each).toMatch(/400/));
+    await page.close();
+  });
+
   test("j, k and Enter walk, g goes, y copies the link, ? lists, the theme and the language stay", async () => {
     const page = await rig().open("#/keys");
     const { keyboard } = page;

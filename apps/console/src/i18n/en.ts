@@ -235,6 +235,7 @@ export const en = {
     principal: { label: "principal", example: "cus_42" },
     label: { label: "label", example: "order=ord_9" },
     resource: { label: "resource", example: "payment=pay_771" },
+    key: { label: "key", example: "6f1c2b1e-8a44-…" },
   },
   age: { newerThanMs: "newer than", olderThanMs: "older than", any: "any age" },
   noKeys: "No record matches",

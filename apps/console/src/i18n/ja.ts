@@ -239,6 +239,7 @@ export const ja: Words = {
     principal: { label: "利用者", example: "cus_42" },
     label: { label: "ラベル", example: "order=ord_9" },
     resource: { label: "リソース", example: "payment=pay_771" },
+    key: { label: "キー", example: "6f1c2b1e-8a44-…" },
   },
   age: { newerThanMs: "これより新しい", olderThanMs: "これより古い", any: "指定なし" },
   noKeys: "該当する記録はありません",

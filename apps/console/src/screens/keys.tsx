@@ -8,40 +8,38 @@ import { Chips, Pills } from "../parts/chips.tsx";
 import { Empty, Shown } from "../parts/note.tsx";
 import { recordColumns } from "../parts/record-cells.tsx";
 import { Pager, Table } from "../parts/table.tsx";
-import { go, hashOf, type Place } from "../router.ts";
+import { go, hashOf, type Place, type Query } from "../router.ts";
+import { useSharedHash } from "../share.ts";
 import { duration } from "../time.ts";
 
 const states = ["", "unknown", "processing", "failed", "completed"] as const;
-const named = ["operation", "tenant", "principal", "label", "resource"] as const;
+const ageNames = ["newerThanMs", "olderThanMs"] as const;
 const ages = ["", "900000", "3600000", "21600000", "86400000", "604800000"] as const;
 
-type Filters = Readonly<Record<string, string | undefined>>;
+/** Everything that stands in the address: what is no filter is refused by the server, and must not find everything. */
+type Filters = Place["query"];
 
-/** Only what is a filter: the rest of an address is not the server's. */
-export function filtersOf(query: Place["query"]): Filters {
-  const names = ["state", ...named, "newerThanMs", "olderThanMs", "cursor"];
-  return Object.fromEntries(Object.entries(query).filter(([name]) => names.includes(name)));
-}
+/** Have a place of their own beside the chips. */
+const ownPlace: readonly string[] = ["state", "cursor", "limit", ...ageNames];
 
 function Filter({ filters }: { readonly filters: Filters }): JSX.Element {
   const { filterNames, state: stateNames, allStates } = words();
   // Another filter begins at its own first page.
-  const choose = (more: Filters): void => go(["keys"], { ...filters, cursor: undefined, ...more });
-  const chips = named.flatMap((name) => {
-    const value = filters[name];
-    return value === undefined ? [] : [{ name, label: filterNames[name].label, value }];
-  });
-  const chosen = states.find((state) => state === filters["state"]) ?? "";
+  const choose = (more: Query): void => go(["keys"], { ...filters, cursor: undefined, ...more });
+  const labels: Readonly<Record<string, { readonly label: string }>> = filterNames;
+  const chips = Object.entries(filters)
+    .filter(([name]) => !ownPlace.includes(name))
+    .map(([name, value]) => ({ name, label: labels[name]?.label ?? name, value }));
   return (
     <div class="stack">
       <div class="row">
-        <Pills
+        <Pills<string>
           label={words().columns.state}
           options={states.map((state) => [state, state === "" ? allStates : stateNames[state]] as const)}
-          chosen={chosen}
+          chosen={filters["state"] ?? ""}
           choose={(state) => choose({ state })}
         />
-        {(["newerThanMs", "olderThanMs"] as const).map((name) => (
+        {ageNames.map((name) => (
           <label class="row small" key={name}>
             <span class="muted">{words().age[name]}</span>
             <select
@@ -69,9 +67,12 @@ function Filter({ filters }: { readonly filters: Filters }): JSX.Element {
 }
 
 export function Keys({ place }: { readonly place: Place }): JSX.Element {
-  const filters = filtersOf(place.query);
+  const filters = place.query;
   const loaded = useLoad(`keys ${JSON.stringify(filters)}`, (signal) => api.keys(filters, signal));
   const { cursor, ...without } = filters;
+  const [record] = loaded.value?.records ?? [];
+  // A link that is handed on holds no key that somebody typed.
+  useSharedHash(filters["key"] === undefined || record === undefined ? undefined : hashOf(["keys", record.handle]));
   return (
     <div class="stack">
       <div class="head">

@@ -115,22 +115,20 @@ const filterNamesOf = (side: Side): readonly ("topic" | "handler")[] =>
 
 export function Letters({ side, place, turn }: { side: Side; place: Place; turn: number }): JSX.Element {
   const names = filterNamesOf(side);
-  const { cursor } = place.query;
-  const filters = Object.fromEntries(names.map((name) => [name, place.query[name]] as const));
-  const loaded = useLoad(`${side} ${JSON.stringify({ ...filters, cursor })} ${turn}`, (signal) =>
-    api.letters(side, { ...filters, cursor }, signal),
+  // What is no filter goes along: the server refuses it, and nobody decides about letters that were not asked for.
+  const { cursor, ...filters } = place.query;
+  const loaded = useLoad(`${side} ${JSON.stringify(place.query)} ${turn}`, (signal) =>
+    api.letters(side, place.query, signal),
   );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => setChosen(new Set()), [side, cursor]);
+  useEffect(() => setChosen(new Set()), [side, JSON.stringify(place.query)]);
   const toggle = (letter: string): void =>
     setChosen((before) =>
       before.has(letter) ? new Set([...before].filter((each) => each !== letter)) : new Set(before).add(letter),
     );
   const { letterFilters } = words();
-  const chips = names.flatMap((name) => {
-    const value = filters[name];
-    return value === undefined ? [] : [{ name, label: letterFilters[name].label, value }];
-  });
+  const labels: Readonly<Record<string, { readonly label: string }>> = letterFilters;
+  const chips = Object.entries(filters).map(([name, value]) => ({ name, label: labels[name]?.label ?? name, value }));
   return (
     <section class="card">
       <header>

@@ -147,7 +147,7 @@ function Status({ stream, again }: { readonly stream: Stream; readonly again: ()
 
 export function Live({ place }: { readonly place: Place }): JSX.Element {
   const isPaused = place.query["paused"] !== undefined;
-  const kind = kinds.find((each) => each === place.query["kind"]) ?? "";
+  const { kind = "" } = place.query;
   const [turn, setTurn] = useState(0);
   const stream = useLive(isPaused, turn);
   const toggle = (): void => change(["live"], { ...place.query, paused: isPaused ? undefined : "1" });
@@ -165,7 +165,7 @@ export function Live({ place }: { readonly place: Place }): JSX.Element {
           {isPaused ? live.resume(stream.held.length) : live.pause}
         </button>
       </div>
-      <Pills
+      <Pills<string>
         label={words().columns.outcome}
         options={kinds.map((each) => [each, live.kinds[each === "" ? "all" : each]] as const)}
         chosen={kind}
