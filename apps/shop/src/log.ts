@@ -13,13 +13,26 @@ export interface ShopLog {
   readonly logger: Logger;
 }
 
-/** Of ichido's events the warnings: what else matters to a reader, the shop says in its own words. */
+type Fields = Parameters<Logger["info"]>[0];
+
+const word = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** `payment.create (executed), outcome open: http://…/#/keys/…` */
+function openOutcome({ operation, outcome, reason, console: link }: Fields): string {
+  return `${word(operation)} (${word(outcome ?? reason)}), outcome open: ${word(link)}`;
+}
+
+/**
+ * Of ichido's events the warnings, and what leaves an outcome open, with the link to its record: what else matters to a
+ * reader, the shop says in its own words.
+ */
 function lines(line: ShopLog["line"]): Logger {
-  const silent = (): void => undefined;
-  const warn: Logger["warn"] = ({ event, errorType }, message) => {
-    if (event === "warning") line(typeof errorType === "string" ? `${message} (${errorType})` : message);
+  const write: Logger["info"] = (fields, message) => {
+    const { event, errorType, console: link } = fields;
+    if (link !== undefined) line(openOutcome(fields));
+    else if (event === "warning") line(typeof errorType === "string" ? `${message} (${errorType})` : message);
   };
-  return { debug: silent, info: silent, warn, error: silent };
+  return { debug: () => undefined, info: write, warn: write, error: write };
 }
 
 function objects(): Logger {

@@ -55,7 +55,7 @@ export type IchidoEvent =
       readonly operation: string;
       readonly keyHash: string;
       readonly outcome: "adopted" | "released" | "held" | "waiting" | "overtaken" | "failed";
-      /** With `held`. */
+      /** With `held`, `waiting` and `failed`: the outcome is open still. */
       readonly console?: string;
     }
   | { readonly type: "sweep"; readonly deleted: number; readonly guarded: boolean }

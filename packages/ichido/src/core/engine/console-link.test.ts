@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { createIchido } from "./create-ichido.ts";
 import type { IchidoEvent } from "../contract/events.ts";
-import type { IchidoOptions } from "../contract/options.ts";
+import type { IchidoOptions, VerifyAnswer } from "../contract/options.ts";
 import { linkOf } from "./console-link.ts";
+import { createReconciler } from "./reconciler.ts";
 import { createOperationIds } from "../request/operation-id.ts";
 import { createRecordHandles } from "../request/record-handle.ts";
 
@@ -47,6 +48,33 @@ test("the event and the log line of every open outcome carry the link to its rec
   expect(String(refusals.map((each) => JSON.stringify(each) + String(each)))).not.toContain("ops.example");
   const handle = link.split("/").at(-1) ?? "";
   expect(linkOf(ichido).handles.open(handle)?.key).toBe(key);
+});
+
+test.each([
+  ["waiting", (): VerifyAnswer => ({ verdict: "not-visible-yet" }), true],
+  ["released", (): VerifyAnswer => ({ verdict: "absent" }), false],
+] as const)("a reconciler that leaves an outcome open links to its record: %s", async (outcome, verify, isLinked) => {
+  const ichido = createIchido({
+    store: memoryStore(),
+    scope: () => scope,
+    onUnknown: "hold",
+    consoleUrl: "https://ops.example/console",
+    operationIdSecret: secret,
+  });
+  await ichido
+    .run({ operation: "pay", scope, key, onUnknown: { verify } }, () => Promise.reject(new Error()))
+    .catch(() => 0);
+  const events: IchidoEvent[] = [];
+  const reconciler = createReconciler(ichido, {
+    operations: { pay: { verify } },
+    olderThanMs: 0,
+    onEvent: (event) => events.push(event),
+  });
+  await reconciler.tick();
+  await ichido.close();
+  const [told] = events.filter(({ type }) => type === "reconciled");
+  expect(told).toMatchObject({ outcome });
+  expect(Object.hasOwn(told ?? {}, "console")).toBe(isLinked);
 });
 
 test("without consoleUrl no event has a link", async () => {

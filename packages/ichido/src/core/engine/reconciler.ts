@@ -36,6 +36,9 @@ type Work = Reconciliation & { readonly calls: HeldCalls };
 /** Longer than `verify` may take by default. */
 const drainMsDefault = 15_000;
 
+/** After these the outcome is open as it was. */
+const staysOpen: readonly Reconciled[] = ["held", "waiting", "failed"];
+
 function ignore(): void {}
 
 export function createReconciler(holder: StoreHolder, options: ReconcilerOptions): Reconciler {
@@ -81,7 +84,7 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
         const outcome = await on.reconcileSafely(record);
         report[outcome] += 1;
         const { identity } = record;
-        const linked = outcome === "held" ? linkOf(holder).linked(identity) : {};
+        const linked = staysOpen.includes(outcome) ? linkOf(holder).linked(identity) : {};
         emit({ type: "reconciled", operation: identity.operation, keyHash: keyHashOf(identity), outcome, ...linked });
       }
     }
