@@ -153,6 +153,25 @@ forEachDatabase("screens", (bed) => {
     expect(again.series[0]?.minutes.reduce((sum, { executed }) => sum + executed, 0)).toBe(1);
   });
 
+  test("runs that left their outcome open are told as such, and counted as unknown, not as new", async () => {
+    const { handle } = await visitor.recordOf(bed().keys.stuck);
+    const { attempts } = await look<KeyAnswer>(`api/keys/${handle}`);
+    expect(attempts).toMatchObject([{ outcome: "executed", leftOpen: true }]);
+    const paid = await look<KeyAnswer>(`api/keys/${(await visitor.recordOf(bed().keys.paid)).handle}`);
+    expect(paid.attempts.some(({ leftOpen }) => leftOpen)).toBe(false);
+    const verdict = await look<AskAnswer>(`api/ask?text=${bed().keys.stuck}`);
+    const runs = verdict.timeline.filter(({ facts }) => facts?.outcome === "executed");
+    expect(runs).toMatchObject([{ facts: { leftOpen: true } }]);
+    const sums = async () =>
+      (await look<TrafficAnswer>("api/traffic")).series.map(({ minutes }) =>
+        minutes.reduce((sum, { executed, unknown }) => [sum[0] + executed, sum[1] + unknown] as const, [0, 0] as const),
+      );
+    const [own, log] = await sums();
+    expect(log?.[1]).toBe(2);
+    await bed().stuckKey();
+    expect((await sums())[0]).toEqual([own?.[0], (own?.[1] ?? 0) + 1]);
+  });
+
   test("doctor and audit", async () => {
     const doctor = await look<DoctorAnswer>("api/doctor");
     expect(doctor.findings.filter(({ severity }) => severity === "error")).toEqual([]);

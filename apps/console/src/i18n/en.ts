@@ -262,6 +262,8 @@ export const en = {
   },
   ran: (number: number, status: number | undefined) =>
     `${number === 1 ? "ran" : "took over and ran"}${status === undefined ? "" : `, answered ${status}`}`,
+  leftOpen: "left its outcome open",
+  claimed: "claimed for the first time",
   fenceIs: (fence: number) => `fence ${fence}`,
   running: "at work",
   vanished: "began, and nobody knows how it ended",

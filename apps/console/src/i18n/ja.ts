@@ -266,6 +266,8 @@ export const ja: Words = {
   },
   ran: (number, status) =>
     `${number === 1 ? "実行" : "引き継いで実行"}${status === undefined ? "" : `、応答 ${status}`}`,
+  leftOpen: "結果は不明のまま",
+  claimed: "初めて受け付けた",
   fenceIs: (fence) => `フェンス ${fence}`,
   running: "処理中",
   vanished: "始まったが、どう終わったか分からない",

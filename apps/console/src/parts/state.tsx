@@ -50,16 +50,19 @@ export function nameOfOutcome(outcome: string): string {
 export function Outcome({
   outcome,
   status,
+  leftOpen,
 }: {
   readonly outcome: string;
   readonly status?: number | undefined;
+  readonly leftOpen?: true | undefined;
 }): JSX.Element {
-  const [tone, shape] = lookOfOutcome(outcome);
+  const [tone, shape] = lookOfOutcome(leftOpen ? "outcome_unknown" : outcome);
   return (
     <span class={`state tone-${tone}`}>
       <Shape name={shape} />
       {nameOfOutcome(outcome)}
       {status !== undefined && ` ${status}`}
+      {leftOpen && ` · ${words().leftOpen}`}
     </span>
   );
 }

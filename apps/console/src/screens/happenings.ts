@@ -12,10 +12,21 @@ interface Asked {
   readonly atMs: number;
   readonly tookMs: number;
   readonly status?: number | undefined;
+  readonly leftOpen?: true | undefined;
 }
 
 /** The handler ran. */
-export function ranAt(lane: string, run: number, { atMs, tookMs, status }: Asked, ...more: readonly Told[]): Happening {
+export function ranAt(lane: string, run: number, asked: Asked, ...more: readonly Told[]): Happening {
+  const { atMs, tookMs, status, leftOpen } = asked;
+  if (leftOpen)
+    return {
+      lane,
+      atMs,
+      untilMs: atMs + tookMs,
+      tone: "warn",
+      shape: "half",
+      text: joined(words().ran(run, status), words().leftOpen, duration(tookMs), ...more),
+    };
   const isGood = status === undefined || status < 500;
   return {
     lane,

@@ -10,10 +10,10 @@ function requestOf({ at, outcome, status, tookMs, askedBy, process }: AttemptVie
   return answeredAt(words().lanes.requests, outcome, { atMs: ms(at), tookMs, status }, process, askedBy);
 }
 
-function runOf({ at, status, tookMs, fence, process, release }: AttemptView, run: number): Happening {
+function runOf({ at, status, tookMs, fence, process, release, leftOpen }: AttemptView, run: number): Happening {
   const { lanes, fenceIs } = words();
   const told = fence === undefined ? undefined : fenceIs(fence);
-  return ranAt(lanes.run(run), run, { atMs: ms(at), tookMs, status }, told, process, release);
+  return ranAt(lanes.run(run), run, { atMs: ms(at), tookMs, status, leftOpen }, told, process, release);
 }
 
 /** A run that ended before it could be noted: its steps, or the record itself, say when it began. */

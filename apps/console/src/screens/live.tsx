@@ -43,7 +43,8 @@ const none: Stream = {
   isRefused: false,
 };
 
-function kindOf({ outcome }: Pick<Row, "outcome">): Kind {
+function kindOf({ outcome, leftOpen }: Pick<Row, "outcome" | "leftOpen">): Kind {
+  if (leftOpen) return "unknown";
   if (outcome === "executed") return "executed";
   if (outcome === "replayed" || outcome === "replayed_after_wait") return "replayed";
   return outcome === "outcome_unknown" || outcome === "store_error" ? "unknown" : "refused";
@@ -110,7 +111,11 @@ function columnsOf(): readonly Column<Row>[] {
         </time>
       ),
     },
-    { head: columns.outcome, cell: ({ outcome, status }) => <Outcome outcome={outcome} status={status} />, lead: true },
+    {
+      head: columns.outcome,
+      cell: ({ outcome, status, leftOpen }) => <Outcome outcome={outcome} status={status} leftOpen={leftOpen} />,
+      lead: true,
+    },
     {
       head: columns.id,
       cell: ({ handle, id }) =>

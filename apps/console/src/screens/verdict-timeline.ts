@@ -25,13 +25,14 @@ function laneOf({ kind, key }: Entry): string {
 function happeningOf(entry: Entry): Happening {
   const { at, kind, facts, text } = entry;
   const atMs = Date.parse(at);
-  const { outcome, tookMs, status, run = 1, step, effect, process } = facts ?? {};
+  const { outcome, tookMs, status, run = 1, step, effect, process, leftOpen } = facts ?? {};
   const lane = laneOf(entry);
   if (effect !== undefined) return { lane, atMs, ...looks[kind], text: `${step ?? ""}: ${effect}` };
   if (step !== undefined) return calledAt(`${entry.key} · ${step}`, run, atMs, tookMs);
-  if (outcome === "executed") return ranAt(lane, run, { atMs, tookMs: tookMs ?? 0, status }, process);
+  if (outcome === "executed") return ranAt(lane, run, { atMs, tookMs: tookMs ?? 0, status, leftOpen }, process);
   if (outcome !== undefined) return answeredAt(lane, outcome, { atMs, tookMs: tookMs ?? 0, status }, process);
-  return { lane, atMs, ...looks[kind], text };
+  // Of a record without any note, the server says that it was claimed.
+  return { lane, atMs, ...looks[kind], text: kind === "attempt" ? words().claimed : text };
 }
 
 /** Of a key its requests first, then its steps. */

@@ -203,6 +203,8 @@ export interface AttemptView {
   readonly observed?: true | undefined;
   readonly status?: number | undefined;
   readonly tookMs: number;
+  /** The handler ran, and its outcome was in doubt after it. In Live this is known of this process's own alone. */
+  readonly leftOpen?: true | undefined;
   /** Where the handler ran: the number of the run, from 1. Above 1 it was a takeover or a new try. */
   readonly attempt?: number | undefined;
   readonly fence?: number | undefined;
@@ -407,6 +409,8 @@ export interface AskAnswer {
       /** What the provider has: its id, amount and currency. */
       readonly effect?: string;
       readonly process?: string;
+      /** The run left its outcome open. */
+      readonly leftOpen?: true;
     };
   }[];
   readonly next: readonly string[];
@@ -626,6 +630,7 @@ export interface TrafficMinute {
   readonly replayed: number;
   /** In progress, key reused, missing or invalid, refused. */
   readonly refused: number;
+  /** Refused because the outcome is unknown, or ran and left it open; of the log: those that are open still. */
   readonly unknown: number;
   /** The store failed, or an answer was not stored. */
   readonly failed: number;

@@ -2,6 +2,7 @@
 import { present } from "../core/contract/present.ts";
 import type { ListQuery, StoredRecord } from "../core/contract/store.ts";
 import { gather } from "../operations/evidence.ts";
+import { leftOpenOf } from "../operations/left-open.ts";
 import { timeOf } from "../operations/timeline.ts";
 import { iso, shownText, stepJson } from "../operations/told-record.ts";
 import { effectsOf } from "../operations/verdict.ts";
@@ -133,6 +134,7 @@ export async function showKey(asked: Asked): Promise<KeyAnswer> {
     parts,
     resources.flatMap(({ kind, id }) => (kind === "event" ? [id] : [])),
   );
+  const leftOpen = leftOpenOf({ record, attempts, audit });
   const contentType = response?.headers.find(([name]) => name === "content-type")?.[1];
   return {
     record: recordView(parts, record),
@@ -142,7 +144,7 @@ export async function showKey(asked: Asked): Promise<KeyAnswer> {
       canonical: Buffer.from(fingerprint.canonical).toString("hex").slice(0, 16),
     },
     steps: steps.map(stepJson),
-    attempts: attempts.map((attempt) => attemptView(parts, attempt)),
+    attempts: attempts.map((attempt) => attemptView(parts, attempt, leftOpen.has(attempt))),
     resources,
     twins: twins.map((twin) => twinView(parts, record, twin)),
     audit: audit.map((entry) => auditView(parts, { ...entry, record: identity })),

@@ -65,11 +65,11 @@ function fromProcess(parts: ConsoleParts): Source {
     try {
       while (!signal.aborted) {
         for (const [atMs, event] of kept.splice(0)) {
-          const { operation, outcome, status, durationMs: tookMs, attempt, keyHash = "" } = event;
+          const { operation, outcome, status, durationMs: tookMs, attempt, keyHash = "", leftOpen } = event;
           const at = new Date(atMs).toISOString();
           yield frameOf({
             type: "attempt",
-            attempt: { at, id: keyHash, operation, outcome, status, tookMs, attempt },
+            attempt: { at, id: keyHash, operation, outcome, status, tookMs, attempt, leftOpen },
           });
         }
         if (skipped > 0) yield frameOf({ type: "skipped", count: skipped });

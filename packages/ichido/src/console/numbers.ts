@@ -3,7 +3,7 @@ import { present } from "../core/contract/present.ts";
 import { diagnose } from "../operations/index.ts";
 import { liveNotes, readNote } from "../operations/engines-check.ts";
 import { iso } from "../operations/told-record.ts";
-import type { LoggedAttempt } from "../core/contract/history.ts";
+import type { LoggedAttempt, RecordName } from "../core/contract/history.ts";
 import type { AuditAnswer, DoctorAnswer, StorageAnswer, TrafficAnswer } from "./contract.ts";
 import type { Asked, ConsoleParts } from "./parts.ts";
 import { growthOf } from "./samples.ts";
@@ -15,6 +15,11 @@ const dayMs = 86_400_000;
 const pageMax = 1_000;
 const pagesMax = 4;
 const hourMs = 3_600_000;
+/** Open outcomes that are compared with it. */
+const openMax = 1_000;
+
+const nameOf = ({ key, scopeHash }: Pick<RecordName, "key" | "scopeHash">): string =>
+  `${Buffer.from(scopeHash).toString("base64")} ${key}`;
 
 export async function showStorage(asked: Asked): Promise<StorageAnswer> {
   asked.query();
@@ -58,6 +63,25 @@ async function readLog(store: ConsoleParts["store"], fromAgoMs: number, pages: n
   return { entries, isCut: true };
 }
 
+/**
+ * The log does not say which runs left their outcome open: of a record that is open now, the last one did. Only runs
+ * whose outcome somebody settled since are counted as new ones again.
+ */
+async function openRuns(
+  store: ConsoleParts["store"],
+  entries: readonly LoggedAttempt[],
+): Promise<ReadonlySet<LoggedAttempt>> {
+  const { records } = await store.list({ state: "unknown", limit: openMax });
+  const lastRuns = new Map<string, LoggedAttempt | undefined>(
+    records.map(({ identity }) => [nameOf(identity), undefined]),
+  );
+  for (const entry of entries) {
+    const name = nameOf(entry.record);
+    if (entry.outcome === "executed" && lastRuns.has(name)) lastRuns.set(name, entry);
+  }
+  return new Set([...lastRuns.values()].filter((run) => run !== undefined));
+}
+
 /** The last hour; where that is more than a page, as much of its end as a few pages hold at the pace of the first one. */
 async function fromLog({ store }: ConsoleParts): Promise<TrafficAnswer["series"][number]> {
   const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
@@ -68,8 +92,9 @@ async function fromLog({ store }: ConsoleParts): Promise<TrafficAnswer["series"]
     spanMs = Math.min(hourMs, Math.max(minuteMs, pageMs * (pagesMax - 1)));
     read = await readLog(store, spanMs, pagesMax);
   }
+  const open = await openRuns(store, read.entries);
   const minutes = new Minutes();
-  for (const { atMs, outcome } of read.entries) minutes.add(atMs, outcome);
+  for (const entry of read.entries) minutes.add(entry.atMs, entry.outcome, open.has(entry));
   const untilMs = read.isCut ? (read.entries.at(-1)?.atMs ?? nowMs) : nowMs;
   return {
     counted: { by: "log", since: iso(nowMs - spanMs) },

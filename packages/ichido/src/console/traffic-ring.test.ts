@@ -2,13 +2,14 @@ import { expect, test } from "vitest";
 import type { IchidoEvent, RequestOutcome } from "../core/contract/events.ts";
 import { createTrafficRing, minuteMs, Minutes } from "./traffic-ring.ts";
 
-const request = (outcome: RequestOutcome): IchidoEvent => ({
+const request = (outcome: RequestOutcome, more: { readonly leftOpen?: true } = {}): IchidoEvent => ({
   type: "request",
   operation: "pay",
   outcome,
   observed: false,
   status: 200,
   durationMs: 1,
+  ...more,
 });
 
 test("requests are counted by the minute and by what became of them; minutes without any are zero", () => {
@@ -16,6 +17,7 @@ test("requests are counted by the minute and by what became of them; minutes wit
   const ring = createTrafficRing(() => nowMs);
   for (const outcome of ["executed", "replayed", "replayed_after_wait", "key_reused", "outcome_unknown"] as const)
     ring.hear(request(outcome));
+  ring.hear(request("executed", { leftOpen: true }));
   ring.hear(request("bypassed"));
   ring.hear({ type: "sweep", deleted: 1, guarded: false });
   nowMs += 2 * minuteMs;
@@ -23,7 +25,7 @@ test("requests are counted by the minute and by what became of them; minutes wit
   const at = (minute: number) => ({ at: new Date(minute * minuteMs).toISOString() });
   const none = { executed: 0, replayed: 0, refused: 0, unknown: 0, failed: 0 };
   expect(ring.minutes()).toEqual([
-    { ...none, ...at(10), executed: 1, replayed: 2, refused: 1, unknown: 1 },
+    { ...none, ...at(10), executed: 1, replayed: 2, refused: 1, unknown: 2 },
     { ...none, ...at(11) },
     { ...none, ...at(12), failed: 1 },
   ]);

@@ -31,8 +31,9 @@ const none = (): Counts => ({ executed: 0, replayed: 0, refused: 0, unknown: 0, 
 export class Minutes {
   readonly #counts = new Map<number, Counts>();
 
-  add(atMs: number, outcome: RequestOutcome): void {
-    const kind = kindOf[outcome];
+  /** `isOpen`: a run that left its outcome open, which is no new effect that anybody may count on. */
+  add(atMs: number, outcome: RequestOutcome, isOpen = false): void {
+    const kind = isOpen ? "unknown" : kindOf[outcome];
     if (kind === undefined) return;
     const minute = Math.floor(atMs / minuteMs);
     let counts = this.#counts.get(minute);
@@ -70,7 +71,7 @@ export function createTrafficRing(now: () => number = Date.now): TrafficRing {
     sinceMs,
     minutes: () => minutes.between(sinceMs, now()),
     hear(event) {
-      if (event.type === "request") minutes.add(now(), event.outcome);
+      if (event.type === "request") minutes.add(now(), event.outcome, event.leftOpen);
     },
   };
 }

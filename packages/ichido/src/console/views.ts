@@ -13,9 +13,10 @@ export function recordView(parts: ConsoleParts, record: StoredRecord): RecordVie
   return { handle: parts.link.handles.of(record.identity), ...told };
 }
 
-export function attemptView(parts: ConsoleParts, attempt: LoggedAttempt): AttemptView {
+export function attemptView(parts: ConsoleParts, attempt: LoggedAttempt, isLeftOpen = false): AttemptView {
   const { observed } = attempt;
-  return { handle: parts.link.handles.of(attempt.record), ...attemptJson(attempt, parts.looking), observed };
+  const leftOpen = isLeftOpen || undefined;
+  return { handle: parts.link.handles.of(attempt.record), ...attemptJson(attempt, parts.looking), observed, leftOpen };
 }
 
 export function nameView(parts: ConsoleParts, named: Named): { readonly handle: string; readonly id: string } {

@@ -1,6 +1,7 @@
 /** Everything that happened to the records of a question, in its order. */
 import type { LoggedAttempt } from "../core/contract/history.ts";
 import { present } from "../core/contract/present.ts";
+import { leftOpenOf } from "./left-open.ts";
 import type { Evidence } from "./evidence.ts";
 
 export interface TimelineEntry {
@@ -24,6 +25,8 @@ export interface TimelineFacts {
   /** What the provider has: its id, amount and currency. */
   readonly effect?: string;
   readonly process?: string;
+  /** The run left its outcome open. */
+  readonly leftOpen?: true;
 }
 
 const words: Partial<Record<LoggedAttempt["outcome"], string>> = {
@@ -35,10 +38,11 @@ const words: Partial<Record<LoggedAttempt["outcome"], string>> = {
   outcome_unknown: "refused: the outcome is unknown",
 };
 
-function attemptText(told: LoggedAttempt): string {
+function attemptText(told: LoggedAttempt, isLeftOpen: boolean): string {
   const { outcome, status, attempt, tookMs, process, release, askedBy, count, atMs, lastAtMs = atMs } = told;
   const parts = [
     `${words[outcome] ?? outcome}${status === undefined ? "" : ` ${status}`}`,
+    ...(isLeftOpen ? ["left its outcome open"] : []),
     ...(count === undefined ? [] : [`${count} times within ${lastAtMs - atMs} ms`]),
     ...(attempt === undefined ? [] : [`attempt ${attempt}`]),
     `${Math.round(tookMs)} ms`,
@@ -53,10 +57,9 @@ export function timeOf(at: number | string | undefined): number | undefined {
   return Number.isFinite(ms) ? ms : undefined;
 }
 
-export function timelineOf(
-  key: string,
-  { record, attempts, steps, audit, probes }: Evidence,
-): readonly TimelineEntry[] {
+export function timelineOf(key: string, evidence: Evidence): readonly TimelineEntry[] {
+  const { record, attempts, steps, audit, probes } = evidence;
+  const leftOpen = leftOpenOf(evidence);
   const entries: TimelineEntry[] = [];
   const add = (kind: TimelineEntry["kind"], atMs: number, text: string, facts?: TimelineFacts): void =>
     void entries.push({ kind, atMs, key, text, ...(facts && { facts }) });
@@ -64,8 +67,9 @@ export function timelineOf(
   for (const attempt of attempts) {
     const isTakeover = attempt.outcome === "executed" && (attempt.attempt ?? 1) > 1;
     const { outcome, status, tookMs, attempt: run, process } = attempt;
-    const facts = present({ outcome, status, tookMs, run, process });
-    add(isTakeover ? "takeover" : "attempt", attempt.atMs, attemptText(attempt), facts);
+    const isLeftOpen = leftOpen.has(attempt);
+    const facts = present({ outcome, status, tookMs, run, process, leftOpen: isLeftOpen || undefined });
+    add(isTakeover ? "takeover" : "attempt", attempt.atMs, attemptText(attempt, isLeftOpen), facts);
   }
   for (const { name, startedAtMs, lastStartedAtMs, finishedAtMs, attempt } of steps) {
     const facts = { step: name, run: attempt };

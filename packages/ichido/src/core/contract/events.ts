@@ -28,6 +28,8 @@ export type IchidoEvent =
       readonly durationMs: number;
       readonly keyHash?: string;
       readonly attempt?: number;
+      /** The handler ran, and the outcome of the record stayed open: unknown, or not settled yet. */
+      readonly leftOpen?: true;
       /** Where the outcome is open and `consoleUrl` is set: the record there. */
       readonly console?: string;
     }

@@ -184,6 +184,7 @@ export abstract class Attempt implements Execution, Watched {
       "idempotency.fence": this.grant.fence,
     });
     if (!this.parts.isHeard()) return;
+    const isOpen = this.isLeftOpen || this.answer?.kind === "open";
     this.parts.emit({
       type: "request",
       operation: identity.operation,
@@ -193,7 +194,7 @@ export abstract class Attempt implements Execution, Watched {
       durationMs,
       keyHash: keyHashOf(identity),
       attempt: this.grant.attempt,
-      ...(this.isLeftOpen || this.answer?.kind === "open" ? this.parts.settings.link.linked(identity) : {}),
+      ...(isOpen && { leftOpen: true, ...this.parts.settings.link.linked(identity) }),
     });
   }
 
