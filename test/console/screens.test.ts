@@ -163,9 +163,10 @@ forEachDatabase("screens", (bed) => {
     const runs = verdict.timeline.filter(({ facts }) => facts?.outcome === "executed");
     expect(runs).toMatchObject([{ facts: { leftOpen: true } }]);
     const sums = async () =>
-      (await look<TrafficAnswer>("api/traffic")).series.map(({ minutes }) =>
-        minutes.reduce((sum, { executed, unknown }) => [sum[0] + executed, sum[1] + unknown] as const, [0, 0] as const),
-      );
+      (await look<TrafficAnswer>("api/traffic")).series.map(({ minutes }) => [
+        minutes.reduce((sum, { executed }) => sum + executed, 0),
+        minutes.reduce((sum, { unknown }) => sum + unknown, 0),
+      ]);
     const [own, log] = await sums();
     expect(log?.[1]).toBe(2);
     await bed().stuckKey();
@@ -176,7 +177,13 @@ forEachDatabase("screens", (bed) => {
     const doctor = await look<DoctorAnswer>("api/doctor");
     expect(doctor.findings.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(doctor.server).toMatch(/SQLite|PostgreSQL/);
-    expect((await look<AuditAnswer>("api/audit")).more).toBe(false);
+    for (const reason of ["one", "two", "three"])
+      await bed().ichido.store.note({ actor: "ann", action: "look", reason });
+    const first = await look<AuditAnswer>("api/audit?limit=2");
+    expect(first.entries.map(({ reason }) => reason)).toEqual(["three", "two"]);
+    const next = await look<AuditAnswer>(`api/audit?limit=2&newerThanMs=315360000000&cursor=${first.cursor ?? ""}`);
+    expect([next.entries.map(({ reason }) => reason)[0], next.cursor]).toEqual(["one", undefined]);
+    expect((await visitor.get("api/audit?cursor=nonsense")).status).toBe(400);
   });
 
   test("live: requests of all processes as they come, resumed by the last id, ended when nobody listens", async () => {

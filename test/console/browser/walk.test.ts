@@ -65,6 +65,22 @@ describeConsole("walking", (rig) => {
     await page.close();
   });
 
+  test("the audit of any age asks for all years, and one whose time nobody knows shows nothing", async () => {
+    const page = await rig().open("#/audit");
+    const asked = page.waitForRequest((request) =>
+      /newerThanMs=3\d{11}/.test(request.headers()["x-ichido-query"] ?? ""),
+    );
+    await page.getByRole("button", { name: "any age" }).click();
+    await asked;
+    expect(await page.getByRole("button", { name: "any age" }).getAttribute("aria-pressed")).toBe("true");
+    await go(page, "#/audit?newerThanMs=soon");
+    await page.getByRole("alert").filter({ hasText: "did not understand" }).waitFor();
+    rig()
+      .complaints.splice(0)
+      .forEach((each) => expect(each).toMatch(/400/));
+    await page.close();
+  });
+
   test("j, k and Enter walk, g goes, y copies the link, ? lists, the theme and the language stay", async () => {
     const page = await rig().open("#/keys");
     const { keyboard } = page;

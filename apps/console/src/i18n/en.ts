@@ -497,7 +497,7 @@ export const en = {
     remedy: "Remedy",
     engines: (count: number) => plural(count, "engine"),
   },
-  auditAbout: "Who did what, and why. From old to new.",
+  auditAbout: "Who did what, and why. From new to old.",
   noAudit: "Nothing was done in this time",
 
   // Keyboard

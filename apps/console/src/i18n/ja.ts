@@ -500,7 +500,7 @@ export const ja: Words = {
     remedy: "対処",
     engines: (count) => `エンジン ${count} 台`,
   },
-  auditAbout: "誰が、何を、なぜ。古い順です。",
+  auditAbout: "誰が、何を、なぜ。新しい順です。",
   noAudit: "この期間の記録はありません",
 
   // キーボード

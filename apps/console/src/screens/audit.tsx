@@ -1,4 +1,4 @@
-/** Who did what, and why: from old to new, never changed. */
+/** Who did what, and why: from new to old, never changed. */
 import type { JSX } from "preact";
 import type { AuditView } from "../contract.ts";
 import { api } from "../api.ts";
@@ -13,7 +13,9 @@ import { Pager, Table, type Column } from "../parts/table.tsx";
 import { go, hashOf, type Place } from "../router.ts";
 import { duration } from "../time.ts";
 
-const windows = ["86400000", "604800000", "2592000000", ""] as const;
+/** The server has no word for any age: ten years are as long as it looks back. */
+const anyAge = "315360000000";
+const windows = ["86400000", "604800000", "2592000000", anyAge] as const;
 const windowDefault = "604800000";
 
 export function auditColumns(): readonly Column<AuditView>[] {
@@ -28,26 +30,24 @@ export function auditColumns(): readonly Column<AuditView>[] {
 }
 
 export function Audit({ place }: { readonly place: Place }): JSX.Element {
-  const { cursor, newerThanMs = windowDefault } = place.query;
-  const chosen = windows.find((each) => each === (newerThanMs === "all" ? "" : newerThanMs)) ?? windowDefault;
-  const query = { newerThanMs: chosen, cursor };
+  const { cursor, ...kept } = place.query;
+  const query = { newerThanMs: windowDefault, ...place.query };
   const loaded = useLoad(`audit ${JSON.stringify(query)}`, (signal) => api.audit(query, signal));
-  const kept = chosen === windowDefault ? {} : { newerThanMs: chosen === "" ? "all" : chosen };
   return (
     <div class="stack">
       <div class="head">
         <h1>{words().screens.audit}</h1>
         <p class="muted">{words().auditAbout}</p>
       </div>
-      <Pills
+      <Pills<string>
         label={words().age.newerThanMs}
-        options={windows.map((ms) => [ms, ms === "" ? words().age.any : duration(Number(ms))] as const)}
-        chosen={chosen}
-        choose={(ms) => go(["audit"], { newerThanMs: ms === "" ? "all" : ms })}
+        options={windows.map((ms) => [ms, ms === anyAge ? words().age.any : duration(Number(ms))] as const)}
+        chosen={query.newerThanMs}
+        choose={(newerThanMs) => go(["audit"], { newerThanMs })}
       />
       <section class="card">
         <Shown loaded={loaded}>
-          {({ entries, cursor: next, more }) =>
+          {({ entries, cursor: next }) =>
             entries.length === 0 && cursor === undefined ? (
               <Empty title={words().noAudit} />
             ) : (
@@ -64,7 +64,7 @@ export function Audit({ place }: { readonly place: Place }): JSX.Element {
                 <Pager
                   shown={entries.length}
                   first={cursor === undefined ? undefined : hashOf(["audit"], kept)}
-                  next={more && next !== undefined ? hashOf(["audit"], { ...kept, cursor: next }) : undefined}
+                  next={next !== undefined ? hashOf(["audit"], { ...kept, cursor: next }) : undefined}
                 />
               </>
             )

@@ -678,9 +678,8 @@ export interface DoctorAnswer {
 }
 
 export interface AuditAnswer {
-  /** From old to new. */
+  /** From new to old; without `newerThanMs` of the last 30 days. */
   readonly entries: readonly AuditView[];
-  /** Where the next page begins; there also when nothing is there yet. */
+  /** Where the next page begins: absent where there is nothing older. */
   readonly cursor?: string;
-  readonly more: boolean;
 }

@@ -6,6 +6,8 @@ import { iso } from "../operations/told-record.ts";
 import type { LoggedAttempt, RecordName } from "../core/contract/history.ts";
 import type { AuditAnswer, DoctorAnswer, StorageAnswer, TrafficAnswer } from "./contract.ts";
 import type { Asked, ConsoleParts } from "./parts.ts";
+import { newestAudit, type AuditPlace } from "./newest-audit.ts";
+import { Problem } from "./problem.ts";
 import { growthOf } from "./samples.ts";
 import { minuteMs, Minutes } from "./traffic-ring.ts";
 import { auditView, nameView } from "./views.ts";
@@ -159,16 +161,25 @@ export async function showDoctor(asked: Asked): Promise<DoctorAnswer> {
 
 const auditDaysMs = 30 * dayMs;
 
+/** `1789747200000-3`: before this moment, of which three were shown. */
+function auditPlaceOf(given: string | undefined): AuditPlace {
+  if (given === undefined) return { beforeMs: Number.MAX_SAFE_INTEGER, shown: 0 };
+  const [, beforeMs, shown] = /^(\d{1,15})-(\d{1,9})$/.exec(given) ?? [];
+  if (beforeMs !== undefined) return { beforeMs: Number(beforeMs), shown: Number(shown) };
+  throw new Problem("parameter", "cursor: expected the value that a former page gave; begin again without one", {
+    parameter: "cursor",
+  });
+}
+
 export async function showAudit(asked: Asked): Promise<AuditAnswer> {
   const query = asked.query("newerThanMs", "cursor", "limit");
-  const { parts } = asked;
-  const [cursor, limit] = [query.text("cursor"), query.limit];
-  const fromAgoMs = query.whole("newerThanMs", 0, 3_650 * dayMs) ?? auditDaysMs;
-  const from = cursor === undefined ? { fromAgoMs } : { cursor };
-  const page = await parts.store.auditLog({ limit, ...from });
+  const { store } = asked.parts;
+  const place = auditPlaceOf(query.text("cursor"));
+  const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
+  const sinceMs = nowMs - (query.whole("newerThanMs", 0, 3_650 * dayMs) ?? auditDaysMs);
+  const { entries, next } = await newestAudit(store, { nowMs, sinceMs, place, limit: query.limit });
   return {
-    entries: page.entries.map((entry) => auditView(parts, entry)),
-    ...present({ cursor: page.cursor }),
-    more: page.entries.length === limit,
+    entries: entries.map((entry) => auditView(asked.parts, entry)),
+    ...(next && { cursor: `${next.beforeMs}-${next.shown}` }),
   };
 }
