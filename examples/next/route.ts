@@ -1,21 +1,7 @@
 /** `app/payments/route.ts` of a Next.js application. */
 import { randomUUID } from "node:crypto";
-import { createIchido } from "ichido";
 import { idempotent } from "ichido/fetch";
-import { memoryStore } from "ichido/memory";
-
-/** Stands for your session: whose token it is. Keys belong to that person, whatever token comes with them. */
-const users = new Map([
-  ["Bearer ann-token", "ann"],
-  ["Bearer ben-token", "ben"],
-]);
-const userOf = (request: Request): string => users.get(request.headers.get("authorization") ?? "") ?? "";
-
-const ichido = createIchido({
-  store: memoryStore(), // forgets with the process; docs/guide/stores.md has those that do not
-  scope: (request: Request) => ({ principal: userOf(request) }),
-  onUnknown: "hold",
-});
+import { ichido, userOf } from "./engine.ts";
 
 async function pay(request: Request): Promise<Response> {
   const type = request.headers.get("content-type") ?? "";

@@ -122,10 +122,12 @@ async function database(url: string): Promise<Readonly<Record<string, string>>> 
 /** What its own tools would make of it: Next.js serves its route, a compiler takes the decorators out. */
 async function entryOf(framework: FrameworkName, folder: string, ending: string): Promise<string> {
   if (framework === "next") {
-    const text = readFileSync(join(root, "examples/next/server.ts"), "utf8").replace(
-      "./route.ts",
-      "./app/payments/route.ts",
-    );
+    const text = `import { serve } from "@hono/node-server";
+import { POST } from "./app/payments/route.ts";
+serve({ fetch: (request) => POST(request), port: Number(process.env["PORT"]), hostname: "127.0.0.1" }, (address) => {
+  console.log(\`listening on \${JSON.stringify(address)}\`);
+});
+`;
     writeFileSync(join(folder, "run.ts"), text);
     return "run.ts";
   }

@@ -8,13 +8,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KeysAnswer, SessionAnswer } from "../../packages/ichido/src/console/contract.ts";
 
-/** What speaks fetch has no example of its own that could hold a console. */
-const frameworks = ["express", "fastify", "hono", "koa", "nest", "node", "fetch"];
+const frameworks = ["express", "fastify", "hono", "koa", "nest", "next", "node"];
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 async function startExample(name: string): Promise<{ readonly child: ChildProcess; readonly port: number }> {
-  const file = name === "fetch" ? "test/console/fetch-server.ts" : `examples/${name}/server.ts`;
-  const args = ["--conditions=ichido-source", file];
+  const args = ["--conditions=ichido-source", `examples/${name}/server.ts`];
   const env = { ...process.env, PORT: "0" };
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
   for await (const line of createInterface(child.stdout)) {
