@@ -4,6 +4,7 @@ import type { Store } from "ichido";
 import type {
   DecideLettersAnswer,
   LetterView,
+  OutboxAnswer,
   ProblemAnswer,
   RecordView,
   RevealAnswer,
@@ -232,10 +233,22 @@ forEachDatabase("writes", (bed) => {
   );
 
   test("pause and resume: who saw another state is refused", async () => {
-    const paused = await visitor.post("api/outbox/pause", { reason, paused: false });
+    const seen = async () => (await visitor.get<OutboxAnswer>("api/outbox")).body.seen;
+    const before = await seen();
+    const paused = await visitor.post("api/outbox/pause", { reason, seen: before });
     expect(paused.body).toMatchObject({ done: "ok", paused: { actor: "ann", reason } });
-    expect((await visitor.post("api/outbox/pause", { reason, paused: false })).status).toBe(409);
-    expect((await visitor.post("api/outbox/resume", { reason, paused: true })).body).toEqual({ done: "ok" });
+    expect((await visitor.post("api/outbox/pause", { reason, seen: before })).status).toBe(409);
+    const during = await seen();
+    expect((await visitor.post("api/outbox/resume", { reason, seen: during })).body).toEqual({ done: "ok" });
+    // The switch is as it was before: neither decision is about what is there now.
+    const again = [await visitor.post("api/outbox/pause", { reason, seen: before })];
+    expect((await visitor.post("api/outbox/pause", { reason, seen: await seen() })).status).toBe(200);
+    again.push(await visitor.post("api/outbox/resume", { reason, seen: during }));
+    expect(again).toMatchObject([
+      { status: 409, body: { code: "changed" } },
+      { status: 409, body: { code: "changed" } },
+    ]);
+    expect((await visitor.post("api/outbox/resume", { reason, seen: await seen() })).status).toBe(200);
   });
 
   test("a console without outbox and inbox says so", async () => {

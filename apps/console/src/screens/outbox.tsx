@@ -20,10 +20,10 @@ import { Letters } from "./letters.tsx";
 const everyMs = 15_000;
 
 function Pausing({
-  paused,
+  outbox: { paused, seen },
   again,
 }: {
-  readonly paused: OutboxAnswer["paused"];
+  readonly outbox: Pick<OutboxAnswer, "paused" | "seen">;
   readonly again: () => void;
 }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
@@ -41,7 +41,7 @@ function Pausing({
           verb={verb}
           close={() => setIsOpen(false)}
           act={async (reason) => {
-            await api.pause(action, { reason, paused: paused !== undefined });
+            await api.pause(action, { reason, seen });
             announce(words().written);
             setIsOpen(false);
             again();
@@ -117,7 +117,7 @@ export function Outbox({ place }: { readonly place: Place }): JSX.Element {
         <h1>{words().screens.outbox}</h1>
         {loaded.value !== undefined && (
           <span class="end">
-            <Pausing paused={loaded.value.paused} again={loaded.again} />
+            <Pausing outbox={loaded.value} again={loaded.again} />
           </span>
         )}
       </div>

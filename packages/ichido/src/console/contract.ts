@@ -543,6 +543,8 @@ export interface OutboxAnswer {
     readonly parked: number;
     readonly relays: number;
   };
+  /** What the switch was when it was seen: sent back with a pause or its end. */
+  readonly seen: string;
   readonly paused?: { readonly actor: string; readonly reason: string; readonly since: string };
   /** Keys that wait, at most 100. */
   readonly parked: readonly {
@@ -560,8 +562,8 @@ export interface OutboxAnswer {
 
 export interface PauseRequest {
   readonly reason: string;
-  /** What was seen: true where relays were paused. */
-  readonly paused: boolean;
+  /** As `OutboxAnswer` told it. */
+  readonly seen: string;
 }
 
 export interface PauseAnswer {

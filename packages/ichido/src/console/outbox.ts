@@ -67,10 +67,21 @@ function pausedView(paused: OutboxPause | undefined): Pick<OutboxAnswer, "paused
   return { paused: { actor: paused.actor, reason: paused.reason, since: iso(paused.sinceMs) } };
 }
 
+/** What the audit calls the whole outbox. */
+const wholeOutbox = 0;
+
+/** Of the switch: paused, resumed and paused again is not the pause that somebody saw. */
+async function switchSeen({ parts }: Asked, outbox: ReturnType<typeof outboxOf>): Promise<string> {
+  const entries = await parts.gate(() => outbox.dead.audit(wholeOutbox));
+  return seenOf(entries.length, entries.at(-1)?.action, entries.at(-1)?.atMs);
+}
+
 export async function showOutbox(asked: Asked): Promise<OutboxAnswer> {
   asked.query();
   const outbox = outboxOf(asked);
   const { gate } = asked.parts;
+  // Before the state: whoever switches in between makes what was seen too old, never too new.
+  const seen = await switchSeen(asked, outbox);
   const [stats, paused, parked] = await Promise.all([
     gate(() => outbox.stats()),
     gate(() => outbox.paused()),
@@ -78,6 +89,7 @@ export async function showOutbox(asked: Asked): Promise<OutboxAnswer> {
   ]);
   return {
     stats,
+    seen,
     ...pausedView(paused),
     parked: parked.map(({ topic, key, seq, reason, error, sinceMs, untilMs }) => ({
       topic,
@@ -92,17 +104,13 @@ export async function showOutbox(asked: Asked): Promise<OutboxAnswer> {
 }
 
 export async function switchOutbox(action: "pause" | "resume", asked: Asked): Promise<PauseAnswer> {
-  const body = await asked.body("reason", "paused");
+  const body = await asked.body("reason", "seen");
   const { reason } = body;
-  const seen = body.boolean("paused");
+  const seen = body.text("seen");
   const outbox = outboxOf(asked);
   const { gate, store } = asked.parts;
-  const now = await gate(() => outbox.paused());
-  if ((now !== undefined) !== seen)
-    throw new Problem(
-      "changed",
-      `somebody ${now === undefined ? "resumed" : "paused"} it since you looked; look again`,
-    );
+  if ((await switchSeen(asked, outbox)) !== seen)
+    throw new Problem("changed", "somebody paused or resumed it since you looked; look again");
   const actor = asked.user.user;
   await store.note({ actor, action, reason: `${reason} (outbox)` });
   const done = await gate(() => outbox[action]({ actor, reason }));
