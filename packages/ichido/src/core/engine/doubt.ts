@@ -9,15 +9,7 @@ import type { VerifyAnswer } from "../contract/options.ts";
 import type { StoredResponse } from "../contract/record.ts";
 import { recordedOf } from "./recorder.ts";
 import { keyHashOf } from "../request/scope.ts";
-import type { ClaimOrigin } from "../contract/store.ts";
-
-/**
- * The former owner vanished, or left its outcome open. Released, the next attempt would not ask what happened: such a record
- * is given back by ending the lease alone.
- */
-export function isInDoubt({ origin }: { readonly origin: ClaimOrigin }): boolean {
-  return origin === "lapsed" || origin === "suspended";
-}
+import { isInDoubt } from "../record-machine/claim.ts";
 
 /**
  * What a `verify` of the user's answered. Only the word `absent` lets anything be called again: a word that is none of the

@@ -4,7 +4,7 @@ import { Attempt, sendAsIs, type Granted, type Provided } from "./attempt.ts";
 import { createCommit, type Commit } from "./commit.ts";
 import type { StepFunction } from "../contract/context.ts";
 import type { HandlerOutcome, Settled } from "../contract/decision.ts";
-import { isInDoubt } from "./doubt.ts";
+import { isInDoubt } from "../record-machine/claim.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { isTrusted, type LiveClaim, type LossReason } from "./heartbeat.ts";
 import type { AnswerHead } from "../contract/message.ts";

@@ -1,5 +1,6 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
-import { isInDoubt, recover } from "./doubt.ts";
+import { recover } from "./doubt.ts";
+import { isInDoubt } from "../record-machine/claim.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";

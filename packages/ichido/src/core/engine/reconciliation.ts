@@ -1,6 +1,7 @@
 /** One record in doubt: taken under a fence, asked about, and settled by the answer. */
 import { limits } from "../contract/defaults.ts";
-import { askVerify, isInDoubt } from "./doubt.ts";
+import { askVerify } from "./doubt.ts";
+import { isInDoubt } from "../record-machine/claim.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NextLooks } from "./next-looks.ts";
 import type { VerifyAnswer } from "../contract/options.ts";

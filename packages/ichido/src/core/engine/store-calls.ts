@@ -2,7 +2,7 @@
 import { DeadlineExceeded } from "../contract/deadline.ts";
 import { DeadlinesByLength, type Ends } from "../contract/deadlines.ts";
 import { limits } from "../contract/defaults.ts";
-import { isInDoubt } from "./doubt.ts";
+import { isInDoubt } from "../record-machine/claim.ts";
 import type { Environment } from "../contract/environment.ts";
 import { IchidoError, isDefect, isIchidoError, type IchidoErrorCode } from "../contract/errors.ts";
 import type { IchidoListener } from "../contract/events.ts";

@@ -123,6 +123,14 @@ export function noted<R extends HeldRecord>(record: R, terms: Pick<ClaimTerms, "
   return { ...record, doubtStays: true };
 }
 
+/**
+ * The former owner vanished, or left its outcome open. Released, the next attempt would not ask what happened: such a record
+ * is given back by ending the lease alone.
+ */
+export function isInDoubt({ origin }: { readonly origin: ClaimOrigin }): boolean {
+  return origin === "lapsed" || origin === "suspended";
+}
+
 /** `record` is as the claim left it, `canonical` its hash as bytes. */
 export function grantOf(
   record: HeldRecord,

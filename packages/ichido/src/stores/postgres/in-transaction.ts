@@ -2,6 +2,7 @@
 import { limits } from "../../core/contract/defaults.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/contract/store.ts";
 import { TransactionAborted, type TransactionHandle } from "../../core/contract/transaction.ts";
+import { born, grantOf } from "../../core/record-machine/claim.ts";
 import { FenceLost } from "../../core/engine/steps.ts";
 import { requireDialect } from "../joined-transaction.ts";
 import { encodeLabels } from "../encoding.ts";
@@ -42,16 +43,8 @@ export async function claimNew(
   if (value === null) return undefined;
   // The fence of a new record is its time of birth in microseconds.
   const fence = numberOf(value);
-  return {
-    outcome: "granted",
-    fence,
-    attempt: 1,
-    origin: "new",
-    stepsStarted: 0,
-    canonical: fingerprint.canonical,
-    createdAtMs: Math.floor(fence / 1_000),
-    expiresAtMs: Math.floor(fence / 1_000) + request.retentionMs,
-  };
+  const record = born(request, fingerprint, 0, { nowUs: fence, trusted: true, fenceFloor: 0 });
+  return grantOf(record, fingerprint.canonical, "new");
 }
 
 export async function completeOne(

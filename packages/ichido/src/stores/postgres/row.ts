@@ -5,8 +5,8 @@
 import type { Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 import type { AuditEntry } from "../../core/contract/history.ts";
 import type { ClaimRequest, ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
-import { originOf } from "../../core/record-machine/record.ts";
-import { answersOf } from "../../core/record-machine/view.ts";
+import { originOf, usOf } from "../../core/record-machine/record.ts";
+import { answersOf, stateSeen } from "../../core/record-machine/view.ts";
 import { decodeHeaders, decodeLabels, kindOf, stateOf } from "../encoding.ts";
 import type { Row } from "./connection.ts";
 import { decodeMembers, decodeText } from "./text.ts";
@@ -109,7 +109,8 @@ export function recordOf(row: Row): StoredRecord {
   const { interim, response } = answersOf(known, responseOf(kind, status, headers, body));
   const reason = optionalText(holdReason);
   const leftMs = optionalNumber(leaseLeftMs) ?? 0;
-  const isInDoubt = leftMs <= 0 || reason !== undefined || interim !== undefined;
+  // By the server's clock the moment is zero, and the lease ends so long after it.
+  const lease = { state: known, leaseUs: usOf(leftMs), interim, holdReason: reason };
   return {
     identity: {
       // eslint-disable-next-line typescript/no-unsafe-type-assertion -- it was validated when it was claimed
@@ -125,7 +126,7 @@ export function recordOf(row: Row): StoredRecord {
       canonical: bytesOf(canonical),
       ...(former !== null && { former: bytesOf(former) }),
     },
-    state: known === "processing" && isInDoubt ? "unknown" : known,
+    state: stateSeen(lease, 0),
     // eslint-disable-next-line typescript/no-unsafe-type-assertion -- as above
     owner: textOf(owner) as OwnerToken,
     fence: numberOf(fence),

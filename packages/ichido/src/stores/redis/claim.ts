@@ -1,7 +1,6 @@
 /** How a claim is sent, and how a grant goes back that its claimant will not hear of or may not count on. */
 import type { ClaimResult, Store } from "../../core/contract/store.ts";
-import { isInDoubt } from "../../core/engine/doubt.ts";
-import { sentAgain } from "../../core/record-machine/claim.ts";
+import { isInDoubt, sentAgain } from "../../core/record-machine/claim.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { claim, grantIn, type Decode, type Grant } from "./claim-reply.ts";
 import { cannotJoin, type OwnedParts } from "./owned.ts";
