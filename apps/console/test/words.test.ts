@@ -39,6 +39,7 @@ const key = {
   state: "unknown",
   createdAt: "2026-11-18T14:05:00.000Z",
   runs: 2,
+  vanished: 0,
   replays: 3,
   effects: { count: 1, by: "provider" },
   providerIds: ["ch_1"],
@@ -53,6 +54,15 @@ test("every verdict has a sentence in Japanese, from the same facts", () => {
   }
   const intents = [{ verdict: "one-effect", keys: ["A"], refund: [] }];
   expect(saysJa({ verdict: "one-effect", keys: [key], intents } as unknown as AskAnswer)).toContain("3 件");
+});
+
+test("only a run whose owner vanished is said to have vanished", () => {
+  const onceIn = (vanished: number) => {
+    const intents = [{ verdict: "one-effect", keys: ["A"], refund: [] }];
+    return saysJa({ verdict: "one-effect", keys: [{ ...key, vanished }], intents } as unknown as AskAnswer);
+  };
+  expect(onceIn(0)).toContain("2 回目の試行で完了しました");
+  expect(onceIn(1)).toContain("消えた試行が 1 回");
 });
 
 test("what is said of one intent, and given back of it, leaves an honest one of the same customer out", () => {

@@ -15,8 +15,14 @@ function onceText(answer: AskAnswer): string {
   const replays = keys.reduce((sum, key) => sum + key.replays, 0);
   const runs = Math.max(1, ...keys.map((key) => key.runs));
   const again = replays === 0 ? "" : `その後の ${replays} 件のリクエストには、保存した応答を返しました。`;
-  const tookOver = runs > 1 ? `途中で消えた試行が ${runs - 1} 回あり、後の試行が結果を確かめました。` : "";
-  return `課金は一度だけです${idsOf(answer)}。${again}${tookOver}`;
+  const vanished = keys.reduce((sum, key) => sum + key.vanished, 0);
+  const earlier =
+    vanished > 0
+      ? `途中で消えた試行が ${vanished} 回あり、後の試行が結果を確かめました。`
+      : runs > 1
+        ? `${runs} 回目の試行で完了しました。`
+        : "";
+  return `課金は一度だけです${idsOf(answer)}。${again}${earlier}`;
 }
 
 function apartText(answer: AskAnswer): string {

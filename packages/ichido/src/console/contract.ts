@@ -430,6 +430,8 @@ export interface AskedKeyView {
   readonly status?: number | undefined;
   readonly createdAt: string;
   readonly runs: number;
+  /** Of those: runs whose owner vanished, and a later one took over. */
+  readonly vanished: number;
   readonly replays: number;
   readonly labels: Readonly<Record<string, string>>;
   /** `payment:pay_9` */

@@ -20,9 +20,15 @@ function onceText(keys: readonly KeyReport[]): string {
       : replays === 1
         ? "; the second request was answered from the record"
         : `; ${replays} further requests were answered from the record`;
-  const tookOver =
-    runs > 1 ? `; ${runs - 1} earlier attempt(s) vanished, and a later one found out what had happened` : "";
-  return `charged once${ids(keys)}${again}${tookOver}`;
+  const vanished = keys.reduce((sum, { vanished: each }) => sum + each, 0);
+  // A run that failed and was given back did not vanish: the next one had nothing to find out.
+  const earlier =
+    vanished > 0
+      ? `; ${vanished} earlier attempt(s) vanished, and a later one found out what had happened`
+      : runs > 1
+        ? `; after ${runs} attempts`
+        : "";
+  return `charged once${ids(keys)}${again}${earlier}`;
 }
 
 function apart(keys: readonly KeyReport[]): string {

@@ -57,15 +57,23 @@ export function timeOf(at: number | string | undefined): number | undefined {
   return Number.isFinite(ms) ? ms : undefined;
 }
 
+/** Runs before the last logged one that the log does not have: who writes nothing at its end has vanished. */
+export function vanishedRuns(attempts: readonly LoggedAttempt[]): readonly number[] {
+  const logged = attempts.flatMap(({ outcome, attempt }) => (outcome === "executed" ? (attempt ?? []) : []));
+  const last = Math.max(1, ...logged);
+  return Array.from({ length: last - 1 }, (_, before) => before + 1).filter((run) => !logged.includes(run));
+}
+
 export function timelineOf(key: string, evidence: Evidence): readonly TimelineEntry[] {
   const { record, attempts, steps, audit, probes } = evidence;
   const leftOpen = leftOpenOf(evidence);
   const entries: TimelineEntry[] = [];
   const add = (kind: TimelineEntry["kind"], atMs: number, text: string, facts?: TimelineFacts): void =>
     void entries.push({ kind, atMs, key, text, ...(facts && { facts }) });
+  const vanished = vanishedRuns(attempts);
   if (attempts.length === 0) add("attempt", record.createdAtMs, "claimed for the first time");
   for (const attempt of attempts) {
-    const isTakeover = attempt.outcome === "executed" && (attempt.attempt ?? 1) > 1;
+    const isTakeover = attempt.outcome === "executed" && vanished.includes((attempt.attempt ?? 1) - 1);
     const { outcome, status, tookMs, attempt: run, process } = attempt;
     const isLeftOpen = leftOpen.has(attempt);
     const facts = present({ outcome, status, tookMs, run, process, leftOpen: isLeftOpen || undefined });

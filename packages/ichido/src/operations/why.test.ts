@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createIchido } from "../core/engine/create-ichido.ts";
+import type { OwnerToken } from "../core/contract/record.ts";
+import type { Store, StoredRecord } from "../core/contract/store.ts";
+import { createIchido, type Ichido } from "../core/engine/create-ichido.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { why } from "./why.ts";
 
@@ -87,6 +89,34 @@ describe("why", () => {
       expect((await why({ ichido: { store } }, { text })).says).toMatch(/the provider cannot be asked$/);
     }
     await ichido.close();
+  });
+
+  it("says that an attempt vanished only of one whose end nobody logged", async () => {
+    const pay = (key: string, ichido: Ichido, fn: () => string) =>
+      ichido.run({ operation: "pay", scope, key, input: key }, fn).catch(() => undefined);
+    const engineOn = (store: Store) =>
+      createIchido({ store, scope: () => scope, onUnknown: "rerun", sweepMs: "off", attemptLog: { flushMs: 10 } });
+    const [store, elsewhere] = [memoryStore(), memoryStore()];
+    const [ichido, other] = [engineOn(store), engineOn(elsewhere)];
+    await pay("refused", ichido, () => {
+      throw new Error("no stock");
+    });
+    await pay("refused", ichido, () => "ok");
+    // A process that claims, and is not heard of any more.
+    await pay("gone", other, () => "ok");
+    const { records } = await elsewhere.list({ key: "gone", limit: 1 });
+    const { identity, fingerprint } = records[0] as StoredRecord;
+    const owner = "gone-process" as OwnerToken;
+    await store.claim({ identity, fingerprint, owner, leaseMs: 50, retentionMs: 60_000, takeover: "none" });
+    await sleep(80);
+    await pay("gone", ichido, () => "ok");
+    await Promise.all([ichido.close(), other.close()]);
+    const asked = async (text: string) => why({ ichido: { store } }, { text });
+    const [refused, gone] = [await asked("refused"), await asked("gone")];
+    expect(refused.says).toBe("charged once; after 2 attempts");
+    expect(refused.timeline.map(({ kind }) => kind)).not.toContain("takeover");
+    expect(gone.says).toBe("charged once; 1 earlier attempt(s) vanished, and a later one found out what had happened");
+    expect(gone.timeline.map(({ kind }) => kind)).toContain("takeover");
   });
 
   it("says that the provider could not be asked where an id is known to nobody else", async () => {

@@ -8,7 +8,7 @@ import { atOnceMax, inSlices } from "./in-slices.ts";
 import { byReference, findRecords, recordName, recordsMax, type Found, type Question } from "./question.ts";
 import { ofEvent } from "./event-verdict.ts";
 import { sentenceOf, stepsToTake } from "./sentence.ts";
-import { timelineOf, type TimelineEntry } from "./timeline.ts";
+import { timelineOf, vanishedRuns, type TimelineEntry } from "./timeline.ts";
 import { effectsOf, judge, verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
 
 export interface WhyParts {
@@ -27,6 +27,8 @@ export interface KeyReport {
   readonly status?: number;
   readonly createdAtMs: number;
   readonly runs: number;
+  /** Of those: runs whose owner vanished, and a later one took over. */
+  readonly vanished: number;
   readonly replays: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: readonly string[];
@@ -105,6 +107,7 @@ function reportOf(name: string, evidence: Evidence): KeyReport {
     ...(response === undefined || record.state !== "completed" ? {} : { status: response.status }),
     createdAtMs: record.createdAtMs,
     runs: Math.max(count(["executed"]), record.attempts),
+    vanished: vanishedRuns(attempts).length,
     replays: count(["replayed", "replayed_after_wait"]),
     labels: record.labels,
     resources: resources.map(({ kind, id }) => `${kind}:${id}`),
