@@ -216,6 +216,22 @@ describeConsole("walking", (rig) => {
     await page.close();
   });
 
+  test("what the provider says of an open outcome is asked again on demand, also of those far down", async () => {
+    for (let number = 0; number < 20; number += 1) await rig().bed.stuckKey();
+    const page = await rig().open("#/unknown");
+    const row = page.locator("tbody tr").first();
+    await row.getByText("nothing happened").waitFor();
+    await row.getByText(/^asked/).waitFor();
+    rig().bed.charges = [{ id: "ch_9", amount: 42 }];
+    await row.getByRole("button", { name: "Ask again" }).click();
+    await row.getByText("1 effect").waitFor();
+    rig().bed.charges = [];
+    const last = page.locator("tbody tr").last();
+    await last.getByRole("button", { name: "Ask the provider" }).click();
+    await last.getByText("nothing happened").waitFor();
+    await page.close();
+  });
+
   test("times of others that are none, and an answer that makes no sense, take no screen with them", async () => {
     const page = await rig().open("#/outbox");
     await page.route("**/api/outbox/dead/*", async (route) => {

@@ -84,6 +84,7 @@ export const en = {
   asked: "asked",
   asking: "Asking…",
   askAgain: "Ask again",
+  askProvider: "Ask the provider",
   countedBy: {
     store: "counted by the store",
     process: "counted by this process",
@@ -369,6 +370,7 @@ export const en = {
     connecting: "Connecting…",
     waiting: "Waiting for requests",
     about: "Each request appears here within a second or two of its answer.",
+    atWork: "At work now",
     trouble: "The store could not be asked; it is asked again.",
     refused: "Live was refused",
     refusedAdvice: "Too many are looking at it, or your session is over. Try again, or reload the page.",
@@ -483,7 +485,6 @@ export const en = {
     since: "since",
     perMinute: "Requests by the minute",
     soon: "The plot begins with the second minute.",
-    running: (count: number) => `${plural(count, "request")} running in this process now`,
   },
   suspects: "Suspected duplicates",
   suspectsAbout: "The same caller and content under two keys, within minutes.",

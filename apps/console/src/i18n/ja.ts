@@ -92,6 +92,7 @@ export const ja: Words = {
   asked: "照会",
   asking: "照会中…",
   askAgain: "もう一度照会",
+  askProvider: "相手側に照会",
   countedBy: { store: "ストアが集計", process: "このプロセスが集計", log: "試行ログから集計" },
 
   failures: {
@@ -372,6 +373,7 @@ export const ja: Words = {
     connecting: "接続中…",
     waiting: "リクエストを待っています",
     about: "応答から一、二秒のうちに、ここに現れます。",
+    atWork: "処理中のもの",
     trouble: "ストアに照会できませんでした。もう一度照会します。",
     refused: "ライブに接続できません",
     refusedAdvice: "見ている人が多すぎるか、セッションが切れています。もう一度試すか、再読み込みしてください。",
@@ -486,7 +488,6 @@ export const ja: Words = {
     since: "開始",
     perMinute: "1 分ごとのリクエスト",
     soon: "グラフは 2 分目から表示します。",
-    running: (count) => `このプロセスで現在 ${count} 件を処理中`,
   },
   suspects: "重複の疑い",
   suspectsAbout: "同じ呼び出し元、同じ内容が、数分のうちに二つのキーで送られたもの。",

@@ -10,7 +10,7 @@ import { Empty, Note } from "../parts/note.tsx";
 import { KeyLink } from "../parts/record-cells.tsx";
 import { Outcome } from "../parts/state.tsx";
 import { Table, type Column } from "../parts/table.tsx";
-import { change, go, type Place } from "../router.ts";
+import { change, go, hashOf, type Place } from "../router.ts";
 import { duration, exact, fineClock } from "../time.ts";
 
 const rowsMax = 200;
@@ -165,7 +165,10 @@ export function Live({ place }: { readonly place: Place }): JSX.Element {
     <div class="stack">
       <div class="head">
         <h1>{screens.live}</h1>
-        <button type="button" class="button end" aria-pressed={isPaused} onClick={toggle}>
+        <a class="button bare end" href={hashOf(["keys"], { state: "processing" })}>
+          {live.atWork}
+        </a>
+        <button type="button" class="button" aria-pressed={isPaused} onClick={toggle}>
           <Icon name={isPaused ? "play" : "pause"} />
           {isPaused ? live.resume(stream.held.length) : live.pause}
         </button>

@@ -112,9 +112,8 @@ export function Traffic(): JSX.Element {
     <div class="stack">
       <h1>{words().screens.traffic}</h1>
       <Shown loaded={loaded}>
-        {({ series, suspectedDuplicates, running }) => (
+        {({ series, suspectedDuplicates }) => (
           <>
-            {running !== undefined && <p class="muted">{words().traffic.running(running)}</p>}
             {series
               .toSorted((one, other) => one.counted.by.localeCompare(other.counted.by))
               .map((each) => (

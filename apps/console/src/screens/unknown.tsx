@@ -1,6 +1,6 @@
 /** The queue of open outcomes, the oldest first: what needs a person, and what the provider says of each. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProbesAnswer, RecordView, UnknownAnswer } from "../contract.ts";
 import { count } from "../amount.ts";
 import { api } from "../api.ts";
@@ -15,31 +15,41 @@ import { Pager, Table, type Column } from "../parts/table.tsx";
 import { go, hashOf } from "../router.ts";
 
 const everyMs = 30_000;
-/** Providers are asked about those on top, one after the other: a queue must not become a storm. */
+/** Providers are asked about those on top by themselves, one after the other: a queue must not become a storm. */
 const askedMax = 20;
 
-type Said = ProbesAnswer | "failed";
+type Said = ProbesAnswer | "failed" | "asking";
 
-function useProbes(records: readonly RecordView[]): ReadonlyMap<string, Said> {
+interface Providers {
+  readonly said: ReadonlyMap<string, Said>;
+  readonly ask: (handle: string) => Promise<void>;
+}
+
+function useProviders(records: readonly RecordView[]): Providers {
   const [said, setSaid] = useState<ReadonlyMap<string, Said>>(new Map());
+  const known = useRef(said);
+  known.current = said;
+  const put = (handle: string, answer: Said): void => setSaid((before) => new Map(before).set(handle, answer));
+  const ask: Providers["ask"] = async (handle) => {
+    put(handle, "asking");
+    put(handle, await api.probes(handle).catch((): Said => "failed"));
+  };
   const handles = records.slice(0, askedMax).map(({ handle }) => handle);
   useEffect(() => {
     const abort = new AbortController();
-    const ask = async (): Promise<void> => {
+    const askAll = async (): Promise<void> => {
       for (const handle of handles) {
         if (abort.signal.aborted) return;
-        const answer = await api.probes(handle, abort.signal).catch((): Said => "failed");
-        setSaid((before) => new Map(before).set(handle, answer));
+        if (!known.current.has(handle)) await ask(handle);
       }
     };
-    void ask();
+    void askAll();
     return () => abort.abort();
   }, [handles.join(" ")]);
-  return said;
+  return { said, ask };
 }
 
-function Says({ said }: { readonly said: Said | undefined }): JSX.Element {
-  if (said === undefined) return <span class="muted">…</span>;
+function Says({ said }: { readonly said: ProbesAnswer | "failed" }): JSX.Element {
   if (said === "failed") return <Badge tone="warn">{words().probeDown}</Badge>;
   const found = said.probes.flatMap(({ effects }) => effects);
   if (found.length > 0)
@@ -56,7 +66,25 @@ function Says({ said }: { readonly said: Said | undefined }): JSX.Element {
   return <Badge tone="ok">{words().probeAbsent}</Badge>;
 }
 
-function columnsOf(said: ReadonlyMap<string, Said>): readonly Column<RecordView>[] {
+/** What it said, when that was, and another look: whoever has the page open for an hour decides by what is so now. */
+function Provider({ said, ask }: { readonly said: Said | undefined; readonly ask: () => void }): JSX.Element {
+  if (said === "asking") return <span class="muted">{words().asking}</span>;
+  return (
+    <span class="row">
+      {said !== undefined && <Says said={said} />}
+      {said !== undefined && said !== "failed" && (
+        <span class="muted small nowrap">
+          {words().asked} <Moment ms={Date.parse(said.askedAt)} />
+        </span>
+      )}
+      <button type="button" class="button bare" onClick={ask}>
+        {said === undefined ? words().askProvider : words().askAgain}
+      </button>
+    </span>
+  );
+}
+
+function columnsOf({ said, ask }: Providers): readonly Column<RecordView>[] {
   const { columns } = words();
   return [
     { head: columns.since, cell: ({ createdAt }) => <Moment ms={Date.parse(createdAt)} both />, lead: true },
@@ -64,19 +92,23 @@ function columnsOf(said: ReadonlyMap<string, Said>): readonly Column<RecordView>
     { head: columns.id, cell: ({ handle, id }) => <KeyLink handle={handle} id={id} /> },
     { head: columns.caller, cell: (record) => callerOf(record) },
     { head: columns.labels, cell: ({ labels }) => labelsOf(labels), loose: true },
-    { head: columns.providerSays, cell: ({ handle }) => <Says said={said.get(handle)} />, loose: true },
+    {
+      head: columns.providerSays,
+      cell: ({ handle }) => <Provider said={said.get(handle)} ask={() => void ask(handle)} />,
+      loose: true,
+    },
     { head: columns.why, cell: ({ holdReason }) => holdReason, loose: true },
   ];
 }
 
 function Queue({ records, searched, isCut }: UnknownAnswer): JSX.Element {
-  const said = useProbes(records);
+  const providers = useProviders(records);
   const isPart = isCut || searched > records.length;
   return (
     <>
       <Table
         caption={words().screens.unknown}
-        columns={columnsOf(said)}
+        columns={columnsOf(providers)}
         rows={records}
         keyOf={({ handle }) => handle}
         open={({ handle }) => go(["keys", handle])}

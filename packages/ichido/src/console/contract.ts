@@ -140,7 +140,7 @@ export interface SessionAnswer {
   };
   /** `sealed`: links hold in every process. `hidden`: they end with this process; set `operationIdSecret` for more. */
   readonly links: "sealed" | "hidden";
-  /** How many outcomes are open now, for the navigation. At most 1000 are counted. */
+  /** How many outcomes are open now, for the navigation. At most 100 are counted. */
   readonly unknown?: number;
 }
 
@@ -648,8 +648,6 @@ export interface TrafficAnswer {
     /** The bound was met: `counted.since` is where it begins. */
     readonly isCut: boolean;
   }[];
-  /** This process now. */
-  readonly running?: number;
   readonly suspectedDuplicates: {
     readonly counted: CountedBy;
     readonly pairs: readonly {
