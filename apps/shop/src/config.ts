@@ -40,8 +40,9 @@ export interface ShopConfig {
   readonly consoleSecret: string | undefined;
   /** Host headers under which the playground's controls answer, beside those of loopback. */
   readonly playgroundHosts: readonly string[];
-  /** Absent: SQLite files in the data folder. */
   readonly playgroundDatabaseUrl: string | undefined;
+  /** Where there is no such address: a PostgreSQL of the playground's own, where npm has installed one, or files. */
+  readonly playgroundStore: "postgres" | "sqlite";
   readonly tokens: Tokens;
   readonly usesDefaultTokens: boolean;
 }
@@ -90,6 +91,7 @@ export function readConfig(variables: Variables): ShopConfig {
     handlerDelayMs: settings.integer("SHOP_HANDLER_DELAY_MS", { fallback: 0, min: 0, max: 600_000 }),
     playgroundHosts: (settings.text("PLAYGROUND_HOSTS") ?? "").split(",").filter((host) => host !== ""),
     playgroundDatabaseUrl: settings.serverUrl("PLAYGROUND_DATABASE_URL", POSTGRES_SCHEMES, "/database"),
+    playgroundStore: settings.oneOf("PLAYGROUND_STORE", ["postgres", "sqlite"]),
     tokens: typeof tokens === "string" ? new Map() : tokens,
     usesDefaultTokens: tokenText === undefined,
   };

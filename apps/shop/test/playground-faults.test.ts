@@ -5,7 +5,8 @@ import { memoryStorage } from "ichido/client";
 import { pay, type Cart } from "../src/playground/buyer.ts";
 import { lanes, type LaneName, type RunView, type StateView } from "../src/playground/contract.ts";
 import { deck } from "../src/playground/deck.ts";
-import { newFolder } from "./support/program.ts";
+import { hasOwnPostgres } from "../src/playground/own-postgres.ts";
+import { isAlive, newFolder } from "./support/program.ts";
 import { until } from "./support/poll.ts";
 import { send, startShop, type Shop } from "./support/shop.ts";
 
@@ -135,6 +136,47 @@ describe("the faults of the deck, counted in the ledger of the playground's bank
     expect(said.every(({ paid }) => paid)).toBe(true);
     onServer.kill("SIGTERM");
     expect(await onServer.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it.skipIf(!hasOwnPostgres())(
+    "a fault that needs a database server is had with the PostgreSQL that npm installed, started on first use (needs it)",
+    async () => {
+      const own = await startShop({ SHOP_DATA: newFolder(), PLAYGROUND_STORE: "postgres" });
+      const nameOf = ({ processes }: StateView) => processes.map(({ name }) => name);
+      const before = await call<StateView>(own.url, "state");
+      expect(nameOf(before)).toEqual([]);
+      const state = await call<StateView>(own.url, "start", {});
+      expect(nameOf(state)).toEqual(["bank", "unprotected", "protected", "database"]);
+      for (const { deck: faultsOf } of [before, state]) {
+        expect(faultsOf.filter(({ unavailable }) => unavailable !== undefined)).toEqual([]);
+      }
+      const { view, said } = await driveFault(own.url, "kill-database-connection");
+      expect(lanes.map((lane) => view.lanes[lane].bankCharges.length)).toEqual([2, 1]);
+      expect(lanes.map((lane) => view.lanes[lane].databaseRows)).toEqual([2, 1]);
+      expect(said.every(({ paid }) => paid)).toBe(true);
+      const { url = "", pid = 0 } = state.processes.find(({ name }) => name === "database") ?? {};
+      const { ask = "" } = state.processes.find(({ name }) => name === "protected") ?? {};
+      expect(ask).toContain(`psql "${url}" -c "SET search_path`);
+      own.kill("SIGTERM");
+      expect(await own.exited).toEqual({ code: 0, signal: null });
+      expect(isAlive(pid)).toBe(false);
+    },
+    180_000,
+  );
+
+  it("where the PostgreSQL that npm installed does not start, rows are in files, and the reason is told", async () => {
+    // Nowhere to put its data.
+    const own = await startShop({ SHOP_DATA: newFolder(), PLAYGROUND_STORE: "postgres", TMPDIR: "/nowhere" });
+    const { deck: faultsOf, processes } = await call<StateView>(own.url, "start", {});
+    expect(processes.map(({ name }) => name)).toEqual(["bank", "unprotected", "protected"]);
+    const why = faultsOf.find(({ fault }) => fault === "kill-database-connection")?.unavailable;
+    expect(why).toMatch(
+      hasOwnPostgres()
+        ? /SQLite is a file.*did not start \(.*\/nowhere.*\)/
+        : /SQLite is a file.*npm has not installed/,
+    );
+    const { view } = await driveFault(own.url, "double-click");
+    expect(lanes.map((lane) => view.lanes[lane].bankCharges.length)).toEqual([2, 1]);
   });
 
   it("a fault that needs a database server is refused with the reason", async () => {

@@ -3,9 +3,11 @@ import { request } from "node:http";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { familyOf } from "../../../scripts/services/process-tree.ts";
 import { freshDatabase, postgresUrl, servicesRequired } from "../../../test/support/services.ts";
 import { call, driveFault } from "../playground-faults/drive.ts";
 import { lanes, type LoggedEvent, type StateView } from "../src/playground/contract.ts";
+import { hasOwnPostgres } from "../src/playground/own-postgres.ts";
 import { findRedis } from "../src/playground/redis/private-redis.ts";
 import { until } from "./support/poll.ts";
 import { isAlive, newFolder, startProgram } from "./support/program.ts";
@@ -70,6 +72,43 @@ describe("the playground's processes", () => {
     await expect(fetch(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
     expect(existsSync(folder)).toBe(false);
   });
+
+  it.skipIf(!hasOwnPostgres())(
+    "a PostgreSQL of its own, all its processes and its data end with a shop that is killed (needs the one of npm)",
+    async () => {
+      const shop = await shopWith({ PLAYGROUND_STORE: "postgres" });
+      const { processes } = await call<StateView>(shop.url, "start", {});
+      const { pid = 0, url = "" } = processes.find(({ name }) => name === "database") ?? {};
+      const client = new pg.Client({ connectionString: url });
+      client.on("error", () => undefined);
+      await client.connect();
+      const { rows } = await client.query<{ data_directory: string }>("SHOW data_directory");
+      const data = rows[0]?.data_directory ?? "";
+      expect(existsSync(data)).toBe(true);
+      const family = familyOf(pid);
+      expect(family.length).toBeGreaterThan(2);
+      shop.kill("SIGKILL");
+      await shop.exited;
+      await allGone([...processes.map((each) => each.pid), ...family]);
+      await until("its data are removed", () => !existsSync(data));
+    },
+    180_000,
+  );
+
+  it.skipIf(!hasOwnPostgres())(
+    "a PostgreSQL of its own ends with all that the shop had started, when all of that is killed at once (needs the one of npm)",
+    async () => {
+      const shop = await shopWith({ PLAYGROUND_STORE: "postgres" });
+      const { processes } = await call<StateView>(shop.url, "start", {});
+      const { pid = 0 } = processes.find(({ name }) => name === "database") ?? {};
+      const family = familyOf(pid);
+      // The group: the one that keeps it, too.
+      process.kill(-shop.pid, "SIGKILL");
+      await shop.exited;
+      await allGone(family);
+    },
+    180_000,
+  );
 
   it("end when the shop is killed by SIGKILL", async () => {
     const { shop, pids } = await used();

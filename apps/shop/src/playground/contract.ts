@@ -126,7 +126,7 @@ export interface RunView {
 }
 
 export interface ProcessView {
-  readonly name: "shop" | "bank" | LaneName;
+  readonly name: "shop" | "bank" | "database" | LaneName;
   readonly pid: number;
   readonly url: string;
   /** Its own door through the fault proxy, of a lane. */

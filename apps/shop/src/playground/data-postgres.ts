@@ -6,12 +6,12 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { lanes, type LaneName } from "./contract.ts";
-import type { PlaygroundData } from "./data.ts";
+import type { DatabaseAddress, PlaygroundData } from "./data.ts";
 
 const SIZES =
   "SELECT sum(pg_total_relation_size(c.oid)) AS total FROM pg_class c WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
 
-export async function openSchemas(databaseUrl: string): Promise<PlaygroundData> {
+export async function openSchemas({ url: databaseUrl, shown }: DatabaseAddress): Promise<PlaygroundData> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: "playground" });
   pool.on("error", () => undefined);
   const killer = createKiller(databaseUrl);
@@ -46,7 +46,6 @@ export async function openSchemas(databaseUrl: string): Promise<PlaygroundData> 
     }
   };
   return {
-    isServer: true,
     count,
     bytes: (lane) => count(lane, SIZES),
     bytesInUse: (lane) => count(lane, SIZES),
@@ -57,8 +56,7 @@ export async function openSchemas(databaseUrl: string): Promise<PlaygroundData> 
       url.searchParams.set("application_name", schemaOf(lane));
       return { LANE_DATABASE_URL: url.href };
     },
-    // The address may hold a password: it is not printed.
-    ask: (lane, text) => `psql "$PLAYGROUND_DATABASE_URL" -c "SET search_path = ${schemaOf(lane)}; ${text}"`,
+    ask: (lane, text) => `psql "${shown}" -c "SET search_path = ${schemaOf(lane)}; ${text}"`,
     killConnections: (lane, goOn) => killer.end(schemaOf(lane), goOn),
     async close() {
       await killer.close();

@@ -4,8 +4,6 @@ import { DatabaseSync } from "node:sqlite";
 import type { LaneName } from "./contract.ts";
 
 export interface PlaygroundData {
-  /** There are connections that can be killed. */
-  readonly isServer: boolean;
   /** For the environment of a lane. */
   variables(lane: LaneName): Readonly<Record<string, string>>;
   /** `total` of one row. `?` stands for a value. */
@@ -22,8 +20,14 @@ export interface PlaygroundData {
   close(): Promise<void>;
 }
 
-export async function openData(folder: string, databaseUrl: string | undefined): Promise<PlaygroundData> {
-  return databaseUrl === undefined ? filesIn(folder) : (await import("./data-postgres.ts")).openSchemas(databaseUrl);
+export interface DatabaseAddress {
+  readonly url: string;
+  /** In its place on a line for a shell. An address that somebody gave may hold a password: it is not printed. */
+  readonly shown: string;
+}
+
+export async function openData(folder: string, server: DatabaseAddress | undefined): Promise<PlaygroundData> {
+  return server === undefined ? filesIn(folder) : (await import("./data-postgres.ts")).openSchemas(server);
 }
 
 const PAGES = "SELECT page_count * page_size AS total FROM pragma_page_count(), pragma_page_size()";
@@ -43,7 +47,6 @@ function filesIn(folder: string): PlaygroundData {
     }
   };
   return {
-    isServer: false,
     variables: () => ({}),
     count,
     bytes: (lane) => count(lane, PAGES),

@@ -39,13 +39,16 @@ export const deck: Readonly<Record<FaultName, Fault>> = {
   "kill-database-connection": { mechanism: { by: "database" }, expected: twice },
 };
 
-export const NEEDS_SERVER =
-  "SQLite is a file: there is no connection to kill. Start the shop with PLAYGROUND_DATABASE_URL=postgres://…";
+/** `why`: why there is no database server. */
+export function needsServer(why: string): string {
+  return `SQLite is a file: there is no connection to kill, and ${why}. Start the shop with PLAYGROUND_DATABASE_URL=postgres://…`;
+}
 
-export function deckView(isServer: boolean): readonly FaultView[] {
+/** `noServer`: why what is done to connections cannot be had. */
+export function deckView(noServer: string | undefined): readonly FaultView[] {
   return (Object.entries(deck) as [FaultName, Fault][]).map(([fault, { mechanism, expected }]) => ({
     fault,
     expected,
-    ...(mechanism.by === "database" && !isServer ? { unavailable: NEEDS_SERVER } : {}),
+    ...(mechanism.by === "database" && noServer !== undefined ? { unavailable: noServer } : {}),
   }));
 }

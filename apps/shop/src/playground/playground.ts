@@ -5,12 +5,15 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startBankChild, type BankChild } from "../bank/child.ts";
+import { reasonOf } from "../errors.ts";
 import type { FaultSetting } from "../bank/faults.ts";
 import type { BankMode, Charge, LaneName } from "./contract.ts";
-import { openData, type PlaygroundData } from "./data.ts";
+import { openData, type DatabaseAddress, type PlaygroundData } from "./data.ts";
+import { needsServer } from "./deck.ts";
 import { EventLog } from "./event-log.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { createGrowth, type Growth } from "./growth.ts";
+import { startOwnPostgres, type OwnPostgres } from "./own-postgres.ts";
 import { startLaneProcess, type LaneProcess } from "./lane-process.ts";
 
 export interface Lane {
@@ -25,6 +28,10 @@ export interface World {
   readonly bank: BankChild;
   readonly lanes: Readonly<Record<LaneName, Lane>>;
   readonly data: PlaygroundData;
+  /** Its own one, where it has one. */
+  readonly postgres: OwnPostgres | undefined;
+  /** Why its rows are in files, where they are. */
+  readonly noServer: string | undefined;
   readonly growth: Growth;
   readonly bytesAtStart: Readonly<Record<LaneName, number>>;
   bankMode: BankMode;
@@ -38,11 +45,13 @@ export interface WorldOptions {
   readonly dataFolder: string;
   /** A PostgreSQL in place of SQLite files. */
   readonly databaseUrl: string | undefined;
+  /** Why rows are to be in files. Where neither this nor an address is given, a PostgreSQL of its own is started. */
+  readonly noServer: string | undefined;
   readonly logLine: (line: string) => void;
 }
 
 /** One below the other: of each process that uses this data folder, and of nobody else. */
-export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOptions): Promise<World> {
+export async function startWorld({ dataFolder, databaseUrl, noServer, logLine }: WorldOptions): Promise<World> {
   const beganMs = performance.now();
   const undo: (() => unknown)[] = [];
   const stop = async (): Promise<void> => {
@@ -53,7 +62,10 @@ export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOpti
     undo.push(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
     const log = new EventLog(folder);
     undo.push(() => log.close());
-    const data = await openData(folder, databaseUrl);
+    const own = databaseUrl === undefined && noServer === undefined ? await ownPostgres(logLine) : { noServer };
+    const { postgres } = own;
+    undo.push(() => postgres?.stop());
+    const data = await openData(folder, addressOf(databaseUrl, postgres));
     undo.push(() => data.close());
     let lasting: FaultSetting = { mode: "normal" };
     const bank = await startBankChild(join(folder, "bank.sqlite"), logLine, {
@@ -80,6 +92,8 @@ export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOpti
       bank,
       lanes: { unprotected: unprotectedLane, protected: protectedLane },
       data,
+      postgres,
+      noServer: own.noServer,
       growth,
       bytesAtStart: { unprotected: atStart.unprotected.bytes, protected: atStart.protected.bytes },
       bankMode: "dedupes",
@@ -94,6 +108,27 @@ export async function startWorld({ dataFolder, databaseUrl, logLine }: WorldOpti
     await stop();
     throw error;
   }
+}
+
+interface Own {
+  readonly postgres?: OwnPostgres;
+  readonly noServer?: string | undefined;
+}
+
+/** One that does not start is no reason to have no playground: its rows are in files then, and the page says why. */
+async function ownPostgres(logLine: (line: string) => void): Promise<Own> {
+  try {
+    return { postgres: await startOwnPostgres() };
+  } catch (error) {
+    const why = `the PostgreSQL that npm installed did not start (${reasonOf(error)})`;
+    logLine(`the playground keeps its rows in SQLite files: ${why}`);
+    return { noServer: needsServer(why) };
+  }
+}
+
+function addressOf(given: string | undefined, own: OwnPostgres | undefined): DatabaseAddress | undefined {
+  if (given !== undefined) return { url: given, shown: "$PLAYGROUND_DATABASE_URL" };
+  return own === undefined ? undefined : { url: own.url, shown: own.url };
 }
 
 /** Also removes what processes that were killed have left. */

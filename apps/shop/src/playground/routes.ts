@@ -13,7 +13,7 @@ import { showRoutes } from "./show-routes.ts";
 import { createStage } from "./stage.ts";
 import { stateOf } from "./state.ts";
 
-export type PlaygroundOptions = GuardOptions & Pick<Playground, "world" | "started" | "isServer">;
+export type PlaygroundOptions = GuardOptions & Pick<Playground, "world" | "started" | "noServer">;
 
 const BODY_BYTES_MAX = 16 * 1024;
 
@@ -36,10 +36,10 @@ export function playgroundRoutes(options: PlaygroundOptions): Router {
   });
 
   router.get("/api/state", (_request, response) => {
-    response.json(stateOf(options.started(), options.isServer));
+    response.json(stateOf(options.started(), options.noServer()));
   });
   router.post("/api/start", async (_request, response) => {
-    response.json(stateOf(await options.world(), options.isServer));
+    response.json(stateOf(await options.world(), options.noServer()));
   });
   router.post("/api/bank", async (request, response) => {
     const mode = oneOf(request, "mode", bankModes);

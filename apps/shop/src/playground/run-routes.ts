@@ -16,8 +16,8 @@ export function runRoutes(world: () => Promise<World>, stage: Stage): Router {
   const runs = new Map<string, Run>();
   router.post("/runs", async (request, response) => {
     const run = newRun(oneOf(request, "fault", faultNames));
-    const { data } = await world();
-    const refused = deckView(data.isServer).find(({ fault }) => fault === run.fault)?.unavailable;
+    const { noServer } = await world();
+    const refused = deckView(noServer).find(({ fault }) => fault === run.fault)?.unavailable;
     if (refused !== undefined) throw new ShopError("validation", refused);
     await stage.pass();
     if (runs.size >= RUNS_MAX) runs.delete(runs.keys().next().value ?? "");

@@ -24,7 +24,7 @@ export function showRoutes(world: () => Promise<World>, stage: Stage): Router {
   let grown: Grown | undefined;
   router.post("/storm", async (request, response) => {
     const current = await world();
-    const order = checkStorm(request.body, current.data.isServer);
+    const order = checkStorm(request.body, current.noServer);
     if (typeof order === "string") throw new ShopError("validation", order);
     storms += 1;
     const name = `storm${storms}`;

@@ -4,12 +4,13 @@ import { lanes, type LaneName, type ProcessView, type StateView } from "./contra
 import { deckView } from "./deck.ts";
 import type { LaneProcess } from "./lane-process.ts";
 import { limitsOffered } from "./limits.ts";
+import type { OwnPostgres } from "./own-postgres.ts";
 import type { World } from "./playground.ts";
 
-export function stateOf(world: World | undefined, isServer: boolean): StateView {
-  const offered = { deck: deckView(isServer), limits: limitsOffered() };
+export function stateOf(world: World | undefined, noServer: string | undefined): StateView {
+  const offered = { deck: deckView(noServer), limits: limitsOffered() };
   if (world === undefined) return { started: false, bankMode: "dedupes", processes: [], ...offered };
-  const { folder, startMs, log, bank, bankMode } = world;
+  const { folder, startMs, log, bank, bankMode, postgres } = world;
   return {
     started: true,
     startMs,
@@ -19,9 +20,15 @@ export function stateOf(world: World | undefined, isServer: boolean): StateView 
     processes: [
       { name: "bank", ...lifeOf(bank), url: bank.url, ask: `curl -s ${bank.url}/ledger` },
       ...lanes.map((lane) => processOf(world, lane)),
+      ...(postgres === undefined ? [] : [databaseOf(postgres)]),
     ],
     ...offered,
   };
+}
+
+/** Nobody kills it, and nobody starts it again. */
+function databaseOf({ pid, url }: OwnPostgres): ProcessView {
+  return { name: "database", pid, url, restarts: 0, ask: `psql "${url}" -c "\\dn"` };
 }
 
 function lifeOf({ pid, restarts, lastRestartMs }: BankChild | LaneProcess) {

@@ -1,6 +1,5 @@
 /** What happens to which payment of a storm: a schedule that the seed alone decides, the same for both lanes. */
 import { bankModes, killPoints, type BankMode, type KillPoint } from "./contract.ts";
-import { NEEDS_SERVER } from "./deck.ts";
 import { randomFrom } from "./random.ts";
 
 export type Blow =
@@ -50,8 +49,8 @@ export const KILL_PERCENT_MAX = 30;
 
 export const mixNames = ["kill", "cutAfterAnswer", "cutBeforeArrival", "doubleClick", "databaseDrop"] as const;
 
-/** The order, or what is wrong with it. */
-export function checkStorm(body: unknown, isServer: boolean): StormOrder | string {
+/** The order, or what is wrong with it. `noServer`: why there are no connections to end. */
+export function checkStorm(body: unknown, noServer: string | undefined): StormOrder | string {
   const given = (body ?? {}) as Partial<Record<keyof StormOrder, unknown>>;
   const { payments, concurrency, seed, mix, bankMode = "dedupes" } = given;
   if (!isWhole(payments, 1, PAYMENTS_MAX)) return `payments must be a whole number from 1 to ${PAYMENTS_MAX}`;
@@ -60,7 +59,7 @@ export function checkStorm(body: unknown, isServer: boolean): StormOrder | strin
   if (!isWhole(seed, 0, SEED_MAX)) return `seed must be a whole number from 0 to ${SEED_MAX}`;
   const mode = bankModes.find((each) => each === bankMode);
   if (mode === undefined) return `bankMode must be one of ${bankModes.join(", ")}`;
-  const checked = checkMix((mix ?? {}) as Partial<Record<keyof FaultMix, unknown>>, isServer);
+  const checked = checkMix((mix ?? {}) as Partial<Record<keyof FaultMix, unknown>>, noServer);
   return typeof checked === "string" ? checked : { payments, concurrency, seed, bankMode: mode, mix: checked };
 }
 
@@ -68,11 +67,11 @@ function isWhole(value: unknown, min: number, max: number): value is number {
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 }
 
-function checkMix(given: Partial<Record<keyof FaultMix, unknown>>, isServer: boolean): FaultMix | string {
+function checkMix(given: Partial<Record<keyof FaultMix, unknown>>, noServer: string | undefined): FaultMix | string {
   const { kill, cutAfterAnswer, cutBeforeArrival, doubleClick, databaseDrop = 0 } = given;
   const mix = { kill, cutAfterAnswer, cutBeforeArrival, doubleClick, databaseDrop } as FaultMix;
   if (mixNames.some((name) => !isWhole(mix[name], 0, 100))) return `mix has percentages: ${mixNames.join(", ")}`;
   if (mix.kill > KILL_PERCENT_MAX) return `mix.kill must be from 0 to ${KILL_PERCENT_MAX}`;
   if (mixNames.reduce((sum, name) => sum + mix[name], 0) > 100) return "the mix is more than 100 percent";
-  return mix.databaseDrop > 0 && !isServer ? NEEDS_SERVER : mix;
+  return mix.databaseDrop > 0 && noServer !== undefined ? noServer : mix;
 }
