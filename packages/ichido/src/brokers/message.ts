@@ -52,8 +52,13 @@ export function checkTopic(topic: unknown): string {
   return topic;
 }
 
+/** Others are of no event that an outbox took. */
+export function isEventId(id: unknown): id is string {
+  return typeof id === "string" && id.length <= idLengthMax && idForm.test(id);
+}
+
 export function checkId(id: unknown): string {
-  if (typeof id !== "string" || id.length > idLengthMax || !idForm.test(id)) {
+  if (!isEventId(id)) {
     throw refuse(
       `id must be 1 to ${idLengthMax} printable ASCII characters without spaces; got ${JSON.stringify(id)?.slice(0, 80)}`,
     );

@@ -170,6 +170,37 @@ export function deadLetterOf(row: Row): OutboxDeadLetter {
   };
 }
 
+/** Where an event is. */
+export interface OutboxEntry {
+  readonly seq: number;
+  readonly topic: string;
+  /**
+   * `pending`: it is not sent yet. `dead`: it was given up, and waits for a person. `sent`: a broker has taken it over; told
+   * where `keepSentMs` says how long that is remembered.
+   */
+  readonly outcome: "pending" | "dead" | "sent";
+  /** Since when. */
+  readonly atMs: number;
+  readonly attempts: number;
+  /** Of a dead letter. */
+  readonly reason?: OutboxDeadLetter["reason"];
+  /** The number of the event before it, at the head of its key, which is parked. */
+  readonly behindSeq?: number;
+}
+
+export function entryOf(row: Row): OutboxEntry {
+  const [seq, behind, reason] = [numberOf(row, "seq"), numberOf(row, "behind"), textOf(row, "reason")];
+  return {
+    seq,
+    topic: textOf(row, "topic"),
+    outcome: textOf(row, "outcome") as OutboxEntry["outcome"],
+    atMs: numberOf(row, "at_ms"),
+    attempts: numberOf(row, "attempts"),
+    ...(reason !== "" && { reason: reason as OutboxDeadLetter["reason"] }),
+    ...(behind > 0 && behind < seq && { behindSeq: behind }),
+  };
+}
+
 export interface ParkedKey {
   readonly topic: string;
   readonly key: string;

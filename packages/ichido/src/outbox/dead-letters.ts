@@ -30,11 +30,13 @@ export interface OutboxDeadLetters {
   replay(decision: OutboxDecision): Promise<"ok" | "absent">;
   /** Lets it go; its key moves on. */
   discard(decision: OutboxDecision): Promise<"ok" | "absent">;
-  audit(seq: number): Promise<readonly OutboxAuditEntry[]>;
+  /** By the number of a letter, or by the id of an event. */
+  audit(letter: number | { readonly id: string }): Promise<readonly OutboxAuditEntry[]>;
 }
 
 const textMax = 200;
 const triesMax = 4;
+const auditMax = 1_000;
 
 export function createDeadLetters(
   transactions: TransactionRunner<unknown>,
@@ -91,8 +93,12 @@ export function createDeadLetters(
     },
     replay: (decision) => decide("replay", decision),
     discard: (decision) => decide("discard", decision),
-    async audit(seq) {
-      const { rows } = await inside((handle) => run(handle, "audit", { seq }));
+    async audit(letter) {
+      const { rows } = await inside((handle) =>
+        typeof letter === "number"
+          ? run(handle, "audit", { seq: letter })
+          : run(handle, "auditOfEvent", { id: letter.id, limit: auditMax }),
+      );
       return rows.map((row) => ({
         seq: numberOf(row, "seq"),
         id: textOf(row, "id"),

@@ -3,7 +3,7 @@ export { createOutbox, type AddOptions, type Outbox, type OutboxOptions, type Ou
 export type { TableOptions } from "../sql/table-prefix.ts";
 export type { OutboxMessage } from "./envelope.ts";
 export type { TopicRule } from "./topics.ts";
-export type { OutboxDeadLetter, ParkedKey } from "./database.ts";
+export type { OutboxDeadLetter, OutboxEntry, ParkedKey } from "./database.ts";
 export type { OutboxAuditEntry, OutboxDeadLetters, OutboxDecision } from "./dead-letters.ts";
 export type { OutboxPause, OutboxPauses } from "./pause.ts";
 export type { EventForgetting, ForgottenEvents } from "../sql/forgetting-events.ts";

@@ -4,7 +4,7 @@
  */
 import { integerOption, knownOptions, optionInvalid } from "../core/contract/option-checks.ts";
 import { environment, given, integer, readOptions, type OptionReader } from "../core/contract/read-options.ts";
-import { checkId, checkKey, checkTopic } from "../brokers/message.ts";
+import { checkId, checkKey, checkTopic, isEventId } from "../brokers/message.ts";
 import { partitionOf } from "../brokers/partition.ts";
 import type { Environment } from "../core/contract/environment.ts";
 import { IchidoError } from "../core/contract/errors.ts";
@@ -15,7 +15,7 @@ import type { Migrator } from "../sql/migrator.ts";
 import { aRunner, speaks } from "../sql/runner-option.ts";
 import { createRunnerMigrator } from "../sql/runner-migrator.ts";
 import { checkPrefix, tableOptions, type TableOptions } from "../sql/table-prefix.ts";
-import { createStatements, parkedOf, type ParkedKey, type Statements } from "./database.ts";
+import { createStatements, entryOf, parkedOf, type OutboxEntry, type ParkedKey, type Statements } from "./database.ts";
 import { forgetEvents } from "./forgetting.ts";
 import type { EventForgetting, ForgottenEvents } from "../sql/forgetting-events.ts";
 import { createDeadLetters, type OutboxDeadLetters } from "./dead-letters.ts";
@@ -80,6 +80,8 @@ export interface Outbox<Tx = unknown> extends Migrator, OutboxPauses {
   transaction<Value>(fn: (tx: Tx, handle: TransactionHandle) => Promise<Value>): Promise<Value>;
   /** After a commit of your own: the relay looks at once instead of at its next poll. */
   wake(): void;
+  /** Where an event is; nothing where it was sent and is not remembered, or was discarded. */
+  find(id: string): Promise<readonly OutboxEntry[]>;
   readonly dead: OutboxDeadLetters;
   /** Erases what it keeps of a person; what waits to be sent is left alone and told. */
   forget(request: EventForgetting): Promise<ForgottenEvents>;
@@ -110,6 +112,8 @@ export function partsOf(outbox: Outbox): OutboxParts {
 }
 
 const parkedMax = 1000;
+/** Events of one id, told at most: nothing keeps a program from adding one twice. */
+const entriesMax = 100;
 
 /** Enough to tell keys apart; it is in an index. */
 const keyHashBytes = 16;
@@ -230,6 +234,11 @@ export function createOutbox<Tx>(options: OutboxOptions<Tx>): Outbox<Tx> {
       return value;
     },
     wake: () => wake.now(),
+    async find(id) {
+      if (!isEventId(id)) return [];
+      const { rows } = await transactions.run((_tx, handle) => run(handle, "find", { id, limit: entriesMax }));
+      return rows.map(entryOf);
+    },
     dead,
     forget: (request) => forgetEvents(transactions, run, dead, request),
     async parked(limit = 100) {

@@ -14,7 +14,9 @@ CREATE TABLE IF NOT EXISTS {prefix}outbox (
   crashes INT NOT NULL DEFAULT 0,
   last_error TEXT CHARACTER SET utf8mb4,
   added_ms BIGINT NOT NULL,
-  KEY {bare}outbox_key (key_hash, seq)
+  KEY {bare}outbox_key (key_hash, seq),
+  -- For a person who asks what became of an event.
+  KEY {bare}outbox_id (id)
 ) ENGINE = InnoDB;
 
 -- One row a relay at work: its lease, and what it holds. Whoever removes a lapsed one may take its lanes.
@@ -57,7 +59,8 @@ CREATE TABLE IF NOT EXISTS {prefix}outbox_dead (
   reason VARCHAR(100) CHARACTER SET ascii NOT NULL,
   last_error TEXT CHARACTER SET utf8mb4,
   added_ms BIGINT NOT NULL,
-  dead_ms BIGINT NOT NULL
+  dead_ms BIGINT NOT NULL,
+  KEY {bare}outbox_dead_id (id)
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS {prefix}outbox_sent (
@@ -67,7 +70,8 @@ CREATE TABLE IF NOT EXISTS {prefix}outbox_sent (
   message_key VARBINARY(1024),
   added_ms BIGINT NOT NULL,
   sent_ms BIGINT NOT NULL,
-  KEY {bare}outbox_sent_ms (sent_ms)
+  KEY {bare}outbox_sent_ms (sent_ms),
+  KEY {bare}outbox_sent_id (id)
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS {prefix}outbox_audit (
@@ -78,7 +82,8 @@ CREATE TABLE IF NOT EXISTS {prefix}outbox_audit (
   action VARCHAR(50) CHARACTER SET ascii NOT NULL,
   reason TEXT CHARACTER SET utf8mb4 NOT NULL,
   at_ms BIGINT NOT NULL,
-  KEY {bare}outbox_audit_seq (seq)
+  KEY {bare}outbox_audit_seq (seq),
+  KEY {bare}outbox_audit_id (id)
 ) ENGINE = InnoDB;
 
 -- For writers that want commit order per key without a row of their own to lock.

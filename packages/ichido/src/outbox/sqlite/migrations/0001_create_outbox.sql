@@ -20,6 +20,9 @@ CREATE TABLE {prefix}outbox (
 -- Whether something of a key stands before an event.
 CREATE INDEX {bare}outbox_key ON {prefix}outbox (key_hash, seq) WHERE key_hash IS NOT NULL;
 
+-- For a person who asks what became of an event.
+CREATE INDEX {bare}outbox_id ON {prefix}outbox (id);
+
 -- One row a relay at work: its lease, and what it holds. Whoever removes a lapsed one may take its lanes.
 CREATE TABLE {prefix}outbox_relays (
   session TEXT PRIMARY KEY,
@@ -63,6 +66,8 @@ CREATE TABLE {prefix}outbox_dead (
   dead_ms INTEGER NOT NULL
 );
 
+CREATE INDEX {bare}outbox_dead_id ON {prefix}outbox_dead (id);
+
 CREATE TABLE {prefix}outbox_sent (
   seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -73,6 +78,7 @@ CREATE TABLE {prefix}outbox_sent (
 );
 
 CREATE INDEX {bare}outbox_sent_ms ON {prefix}outbox_sent (sent_ms);
+CREATE INDEX {bare}outbox_sent_id ON {prefix}outbox_sent (id);
 
 CREATE TABLE {prefix}outbox_audit (
   place INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -85,3 +91,4 @@ CREATE TABLE {prefix}outbox_audit (
 );
 
 CREATE INDEX {bare}outbox_audit_seq ON {prefix}outbox_audit (seq);
+CREATE INDEX {bare}outbox_audit_id ON {prefix}outbox_audit (id);
