@@ -43,6 +43,8 @@ forEachDatabase("commands", (open) => {
     const broker = wire(() => rejected("refused"));
     const relay = createRelay(outbox, { routes: { wire: broker, other: broker }, backoffMs: 1, backoffMsMax: 1 });
     const ids = [await add("skip.one"), await add("skip.two")];
+    const unsent = await run("why", ids[0] ?? "");
+    expect([unsent.code, unsent.out]).toEqual([3, expect.stringMatching(/^event-pending: [^]*not been sent yet/)]);
     await eventually(async () => {
       await relay.tick();
       expect((await outbox.stats()).dead).toBe(2);
@@ -139,6 +141,8 @@ forEachDatabase("commands", (open) => {
     await again.consumer.replay();
     expect(again.types()).toEqual(["processed"]);
     expect((await run("inbox", "show", "mailer", two.id)).out).toMatch(/discard +ann/);
+    const told = linesOf((await run("why", two.id, "--json")).out)[0];
+    expect(told).toMatchObject({ verdict: "event-discarded", severity: "ok" });
     expect(await exported("inbox")).toEqual([
       `ann inbox-replay ticket 4711 (mailer ${one.id})`,
       `ann inbox-discard ticket 4711 (mailer ${two.id})`,

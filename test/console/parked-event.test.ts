@@ -1,4 +1,4 @@
-/** An event that is parked: Ask and `why` say so, with every handler that has it. */
+/** An event that is parked, or was not sent yet: Ask and `why` say so, with every handler that has it. */
 import { createConsumer } from "ichido/inbox";
 import { why } from "ichido/operations";
 import { expect, test } from "vitest";
@@ -43,5 +43,16 @@ forEachDatabase("an event that is parked", (bed) => {
     } finally {
       await consumer.stop();
     }
+  });
+
+  test("in the outbox is told by Ask, too", async () => {
+    const { ichido, outbox } = bed();
+    const { id } = await outbox.transaction((_tx, handle) =>
+      outbox.add(handle, { topic: "invoice.late", payload: 1, delayMs: 600_000 }),
+    );
+    const visitor = visit(ichido, { outbox });
+    const { body: told } = await visitor.get<AskAnswer>(`api/ask?text=${id}`);
+    visitor.console.close();
+    expect(told).toMatchObject({ verdict: "event-pending", severity: "warning", understood: ["event"] });
   });
 });

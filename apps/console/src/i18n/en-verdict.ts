@@ -20,6 +20,10 @@ export const enVerdict = {
     "event-once": "The event took effect once",
     "event-dead": "The event was given up",
     "event-parked": "The event waits for its next attempt",
+    "event-replaying": "The event is about to run again",
+    "event-pending": "The event has not been sent yet",
+    "event-discarded": "The event was discarded",
+    "event-sent": "The event was sent",
     "two-keys-one-intent": "Two effects: two keys for one intent",
     "orphan-effect": "The provider did it, and the record does not say so",
     phantom: "The record says done, the provider knows nothing",
@@ -48,9 +52,13 @@ export const enVerdict = {
       case "phantom":
         return ["Look for a reversal or a lost capture at the provider."];
       case "event-dead":
-        return ["Open the inbox, find the letter, and replay or discard it."];
+        return ["Find the letter in the inbox or the outbox, and replay or discard it."];
       case "event-parked":
         return ["Look into the consumer's log for why it fails: it is tried again by itself."];
+      case "event-replaying":
+        return ["Where it stays so, no consumer has its handler."];
+      case "event-pending":
+        return ["Open the outbox: whether relays are at work or paused, and what was given up before it."];
       case "nothing-found":
         return [
           "Check the spelling. A record is let go after its retention; an id of the provider is found by probes.",

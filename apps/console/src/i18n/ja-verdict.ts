@@ -70,6 +70,10 @@ export const jaVerdict = {
     "event-once": "イベントの効果は一度だけです",
     "event-dead": "イベントは処理をあきらめた状態です",
     "event-parked": "イベントは次の再試行を待っています",
+    "event-replaying": "イベントは再実行を待っています",
+    "event-pending": "イベントはまだ送信されていません",
+    "event-discarded": "イベントは破棄されました",
+    "event-sent": "イベントは送信済みです",
     "two-keys-one-intent": "二重の効果：一つの意図に二つのキー",
     "orphan-effect": "相手は実行済みですが、記録にありません",
     phantom: "記録では完了ですが、相手は知りません",
@@ -93,6 +97,14 @@ export const jaVerdict = {
         return "このイベントはデッドレターになっており、人の判断を待っています。";
       case "event-parked":
         return "このイベントはまだ処理されておらず、保留中です。自動的に再試行されます。";
+      case "event-replaying":
+        return "このイベントはデッドレターでしたが、人の判断により、コンシューマーの次の巡回で再実行されます。";
+      case "event-pending":
+        return "このイベントは Outbox にあり、まだ送信されていません。";
+      case "event-discarded":
+        return "このイベントはデッドレターになり、人の判断で破棄されたか、別のハンドラーに渡されました。";
+      case "event-sent":
+        return "このイベントはブローカーに渡されましたが、この Inbox のコンシューマーには記録がありません。";
       case "two-keys-one-intent":
         return `同じ内容が ${apartText(answer)} の間に二つのキーで送られ、それぞれ課金されました${idsOf(answer)}。クライアントがキーを作り直しています。`;
       case "orphan-effect":
@@ -124,9 +136,13 @@ export const jaVerdict = {
       case "phantom":
         return ["相手側で、取り消しや売上確定の失敗がないか調べる。"];
       case "event-dead":
-        return ["Inbox でデッドレターを開き、再実行または破棄する。"];
+        return ["Inbox または Outbox でデッドレターを開き、再実行または破棄する。"];
       case "event-parked":
         return ["失敗の理由をコンシューマーのログで調べる。再試行は自動的に行われます。"];
+      case "event-replaying":
+        return ["この状態が続く場合、そのハンドラーを持つコンシューマーがありません。"];
+      case "event-pending":
+        return ["Outbox を開き、リレーが動作中か一時停止中か、先にデッドレターがないかを確認する。"];
       case "nothing-found":
         return ["綴りを確認する。保持期間を過ぎた記録は残りません。相手側の ID は probes があれば見つかります。"];
       default:

@@ -1,9 +1,9 @@
 /** Ask: from what a ticket says to the verdict, the same as `npx ichido why`. */
 import { present } from "../core/contract/present.ts";
-import { why, type Question } from "../operations/index.ts";
+import { why, type Question, type WhyParts } from "../operations/index.ts";
 import { verdictJson, verdictMarkdown } from "../operations/told-verdict.ts";
 import type { AskAnswer } from "./contract.ts";
-import type { Asked } from "./parts.ts";
+import type { Asked, ConsoleParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
 
 const dayMs = 86_400_000;
@@ -25,13 +25,25 @@ function questionOf(asked: Asked): Question {
   });
 }
 
+/** Each look for a place at the database. */
+function eventsOf({ settings: { inbox, outbox }, gate }: ConsoleParts): Pick<WhyParts, "inbox" | "outbox"> {
+  return present({
+    inbox: inbox && {
+      find: (id: string) => gate(() => inbox.find(id)),
+      dead: { audit: (letter: Parameters<typeof inbox.dead.audit>[0]) => gate(() => inbox.dead.audit(letter)) },
+    },
+    outbox: outbox && {
+      find: (id: string) => gate(() => outbox.find(id)),
+      dead: { audit: (letter: Parameters<typeof outbox.dead.audit>[0]) => gate(() => outbox.dead.audit(letter)) },
+    },
+  });
+}
+
 export async function ask(asked: Asked): Promise<AskAnswer> {
   const question = questionOf(asked);
   const { parts } = asked;
-  const { inbox } = parts.settings;
-  const find = inbox && ((id: string) => parts.gate(() => inbox.find(id)));
   const ichido = { store: parts.store, probes: parts.engine.probes ?? {} };
-  const verdict = await parts.probeGate(() => why({ ichido, ...(find && { inbox: { find } }) }, question));
+  const verdict = await parts.probeGate(() => why({ ichido, ...eventsOf(parts) }, question));
   const { v: _, keys, intents = [], ...told } = verdictJson(verdict, parts.looking);
   return {
     ...told,

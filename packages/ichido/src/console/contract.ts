@@ -251,7 +251,7 @@ export interface LinkedEventView {
   readonly id: string;
   readonly handlers: readonly {
     readonly handler: string;
-    readonly outcome: "processed" | "dead" | "parked";
+    readonly outcome: "processed" | "dead" | "replaying" | "discarded" | "parked";
     readonly at: string;
   }[];
 }
@@ -370,6 +370,10 @@ export interface AskAnswer {
     | "event-once"
     | "event-dead"
     | "event-parked"
+    | "event-replaying"
+    | "event-pending"
+    | "event-discarded"
+    | "event-sent"
     | "two-keys-one-intent"
     | "orphan-effect"
     | "phantom"
@@ -394,7 +398,7 @@ export interface AskAnswer {
   readonly timeline: readonly {
     readonly at: string;
     readonly kind: "attempt" | "step" | "takeover" | "effect" | "operator" | "event";
-    /** `A`, `B`; empty for events. */
+    /** `A`, `B`; empty where the question was an event. */
     readonly key: string;
     readonly text: string;
     /** For a drawing, and for other languages: the facts behind the text. */

@@ -33,7 +33,7 @@ export type Authorized = ConsoleUser | false | null | undefined;
 /** What `createOutbox` returned, as far as a console uses it. */
 export type ConsoleOutbox = Pick<
   Outbox<never>,
-  "dead" | "drift" | "parked" | "pause" | "paused" | "plan" | "resume" | "stats"
+  "dead" | "drift" | "find" | "parked" | "pause" | "paused" | "plan" | "resume" | "stats"
 >;
 /** What `createInbox` returned, as far as a console uses it. */
 export type ConsoleInbox = Pick<Inbox<never>, "dead" | "drift" | "find" | "plan" | "retentionMs" | "stats">;

@@ -73,6 +73,7 @@ export interface InboxReplay extends InboxDecision {
 }
 
 export interface InboxAuditEntry {
+  readonly handler: string;
   readonly action: "replay" | "discard";
   readonly actor: string;
   readonly reason: string;
@@ -95,7 +96,8 @@ export interface InboxDeadLetters {
       readonly state?: InboxDeadLetter["state"];
     },
   ): Promise<"ok" | "absent" | "changed">;
-  audit(letter: { readonly handler: string; readonly id: string }): Promise<readonly InboxAuditEntry[]>;
+  /** Without a handler: what was decided about the message for any. */
+  audit(letter: { readonly handler?: string; readonly id: string }): Promise<readonly InboxAuditEntry[]>;
 }
 
 /** What a consumer does with dead letters. */
@@ -370,9 +372,11 @@ export function createDeadLetters(
       });
     },
     async audit({ handler, id }) {
-      const values = { handler, id: columnOfId(id), limit: auditMax };
+      const whose = { any_handler: handler === undefined ? 1 : 0, handler: handler ?? "" };
+      const values = { ...whose, id: columnOfId(id), limit: auditMax };
       const { rows } = await inside((handle) => statements(handle, "listAudit", values));
       return rows.map((row) => ({
+        handler: textOf(row, "handler"),
         action: textOf(row, "action") as InboxAuditEntry["action"],
         actor: textOf(row, "actor"),
         reason: textOf(row, "reason"),

@@ -2,7 +2,9 @@
 import type { Environment } from "../core/contract/environment.ts";
 import { integerOption, knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
-import { numberOf, optionalNumber, textOf } from "../sql/columns.ts";
+import { numberOf, optionalNumber, optionalText, textOf } from "../sql/columns.ts";
+import type { InboxDeadLetter, InboxDeadReason } from "./dead-letters.ts";
+import { columnOfId, isMessageId } from "./identity.ts";
 import type { Statements } from "./statement.ts";
 
 export interface InboxSweepBounds {
@@ -41,10 +43,16 @@ export interface InboxStats {
 
 export interface InboxEntry {
   readonly handler: string;
-  /** `dead`: it was given up, and waits for a person. `parked`: it failed, or stands behind one that did, and is tried again. */
-  readonly outcome: "processed" | "dead" | "parked";
-  /** Of what is parked: since when. */
+  /**
+   * `dead`: it was given up, and waits for a person. `replaying`: a person lets it run again, at the next pass of a consumer.
+   * `discarded`: it was given up, and a person let it go, or gave it to other handlers. `parked`: it failed, or stands
+   * behind one that did, and is tried again.
+   */
+  readonly outcome: "processed" | "dead" | "replaying" | "discarded" | "parked";
+  /** Of what waits: since when. */
   readonly atMs: number;
+  /** Of a dead letter. With `conflict`, the message of this id that came first has an entry of its own. */
+  readonly reason?: InboxDeadReason;
   /** Of what is parked: how often it was tried; 0 for what stands behind another of its key. */
   readonly attempts?: number;
 }
@@ -112,15 +120,39 @@ export async function statsOf(transactions: TransactionRunner<unknown>, statemen
   };
 }
 
+/** Contents that one id may have for a handler, told at most. */
+const contentsMax = 100;
+/** Names that handlers ever had. */
+const handlersMax = 1_000;
+
+function entryOf(handler: string, row: Readonly<Record<string, unknown>>): InboxEntry {
+  const [atMs, isDead] = [numberOf(row, "at_ms"), numberOf(row, "dead") === 1];
+  const [state, reason] = [textOf(row, "state"), textOf(row, "reason") as InboxDeadReason];
+  if (numberOf(row, "parked") === 1) return { handler, atMs, outcome: "parked", attempts: numberOf(row, "attempts") };
+  // Of a letter that ran again its consumer removes what is left.
+  if (state === "" || (state === "replaying" && !isDead))
+    return { handler, atMs, outcome: isDead ? "discarded" : "processed" };
+  return { handler, atMs, outcome: state as InboxDeadLetter["state"], reason };
+}
+
 export async function entriesOf(
   transactions: TransactionRunner<unknown>,
   statements: Statements,
   id: string,
 ): Promise<readonly InboxEntry[]> {
-  const { rows } = await transactions.run((_tx, handle) => statements(handle, "findAll", { id }));
-  return rows.map((row) => {
-    const [handler, atMs] = [textOf(row, "handler"), numberOf(row, "processed_ms")];
-    if (numberOf(row, "parked") === 1) return { handler, atMs, outcome: "parked", attempts: numberOf(row, "attempts") };
-    return { handler, atMs, outcome: numberOf(row, "dead") === 1 ? "dead" : "processed" };
+  if (!isMessageId(id)) return [];
+  const values = { id: columnOfId(id), limit: contentsMax };
+  return transactions.run(async (_tx, handle) => {
+    const entries: InboxEntry[] = [];
+    let after = "";
+    for (let handlers = 0; handlers < handlersMax; handlers += 1) {
+      const [next] = (await statements(handle, "nextHandler", { after })).rows;
+      const handler = next && optionalText(next, "handler");
+      if (handler === undefined) break;
+      const { rows } = await statements(handle, "findAll", { ...values, handler });
+      entries.push(...rows.map((row) => entryOf(handler, row)));
+      after = handler;
+    }
+    return entries;
   });
 }

@@ -15,9 +15,14 @@ export function checkHandlerName(name: unknown): string {
   );
 }
 
+/** Others are of no message. */
+export function isMessageId(id: unknown): id is string {
+  return typeof id === "string" && id !== "" && !hasLoneSurrogate(id);
+}
+
 /** As it stands in the column: byte for byte, or as a hash where it is too long or not text that every database keeps. */
 export function columnOfId(id: unknown): string {
-  if (typeof id !== "string" || id === "" || hasLoneSurrogate(id)) {
+  if (!isMessageId(id)) {
     throw new IchidoError(
       "message-invalid",
       `id: expected a well-formed text, got ${JSON.stringify(id)?.slice(0, 80)}`,

@@ -81,6 +81,10 @@ export function sentenceOf(
     case "event-once":
     case "event-dead":
     case "event-parked":
+    case "event-replaying":
+    case "event-pending":
+    case "event-discarded":
+    case "event-sent":
       return "";
   }
 }

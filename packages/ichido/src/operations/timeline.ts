@@ -7,7 +7,7 @@ import type { Evidence } from "./evidence.ts";
 export interface TimelineEntry {
   readonly atMs: number;
   readonly kind: "attempt" | "step" | "takeover" | "effect" | "operator" | "event";
-  /** Which of the verdict's keys it belongs to: `A`, `B`. */
+  /** Which of the verdict's keys it belongs to: `A`, `B`; empty where the question was an event. */
   readonly key: string;
   readonly text: string;
   /** For a drawing, and for other languages: the facts behind the text. */

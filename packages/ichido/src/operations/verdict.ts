@@ -15,9 +15,17 @@ export const verdicts = {
   "in-flight": "ok",
   /** An event, by its inbox. */
   "event-once": "ok",
+  /** A broker has it, and its inbox does not. */
+  "event-sent": "ok",
+  /** It was given up, and a person let it go. */
+  "event-discarded": "ok",
   "event-dead": "warning",
   /** It failed, or stands behind one of its key that did: it is tried again. */
   "event-parked": "warning",
+  /** A person lets it run again. */
+  "event-replaying": "warning",
+  /** It is in the outbox, not sent yet. */
+  "event-pending": "warning",
   /** The same content under two keys, and an effect for each: the client made a second key. */
   "two-keys-one-intent": "warning",
   /** The provider did it, and the record does not say so. */

@@ -1,19 +1,17 @@
 /** `why`: from what a ticket contains to one verdict, with everything behind it. Reads and asks; changes nothing. */
 import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import type { Store, StoredRecord } from "../core/contract/store.ts";
-import type { Inbox } from "../inbox/inbox.ts";
 import { liveNotes } from "./engines-check.ts";
 import { askRecord, gatherAll, type Evidence, type ProbeAnswer, type Probes } from "./evidence.ts";
 import { atOnceMax, inSlices } from "./in-slices.ts";
 import { byReference, findRecords, recordName, recordsMax, type Found, type Question } from "./question.ts";
-import { ofEvent } from "./event-verdict.ts";
+import { eventsOf, ofEvent, type EventParts } from "./event-verdict.ts";
 import { sentenceOf, stepsToTake } from "./sentence.ts";
 import { timelineOf, vanishedRuns, type TimelineEntry } from "./timeline.ts";
 import { effectsOf, judge, verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
 
-export interface WhyParts {
+export interface WhyParts extends EventParts {
   readonly ichido: { readonly store: Store; readonly probes?: Probes };
-  readonly inbox?: Pick<Inbox<never>, "find">;
 }
 
 export interface KeyReport {
@@ -117,6 +115,26 @@ function reportOf(name: string, evidence: Evidence): KeyReport {
   };
 }
 
+/** The consumer of an event under a lease has a record of its own, and its key is the event's id. */
+const isOfInbox = ({ record: { identity } }: Evidence): boolean => identity.operation.startsWith("inbox.");
+
+/** Events that the records name, or that they were made for. */
+async function eventsBehind(parts: WhyParts, evidence: readonly Evidence[]): Promise<readonly TimelineEntry[]> {
+  const told = await inSlices(evidence, atOnceMax / 5, (each) => {
+    const named = each.resources.flatMap(({ kind, id }) => (kind === "event" ? [id] : []));
+    const own = isOfInbox(each) ? [each.record.identity.key] : [];
+    return eventsOf(parts, nameOf(evidence.indexOf(each)), [...new Set([...own, ...named])]);
+  });
+  return told.flat();
+}
+
+/** One handler's record says nothing of the others: where one of them has it still open, that is the verdict. */
+function joined(verdict: Verdict, event: Verdict | undefined): Verdict {
+  if (event === undefined || verdict.severity !== "ok" || event.severity === "ok") return verdict;
+  const { verdict: kind, severity, says, next } = event;
+  return { ...verdict, verdict: kind, severity, says, next, understood: [...verdict.understood, ...event.understood] };
+}
+
 const unaskedWords = "the provider could not be asked: ";
 
 /** Of what is missing in a verdict: somebody could not be asked. */
@@ -158,7 +176,7 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
   let unheard: readonly string[] = [];
   let found = await findRecords(store, question, await liveNotes(store), nowMs);
   if (found.records.length === 0 && question.text !== undefined) {
-    const event = await ofEvent(parts.inbox, question.text);
+    const event = await ofEvent(parts, question.text);
     if (event !== undefined) return event;
     const doubted = await byDoubt(parts, question.text, probes);
     found = doubted;
@@ -171,8 +189,9 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
     return { ...intent, keys: those.map((each) => nameOf(evidence.indexOf(each))) };
   });
   const unasked = [...unheard, ...problemsOf(evidence.flatMap(({ probes }) => probes))];
+  const isConsumed = evidence.some(isOfInbox) && question.text !== undefined;
   const guessed = evidence.some((each) => effectsOf(each).by !== "provider");
-  return {
+  const verdict: Verdict = {
     v: 1,
     verdict: kind,
     severity: verdicts[kind],
@@ -182,9 +201,10 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
     understood: found.understood,
     keys,
     intents,
-    timeline: evidence
-      .flatMap((each, at) => timelineOf(nameOf(at), each))
-      .toSorted((one, other) => one.atMs - other.atMs),
+    timeline: [
+      ...evidence.flatMap((each, at) => timelineOf(nameOf(at), each)),
+      ...(await eventsBehind(parts, evidence)),
+    ].toSorted((one, other) => one.atMs - other.atMs),
     next: stepsToTake(intents),
     missing: [
       ...new Set(unasked.map((each) => unaskedWords + each)),
@@ -192,4 +212,5 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
       ...(Object.keys(probes).length === 0 ? ["no probes are set: effects are counted by the records alone"] : []),
     ],
   };
+  return isConsumed ? joined(verdict, await ofEvent(parts, question.text ?? "")) : verdict;
 }

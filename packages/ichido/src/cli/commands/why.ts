@@ -6,6 +6,7 @@ import { shownKey, type Looking } from "../../operations/told-record.ts";
 import { hider, verdictJson, verdictMarkdown } from "../../operations/told-verdict.ts";
 import { isUnaskedText } from "../../operations/why.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
+import { eventsOf } from "../console-parts.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { CommandError, exitCodes, type ExitCode } from "../exit-codes.ts";
 import type { Printer } from "../printer.ts";
@@ -120,12 +121,10 @@ asked by the engine's probes. Reads and asks; changes nothing.`,
   async run({ flags, args: [text], io, print, open }) {
     const asked = questionOf(text, flags);
     const project = await open();
-    const { ichido, store, inbox, nameOf } = project;
+    const { ichido, store, nameOf } = project;
     const question = text !== undefined && isRecordName(text) ? { ...asked, text: await keyOf(project, text) } : asked;
     const probes = flags["no-probe"] === true ? undefined : ichido?.probes;
-    // An address does not tell whether the program has an inbox.
-    const events = ichido === undefined ? {} : present({ inbox });
-    const verdict = await why({ ichido: { store, ...present({ probes }) }, ...events }, question);
+    const verdict = await why({ ichido: { store, ...present({ probes }) }, ...(await eventsOf(project)) }, question);
     await noteReveal(store, flags, io, undefined);
     const looking = { reveal: flags.reveal === true, nameOf };
     if (flags.md === true && !print.json) print.text(verdictMarkdown(verdict, looking));

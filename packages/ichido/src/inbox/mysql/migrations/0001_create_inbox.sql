@@ -60,7 +60,8 @@ create table if not exists {prefix}inbox_audit (
   topic varbinary(200) not null,
   actor blob not null,
   reason blob not null,
-  primary key (place)
+  primary key (place),
+  key {prefix}inbox_audit_id (id)
 ) engine = InnoDB row_format = dynamic default character set ascii collate ascii_bin;
 
 -- Messages that failed and wait for their next attempt, and those of the same key behind them.

@@ -61,6 +61,8 @@ create table {prefix}inbox_audit (
   reason text not null
 );
 
+create index {bare}inbox_audit_id on {prefix}inbox_audit (id);
+
 -- Messages that failed and wait for their next attempt, and those of the same key behind them.
 create table {prefix}inbox_parked (
   -- The order of a line.

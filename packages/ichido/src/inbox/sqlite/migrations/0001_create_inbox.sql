@@ -59,6 +59,8 @@ CREATE TABLE {prefix}inbox_audit (
   reason  TEXT    NOT NULL
 ) STRICT;
 
+CREATE INDEX {prefix}inbox_audit_id ON {prefix}inbox_audit (id);
+
 -- Messages that failed and wait for their next attempt, and those of the same key behind them.
 CREATE TABLE {prefix}inbox_parked (
   -- The order of a line.
