@@ -25,6 +25,18 @@ export interface Evidence {
   readonly probes: readonly ProbeAnswer[];
 }
 
+const unaskedWords = "the provider could not be asked: ";
+
+/** In words, by step. */
+export function unaskedOf(answers: readonly ProbeAnswer[]): readonly string[] {
+  return answers.flatMap(({ step, problem }) => (problem === undefined ? [] : [`${unaskedWords}${step}: ${problem}`]));
+}
+
+/** Of what is missing in a verdict: somebody could not be asked. */
+export function isUnaskedText(text: string): boolean {
+  return text.startsWith(unaskedWords);
+}
+
 export type Probes = Readonly<Record<string, Probe>>;
 
 const probeMs = 10_000;

@@ -2,6 +2,7 @@
 import type { EngineNoteText } from "../core/contract/engine-note.ts";
 import type { Identity } from "../core/contract/record.ts";
 import type { ListQuery, Store, StoredRecord } from "../core/contract/store.ts";
+import { askRecord, unaskedOf, type Probes } from "./evidence.ts";
 import { atOnceMax, inSlices } from "./in-slices.ts";
 import { referenceOf } from "../core/request/scope.ts";
 
@@ -21,9 +22,12 @@ export interface Found {
   readonly records: readonly StoredRecord[];
   /** How the question was read, for people: `label customer`, `key`. */
   readonly understood: readonly string[];
-  /** More were found than were looked at. */
-  readonly isCut: boolean;
+  /** What was left out, or could not be told: in words. */
+  readonly missing: readonly string[];
 }
+
+/** What was left out, in words. */
+const cutRecords = (): readonly string[] => [`only the newest ${recordsMax} records were looked at`];
 
 /** Looked at for one question; the newest where there are more. */
 export const recordsMax = 50;
@@ -69,7 +73,8 @@ async function byText(store: Store, text: string, notes: readonly EngineNoteText
   const pages = await Promise.all(looks.map(([, query]) => store.list({ ...query, limit: pageMax })));
   const understood = looks.flatMap(([name], at) => ((pages[at]?.records.length ?? 0) > 0 ? [name] : []));
   const found = newest(pages.flatMap(({ records }) => records));
-  return { ...found, isCut: found.isCut || pages.some(({ cursor }) => cursor !== undefined), understood };
+  const isCut = found.isCut || pages.some(({ cursor }) => cursor !== undefined);
+  return { records: found.records, missing: isCut ? cutRecords() : [], understood };
 }
 
 /** Nothing knows the reference of a call but its record: those in doubt are tried, which are few. */
@@ -78,7 +83,8 @@ export async function byReference(store: Store, text: string, steps: readonly st
   const matching = records.filter(({ identity, fingerprint }) =>
     steps.some((step) => referenceOf(identity, fingerprint.canonical, step) === text),
   );
-  return { ...newest(matching), understood: matching.length > 0 ? ["reference"] : [] };
+  const { records: found, isCut } = newest(matching);
+  return { records: found, missing: isCut ? cutRecords() : [], understood: matching.length > 0 ? ["reference"] : [] };
 }
 
 /** Any member that is this number, or that many hundredths: people write 42.00 where programs keep 4200. */
@@ -123,22 +129,76 @@ async function namesBetween(
   return { names: [...found.values()], isCut: true };
 }
 
+/**
+ * A charge whose answer was lost is told by its provider alone, and the log of a process that died has no run: who is in
+ * doubt is asked, if it was touched in that time.
+ */
+async function doubtedAmount(
+  store: Store,
+  amounts: readonly number[],
+  { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+  probes: Probes,
+): Promise<Pick<Found, "records" | "missing">> {
+  const page = await store.list({ state: "unknown", limit: pageMax });
+  const open = newest(
+    page.records.filter(({ createdAtMs, updatedAtMs }) => createdAtMs <= untilMs && updatedAtMs >= fromMs),
+  );
+  const asked = await Promise.all(
+    open.records.map(async (record) => ({ record, answers: await askRecord(store, record, probes) })),
+  );
+  const told = asked.map(({ record, answers }) => {
+    const effects = answers.flatMap((answer) => answer.effects);
+    return { record, answers, sums: effects.flatMap(({ amount }) => amount ?? []) };
+  });
+  const isTold = ({ record, sums }: (typeof told)[number]): boolean =>
+    tellsAmount(record, amounts) || sums.some((sum) => amounts.includes(sum));
+  const untold = told.filter((each) => !isTold(each) && each.sums.length === 0);
+  return {
+    records: told.filter(isTold).map(({ record }) => record),
+    missing: [
+      ...(untold.length === 0
+        ? []
+        : [`${untold.length} record(s) of that time are in doubt, and nobody tells their amount`]),
+      ...new Set(untold.flatMap(({ answers }) => unaskedOf(answers))),
+      ...(open.isCut || page.cursor !== undefined
+        ? [`of the records in doubt only the newest ${recordsMax} were asked about`]
+        : []),
+    ],
+  };
+}
+
 /** By what was answered around that time: the attempt log tells which records those are. */
-async function byAmount(store: Store, question: Question, nowMs: number): Promise<Found> {
+async function byAmount(store: Store, question: Question, nowMs: number, probes: Probes): Promise<Found> {
   const { amount = 0, atMs = nowMs, withinMs = withinMsDefault } = question;
   const amounts = [amount, Math.round(amount * 100)];
-  const { names, isCut } = await namesBetween(store, atMs - withinMs, atMs + withinMs, nowMs);
+  const span = { fromMs: atMs - withinMs, untilMs: atMs + withinMs };
+  const [{ names, isCut }, doubted] = await Promise.all([
+    namesBetween(store, span.fromMs, span.untilMs, nowMs),
+    doubtedAmount(store, amounts, span, probes),
+  ]);
   const records = await inSlices(names, atOnceMax, (name) => store.find(name));
-  const matching = records.filter((record) => record !== undefined && tellsAmount(record, amounts));
-  const found = newest(matching as readonly StoredRecord[]);
-  return { ...found, isCut: found.isCut || isCut, understood: matching.length > 0 ? ["amount and time"] : [] };
+  const answered = records.filter((record) => record !== undefined && tellsAmount(record, amounts));
+  const found = newest([...(answered as readonly StoredRecord[]), ...doubted.records]);
+  return {
+    records: found.records,
+    understood: found.records.length > 0 ? ["amount and time"] : [],
+    missing: [
+      ...(found.isCut ? cutRecords() : []),
+      ...(isCut ? [`only the oldest ${scannedMax} attempts since the beginning of that time were looked at`] : []),
+      ...doubted.missing,
+    ],
+  };
 }
 
 export function recordName({ identity }: Pick<StoredRecord, "identity">): string {
   return `${identity.key} ${Buffer.from(identity.scopeHash).toString("hex")}`;
 }
 
-function newest(records: readonly StoredRecord[]): Pick<Found, "records" | "isCut"> {
+function newest(records: readonly StoredRecord[]): {
+  readonly records: readonly StoredRecord[];
+  /** More were found than are looked at. */
+  readonly isCut: boolean;
+} {
   const distinct = [...new Map(records.map((record) => [recordName(record), record])).values()];
   const sorted = distinct.toSorted((one, other) => other.createdAtMs - one.createdAtMs);
   return { records: sorted.slice(0, recordsMax), isCut: sorted.length > recordsMax };
@@ -149,11 +209,12 @@ export async function findRecords(
   question: Question,
   notes: readonly EngineNoteText[],
   nowMs: number,
+  probes: Probes,
 ): Promise<Found> {
   const { text, amount, sinceMs = 0 } = question;
   const asked: Found[] = [];
   if (text !== undefined) asked.push(await byText(store, text, notes));
-  if (amount !== undefined) asked.push(await byAmount(store, question, nowMs));
+  if (amount !== undefined) asked.push(await byAmount(store, question, nowMs, probes));
   // Two things told narrow each other down.
   const [first, second] = asked;
   const within = second === undefined ? undefined : new Set(second.records.map(recordName));
@@ -163,6 +224,6 @@ export async function findRecords(
   return {
     records,
     understood: asked.flatMap(({ understood }) => understood),
-    isCut: asked.some(({ isCut }) => isCut),
+    missing: [...new Set(asked.flatMap(({ missing }) => missing))],
   };
 }

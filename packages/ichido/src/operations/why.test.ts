@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import type { LoggedAttempt } from "../core/contract/history.ts";
+import type { ProviderEffect } from "../core/contract/options.ts";
 import type { OwnerToken } from "../core/contract/record.ts";
 import type { Store, StoredRecord } from "../core/contract/store.ts";
 import { createIchido, type Ichido } from "../core/engine/create-ichido.ts";
@@ -89,6 +91,52 @@ describe("why", () => {
       expect((await why({ ichido: { store } }, { text })).says).toMatch(/the provider cannot be asked$/);
     }
     await ichido.close();
+  });
+
+  it("finds a charge whose answer was lost by its amount and time, and says what nobody tells", async () => {
+    const store = memoryStore();
+    const ichido = createIchido({ store, scope: () => scope, onUnknown: "hold", sweepMs: "off" });
+    const lost = (): never => {
+      throw new Error("no answer");
+    };
+    const request = { operation: "pay", scope, key: "lost", input: 1 };
+    await ichido.run(request, (ctx) => ctx.step("bank.charge", lost)).catch(() => undefined);
+    const question = { amount: 42, atMs: Date.now() };
+    const ask = (effects?: readonly ProviderEffect[], more = {}) =>
+      why(
+        { ichido: { store, ...(effects && { probes: { "bank.charge": () => effects } }) } },
+        { ...question, ...more },
+      );
+    expect(await ask([{ id: "ch_1", amount: 4_200 }])).toMatchObject({
+      verdict: "orphan-effect",
+      confidence: "high",
+      understood: ["amount and time"],
+    });
+    expect((await ask([{ id: "ch_1", amount: 4_200 }], { atMs: 0 })).verdict).toBe("nothing-found");
+    expect(await ask([{ id: "ch_1", amount: 4_300 }])).toMatchObject({ verdict: "nothing-found", confidence: "high" });
+    for (const effects of [[], [{ id: "ch_1" }], undefined]) {
+      const untold = await ask(effects);
+      expect(untold).toMatchObject({ verdict: "nothing-found", confidence: "low" });
+      expect(untold.missing[0]).toBe("1 record(s) of that time are in doubt, and nobody tells their amount");
+    }
+    await ichido.close();
+  });
+
+  it("names what was left out of a long log: attempts, not records", async () => {
+    const store = memoryStore();
+    const entry = { outcome: "replayed", atMs: Date.now(), record: {} } as unknown as LoggedAttempt;
+    const follow: Store["follow"] = async ({ limit }) => ({
+      entries: Array.from({ length: limit }, () => entry),
+      cursor: "c",
+    });
+    const { missing, confidence } = await why(
+      { ichido: { store: { ...store, follow } } },
+      { amount: 1, atMs: Date.now() },
+    );
+    expect([missing[0], confidence]).toEqual([
+      "only the oldest 5000 attempts since the beginning of that time were looked at",
+      "low",
+    ]);
   });
 
   it("says that an attempt vanished only of one whose end nobody logged", async () => {

@@ -2,7 +2,7 @@
 import { knownOptions, type OptionNames } from "../core/contract/option-checks.ts";
 import type { Store, StoredRecord } from "../core/contract/store.ts";
 import { liveNotes } from "./engines-check.ts";
-import { askRecord, gatherAll, type Evidence, type ProbeAnswer, type Probes } from "./evidence.ts";
+import { askRecord, gatherAll, unaskedOf, type Evidence, type Probes } from "./evidence.ts";
 import { atOnceMax, inSlices } from "./in-slices.ts";
 import { byReference, findRecords, recordName, recordsMax, type Found, type Question } from "./question.ts";
 import { eventsOf, ofEvent, type EventParts } from "./event-verdict.ts";
@@ -135,37 +135,21 @@ function joined(verdict: Verdict, event: Verdict | undefined): Verdict {
   return { ...verdict, verdict: kind, severity, says, next, understood: [...verdict.understood, ...event.understood] };
 }
 
-const unaskedWords = "the provider could not be asked: ";
-
-/** Of what is missing in a verdict: somebody could not be asked. */
-export function isUnaskedText(text: string): boolean {
-  return text.startsWith(unaskedWords);
-}
-
-function problemsOf(asked: readonly ProbeAnswer[]): string[] {
-  return asked.flatMap(({ step, problem }) => (problem === undefined ? [] : [`${step}: ${problem}`]));
-}
-
 /** Ids that no record tells may belong to an effect whose record never learned of it: those in doubt are asked. */
-async function byDoubt(
-  parts: WhyParts,
-  text: string,
-  probes: Probes,
-): Promise<Found & { readonly unasked: readonly string[] }> {
+async function byDoubt(parts: WhyParts, text: string, probes: Probes): Promise<Found> {
   const { store } = parts.ichido;
   // Without probes nobody knows a reference or a provider's id.
-  if (Object.keys(probes).length === 0) return { records: [], understood: [], isCut: false, unasked: [] };
+  if (Object.keys(probes).length === 0) return { records: [], understood: [], missing: [] };
   const found = await byReference(store, text, Object.keys(probes));
-  if (found.records.length > 0) return { ...found, unasked: [] };
+  if (found.records.length > 0) return found;
   const { records } = await store.list({ state: "unknown", limit: recordsMax });
   const asked = await Promise.all(records.map((record) => askRecord(store, record, probes)));
   const matching = records.filter((_, at) => asked[at]?.some(({ effects }) => effects.some(({ id }) => id === text)));
   return {
     records: matching,
     understood: matching.length > 0 ? ["provider's id"] : [],
-    isCut: false,
     // The id may be that of an effect which the provider does not tell now.
-    unasked: matching.length > 0 ? [] : problemsOf(asked.flat()),
+    missing: matching.length > 0 ? [] : unaskedOf(asked.flat()),
   };
 }
 
@@ -173,14 +157,12 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
   knownOptions("why", question, questionNames);
   const { store, probes = {} } = parts.ichido;
   const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
-  let unheard: readonly string[] = [];
-  let found = await findRecords(store, question, await liveNotes(store), nowMs);
+  let found = await findRecords(store, question, await liveNotes(store), nowMs, probes);
   if (found.records.length === 0 && question.text !== undefined) {
     const event = await ofEvent(parts, question.text);
     if (event !== undefined) return event;
     const doubted = await byDoubt(parts, question.text, probes);
-    found = doubted;
-    unheard = doubted.unasked;
+    found = { ...doubted, missing: [...found.missing, ...doubted.missing] };
   }
   const evidence = await withTwins(store, found.records, probes);
   const { verdict: kind, intents: judged } = judge(evidence);
@@ -188,7 +170,7 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
   const intents = judged.map(({ evidence: those, ...intent }): IntentReport => {
     return { ...intent, keys: those.map((each) => nameOf(evidence.indexOf(each))) };
   });
-  const unasked = [...unheard, ...problemsOf(evidence.flatMap(({ probes }) => probes))];
+  const leftOut = [...new Set([...unaskedOf(evidence.flatMap(({ probes }) => probes)), ...found.missing])];
   const isConsumed = evidence.some(isOfInbox) && question.text !== undefined;
   const guessed = evidence.some((each) => effectsOf(each).by !== "provider");
   const verdict: Verdict = {
@@ -196,8 +178,7 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
     verdict: kind,
     severity: verdicts[kind],
     says: sentenceOf(kind, keys, intents),
-    confidence:
-      unasked.length > 0 || found.isCut || kind === "not-known" || (guessed && kind !== "in-flight") ? "low" : "high",
+    confidence: leftOut.length > 0 || kind === "not-known" || (guessed && kind !== "in-flight") ? "low" : "high",
     understood: found.understood,
     keys,
     intents,
@@ -207,8 +188,7 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
     ].toSorted((one, other) => one.atMs - other.atMs),
     next: stepsToTake(intents),
     missing: [
-      ...new Set(unasked.map((each) => unaskedWords + each)),
-      ...(found.isCut ? [`only the newest ${recordsMax} records were looked at`] : []),
+      ...leftOut,
       ...(Object.keys(probes).length === 0 ? ["no probes are set: effects are counted by the records alone"] : []),
     ],
   };

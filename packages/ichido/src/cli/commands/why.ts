@@ -4,7 +4,7 @@ import { why, type Question, type Verdict } from "../../operations/index.ts";
 import { isRecordName } from "../../operations/masked-key.ts";
 import { shownKey, type Looking } from "../../operations/told-record.ts";
 import { hider, verdictJson, verdictMarkdown } from "../../operations/told-verdict.ts";
-import { isUnaskedText } from "../../operations/why.ts";
+import { isUnaskedText } from "../../operations/evidence.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { eventsOf } from "../console-parts.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
