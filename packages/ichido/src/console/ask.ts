@@ -42,7 +42,8 @@ function eventsOf({ settings: { inbox, outbox }, gate }: ConsoleParts): Pick<Why
 export async function ask(asked: Asked): Promise<AskAnswer> {
   const question = questionOf(asked);
   const { parts } = asked;
-  const ichido = { store: parts.store, probes: parts.engine.probes ?? {} };
+  const { probes = {}, suspectWithinMs } = parts.engine;
+  const ichido = { store: parts.store, probes, ...present({ suspectWithinMs }) };
   const verdict = await parts.probeGate(() => why({ ichido, ...eventsOf(parts) }, question));
   const { v: _, keys, intents = [], ...told } = verdictJson(verdict, parts.looking);
   return {

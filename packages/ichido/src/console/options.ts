@@ -18,6 +18,7 @@ import type { Permission } from "./contract.ts";
 export interface ConsoleEngine {
   readonly store: Store;
   readonly probes?: Probes;
+  readonly suspectWithinMs?: number;
   on?(listener: IchidoListener): () => void;
 }
 

@@ -78,11 +78,12 @@ export function effectsOf(evidence: Evidence): EffectCount {
 }
 
 /** The log tells of twins after a while, or not at all: what both records say themselves is enough. */
-function areTwins({ record: one }: Evidence, { record: other }: Evidence): boolean {
+function areTwins({ record: one }: Evidence, { record: other }: Evidence, withinMs: number): boolean {
   const [a, b] = [one.identity, other.identity];
   const apartMs = Math.abs(one.createdAtMs - other.createdAtMs);
   return (
-    apartMs <= defaults.suspectWithinMs &&
+    withinMs > 0 &&
+    apartMs <= withinMs &&
     a.operation === b.operation &&
     isSameHash(a.scopeHash, b.scopeHash) &&
     isSameHash(one.fingerprint.canonical, other.fingerprint.canonical)
@@ -90,7 +91,7 @@ function areTwins({ record: one }: Evidence, { record: other }: Evidence): boole
 }
 
 /** Records that stand for one intent: those that twins join. */
-export function intentsOf(evidence: readonly Evidence[]): readonly (readonly Evidence[])[] {
+export function intentsOf(evidence: readonly Evidence[], withinMs: number): readonly (readonly Evidence[])[] {
   const groups = new Map<string, Evidence[]>();
   const placeOf = new Map<string, string>();
   for (const each of evidence) {
@@ -100,7 +101,7 @@ export function intentsOf(evidence: readonly Evidence[]): readonly (readonly Evi
         recordName({ identity: { ...identity, tenant: undefined, principal: undefined } }),
       ),
     );
-    const alike = evidence.filter((other) => areTwins(each, other)).map(({ record }) => recordName(record));
+    const alike = evidence.filter((other) => areTwins(each, other, withinMs)).map(({ record }) => recordName(record));
     const met = [...new Set([...others, ...alike].flatMap((other) => placeOf.get(other) ?? []))];
     const place = met[0] ?? name;
     const joined = [each, ...met.flatMap((other) => groups.get(other) ?? [])];
@@ -182,9 +183,10 @@ function ofAll(found: readonly VerdictKind[]): VerdictKind {
   return effects === 1 ? "one-effect" : found.length === 0 ? "nothing-found" : "no-effect";
 }
 
-export function judge(evidence: readonly Evidence[]): Judgement {
+/** `suspectWithinMs`: as the engine has it. */
+export function judge(evidence: readonly Evidence[], suspectWithinMs: number = defaults.suspectWithinMs): Judgement {
   const at = (each: Evidence): number => evidence.indexOf(each);
-  const intents = intentsOf(evidence)
+  const intents = intentsOf(evidence, suspectWithinMs)
     .map((intent) => intent.toSorted((one, other) => at(one) - at(other)))
     .toSorted(([one], [other]) => at(one as Evidence) - at(other as Evidence))
     .map((intent) => ({ verdict: ofIntent(intent), evidence: intent, refund: refundOf(intent) }));

@@ -50,6 +50,28 @@ describe("why", () => {
     }
   });
 
+  it("joins keys by the time that the engine suspects duplicates within", async () => {
+    const store = memoryStore();
+    const engineWith = (suspectWithinMs?: number) =>
+      createIchido({
+        store,
+        scope: () => scope,
+        onUnknown: "rerun",
+        sweepMs: "off",
+        attemptLog: { flushMs: 10_000, ...(suspectWithinMs !== undefined && { suspectWithinMs }) },
+      });
+    const [none, short, usual] = [engineWith(0), engineWith(20), engineWith()];
+    for (const key of ["pen-a", "pen-b"]) {
+      await none.run({ operation: "pay", scope, key, input: "pen", labels: { customer: "cus_1" } }, () => "ok");
+      await sleep(60);
+    }
+    const verdictBy = async (ichido: Ichido) => (await why({ ichido }, { text: "cus_1" })).verdict;
+    expect(await verdictBy(none)).toBe("two-intents");
+    expect(await verdictBy(short)).toBe("two-intents");
+    expect(await verdictBy(usual)).toBe("two-keys-one-intent");
+    await Promise.all([none.close(), short.close(), usual.close()]);
+  });
+
   it("has one refund for each intent that was charged twice", async () => {
     const { ichido, charges, charge } = await bought(
       ["pen-a", "pen"],

@@ -11,7 +11,7 @@ import { timelineOf, vanishedRuns, type TimelineEntry } from "./timeline.ts";
 import { effectsOf, judge, verdicts, type EffectCount, type VerdictKind } from "./verdict.ts";
 
 export interface WhyParts extends EventParts {
-  readonly ichido: { readonly store: Store; readonly probes?: Probes };
+  readonly ichido: { readonly store: Store; readonly probes?: Probes; readonly suspectWithinMs?: number };
 }
 
 export interface KeyReport {
@@ -155,7 +155,7 @@ async function byDoubt(parts: WhyParts, text: string, probes: Probes): Promise<F
 
 export async function why(parts: WhyParts, question: Question): Promise<Verdict> {
   knownOptions("why", question, questionNames);
-  const { store, probes = {} } = parts.ichido;
+  const { store, probes = {}, suspectWithinMs } = parts.ichido;
   const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
   let found = await findRecords(store, question, await liveNotes(store), nowMs, probes);
   if (found.records.length === 0 && question.text !== undefined) {
@@ -165,7 +165,7 @@ export async function why(parts: WhyParts, question: Question): Promise<Verdict>
     found = { ...doubted, missing: [...found.missing, ...doubted.missing] };
   }
   const evidence = await withTwins(store, found.records, probes);
-  const { verdict: kind, intents: judged } = judge(evidence);
+  const { verdict: kind, intents: judged } = judge(evidence, suspectWithinMs);
   const keys = evidence.map((each, at) => reportOf(nameOf(at), each));
   const intents = judged.map(({ evidence: those, ...intent }): IntentReport => {
     return { ...intent, keys: those.map((each) => nameOf(evidence.indexOf(each))) };

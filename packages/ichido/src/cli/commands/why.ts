@@ -124,7 +124,8 @@ asked by the engine's probes. Reads and asks; changes nothing.`,
     const { ichido, store, nameOf } = project;
     const question = text !== undefined && isRecordName(text) ? { ...asked, text: await keyOf(project, text) } : asked;
     const probes = flags["no-probe"] === true ? undefined : ichido?.probes;
-    const verdict = await why({ ichido: { store, ...present({ probes }) }, ...(await eventsOf(project)) }, question);
+    const asks = present({ probes, suspectWithinMs: ichido?.suspectWithinMs });
+    const verdict = await why({ ichido: { store, ...asks }, ...(await eventsOf(project)) }, question);
     await noteReveal(store, flags, io, undefined);
     const looking = { reveal: flags.reveal === true, nameOf };
     if (flags.md === true && !print.json) print.text(verdictMarkdown(verdict, looking));

@@ -2,6 +2,7 @@ import { createAnswers } from "./answers.ts";
 import { createAttemptLog } from "./attempt-log.ts";
 import { lendLink } from "./console-link.ts";
 import type { Context } from "../contract/context.ts";
+import { defaults } from "../contract/defaults.ts";
 import { createDecider } from "./decide.ts";
 import { drain, resolveDrain, type DrainOptions, type DrainReport } from "./drain.ts";
 import { createEngine } from "./engine.ts";
@@ -32,6 +33,8 @@ export interface Ichido<Native = unknown, Tx = unknown> extends Decider<Native, 
   };
   /** How providers are asked, as the option says. */
   readonly probes: Readonly<Record<string, Probe>>;
+  /** How far apart keys with the same content may be and stand for one intent, as the option of `attemptLog` says. */
+  readonly suspectWithinMs: number;
   /** Runs `fn` once per key: the second call gets the stored value. The value must be plain JSON. */
   run<Value>(request: RunRequest, fn: (context: Context<Tx>) => Value | Promise<Value>): Promise<RunResult<Value>>;
   /** The record behind the `operationId` of a 202, for its owner alone: another scope finds nothing. */
@@ -112,6 +115,7 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
       sharedKeys: settings.scope === undefined,
     },
     probes: options.probes ?? {},
+    suspectWithinMs: settings.attemptLog?.suspectWithinMs ?? defaults.suspectWithinMs,
     ...decider,
     run: (request, fn) => run(parts, request, fn),
     async findOperation(operationId, { tenant, principal }) {
