@@ -1,10 +1,14 @@
 /** A Redis server that dies, hangs, forgets its scripts or forgets everything. */
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { ClaimResult } from "ichido";
 import { redisStore } from "ichido/redis";
 import type { RedisStore } from "ichido/redis";
 import { createFaultProxy, sampleResponse } from "ichido/testing";
 import { createClient } from "redis";
 import { afterEach, expect, test } from "vitest";
+import { Copy, placeOf } from "../../simulation/mutants/mutant.ts";
 import { eventually } from "../support/eventually.ts";
 import { describeWith, startRedis } from "../support/services.ts";
 import type { Instance } from "../support/services.ts";
@@ -153,11 +157,12 @@ describeWith("redis", "redis store and a server that fails", () => {
     expect(cut.count).toBe(1);
   });
 
-  test("S2 a takeover whose reply comes after the deadline is given back in doubt, never as released", async () => {
+  /** What the next claim is told, after a takeover whose reply came after the deadline of its call. */
+  async function claimAfterLateTakeover(make: typeof redisStore): Promise<ClaimResult> {
     const server = await start();
     const proxy = await createFaultProxy({ target: server.url });
     endings.push(() => proxy.close());
-    const store = redisStore((await open("ioredis", proxy.url)).client, { callTimeoutMs: 1_500 });
+    const store = make((await open("ioredis", proxy.url)).client, { callTimeoutMs: 1_500 });
     const direct = redisStore((await open("ioredis", server.url)).client);
     await ask(store, "warm", tally());
     const left = request("key");
@@ -169,8 +174,27 @@ describeWith("redis", "redis store and a server that fails", () => {
     await expect(store.claim(request("key"))).rejects.toMatchObject({ code: "store-unavailable" });
     expect((await direct.find(identity))?.leaseLeftMs).toBeGreaterThan(0);
     proxy.faults({});
-    await eventually(async () => expect((await direct.find(identity))?.leaseLeftMs).toBe(0));
-    expect(await direct.claim(request("key"))).toMatchObject({ outcome: "granted", origin: "lapsed" });
+    await eventually(async () => expect((await direct.find(identity))?.leaseLeftMs ?? 0).toBe(0));
+    return direct.claim(request("key"));
+  }
+
+  test("S2 a takeover whose reply comes after the deadline is given back in doubt, never as released", async () => {
+    expect(await claimAfterLateTakeover(redisStore)).toMatchObject({ outcome: "granted", origin: "lapsed" });
+  });
+
+  test("I19 that is seen where the store releases whatever it gives back", async () => {
+    const copy = new Copy();
+    try {
+      copy.edit([
+        { file: "stores/redis/claim.ts", find: "const given = isInDoubt(grant)", replace: "const given = false" },
+      ]);
+      const index = pathToFileURL(join(copy.path, placeOf("stores/redis/index.ts"))).href;
+      const undone = (await import(index)) as { readonly redisStore: typeof redisStore };
+      const next = await claimAfterLateTakeover(undone.redisStore);
+      expect(next).toMatchObject({ outcome: "granted", origin: "failed" });
+    } finally {
+      copy.remove();
+    }
   });
 
   test("S2 a claim whose reply is lost with the connection is sent again and recognises itself", async () => {
