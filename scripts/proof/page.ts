@@ -11,8 +11,10 @@ and on which condition, is on the page of [guarantees](../guide/guarantees.md).
 confidence, under the same mix of faults and on like machines. It says nothing about faults that were not made. A model
 visits all states within its bounds, and a crash matrix all points: there is nothing to estimate.
 
-*Source* is the name of the content of \`packages/ichido/src\`: \`git rev-parse HEAD:packages/ichido/src\` tells yours. A
-commit that was moved has another name; its content has not.
+*Source* is the name of the content of \`packages/ichido/src\`: \`git rev-parse HEAD:packages/ichido/src\` tells yours, and
+\`git cat-file -t NAME\` whether git knows another. A source or commit that git does not know is no part of this history,
+as where commits were put together or written anew: what that run tried was an earlier state, which cannot be looked at
+here. So is *earlier*: a run that tells no source.
 `;
 
 const about: Readonly<Record<Kind, string>> = {
@@ -61,7 +63,7 @@ function rowOf(reading: Reading): string {
     String(violations),
     boundOf(reading),
     dayOf(date),
-    [commit, source].flatMap((name) => (name === undefined ? [] : [shortOf(name)])).join(", "),
+    `${shortOf(commit)}, ${source === undefined ? "earlier" : shortOf(source)}`,
   ];
   return `| ${cells.join(" | ")} |`;
 }

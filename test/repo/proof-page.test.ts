@@ -43,3 +43,20 @@ test("a bound follows from what was tried, and a broken promise has none", () =>
   expect(boundOf({ tried: 2, violations: 0 })).toBe("–");
   expect(boundOf({ tried: 40, violations: 0, isExhaustive: true })).toBe("all");
 });
+
+test("a run that tells no source is marked as of an earlier state", () => {
+  const [known] = readings.filter(({ source, control }) => source !== undefined && control === undefined);
+  if (known === undefined) throw new Error("some run tells its source");
+  const { source, ...earlier } = known;
+  const shown = (page: string): string => page.slice(page.indexOf("| Commit, source |"));
+  expect(shown(pageOf([known]))).toContain(`, ${source?.slice(0, 10)} |`);
+  expect(shown(pageOf([earlier]))).toContain(", earlier |");
+  const rows = readFileSync(new URL("proof.md", reference), "utf8").split("\n");
+  for (const { file, source: told, control } of readings) {
+    if (control === undefined && told === undefined)
+      expect(
+        rows.find((row) => row.includes(`(proof/${file})`)),
+        file,
+      ).toMatch(/, earlier \|$/);
+  }
+});
