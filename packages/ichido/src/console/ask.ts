@@ -1,8 +1,10 @@
 /** Ask: from what a ticket says to the verdict, the same as `npx ichido why`. */
 import { present } from "../core/contract/present.ts";
 import { why, type Question, type WhyParts } from "../operations/index.ts";
+import { iso } from "../operations/told-record.ts";
 import { verdictJson, verdictMarkdown } from "../operations/told-verdict.ts";
 import type { AskAnswer } from "./contract.ts";
+import { storeNowMs } from "./store-now.ts";
 import type { Asked, ConsoleParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
 
@@ -54,6 +56,6 @@ export async function ask(asked: Asked): Promise<AskAnswer> {
       return { ...key, handle: parts.link.handles.of({ key: clear as never, scopeHash }) };
     }),
     markdown: verdictMarkdown(verdict, parts.looking),
-    askedAt: new Date().toISOString(),
+    askedAt: iso(await storeNowMs(parts)),
   };
 }

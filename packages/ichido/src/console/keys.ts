@@ -10,10 +10,11 @@ import type { KeyAnswer, KeysAnswer, LinkedEventView, ProbesAnswer, UnknownAnswe
 import { openCursor, sealedCursor } from "./cursor.ts";
 import { may, recordNamed, type Asked, type ConsoleParts } from "./parts.ts";
 import type { Query } from "./query.ts";
+import { storeNowMs } from "./store-now.ts";
 import { attemptView, auditView, recordView, twinView } from "./views.ts";
 
 const states = ["processing", "completed", "failed", "unknown"] as const;
-/** No index knows the age of a record: so many are read for one page. */
+/** No index knows the age of a record: where few are of the age that is asked for, so many are read by one statement. */
 const readMax = 1_000;
 /** Nor callers and operations: so many are looked at by one statement, and by no further one after this long. */
 const lookMax = 10_000;
@@ -39,15 +40,28 @@ function filterOf(query: Query): Omit<ListQuery, "limit" | "cursor"> {
 }
 
 /** Whether a record is of the age that is asked for. */
-function ageOf(query: Query): ((record: StoredRecord) => boolean) | undefined {
+function ageOf(query: Query): ((record: StoredRecord, nowMs: number) => boolean) | undefined {
   const older = query.whole("olderThanMs", 0, yearsMs);
   const newer = query.whole("newerThanMs", 0, yearsMs);
   if (older === undefined && newer === undefined) return undefined;
-  const nowMs = Date.now();
-  return ({ createdAtMs }) => {
+  return ({ createdAtMs }, nowMs) => {
     const ageMs = nowMs - createdAtMs;
     return (older === undefined || ageMs > older) && (newer === undefined || ageMs < newer);
   };
+}
+
+/** How many of them one has to take until so many fit; undefined where all together are too few. */
+function endOf(
+  records: readonly StoredRecord[],
+  fits: (record: StoredRecord) => boolean,
+  wanted: number,
+): number | undefined {
+  let found = 0;
+  for (const [at, record] of records.entries()) {
+    if (fits(record)) found += 1;
+    if (found === wanted) return at + 1;
+  }
+  return undefined;
 }
 
 export async function listKeys(asked: Asked): Promise<KeysAnswer> {
@@ -59,17 +73,20 @@ export async function listKeys(asked: Asked): Promise<KeysAnswer> {
   const { handles } = asked.parts.link;
   const given = query.text("cursor");
   let cursor = given === undefined ? undefined : openCursor(handles, given);
+  const nowMs = isOfAge === undefined ? 0 : await storeNowMs(asked.parts);
   const startedMs = performance.now();
-  let [searched, read] = [0, 0];
+  let searched = 0;
+  let wanted = limit;
   do {
-    // Whole pages: a cursor leads behind all that was read.
-    const wanted = isOfAge === undefined ? limit - found.length : limit;
-    const page = await asked.parts.store.list({ ...filter, limit: wanted, lookMax, ...present({ cursor }) });
+    const ask = (most: number) => asked.parts.store.list({ ...filter, limit: most, lookMax, ...present({ cursor }) });
+    let page = await ask(wanted);
+    const over = isOfAge && endOf(page.records, (record) => isOfAge(record, nowMs), limit - found.length);
+    // A cursor leads behind all that was read: the page has to end where it is full.
+    if (over !== undefined && over < page.records.length) page = await ask(over);
     searched += page.looked ?? page.records.length;
-    read += page.records.length;
-    found.push(...(isOfAge === undefined ? page.records : page.records.filter(isOfAge)));
+    found.push(...page.records.filter((record) => isOfAge === undefined || isOfAge(record, nowMs)));
     cursor = page.cursor;
-    if (isOfAge !== undefined && read >= readMax) break;
+    wanted = isOfAge === undefined ? limit - found.length : readMax;
   } while (cursor !== undefined && found.length < limit && performance.now() - startedMs < lookForMs);
   return {
     records: found.map((record) => recordView(asked.parts, record)),
@@ -157,7 +174,7 @@ export async function showKey(asked: Asked): Promise<KeyAnswer> {
         ...present({ contentType }),
       },
     }),
-    now: iso((await parts.store.inspect?.())?.nowMs ?? Date.now()),
+    now: iso(await storeNowMs(parts)),
     ...present({ link: parts.link.of(identity) }),
     may: mayDo(asked, record),
   };
@@ -172,7 +189,7 @@ export async function askProbes(asked: Asked): Promise<ProbesAnswer> {
     shownText(text, record.identity.key, asked.parts.looking);
   const effects = effectsOf(evidence);
   return {
-    askedAt: new Date().toISOString(),
+    askedAt: iso(await storeNowMs(parts)),
     probes: evidence.probes.map(({ step, reference, effects: found, problem }) => ({
       step,
       reference,

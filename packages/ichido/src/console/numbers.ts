@@ -9,6 +9,7 @@ import type { Asked, ConsoleParts } from "./parts.ts";
 import { newestAudit, type AuditPlace } from "./newest-audit.ts";
 import { Problem } from "./problem.ts";
 import { growthOf } from "./samples.ts";
+import { storeNowMs } from "./store-now.ts";
 import { minuteMs, Minutes } from "./traffic-ring.ts";
 import { auditView, nameView } from "./views.ts";
 
@@ -86,7 +87,7 @@ async function openRuns(
 
 /** The last hour; where that is more than a page, as much of its end as a few pages hold at the pace of the first one. */
 async function fromLog({ store }: ConsoleParts): Promise<TrafficAnswer["series"][number]> {
-  const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
+  const nowMs = await storeNowMs({ store });
   let spanMs = hourMs;
   let read = await readLog(store, spanMs, 1);
   if (read.isCut) {
@@ -148,7 +149,7 @@ export async function showDoctor(asked: Asked): Promise<DoctorAnswer> {
   const noted = (await store.engines?.().catch(() => [])) ?? [];
   return {
     findings: findings.map(({ code, severity, what, remedy }) => ({ code, severity, what, remedy })),
-    askedAt: new Date().toISOString(),
+    askedAt: iso(inspected?.nowMs ?? Date.now()),
     server: inspected?.server,
     engines: noted.flatMap(({ text, ageMs }) => {
       const note = readNote(text);
@@ -175,7 +176,7 @@ export async function showAudit(asked: Asked): Promise<AuditAnswer> {
   const query = asked.query("newerThanMs", "cursor", "limit");
   const { store } = asked.parts;
   const place = auditPlaceOf(query.text("cursor"));
-  const nowMs = (await store.inspect?.())?.nowMs ?? Date.now();
+  const nowMs = await storeNowMs({ store });
   const sinceMs = nowMs - (query.whole("newerThanMs", 0, 3_650 * dayMs) ?? auditDaysMs);
   const { entries, next } = await newestAudit(store, { nowMs, sinceMs, place, limit: query.limit });
   return {
