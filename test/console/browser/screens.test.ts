@@ -71,6 +71,7 @@ describeConsole("screens", (rig) => {
       await page.locator(`#main ${drawn}`).first().waitFor();
       await settled(page);
       expect(await page.evaluate("document.documentElement.scrollWidth"), place).toBe(phone.width);
+      if (rig().bed.ichido.store.name === "sqlite") expect(await accessibilityFaults(page), place).toEqual([]);
     }
     await page.locator(".tabs button").click();
     await page.locator(".side").getByText("Storage").click();
@@ -80,6 +81,51 @@ describeConsole("screens", (rig) => {
     await page.getByRole("button", { name: "Adopt…" }).click();
     const button = await page.getByRole("dialog").getByRole("button", { name: "Adopt" }).boundingBox();
     expect(button?.height).toBeGreaterThanOrEqual(36);
+    expect(await accessibilityFaults(page), "the dialog on a phone").toEqual([]);
+    await page.close();
+  });
+
+  test("how long after the first is as wide as its column, and plots are told in the reader's language", async () => {
+    const page = await rig().open(`#/keys/${await handleOf(rig(), rig().bed.keys.paid)}`, { lang: "ja" });
+    await page.locator(".happened li").first().waitFor();
+    await page.evaluate('document.querySelector(".happened .apart").textContent = "+59 min 59 s"');
+    const widths = await page.evaluate<readonly number[]>(
+      '[document.querySelector(".happened .apart")].flatMap((each) => [each.scrollWidth, each.clientWidth])',
+    );
+    expect(widths[0]).toBeLessThanOrEqual(widths[1] ?? 0);
+    await go(page, "#/traffic");
+    await page.locator(".u-legend").first().waitFor();
+    expect(await page.locator(".u-legend").first().textContent()).not.toMatch(/Time|Value/);
+    await page.close();
+  });
+
+  test.each([
+    ["light", "en"],
+    ["dark", "ja"],
+  ] as const)("every dialog is accessible, %s, %s", async (theme, lang) => {
+    const page = await rig().open("#/ask", { theme, lang });
+    const dialog = page.getByRole("dialog");
+    await page.keyboard.press("Escape");
+    await page.evaluate("document.activeElement.blur()");
+    await page.keyboard.press("?");
+    await dialog.waitFor();
+    expect(await accessibilityFaults(page), "help").toEqual([]);
+    await page.keyboard.press("Escape");
+    await go(page, `#/keys/${await handleOf(rig(), rig().bed.keys.stuck)}`);
+    await page.locator(".decide button").first().waitFor();
+    await settled(page);
+    const verbs = await page.locator(".decide button").all();
+    let opened = 0;
+    for (const verb of verbs) {
+      if ((await verb.getAttribute("aria-disabled")) === "true" || (await verb.isDisabled())) continue;
+      await verb.click();
+      await dialog.waitFor();
+      opened += 1;
+      expect(await accessibilityFaults(page), (await verb.textContent()) ?? "").toEqual([]);
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+    }
+    expect(opened).toBeGreaterThanOrEqual(3);
     await page.close();
   });
 

@@ -138,6 +138,7 @@ export const en = {
   // Ask
   askTitle: "What does the ticket say?",
   askVerb: "Ask",
+  askShort: "Key, customer, order, charge, event…",
   askExample: "A key, customer, order, charge or event id; or an amount and a time",
   timeNeedsAmount: "A time narrows an amount down: without an amount it is left out.",
   understoodAs: (kind: string, name: string) => (name === "" ? kind : `${kind} ${name}`),

@@ -142,6 +142,7 @@ export const ja: Words = {
   // 調べる
   askTitle: "チケットには何と書いてありますか",
   askVerb: "調べる",
+  askShort: "キー、顧客、注文、課金の ID など",
   askExample: "キー、顧客、注文、課金、イベントの ID、または金額と時刻",
   timeNeedsAmount: "時刻は金額を絞り込むためのものです。金額がないので使いませんでした。",
   understoodAs: (kind, name) => (name === "" ? (kinds[kind] ?? kind) : `${kinds[kind] ?? kind} ${name}`),

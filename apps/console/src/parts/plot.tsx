@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { words } from "../i18n/words.ts";
 import { fineClock } from "../time.ts";
 import { useSettings } from "../settings.ts";
 
@@ -25,6 +26,8 @@ interface PlotProps {
 }
 
 const heightDefault = 200;
+/** Between labels, in seconds: they say hours and minutes, and must not say the same twice. */
+const minutesApart = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440].map((minutes) => minutes * 60);
 
 /** Colours as the browser has worked them out for this theme: a canvas cannot read the style sheet's names. */
 function inksOf(place: HTMLElement): (at: number) => string {
@@ -57,7 +60,8 @@ function optionsOf(place: HTMLElement, { series, height = heightDefault, format 
   return {
     width: place.clientWidth,
     height,
-    padding: [12, 12, 0, 4],
+    // Half of the last label on the axis.
+    padding: [12, 24, 0, 4],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { x: { time: true }, y: { range: (_, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.1] } },
     axes: [
@@ -66,6 +70,7 @@ function optionsOf(place: HTMLElement, { series, height = heightDefault, format 
         font,
         grid: { show: false },
         space: 90,
+        incrs: minutesApart,
         values: (_, splits) => splits.map((at) => fineClock(at * 1_000).slice(0, 5)),
       },
       {
@@ -77,7 +82,7 @@ function optionsOf(place: HTMLElement, { series, height = heightDefault, format 
       },
     ],
     series: [
-      { value: (_, at) => (at === null ? "–" : fineClock(at * 1_000).slice(0, 8)) },
+      { label: words().columns.when, value: (_, at) => (at === null ? "–" : fineClock(at * 1_000).slice(0, 8)) },
       ...series.map((each) => seriesOf(each, inks, format)),
     ],
   };

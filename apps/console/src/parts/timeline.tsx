@@ -67,7 +67,7 @@ function Axis({ scale }: { readonly scale: Scale }): JSX.Element {
       <span />
       <div class="track">
         {scale.ticks.map(({ atMs, at }) => (
-          <span key={atMs} class={`tick${at < 6 ? " first" : at > 94 ? " last" : ""}`} style={{ left: `${at}%` }}>
+          <span key={atMs} class={`tick${at < 9 ? " first" : at > 91 ? " last" : ""}`} style={{ left: `${at}%` }}>
             {tickName(atMs, spanMs)}
           </span>
         ))}

@@ -13,6 +13,9 @@ import { setting } from "../settings.ts";
 import { Overview } from "./overview.tsx";
 import { Verdict } from "./verdict.tsx";
 
+/** As the style sheet has it: the whole example does not fit there. */
+const phone = "(max-width: 44rem)";
+
 /** A time narrows an amount down and nothing else: without an amount it is not sent. */
 function queryOf({ text, amount, at }: Asked) {
   return amount === undefined ? { text } : { text, amount, at };
@@ -58,7 +61,7 @@ export function Ask({ place }: { readonly place: Place }): JSX.Element {
           type="search"
           enterkeyhint="search"
           aria-label={words().askTitle}
-          placeholder={words().askExample}
+          placeholder={matchMedia(phone).matches ? words().askShort : words().askExample}
           value={input}
           autocomplete="off"
           autocapitalize="off"
