@@ -28,6 +28,8 @@ export interface Stage {
 
 export function createStage(): Stage {
   let current: Act | undefined;
+  /** Whoever comes next arms nothing before: it would be taken back with what is left. */
+  let clearing: Promise<void> = Promise.resolve();
   const takeBack = async (next: Act | undefined): Promise<void> => {
     const last = current;
     if (last !== undefined && last.name !== next?.name && last.isAbandoned?.() !== true) {
@@ -38,7 +40,14 @@ export function createStage(): Stage {
     }
     // Before anything is waited for: of two who come at once, one is refused.
     current = next;
-    if (last !== undefined && last.name !== next?.name) await last.clear?.();
+    const cleared = clearing.then(() => (last?.name === next?.name ? undefined : last?.clear?.()));
+    clearing = cleared.catch(() => undefined);
+    try {
+      await cleared;
+    } catch (error) {
+      if (current === next) current = undefined;
+      throw error;
+    }
   };
   const stage: Stage = {
     pass: () => takeBack(undefined),
