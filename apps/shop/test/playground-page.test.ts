@@ -1,63 +1,19 @@
 /** The page in a browser: real clicks, reloads and tabs on the real lanes, and what the bank has afterwards. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { describeInChromium } from "../../../test/client/chromium.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
 import { servicesRequired } from "../../../test/support/services.ts";
 import { accessibilityFaults } from "../../../test/console/browser/rig.ts";
 import { call } from "../playground-faults/drive.ts";
 import { lanes } from "../src/playground/contract.ts";
 import { findRedis } from "../src/playground/redis/private-redis.ts";
-import { newFolder } from "./support/program.ts";
-import { startShop, type Shop } from "./support/shop.ts";
+import { chargesOn, describePlaygroundPage, phone, type PlaygroundBrowser } from "./support/playground-browser.ts";
 
 const isGreyed = findRedis() === undefined && !servicesRequired();
-const desktop = { width: 1_280, height: 900 };
-const phone = { width: 375, height: 760 };
-/** What the faults do to the browser's own requests: it says so by itself, and no page can keep it from that. */
-const onPurpose = /ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|status of (409|50[23])/;
 
-describeInChromium("the playground's page", (launch) => {
-  let shop: Shop;
-  let browser: Browser;
-  const complaints: string[] = [];
-  beforeAll(async () => {
-    [browser, shop] = await Promise.all([launch(), startShop({ SHOP_DATA: newFolder() })]);
-    await call(shop.url, "start", {});
-  });
-  afterAll(async () => {
-    await browser?.close();
-    expect(complaints).toEqual([]);
-  });
-
-  function watch(page: Page): void {
-    page.setDefaultTimeout(20_000);
-    page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type()) && !onPurpose.test(message.text())) {
-        complaints.push(message.text());
-      }
-    });
-    page.on("pageerror", (error) => void complaints.push(String(error)));
-    page.on("request", (request) => {
-      if (!request.url().startsWith(shop.url)) complaints.push(`asked elsewhere: ${request.url()}`);
-    });
-  }
-
-  async function open(place: string, { lang = "en", theme = "light", viewport = desktop } = {}): Promise<Page> {
-    const context: BrowserContext = await browser.newContext({ viewport, reducedMotion: "reduce" });
-    context.on("page", watch);
-    const page = await context.newPage();
-    await page.goto(`${shop.url}/?theme=${theme}&lang=${lang}&zone=utc#/${place}`);
-    await page.locator("#main h1").waitFor();
-    return page;
-  }
+describePlaygroundPage("the playground's page", (rig) => {
+  const open: PlaygroundBrowser["open"] = (place, look) => rig().open(place, look);
 
   const setSlider = (page: Page, name: string, value: string): Promise<void> => page.fill(`[name=${name}]`, value);
-
-  /** What the page shows of the bank, lane by lane. */
-  async function chargesOn(page: Page): Promise<readonly number[]> {
-    const shown = await page.locator("[data-charges]").all();
-    return Promise.all(shown.map(async (each) => Number(await each.getAttribute("data-charges"))));
-  }
 
   it("P1 two clicks by hand: two charges without protection, one with it, and the buyer sees the replay", async () => {
     const page = await open("pay");
@@ -189,7 +145,7 @@ describeInChromium("the playground's page", (launch) => {
 
   it("P4 a storm that is over within half a second is drawn as well", async () => {
     const mix = { kill: 0, cutAfterAnswer: 0, cutBeforeArrival: 0, doubleClick: 0 };
-    await call(shop.url, "storm", { payments: 2, concurrency: 2, seed: 1, mix });
+    await call(rig().shop.url, "storm", { payments: 2, concurrency: 2, seed: 1, mix });
     const page = await open("storm");
     // Of two payments nothing can be said; the storm before this one had more.
     await page.locator("[data-storm=done]", { hasText: "0 seen: < 100 % at 95 %" }).waitFor();
@@ -200,7 +156,7 @@ describeInChromium("the playground's page", (launch) => {
     const page = await open("drill");
     await page.locator("[data-ticket]").click();
     const console = await page.locator("[data-console]").getAttribute("href");
-    const desk = await browser.newPage();
+    const desk = await rig().browser.newPage();
     await desk.goto(console ?? "");
     const verdict = (await desk.locator(".verdict h1").textContent()) ?? "";
     const answer = /two keys/.test(verdict)
