@@ -30,6 +30,7 @@ test("Japanese has a text of its own for every English one, but for names and nu
   const japanese = new Map(flat(ja));
   const same = flat(en).filter(([at, english]) => japanese.get(at) === english);
   expect(same.map(([, english]) => english).toSorted()).toEqual([
+    "5xx",
     "English",
     "claim",
     "complete",

@@ -8,7 +8,7 @@ import { SecondsPlot } from "./seconds-plot.tsx";
 const inks = { unprotected: 3, protected: 0 } as const;
 
 export function GrowthPlots({ samples }: { readonly samples: readonly GrowthSample[] }): JSX.Element {
-  const { growth, growthLead, growthRows, growthBytes, keys, payments } = words().storage;
+  const { growth, growthLead, growthRows, growthBytes, atEnd, keys, payments } = words().storage;
   const firstMs = samples[0]?.atMs ?? 0;
   const atMs = samples.map((sample) => sample.atMs - firstMs);
   const rows = lanes.map((lane) => ({
@@ -30,10 +30,11 @@ export function GrowthPlots({ samples }: { readonly samples: readonly GrowthSamp
       <div class="two plots">
         <SecondsPlot
           label={growthRows}
+          toldOf={atEnd}
           atMs={atMs}
-          series={[...rows, { name: keys, ink: 1, values: samples.map((sample) => sample.keys) }]}
+          series={[...rows, { name: keys, ink: 4, isDashed: true, values: samples.map((sample) => sample.keys) }]}
         />
-        <SecondsPlot label={growthBytes} atMs={atMs} series={sizes} format={bytes} />
+        <SecondsPlot label={growthBytes} toldOf={atEnd} atMs={atMs} series={sizes} format={bytes} />
       </div>
     </section>
   );

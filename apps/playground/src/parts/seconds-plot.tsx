@@ -13,10 +13,16 @@ export interface SecondsSeries {
   /** Which ink of the style sheet: both themes have it. */
   readonly ink: 0 | 1 | 2 | 3 | 4 | 5;
   readonly values: readonly number[];
+  /** What the legend says while nobody points at a moment; otherwise the last value. */
+  readonly told?: number;
+  /** Lies on top of another that may be the same. */
+  readonly isDashed?: boolean;
 }
 
 interface SecondsPlotProps {
   readonly label: string;
+  /** Of what the legend's numbers are while nobody points at a moment. */
+  readonly toldOf: string;
   readonly atMs: readonly number[];
   readonly series: readonly SecondsSeries[];
   readonly format?: (value: number) => string;
@@ -34,14 +40,15 @@ function inkOf(place: HTMLElement, at: number): string {
   return color;
 }
 
-function optionsOf(place: HTMLElement, { series, format = String }: SecondsPlotProps): UPlot.Options {
+function optionsOf(place: HTMLElement, { series, toldOf, format = String }: SecondsPlotProps): UPlot.Options {
   const stepped = UPlot.paths.stepped?.({ align: 1 });
   const line = { stroke: inkOf(place, 6), width: 1 };
   const axis = { stroke: inkOf(place, 5), grid: line, ticks: line, font: `11px ${getComputedStyle(place).fontFamily}` };
   return {
     width: place.clientWidth,
     height: HEIGHT,
-    padding: [12, 12, 0, 0],
+    // The name of the last tick is as wide as that, half of it beyond the end.
+    padding: [12, 24, 0, 0],
     cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, _low, high) => [0, Math.max(1, high * 1.1)] } },
     axes: [
@@ -49,13 +56,14 @@ function optionsOf(place: HTMLElement, { series, format = String }: SecondsPlotP
       { ...axis, size: 56, values: (_, splits) => splits.map(format) },
     ],
     series: [
-      { label: "s" },
-      ...series.map(({ name, ink }) => ({
+      { label: "s", value: (_: UPlot, at: number | null) => (at === null ? toldOf : `${at} s`) },
+      ...series.map(({ name, ink, values, told = values.at(-1), isDashed }) => ({
         label: name,
         stroke: inkOf(place, ink),
         width: 1.5,
         points: { show: false },
-        value: (_: UPlot, value: number | null) => (value === null ? "–" : format(value)),
+        value: (_: UPlot, value: number | null) => (told === undefined ? "–" : format(value ?? told)),
+        ...(isDashed === true ? { dash: [6, 6], width: 2.5 } : {}),
         ...(stepped === undefined ? {} : { paths: stepped }),
       })),
     ],
@@ -63,7 +71,7 @@ function optionsOf(place: HTMLElement, { series, format = String }: SecondsPlotP
 }
 
 export function SecondsPlot(props: SecondsPlotProps): JSX.Element {
-  const { label, atMs, series } = props;
+  const { label, atMs, series, toldOf } = props;
   const place = useRef<HTMLDivElement>(null);
   const { theme, lang } = useSettings();
   useEffect(() => {
@@ -77,7 +85,7 @@ export function SecondsPlot(props: SecondsPlotProps): JSX.Element {
       watcher.disconnect();
       plot.destroy();
     };
-  }, [JSON.stringify([atMs, series]), theme, lang]);
+  }, [JSON.stringify([atMs, series]), toldOf, theme, lang]);
   return (
     <div class="plot">
       <div ref={place} role="img" aria-label={label} />

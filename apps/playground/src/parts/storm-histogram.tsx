@@ -16,7 +16,11 @@ export function StormHistogram({ view }: { readonly view: StormView }): JSX.Elem
       <caption class="unseen">{words().storm.histogram}</caption>
       <thead>
         <tr>
-          <th scope="col">{words().storm.histogram}</th>
+          <th scope="col">
+            {words().storm.histogram}
+            <br />
+            <span class="muted">{words().countedBy.buyers}</span>
+          </th>
           {lanes.map((lane) => (
             <th scope="col" key={lane}>
               {words().lanes[lane]}

@@ -19,10 +19,14 @@ function Swept({ view }: { readonly view: SweepView }): JSX.Element {
   return (
     <>
       <p class="inside" data-swept={deleted}>
-        {storage.swept(deleted, duration(sweptUntilMs - sweptFromMs), payments)}{" "}
-        <span class="muted small">
-          {last === undefined ? "" : storage.sweptBytes(bytes(last.bytes), bytes(last.bytesInUse))} {countedBy.database}
-        </span>
+        {storage.swept(deleted, duration(sweptUntilMs - sweptFromMs))}{" "}
+        <span class="muted small">{countedBy.engine}.</span>{" "}
+        {last !== undefined && (
+          <>
+            {storage.sweptBytes(payments, bytes(last.bytes), bytes(last.bytesInUse))}{" "}
+            <span class="muted small">{countedBy.database}.</span>
+          </>
+        )}
       </p>
       <div class="inside">
         <AskLine line={view.ask} />
@@ -30,11 +34,13 @@ function Swept({ view }: { readonly view: SweepView }): JSX.Element {
       <div class="two plots">
         <SecondsPlot
           label={storage.sweptKeys}
+          toldOf={storage.atEnd}
           atMs={atMs}
           series={[{ name: storage.keys, ink: 0, values: samples.map(({ keys }) => keys) }]}
         />
         <SecondsPlot
           label={storage.growthBytes}
+          toldOf={storage.atEnd}
           atMs={atMs}
           series={[
             { name: storage.file, ink: 3, values: samples.map((sample) => sample.bytes) },

@@ -2,11 +2,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Note } from "../../../console/src/parts/note.tsx";
-import { limitNames, type LimitName } from "../../../shop/src/playground/contract.ts";
+import { limitNames, type LimitName, type StateView } from "../../../shop/src/playground/contract.ts";
 import type { LimitRun, LimitView } from "../../../shop/src/playground/limits.ts";
 import { ask } from "../api.ts";
 import { words } from "../i18n/words.ts";
 import { AskLine, askOf, askOwn } from "../parts/ask-line.tsx";
+import { ChargeCount } from "../parts/counts.tsx";
 import { useDoing } from "../parts/doing.ts";
 import { Head } from "../parts/head.tsx";
 import type { ScreenProps } from "../screen-props.ts";
@@ -25,20 +26,17 @@ function Redis({ evicted, doctor }: NonNullable<LimitRun["redis"]>): JSX.Element
   );
 }
 
-function Side({ name, run }: { readonly name: string; readonly run: LimitRun }): JSX.Element {
-  const { length } = run.charges;
+interface SideProps {
+  readonly name: string;
+  readonly run: LimitRun;
+  readonly state: StateView | undefined;
+}
+
+function Side({ name, run, state }: SideProps): JSX.Element {
   return (
     <div>
       <h3>{name}</h3>
-      <div class={`charges tone-${length > 1 ? "bad" : "ok"}`}>
-        <strong class="big" data-charges={length}>
-          {length}
-        </strong>
-        <div>
-          <span class="name">{words().charges}</span>
-          <span class="small muted">{words().countedBy.bank}</span>
-        </div>
-      </div>
+      <ChargeCount charged={run.charged} price={state?.price} />
       <p class="small muted">
         {words().limits.told} <span class="mono">{run.told}</span>
       </p>
@@ -51,10 +49,11 @@ interface LimitProps {
   readonly name: LimitName;
   /** Why it cannot be had here. */
   readonly unavailable: string | undefined;
+  readonly state: StateView | undefined;
   readonly again: () => Promise<void>;
 }
 
-function Limit({ name, unavailable, again }: LimitProps): JSX.Element {
+function Limit({ name, unavailable, state, again }: LimitProps): JSX.Element {
   const [view, setView] = useState<LimitView>();
   const { isBusy, problem, run: work } = useDoing();
   const [title = "", how = "", mend = ""] = words().limits.names[name];
@@ -86,8 +85,8 @@ function Limit({ name, unavailable, again }: LimitProps): JSX.Element {
         {problem !== undefined && <Note tone="bad" icon="warning" title={problem} isAlert />}
         {view !== undefined && (
           <div class="two">
-            <Side name={words().limits.broken} run={view.broken} />
-            <Side name={words().limits.mended} run={view.mended} />
+            <Side name={words().limits.broken} run={view.broken} state={state} />
+            <Side name={words().limits.mended} run={view.mended} state={state} />
           </div>
         )}
       </div>
@@ -103,7 +102,7 @@ export function Limits({ state, again }: ScreenProps): JSX.Element {
       <Head title={words().limits.title} lead={words().limits.lead} />
       {state?.started === true && <AskLine line={`${askOf(state, "bank")}; ${askOwn("events.jsonl")}`} />}
       {limitNames.map((name) => (
-        <Limit key={name} name={name} unavailable={whyNot(name)} again={again} />
+        <Limit key={name} name={name} unavailable={whyNot(name)} state={state} again={again} />
       ))}
     </>
   );

@@ -11,6 +11,7 @@ import { click } from "../checkout.ts";
 import { words } from "../i18n/words.ts";
 import { Counts, LaneHead } from "../parts/counts.tsx";
 import { Head, LimitsLink } from "../parts/head.tsx";
+import { money } from "../parts/money.ts";
 import { useRun } from "../parts/watch.ts";
 
 type Saw = Readonly<Record<LaneName, readonly Said[]>>;
@@ -87,6 +88,7 @@ function Difference(): JSX.Element {
 export function Pay({ state, again }: ScreenProps): JSX.Element {
   const { run, isBusy, saw, problem, pay, empty } = useCart(again);
   const view = useRun(run, isBusy);
+  const price = state === undefined ? "" : money(state.price.amount, state.price.currency);
   const bank = state?.processes.find(({ name }) => name === "bank");
   return (
     <>
@@ -98,11 +100,11 @@ export function Pay({ state, again }: ScreenProps): JSX.Element {
             <LaneHead lane={lane} state={state} />
             <div class="inside stack">
               <p class="product">
-                <span>{words().pay.product}</span> <strong>42.00</strong>
+                <span>{words().pay.product}</span> <strong>{price}</strong>
               </p>
               <div class="row">
                 <button type="button" class="button main-action" data-pay={lane} onClick={() => void pay(lane)}>
-                  {words().pay.pay}
+                  {words().pay.pay(price)}
                 </button>
                 <button
                   type="button"

@@ -58,6 +58,7 @@ function Result({ view, askBank }: { readonly view: StormView; readonly askBank:
                 label={words().storm.answersOf(words().lanes[lane], duration(sliceMs))}
                 slices={slices}
                 sliceMs={sliceMs}
+                totals={view.totals[lane]}
               />
             </section>
           );

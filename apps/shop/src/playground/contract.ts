@@ -105,10 +105,21 @@ export interface Charge {
   readonly at: string;
 }
 
+/** Entries of the bank's ledger, counted and summed on the server: the page works out no number. */
+export interface Charged {
+  readonly count: number;
+  /** Beyond the one that a cart is worth. */
+  readonly tooMany: number;
+  /** In minor units of the currency. */
+  readonly sum: number;
+}
+
 /** What was counted in one lane, by whom the name says. */
 export interface LaneCounts {
+  readonly buyerClicks: number;
   readonly proxyArrivals: number;
   readonly bankCharges: readonly Charge[];
+  readonly charged: Charged;
   readonly databaseRows: number;
   readonly supervisorRestarts: number;
 }
@@ -142,6 +153,8 @@ export interface StateView {
   readonly startMs?: number;
   readonly folder?: string;
   readonly bankMode: BankMode;
+  /** Of the cart, in minor units of the currency. */
+  readonly price: { readonly amount: number; readonly currency: string };
   readonly processes: readonly ProcessView[];
   readonly deck: readonly FaultView[];
   readonly limits: readonly LimitOffer[];

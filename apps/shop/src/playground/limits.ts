@@ -9,11 +9,11 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryStorage } from "ichido/client";
 import { pay, type Cart } from "./buyer.ts";
-import { limitNames, type Charge, type LimitName, type LimitOffer } from "./contract.ts";
+import { limitNames, type Charge, type Charged, type LimitName, type LimitOffer } from "./contract.ts";
 import { RUN_HEADER, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { startLaneProcess, type LaneProcess } from "./lane-process.ts";
 import type { World } from "./playground.ts";
-import { setBankMode } from "./runs.ts";
+import { chargedOf, setBankMode } from "./runs.ts";
 import { findRedis } from "./redis/private-redis.ts";
 import { startSmallRedis, type Policy, type SmallRedis } from "./redis/small-redis.ts";
 
@@ -30,6 +30,7 @@ export function limitsOffered(): readonly LimitOffer[] {
 
 export interface LimitRun {
   readonly charges: readonly Charge[];
+  readonly charged: Charged;
   /** What the last caller was told. */
   readonly told: string;
   readonly run: string;
@@ -176,7 +177,8 @@ async function playOn(world: World, name: LimitName, isMended: boolean): Promise
     const cart = { run, orderId: `order-${run}`, amount: 4_200, currency: "EUR" };
     const told = await play({ world, child, proxy, folder, cart, redis }, isMended);
     const seen = redis && { redis: { evicted: await redis.evicted(), doctor: await redis.doctor() } };
-    return { told, run, charges: await chargesOf(world, run), ...seen };
+    const charges = await chargesOf(world, run);
+    return { told, run, charges, charged: chargedOf(charges), ...seen };
   } finally {
     for (const step of undo.toReversed()) await step();
     await setBankMode(world, world.bankMode);

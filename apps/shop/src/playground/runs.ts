@@ -1,7 +1,17 @@
 /** A run: one cart, paid in one lane or both under one fault, and what everybody counted of it. */
 import { randomUUID } from "node:crypto";
 import type { FaultSetting } from "../bank/faults.ts";
-import type { BankMode, FaultName, LaneCounts, LaneName, LoggedEvent, Raw, RunView } from "./contract.ts";
+import type {
+  BankMode,
+  Charge,
+  Charged,
+  FaultName,
+  LaneCounts,
+  LaneName,
+  LoggedEvent,
+  Raw,
+  RunView,
+} from "./contract.ts";
 import { lanes } from "./contract.ts";
 import { deck } from "./deck.ts";
 import type { EventLog } from "./event-log.ts";
@@ -16,7 +26,7 @@ export interface Run {
   readonly currency: string;
 }
 
-const PRICE = 4_200;
+export const price = { amount: 4_200, currency: "EUR" } as const;
 
 const bankFaults: Readonly<Record<BankMode, FaultSetting>> = {
   dedupes: { mode: "normal" },
@@ -26,7 +36,7 @@ const bankFaults: Readonly<Record<BankMode, FaultSetting>> = {
 
 export function newRun(fault: FaultName): Run {
   const run = randomUUID().slice(0, 8);
-  return { run, fault, orderId: `order-${run}`, amount: PRICE, currency: "EUR" };
+  return { run, fault, orderId: `order-${run}`, ...price };
 }
 
 export async function setBankMode(world: World, mode: BankMode): Promise<void> {
@@ -123,17 +133,26 @@ async function countsOf(
   world: World,
   lane: LaneName,
   events: readonly LoggedEvent[],
-  charges: RunView["lanes"][LaneName]["bankCharges"],
+  charges: readonly Charge[],
   orderId: string,
 ): Promise<LaneCounts> {
   const ofLane = events.filter((event) => event.lane === lane);
   const asked = new Set(ofLane.flatMap(({ what, reference }) => (what === "charge" ? [reference] : [])));
+  const bankCharges = charges.filter(({ reference }) => asked.has(reference));
   return {
+    buyerClicks: ofLane.filter(({ who, what }) => who === "buyer" && what === "click").length,
     proxyArrivals: ofLane.filter(({ who, what }) => who === "proxy" && what === "arrived").length,
-    bankCharges: charges.filter(({ reference }) => asked.has(reference)),
+    bankCharges,
+    charged: chargedOf(bankCharges),
     databaseRows: await world.data.count(lane, "SELECT count(*) AS total FROM payments WHERE order_id = ?", orderId),
     supervisorRestarts: ofLane.filter(({ who, what }) => who === "supervisor" && what === "exit").length,
   };
+}
+
+/** Of one cart. */
+export function chargedOf(charges: readonly Charge[]): Charged {
+  const { length: count } = charges;
+  return { count, tooMany: Math.max(0, count - 1), sum: charges.reduce((sum, { amount }) => sum + amount, 0) };
 }
 
 /** The bank writes no log here: when money moved is what its ledger says. */

@@ -6,9 +6,10 @@ import type { LaneProcess } from "./lane-process.ts";
 import { limitsOffered } from "./limits.ts";
 import type { OwnPostgres } from "./own-postgres.ts";
 import type { World } from "./playground.ts";
+import { price } from "./runs.ts";
 
 export function stateOf(world: World | undefined, noServer: string | undefined): StateView {
-  const offered = { deck: deckView(noServer), limits: limitsOffered() };
+  const offered = { deck: deckView(noServer), limits: limitsOffered(), price };
   if (world === undefined) return { started: false, bankMode: "dedupes", processes: [], ...offered };
   const { folder, startMs, log, bank, bankMode, postgres } = world;
   return {

@@ -90,8 +90,8 @@ export function countsOf(
   return laneStorm(bought, tally.chargesOf(charges), {
     restarts: world.lanes[lane].process.restarts - restartsBefore,
     arrivals,
-    databaseDrops,
     takenOver,
+    ...(world.data.isServer ? { databaseDrops } : {}),
     ...(bytes === undefined ? {} : { bytes }),
   });
 }

@@ -20,6 +20,8 @@ export interface Slices {
   readonly sliceMs: number;
   /** Without gaps: a slice in which nothing happened is there, with zeros. */
   readonly list: readonly Slice[];
+  /** Of all of them. */
+  readonly totals: SliceCounts;
   note(event: LoggedEvent): void;
 }
 
@@ -27,7 +29,8 @@ export interface Slices {
 export const SLICE_MS = 500;
 export const SLICES_MAX = 240;
 
-type Counted = Exclude<keyof Slice, "atMs">;
+export type SliceCounts = Readonly<Omit<Slice, "atMs">>;
+type Counted = keyof SliceCounts;
 type Counts = Record<Counted, number>;
 
 const none: Readonly<Counts> = { executed: 0, replayed: 0, inFlight: 0, lost: 0, failed: 0, restarts: 0 };
@@ -41,6 +44,9 @@ export function createSlices(fromMs: number): Slices {
     },
     get list() {
       return counts.map((each, at) => ({ atMs: at * sliceMs, ...each }));
+    },
+    get totals() {
+      return counts.reduce(sumOf, none);
     },
     note(event) {
       const name = countedAs(event);
@@ -59,12 +65,13 @@ export function createSlices(fromMs: number): Slices {
 }
 
 function inPairs(counts: readonly Counts[]): Counts[] {
-  return counts.flatMap((one, at) => {
-    if (at % 2 === 1) return [];
-    const sum = { ...one };
-    for (const name of Object.keys(none) as Counted[]) sum[name] += counts[at + 1]?.[name] ?? 0;
-    return [sum];
-  });
+  return counts.flatMap((one, at) => (at % 2 === 1 ? [] : [sumOf(one, counts[at + 1] ?? none)]));
+}
+
+function sumOf(one: Readonly<Counts>, other: Readonly<Counts>): Counts {
+  const sum = { ...one };
+  for (const name of Object.keys(none) as Counted[]) sum[name] += other[name];
+  return sum;
 }
 
 function countedAs({ who, what, status = 0, detail }: LoggedEvent): Counted | undefined {

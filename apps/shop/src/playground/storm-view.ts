@@ -1,7 +1,7 @@
 /** What a storm came to, so far: counted in the ledger, the log and the databases, never estimated. */
 import type { LaneName } from "./contract.ts";
 import type { StormOrder } from "./storm-plan.ts";
-import type { Slice } from "./storm-slices.ts";
+import type { Slice, SliceCounts } from "./storm-slices.ts";
 
 /** One payment, as its buyer saw it. */
 export interface Bought {
@@ -22,12 +22,12 @@ export interface LaneStorm {
   readonly p50Ms?: number;
   readonly p95Ms?: number;
   readonly p99Ms?: number;
-  /** "< 3/n at 95 %": what zero in n payments allows to say. */
-  readonly moreBoundPercent?: number;
+  /** "< 3/n at 95 %": what zero in n payments allows to say, of whatever was not seen in them. */
+  readonly zeroBoundPercent?: number;
   readonly restarts: number;
   readonly arrivals: number;
-  /** How often the connections of its database were ended. */
-  readonly databaseDrops: number;
+  /** How often the connections of its database were ended. Absent: it is a file, and has none. */
+  readonly databaseDrops?: number;
   /** Payments whose attempt vanished, and how many of their buyers were told in the end that they had paid. */
   readonly leftOpen: number;
   readonly resolved: number;
@@ -46,6 +46,8 @@ export interface StormView {
   readonly slices: Readonly<Partial<Record<LaneName, readonly Slice[]>>>;
   /** How long a slice of a lane is. */
   readonly sliceMs: Readonly<Partial<Record<LaneName, number>>>;
+  /** Of all slices. */
+  readonly totals: Readonly<Partial<Record<LaneName, SliceCounts>>>;
   /** Payments by how long they took: upper bounds in milliseconds, and how many in each lane. */
   readonly histogram: readonly { readonly untilMs: number; readonly counts: Partial<Record<LaneName, number>> }[];
 }
@@ -58,7 +60,8 @@ export function laneStorm(
   counts: {
     readonly restarts: number;
     readonly arrivals: number;
-    readonly databaseDrops: number;
+    /** Absent: the database has no connections. */
+    readonly databaseDrops?: number;
     /** Runs that another attempt took over. */
     readonly takenOver: ReadonlySet<string>;
     readonly bytes?: number;
@@ -67,22 +70,21 @@ export function laneStorm(
   const times = bought.map(({ tookMs }) => tookMs).toSorted((one, other) => one - other);
   const charges = bought.map(({ run }) => chargesOf.get(run) ?? 0);
   const open = bought.filter(({ run }) => counts.takenOver.has(run));
-  const chargedMore = charges.filter((count) => count > 1).length;
   const at = (part: number): number =>
     Math.round(times[Math.min(times.length - 1, Math.floor(part * times.length))] ?? 0);
   return {
     bought: bought.length,
     chargedOnce: charges.filter((count) => count === 1).length,
-    chargedMore,
+    chargedMore: charges.filter((count) => count > 1).length,
     chargedNever: charges.filter((count) => count === 0).length,
     untold: bought.filter(({ paid }) => !paid).length,
     restarts: counts.restarts,
     arrivals: counts.arrivals,
-    databaseDrops: counts.databaseDrops,
+    ...(counts.databaseDrops === undefined ? {} : { databaseDrops: counts.databaseDrops }),
     leftOpen: open.length,
     resolved: open.filter(({ paid }) => paid).length,
     ...(times.length === 0 ? {} : { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) }),
-    ...(bought.length > 0 && chargedMore === 0 ? { moreBoundPercent: boundOf(bought.length) } : {}),
+    ...(bought.length > 0 ? { zeroBoundPercent: boundOf(bought.length) } : {}),
     ...(counts.bytes === undefined || bought.length === 0
       ? {}
       : { bytesPerPayment: Math.round(counts.bytes / bought.length) }),

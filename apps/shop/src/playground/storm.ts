@@ -112,6 +112,7 @@ async function viewOf(world: World, order: StormOrder, states: States, now: Now)
     lanes: byLane((held) => countsOf(world, held, charges)),
     slices: byLane(({ tally }) => tally.slices.list),
     sliceMs: byLane(({ tally }) => tally.slices.sliceMs),
+    totals: byLane(({ tally }) => tally.slices.totals),
     histogram: histogramOf(byLane((held) => held.bought)),
   };
 }

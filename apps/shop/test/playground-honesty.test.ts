@@ -1,0 +1,89 @@
+/** What the page says is so: who counted, what was not counted, which fault it was, who is up; for everybody who looks. */
+import type { Locator, Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { accessibilityFaults } from "../../../test/console/browser/rig.ts";
+import { call } from "../playground-faults/drive.ts";
+import { type RunView } from "../src/playground/contract.ts";
+import type { StormView } from "../src/playground/storm-view.ts";
+import { describePlaygroundPage } from "./support/playground-browser.ts";
+
+const numbersIn = async (place: Locator): Promise<readonly string[]> =>
+  (await place.allTextContents()).map((text) => text.trim());
+
+describePlaygroundPage("the playground's page says what is so", (rig) => {
+  const calling = <Answer>(path: string, body?: object): Promise<Answer> => call<Answer>(rig().shop.url, path, body);
+
+  async function clickTwice(page: Page): Promise<void> {
+    for (const lane of ["unprotected", "protected"]) {
+      await page.locator(`[data-pay=${lane}]`).dblclick();
+      await page.locator(`[data-saw=${lane}]`, { hasText: "·" }).waitFor();
+    }
+  }
+
+  it("P1 what nobody has counted yet has no number", async () => {
+    const page = await rig().open("pay");
+    expect(await numbersIn(page.locator(".charges .big"))).toEqual(["–", "–"]);
+    expect(await numbersIn(page.locator(".counted dd"))).toEqual(Array.from({ length: 8 }, () => "–"));
+  });
+
+  it("P1 clicks by the buyer, charges and their sum by the bank, and one charge is not called charges", async () => {
+    const page = await rig().open("pay");
+    await clickTwice(page);
+    const lane = (name: string): Locator => page.locator(`.lane-card.${name}`);
+    await lane("unprotected").locator("[data-sum='8400']", { hasText: "84.00 EUR, should be 42.00 EUR" }).waitFor();
+    await lane("protected").locator("[data-sum='4200']", { hasText: "42.00 EUR" }).waitFor();
+    for (const name of ["unprotected", "protected"]) {
+      await lane(name)
+        .locator(".counted > div", { hasText: /clicks counted by the buyer\s*2/ })
+        .waitFor();
+    }
+    expect(await numbersIn(page.locator(".charges .name"))).toEqual(["charges", "charge"]);
+  });
+
+  it.each([
+    ["en", [/charges come from the bank/, /same handler/, /signals, sockets/, /seed/, /< 3\/n/, /arrivals/, /Limits/]],
+    ["ja", [/請求は銀行/, /同じハンドラー/, /シグナル、ソケット/, /種/, /< 3\/n/, /到着/, /限界/]],
+  ] as const)("the footer has all seven rules (%s)", async (lang, said) => {
+    const page = await rig().open("pay", { lang });
+    const rules = await page.locator("footer li").allTextContents();
+    expect(rules).toHaveLength(said.length);
+    for (const [at, rule] of rules.entries()) expect(rule).toMatch(said[at] ?? "");
+  });
+
+  it("P4 none of so many is a bound, in every row; what cannot be counted has no number; totals stand in the legend", async () => {
+    const mix = { kill: 0, cutAfterAnswer: 0, cutBeforeArrival: 0, doubleClick: 50 };
+    await calling("storm", { payments: 30, concurrency: 4, seed: 7, mix });
+    const page = await rig().open("storm", { theme: "dark" });
+    await page.locator("[data-storm=done]").waitFor();
+    const cellsOf = (name: string): Promise<readonly string[]> =>
+      numbersIn(page.locator(".beside tr", { hasText: name }).locator("td"));
+    for (const name of ["Not charged", "Gave up"]) {
+      expect([name, await cellsOf(name)]).toEqual([name, ["0 seen: < 10 % at 95 %", "0 seen: < 10 % at 95 %"]]);
+    }
+    const { totals, lanes } = await calling<StormView>("storm");
+    expect(lanes.unprotected).not.toHaveProperty("databaseDrops");
+    expect(await cellsOf("Database connections ended")).toEqual(["–", "–"]);
+    const legends = await page.locator(".plot .u-legend").allTextContents();
+    expect(legends).toHaveLength(2);
+    expect(legends[1]).toContain(`in all`);
+    expect(legends[1]).toMatch(new RegExp(`executed\\W*${totals.protected?.executed}\\D`));
+    expect(legends[1]).toMatch(/5xx\W*0/);
+    expect(await page.locator(".histogram").textContent()).toContain("counted by the buyers");
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  it("P5 keys that were swept are counted by the engine, what is left by the database", async () => {
+    const page = await rig().open("storage", { theme: "dark" });
+    await page.locator("[data-sweep]").click();
+    const swept = page.locator("[data-swept]");
+    await swept.waitFor({ timeout: 60_000 });
+    expect(await swept.textContent()).toMatch(/60 keys.*counted by the engine.*in use; counted by the database/);
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  it("charges, sums and clicks are counted on the server", async () => {
+    const { run } = await calling<{ readonly run: string }>("runs", { fault: "none" });
+    const { lanes } = await calling<RunView>(`runs/${run}`);
+    expect(lanes.protected).toMatchObject({ buyerClicks: 0, charged: { count: 0, tooMany: 0, sum: 0 } });
+  });
+});
