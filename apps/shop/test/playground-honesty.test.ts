@@ -40,6 +40,22 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     expect(await numbersIn(page.locator(".charges .name"))).toEqual(["charges", "charge"]);
   });
 
+  it("P1 a new cart shows nothing of a payment that is on its way", async () => {
+    await calling("bank", { mode: "slow" });
+    try {
+      const page = await rig().open("pay");
+      await page.locator("[data-pay=unprotected]").click();
+      await page.locator(".counted > div", { hasText: /arrivals counted by the proxy\s*1/ }).waitFor();
+      await page.locator("button", { hasText: "New cart" }).click();
+      await page.locator("#main [role=status]", { hasText: "Working" }).waitFor();
+      await page.locator("#main [role=status]", { hasText: /^$/ }).waitFor({ state: "attached" });
+      expect(await page.locator("[data-saw=unprotected]").textContent()).toBe("–");
+      expect(await numbersIn(page.locator(".charges .big"))).toEqual(["–", "–"]);
+    } finally {
+      await calling("bank", { mode: "dedupes" });
+    }
+  });
+
   it.each([
     ["en", [/charges come from the bank/, /same handler/, /signals, sockets/, /seed/, /< 3\/n/, /arrivals/, /Limits/]],
     ["ja", [/請求は銀行/, /同じハンドラー/, /シグナル、ソケット/, /種/, /< 3\/n/, /到着/, /限界/]],

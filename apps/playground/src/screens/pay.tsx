@@ -31,14 +31,17 @@ function useCart(again: () => Promise<void>) {
   const [problem, setProblem] = useState<string>();
   const pay = async (lane: LaneName): Promise<void> => {
     setBusy((count) => count + 1);
+    const mine = (cart.current ??= api.newRun("none"));
+    // A new cart may have come meanwhile: what is heard of this one is not the other's.
+    const isShown = (): boolean => cart.current === mine;
     try {
-      cart.current ??= api.newRun("none");
-      const order = await cart.current;
-      setRun(order.run);
+      const order = await mine;
+      if (isShown()) setRun(order.run);
       const said = await click(lane, order);
-      setSaw((before) => ({ ...before, [lane]: [...before[lane], said] }));
+      if (isShown()) setSaw((before) => ({ ...before, [lane]: [...before[lane], said] }));
       await again();
     } catch (error) {
+      if (!isShown()) return;
       cart.current = undefined;
       setProblem(`${words().failed}: ${(error as Error).message}`);
     } finally {
