@@ -21,7 +21,9 @@ export function sourceHash(): string {
     ...["i18n", "parts", "style"].flatMap((name) => filesBelow(join(root, "apps/console/src", name))),
     ...["amount.ts", "router.ts", "settings.ts", "time.ts"].map((name) => join(root, "apps/console/src", name)),
     ...filesBelow(join(root, "packages/ichido/src/client")).filter((path) => !path.endsWith(".test.ts")),
-    ...["buyer.ts", "contract.ts"].map((name) => join(root, "apps/shop/src/playground", name)),
+    ...["buyer.ts", "keyed-buyer.ts", "plain-buyer.ts", "contract.ts"].map((name) =>
+      join(root, "apps/shop/src/playground", name),
+    ),
   ].toSorted();
   const hash = createHash("sha256");
   for (const path of files) {

@@ -56,6 +56,27 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     }
   });
 
+  it("P1 every line that one lane alone runs is marked, those of its buyer too", async () => {
+    const page = await rig().open("pay");
+    const marked = async (name: string): Promise<string> => {
+      const lines = page.locator(`[data-file="${name}"] pre > code`);
+      await lines.first().waitFor({ state: "attached" });
+      const only = await lines.and(page.locator(".only")).count();
+      return only === 0 ? "none" : only === (await lines.count()) ? "all" : "some";
+    };
+    for (const [name, how] of [
+      ["take-payment.ts", "none"],
+      ["unprotected.ts", "some"],
+      ["protected.ts", "some"],
+      ["engine.ts", "all"],
+      ["ask-bank.ts", "all"],
+      ["plain-buyer.ts", "all"],
+      ["keyed-buyer.ts", "all"],
+    ] as const) {
+      expect([name, await marked(name)]).toEqual([name, how]);
+    }
+  });
+
   it.each([
     ["en", [/charges come from the bank/, /same handler/, /signals, sockets/, /seed/, /< 3\/n/, /arrivals/, /Limits/]],
     ["ja", [/請求は銀行/, /同じハンドラー/, /シグナル、ソケット/, /種/, /< 3\/n/, /到着/, /限界/]],

@@ -76,9 +76,10 @@ export const en = {
     paid: "Paid",
     paidReplayed: "Paid (replayed)",
     notPaid: "No answer",
-    difference: "The only difference",
+    difference: "What differs",
     differenceLead:
-      "Both lanes mount the same handler. These are their files as they run; marked lines are in one alone.",
+      "Both lanes mount the same handler, take-payment.ts. These are the files as they run, of lanes and buyers; marked lines are in one lane alone.",
+    inBoth: "both lanes",
     sameBank: (pid: number) => `Both lanes charge at one bank, a process of its own (pid ${pid}).`,
   },
 

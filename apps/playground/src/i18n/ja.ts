@@ -77,9 +77,10 @@ export const ja: Words = {
     paid: "支払い済み",
     paidReplayed: "支払い済み（再送）",
     notPaid: "応答なし",
-    difference: "違いはこれだけ",
+    difference: "違うところ",
     differenceLead:
-      "どちらのレーンも同じハンドラーを使います。実行中のファイルそのもので、印の行は一方にしかありません。",
+      "どちらのレーンも同じハンドラー take-payment.ts を使います。レーンと購入者の、実行中のファイルそのもので、印の行は一方のレーンにしかありません。",
+    inBoth: "両方のレーン",
     sameBank: (pid) => `2 つのレーンは 1 つの銀行（独立したプロセス、pid ${pid}）に請求します。`,
   },
 

@@ -69,12 +69,15 @@ function Difference(): JSX.Element {
         <span class="muted small">{words().pay.differenceLead}</span>
       </header>
       <div class="inside stack">
-        {files.map(({ name, lines }) => (
-          <details key={name} open={name === "protected.ts"}>
-            <summary class="mono">{name}</summary>
+        {files.map(({ name, only, lines }) => (
+          <details key={name} open={name === "protected.ts"} data-file={name}>
+            <summary>
+              <span class="mono">{name}</span>{" "}
+              <span class="muted">{only === undefined ? words().pay.inBoth : words().lanes[only]}</span>
+            </summary>
             <pre class="source" tabIndex={0} aria-label={name}>
               {lines.map(({ text, isOnlyHere }, at) => (
-                <code key={at} class={isOnlyHere ? "only" : undefined}>
+                <code key={at} class={isOnlyHere ? `only ${only}` : undefined}>
                   {isOnlyHere ? "+ " : "  "}
                   {text}
                   {"\n"}
