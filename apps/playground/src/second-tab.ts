@@ -38,10 +38,15 @@ export async function withSecondTab(cart: Cart, lane: LaneName, here: () => Prom
     const done = heard(channel, "done", cart.run);
     channel.postMessage({ kind: "go", run: cart.run, lane, cart } satisfies Message);
     await Promise.all([here(), done]);
-    if (lane === "protected") opened.get(cart.run)?.close();
   } finally {
     channel.close();
   }
+}
+
+/** It has paid in every lane that was chosen. */
+export function closeSecondTab(run: string): void {
+  opened.get(run)?.close();
+  opened.delete(run);
 }
 
 /** In the second tab. */

@@ -3,9 +3,9 @@ import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { accessibilityFaults } from "../../../test/console/browser/rig.ts";
 import { call } from "../playground-faults/drive.ts";
-import { type RunView } from "../src/playground/contract.ts";
+import { bankModes, type RunView } from "../src/playground/contract.ts";
 import type { StormView } from "../src/playground/storm-view.ts";
-import { describePlaygroundPage } from "./support/playground-browser.ts";
+import { chargesOn, describePlaygroundPage, phone } from "./support/playground-browser.ts";
 
 const numbersIn = async (place: Locator): Promise<readonly string[]> =>
   (await place.allTextContents()).map((text) => text.trim());
@@ -85,6 +85,63 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     const rules = await page.locator("footer li").allTextContents();
     expect(rules).toHaveLength(said.length);
     for (const [at, rule] of rules.entries()) expect(rule).toMatch(said[at] ?? "");
+  });
+
+  it("P2 after a reload the deck still has the fault that was chosen, and the verdict names it", async () => {
+    const page = await rig().open("faults");
+    await page.check("input[value=reload]");
+    await page.locator("[data-run-fault]").click();
+    const verdict = page.locator("[data-verdict=as-said]");
+    await verdict.waitFor();
+    expect(await verdict.textContent()).toContain(
+      "Reload in mid-payment: as this page says, Unprotected 2 · Protected 1",
+    );
+    expect(await page.isChecked("input[value=reload]")).toBe(true);
+  });
+
+  it.each(["reload", "cut-after-answer"])("P2 %s in one lane alone, and the verdict is of that", async (fault) => {
+    const page = await rig().open(`faults?fault=${fault}`);
+    await page.selectOption("[name=lanes]", "protected");
+    await page.locator("[data-run-fault]").click();
+    await page.locator("[data-verdict=as-said]", { hasText: "as this page says, Protected 1" }).waitFor();
+    expect(await chargesOn(page)).toEqual([0, 1]);
+    expect(await page.locator(".lanes").count()).toBe(1);
+  });
+
+  it("P2 a bank that ignores references: why the protected lane holds all the same, and where it does not", async () => {
+    const page = await rig().open("faults");
+    expect(await page.locator("[data-bank-note]").count()).toBe(0);
+    try {
+      await page.locator("select:has([value=ignores-references])").selectOption(bankModes[1]);
+      await page.locator("[data-bank-note]", { hasText: "asks the bank" }).waitFor();
+      expect(await page.locator("[data-bank-note] a").getAttribute("href")).toBe("#/limits");
+    } finally {
+      await calling("bank", { mode: "dedupes" });
+    }
+  });
+
+  it("P3 a legend says what the marks mean that are drawn; on a phone a row fits beside what it was", async () => {
+    const page = await rig().open("faults?fault=kill-after-charge", { viewport: phone });
+    await page.locator("[data-run-fault]").click();
+    await page.locator("[data-verdict=as-said]").waitFor();
+    for (const meaning of ["money moved", "kills the lane", "clicked Pay", "everything else"]) {
+      expect(await page.locator(".legend li", { hasText: meaning }).count()).toBe(1);
+    }
+    expect(await page.locator(".legend li", { hasText: "second tab" }).count()).toBe(0);
+    await page.locator(".lane-story summary").last().click();
+    await page
+      .locator(".happened button", { hasText: /^complete/ })
+      .last()
+      .click();
+    const row = page.locator("[data-raw=row] .source").first();
+    const cut = await row
+      .locator("th, td")
+      .evaluateAll((all) =>
+        all.filter((each) => each.scrollWidth > each.clientWidth).map(({ textContent }) => textContent),
+      );
+    expect(cut).toEqual([]);
+    expect(await row.evaluate((place) => place.scrollWidth <= place.clientWidth)).toBe(true);
+    expect(await accessibilityFaults(page)).toEqual([]);
   });
 
   it("P4 none of so many is a bound, in every row; what cannot be counted has no number; totals stand in the legend", async () => {

@@ -13,6 +13,7 @@ import {
 } from "../../../shop/src/playground/contract.ts";
 import { words } from "../i18n/words.ts";
 import { EventRaw } from "./event-raw.tsx";
+import { Legend, type Mark } from "./legend.tsx";
 
 const looks: Readonly<Record<string, readonly [Tone, ShapeName]>> = {
   click: ["person", "person"],
@@ -34,6 +35,25 @@ const looks: Readonly<Record<string, readonly [Tone, ShapeName]>> = {
   "row-settled": ["ok", "half"],
 };
 
+const unnamed = ["quiet", "square"] as const;
+
+/** Of the marks that are drawn: what each means, and one word for all that have none of their own. */
+function marksOf(events: readonly LoggedEvent[]): readonly Mark[] {
+  const names: Readonly<Record<string, string>> = words().what;
+  const known = events
+    .filter(isDrawn)
+    .toSorted((one, other) => Object.keys(looks).indexOf(one.what) - Object.keys(looks).indexOf(other.what))
+    .flatMap(({ what }) => {
+      const [tone, shape] = looks[what] ?? [];
+      return tone === undefined || shape === undefined ? [] : [{ tone, shape, name: names[what] ?? what }];
+    });
+  return [...known, { tone: unnamed[0], shape: unnamed[1], name: words().faults.otherMarks }];
+}
+
+function isDrawn({ lane, what }: LoggedEvent): boolean {
+  return lane !== undefined && what !== "armed";
+}
+
 const order: readonly Witness[] = ["buyer", "proxy", "api", "database", "bank", "supervisor"];
 
 function textOf({ what, detail, status, signal, errno, tookMs, pid }: LoggedEvent): string {
@@ -49,10 +69,10 @@ function happeningsOf(
   open: (event: LoggedEvent) => void,
 ): readonly Happening[] {
   return events
-    .filter((event) => event.lane === lane && event.what !== "armed")
+    .filter((event) => event.lane === lane && isDrawn(event))
     .toSorted((one, other) => order.indexOf(one.who) - order.indexOf(other.who))
     .map((event) => {
-      const [tone, shape] = looks[event.what] ?? ["quiet", "square"];
+      const [tone, shape] = looks[event.what] ?? unnamed;
       const { atMs, who } = event;
       return { lane: words().who[who], atMs, tone, shape, text: textOf(event), open: () => open(event) };
     });
@@ -69,6 +89,7 @@ export function RunTimeline({ view }: { readonly view: RunView }): JSX.Element {
           {words().faults.raw}
         </a>
       </header>
+      <Legend marks={marksOf(view.events)} />
       {lanes.map((lane) => {
         const happenings = happeningsOf(view.events, lane, open);
         return happenings.length === 0 ? null : (

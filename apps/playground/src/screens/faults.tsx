@@ -2,23 +2,29 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Note } from "../../../console/src/parts/note.tsx";
+import { change, hashOf, usePlace } from "../../../console/src/router.ts";
 import {
   bankModes,
+  faultNames,
   lanes,
   type BankMode,
   type FaultName,
   type FaultView,
+  type LaneName,
   type RunView,
 } from "../../../shop/src/playground/contract.ts";
 import { ask } from "../api.ts";
 import type { ScreenProps } from "../screen-props.ts";
 import { payUnder, resume } from "../checkout.ts";
 import { words } from "../i18n/words.ts";
+import { Breakable } from "../parts/breakable.tsx";
 import { Counts, LaneHead } from "../parts/counts.tsx";
 import { useDoing } from "../parts/doing.ts";
 import { Head, LimitsLink } from "../parts/head.tsx";
 import { RunTimeline } from "../parts/run-timeline.tsx";
 import { useRun } from "../parts/watch.ts";
+
+type LaneChoice = LaneName | "both";
 
 interface DeckProps {
   readonly deck: readonly FaultView[];
@@ -44,7 +50,7 @@ function Deck({ deck, chosen, choose }: DeckProps): JSX.Element {
             />
             <span>
               <strong>{name}</strong>
-              <span class="small muted">{unavailable ?? how}</span>
+              <span class="small muted">{unavailable === undefined ? how : <Breakable text={unavailable} />}</span>
               {unavailable === undefined && (
                 <span class="small muted">{words().faults.pageSays(expected.unprotected, expected.protected)}</span>
               )}
@@ -76,13 +82,42 @@ function BankModes({ state, again, isBusy }: ScreenProps & { readonly isBusy: bo
   );
 }
 
-/** Said when both lanes are through, and not before. */
+interface LaneChoiceProps {
+  readonly chosen: LaneChoice;
+  readonly choose: (lanes: LaneChoice) => void;
+}
+
+function ChooseLanes({ chosen, choose }: LaneChoiceProps): JSX.Element {
+  return (
+    <label class="field inline">
+      <span>{words().faults.lanes}</span>
+      <select
+        class="input"
+        name="lanes"
+        value={chosen}
+        onChange={({ currentTarget }) => choose(currentTarget.value as LaneChoice)}
+      >
+        <option value="both">{words().faults.bothLanes}</option>
+        {lanes.map((lane) => (
+          <option key={lane} value={lane}>
+            {words().lanes[lane]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Said when the lanes that were paid in are through, and not before. */
 function Verdict({ view, deck }: { readonly view: RunView; readonly deck: readonly FaultView[] }): JSX.Element | null {
   const expected = deck.find(({ fault }) => fault === view.fault)?.expected;
-  const charged = lanes.map((lane) => view.lanes[lane].bankCharges.length);
-  if (expected === undefined || charged.includes(0)) return null;
-  const isAsSaid = lanes.every((lane, at) => charged[at] === expected[lane]);
-  const title = `${isAsSaid ? words().faults.asSaid : words().faults.notAsSaid}: ${charged.join(" · ")}`;
+  const paidIn = lanes.filter((lane) => view.lanes[lane].buyerClicks > 0);
+  const countOf = (lane: LaneName): number => view.lanes[lane].charged.count;
+  if (expected === undefined || paidIn.length === 0 || paidIn.some((lane) => countOf(lane) === 0)) return null;
+  const isAsSaid = paidIn.every((lane) => countOf(lane) === expected[lane]);
+  const { asSaid, notAsSaid, names } = words().faults;
+  const charged = paidIn.map((lane) => `${words().lanes[lane]} ${countOf(lane)}`).join(" · ");
+  const title = (isAsSaid ? asSaid : notAsSaid)(names[view.fault][0] ?? "", charged);
   return (
     <div data-verdict={isAsSaid ? "as-said" : "not-as-said"}>
       <Note tone={isAsSaid ? "ok" : "bad"} icon={isAsSaid ? "done" : "warning"} title={title}>
@@ -92,8 +127,20 @@ function Verdict({ view, deck }: { readonly view: RunView; readonly deck: readon
   );
 }
 
+/** The address says what was chosen: a reload, also one in mid-payment, finds it again. */
+function useChoice() {
+  const { path, query } = usePlace();
+  const fault = faultNames.find((name) => name === query["fault"]) ?? "kill-after-charge";
+  const paidIn: LaneChoice = lanes.find((lane) => lane === query["lanes"]) ?? "both";
+  return {
+    fault,
+    paidIn,
+    choose: (next: { readonly fault?: FaultName; readonly lanes?: LaneChoice }) => change(path, { ...query, ...next }),
+  };
+}
+
 export function Faults({ state, again }: ScreenProps): JSX.Element {
-  const [chosen, choose] = useState<FaultName>("kill-after-charge");
+  const { fault: chosen, paidIn, choose } = useChoice();
   const [run, setRun] = useState<string>();
   const [resumed, setResumed] = useState<Awaited<ReturnType<typeof resume>>>();
   const { isBusy, problem, run: work } = useDoing();
@@ -111,7 +158,10 @@ export function Faults({ state, again }: ScreenProps): JSX.Element {
   return (
     <>
       <Head title={words().faults.title} lead={words().faults.lead} />
-      <Deck deck={deck} chosen={chosen} choose={choose} />
+      <Deck deck={deck} chosen={chosen} choose={(fault) => choose({ fault })} />
+      <p class="small muted">
+        {words().faults.event} <a href={hashOf(["events"])}>{words().screens.events}</a>
+      </p>
       <div class="row">
         <button
           type="button"
@@ -121,13 +171,21 @@ export function Faults({ state, again }: ScreenProps): JSX.Element {
           onClick={() => {
             setRun(undefined);
             setResumed(undefined);
-            work(() => payUnder(chosen, setRun).then(again));
+            work(() => payUnder(chosen, paidIn === "both" ? lanes : [paidIn], setRun).then(again));
           }}
         >
           {isBusy ? words().working : words().faults.run}
         </button>
+        <ChooseLanes chosen={paidIn} choose={(next) => choose({ lanes: next })} />
         <BankModes state={state} again={again} isBusy={isBusy} />
       </div>
+      {state?.bankMode === "ignores-references" && (
+        <div data-bank-note>
+          <Note tone="run" title={words().faults.ignoresReferences}>
+            <LimitsLink />
+          </Note>
+        </div>
+      )}
       {problem !== undefined && <Note tone="bad" icon="warning" title={problem} isAlert />}
       {resumed !== undefined && (
         <Note tone="run" title={words().faults.reloaded}>
