@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Announcer } from "../../console/src/parts/copy.tsx";
-import { Brand, Icon, type IconName } from "../../console/src/parts/icon.tsx";
+import { Brand, Icon, Shape, type IconName } from "../../console/src/parts/icon.tsx";
 import { change, hashOf, usePlace, type Place } from "../../console/src/router.ts";
 import { choices, choose, useSettings } from "../../console/src/settings.ts";
 import type { StateView } from "../../shop/src/playground/contract.ts";
@@ -60,10 +60,10 @@ function Switch({ name }: { readonly name: "theme" | "lang" }): JSX.Element {
   );
 }
 
-function Links({ screen }: { readonly screen: string }): JSX.Element {
+function Links({ screen, of = names }: { readonly screen: string; readonly of?: readonly ScreenName[] }): JSX.Element {
   return (
     <>
-      {names.map((name) => (
+      {of.map((name) => (
         <a key={name} href={hashOf([name])} aria-current={name === screen ? "page" : undefined}>
           <Icon name={icons[name]} />
           {words().screens[name]}
@@ -77,14 +77,20 @@ function Processes({ state }: { readonly state: StateView | undefined }): JSX.El
   if (state?.started !== true) return <p class="muted small">{words().starting}</p>;
   return (
     <ul class="processes small muted">
-      {state.processes.map(({ name, pid }) => (
-        <li key={name}>
-          <span class="tone-ok">●</span> {name} <span class="mono">{pid}</span>
+      {state.processes.map(({ name, pid, isUp }) => (
+        <li key={name} data-process={name} data-up={isUp}>
+          <span class={isUp ? "tone-ok" : "tone-bad"}>
+            <Shape name={isUp ? "full" : "cross"} />
+          </span>
+          {name} <span class="mono">{pid}</span>
+          {!isUp && <span class="tone-bad">{words().isDown}</span>}
         </li>
       ))}
     </ul>
   );
 }
+
+const STATE_EVERY_MS = 1_000;
 
 function usePlayground(): readonly [StateView | undefined, () => Promise<void>] {
   const [state, setState] = useState<StateView>();
@@ -92,7 +98,12 @@ function usePlayground(): readonly [StateView | undefined, () => Promise<void>] 
     const next = await api.state().catch(() => undefined);
     if (next !== undefined) setState(next);
   };
-  useEffect(() => void again(), []);
+  // Processes die and come back without this page's doing.
+  useEffect(() => {
+    void again();
+    const timer = setInterval(() => document.visibilityState === "visible" && void again(), STATE_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
   return [state, again];
 }
 
@@ -111,9 +122,13 @@ function Footer(): JSX.Element {
   );
 }
 
+/** On a phone; the others are behind a button. */
+const tabNames: readonly ScreenName[] = ["pay", "faults", "storm", "limits"];
+
 function Framed({ place }: { readonly place: Place }): JSX.Element {
   const [state, again] = usePlayground();
   const screen = place.path[0] ?? "pay";
+  const [isMenuOpen, setIsMenuOpen] = useState(false);
   const Shown = screens[screen as ScreenName] ?? Pay;
   useEffect(() => {
     if (place.path.length === 0) change(["pay"], place.query);
@@ -121,6 +136,7 @@ function Framed({ place }: { readonly place: Place }): JSX.Element {
   useEffect(() => {
     document.title = `${words().screens[screen as ScreenName] ?? ""} · ichido`;
     scrollTo(0, 0);
+    setIsMenuOpen(false);
   }, [screen]);
   return (
     <div class="frame">
@@ -134,7 +150,7 @@ function Framed({ place }: { readonly place: Place }): JSX.Element {
       >
         {words().skip}
       </a>
-      <nav class="side" aria-label={words().navigation}>
+      <nav class={`side${isMenuOpen ? " open" : ""}`} aria-label={words().navigation} id="screens">
         <a class="brand" href={hashOf(["pay"])}>
           <Brand />
           <span>ichido</span>
@@ -160,8 +176,17 @@ function Framed({ place }: { readonly place: Place }): JSX.Element {
           <Footer />
         </div>
       </main>
-      <nav class="strip" aria-label={words().navigation}>
-        <Links screen={screen} />
+      <nav class="tabs" aria-label={words().navigation}>
+        <Links screen={screen} of={tabNames} />
+        <button
+          type="button"
+          aria-expanded={isMenuOpen}
+          aria-controls="screens"
+          onClick={() => setIsMenuOpen((isOpen) => !isOpen)}
+        >
+          <Icon name="menu" />
+          {words().more}
+        </button>
       </nav>
     </div>
   );

@@ -3,7 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { accessibilityFaults } from "../../../test/console/browser/rig.ts";
 import { call } from "../playground-faults/drive.ts";
-import { bankModes, type RunView } from "../src/playground/contract.ts";
+import { bankModes, type RunView, type StateView } from "../src/playground/contract.ts";
 import type { StormView } from "../src/playground/storm-view.ts";
 import { chargesOn, describePlaygroundPage, phone } from "./support/playground-browser.ts";
 
@@ -87,6 +87,15 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     for (const [at, rule] of rules.entries()) expect(rule).toMatch(said[at] ?? "");
   });
 
+  it("a way through the first five minutes: four steps, each with a link", async () => {
+    const page = await rig().open("pay");
+    for (const [step, screen] of ["pay", "faults", "limits", "drill"].entries()) {
+      await page.locator(".steps a").nth(step).click();
+      await page.locator(".steps [aria-current=step]", { hasText: `Step ${step + 1} of 4` }).waitFor();
+      expect(await page.evaluate("location.hash")).toContain(`#/${screen}`);
+    }
+  });
+
   it("P2 after a reload the deck still has the fault that was chosen, and the verdict names it", async () => {
     const page = await rig().open("faults");
     await page.check("input[value=reload]");
@@ -166,6 +175,25 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
+  it("a process that was killed is shown as down until it is back", async () => {
+    const page = await rig().open("drill");
+    const dot = page.locator("[data-process=protected]");
+    await dot.and(page.locator("[data-up=true]")).waitFor();
+    // It comes back sooner than a page may look: killed as often as it takes.
+    await expect
+      .poll(
+        async () => {
+          const { processes } = await calling<StateView>("state");
+          const lane = processes.find(({ name }) => name === "protected");
+          if (lane?.isUp !== false) process.kill(lane?.pid ?? 0, "SIGKILL");
+          return dot.textContent();
+        },
+        { timeout: 15_000, interval: 100 },
+      )
+      .toContain("down");
+    await dot.and(page.locator("[data-up=true]")).waitFor();
+  });
+
   it("P5 keys that were swept are counted by the engine, what is left by the database", async () => {
     const page = await rig().open("storage", { theme: "dark" });
     await page.locator("[data-sweep]").click();
@@ -173,6 +201,39 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     await swept.waitFor({ timeout: 60_000 });
     expect(await swept.textContent()).toMatch(/60 keys.*counted by the engine.*in use; counted by the database/);
     expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  it("P6 nothing serious for those who hear or only type, before and after the answer, in both themes", async () => {
+    const page = await rig().open("drill");
+    await page.locator("[data-ticket]").click();
+    await page.locator("[data-answer=bought-twice]:enabled").waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.locator("[data-answer=bought-twice]").click();
+    await page.locator("[data-judged]").waitFor();
+    for (const theme of ["light", "dark"]) {
+      await page.locator(".switches select").first().selectOption(theme);
+      expect([theme, await accessibilityFaults(page)]).toEqual([theme, []]);
+    }
+  });
+
+  it("nothing serious on any screen in the dark, and on a phone in Japanese every screen is reached", async () => {
+    const page = await rig().open("pay", { theme: "dark" });
+    await clickTwice(page);
+    for (const place of ["pay", "faults", "events", "storm", "storage", "drill", "limits", "home"]) {
+      await page.evaluate(`location.hash = "#/${place}"`);
+      await page.locator(`.nav a[aria-current=page][href="#/${place}"]`).waitFor();
+      expect([place, await accessibilityFaults(page)]).toEqual([place, []]);
+    }
+    const small = await rig().open("pay", { lang: "ja", viewport: phone });
+    for (const place of ["limits", "home"]) {
+      const shown = small.locator(`nav a[href="#/${place}"]:visible`);
+      if ((await shown.count()) === 0) await small.locator(".tabs button").click();
+      const { x, width } = (await shown.last().boundingBox()) ?? { x: phone.width, width: 0 };
+      expect([place, x >= 0 && x + width <= phone.width]).toEqual([place, true]);
+      await shown.last().click();
+      await small.waitForURL(new RegExp(`#/${place}`));
+    }
+    expect(await accessibilityFaults(small)).toEqual([]);
   });
 
   it("charges, sums and clicks are counted on the server", async () => {

@@ -53,6 +53,7 @@ export const en = {
   none: "none yet",
   expected: (count: number) => `expected ${count}`,
   tooMany: (count: number) => `${count} too many`,
+  isDown: "down",
   processes: "Processes",
   restartTook: (ms: number) => `last restart ${ms} ms, timed by the supervisor`,
   rules: [
@@ -64,6 +65,14 @@ export const en = {
     "A browser may send a POST again by itself, so the unit is arrivals, not clicks.",
     "Where the protected lane charges twice, too, is run on Limits, which every result links to.",
   ],
+  steps: "Five minutes",
+  stepOf: (step: number, of: number) => `Step ${step} of ${of}`,
+  stepNames: {
+    pay: "press Pay twice",
+    faults: "kill a lane after the charge",
+    limits: "see where it still charges twice",
+    drill: "answer a ticket",
+  },
 
   pay: {
     title: "Same shop, same customer, same network",

@@ -54,6 +54,7 @@ export const ja: Words = {
   none: "まだありません",
   expected: (count) => `正しくは ${count}`,
   tooMany: (count) => `${count} 件余分`,
+  isDown: "停止中",
   processes: "プロセス",
   restartTook: (ms) => `前回の再起動 ${ms} ms（監督プロセスが計った）`,
   rules: [
@@ -65,6 +66,14 @@ export const ja: Words = {
     "ブラウザーは POST を自分で再送することがあるため、単位はクリックではなく到着です。",
     "保護ありでも二重に請求される場合は「限界」で実行できます。どの結果からもリンクしています。",
   ],
+  steps: "5 分で",
+  stepOf: (step, of) => `手順 ${step} / ${of}`,
+  stepNames: {
+    pay: "「支払う」を 2 回押す",
+    faults: "請求の後にレーンを kill",
+    limits: "それでも二重になる場合を見る",
+    drill: "問い合わせに答える",
+  },
 
   pay: {
     title: "同じ店、同じ客、同じネットワーク",

@@ -9,6 +9,7 @@ import { words } from "../i18n/words.ts";
 import { AskLine, askOf } from "../parts/ask-line.tsx";
 import { useDoing } from "../parts/doing.ts";
 import { Head, LimitsLink } from "../parts/head.tsx";
+import { Steps } from "../parts/steps.tsx";
 import type { ScreenProps } from "../screen-props.ts";
 
 interface Judged {
@@ -33,6 +34,7 @@ export function Drill({ state, again }: ScreenProps): JSX.Element {
     });
   return (
     <>
+      <Steps at="drill" />
       <Head title={words().drill.title} lead={words().drill.lead} />
       <div class="row">
         <button type="button" class="button main-action" disabled={isBusy} data-ticket onClick={open}>

@@ -22,6 +22,7 @@ import { Counts, LaneHead } from "../parts/counts.tsx";
 import { useDoing } from "../parts/doing.ts";
 import { Head, LimitsLink } from "../parts/head.tsx";
 import { RunTimeline } from "../parts/run-timeline.tsx";
+import { Steps } from "../parts/steps.tsx";
 import { useRun } from "../parts/watch.ts";
 
 type LaneChoice = LaneName | "both";
@@ -157,6 +158,7 @@ export function Faults({ state, again }: ScreenProps): JSX.Element {
   }, []);
   return (
     <>
+      <Steps at="faults" />
       <Head title={words().faults.title} lead={words().faults.lead} />
       <Deck deck={deck} chosen={chosen} choose={(fault) => choose({ fault })} />
       <p class="small muted">

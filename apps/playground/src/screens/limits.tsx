@@ -10,6 +10,7 @@ import { AskLine, askOf, askOwn } from "../parts/ask-line.tsx";
 import { ChargeCount } from "../parts/counts.tsx";
 import { useDoing } from "../parts/doing.ts";
 import { Head } from "../parts/head.tsx";
+import { Steps } from "../parts/steps.tsx";
 import type { ScreenProps } from "../screen-props.ts";
 
 function Redis({ evicted, doctor }: NonNullable<LimitRun["redis"]>): JSX.Element {
@@ -99,6 +100,7 @@ export function Limits({ state, again }: ScreenProps): JSX.Element {
     state?.limits.find(({ limit }) => limit === name)?.unavailable;
   return (
     <>
+      <Steps at="limits" />
       <Head title={words().limits.title} lead={words().limits.lead} />
       {state?.started === true && <AskLine line={`${askOf(state, "bank")}; ${askOwn("events.jsonl")}`} />}
       {limitNames.map((name) => (

@@ -12,6 +12,7 @@ import { words } from "../i18n/words.ts";
 import { Counts, LaneHead } from "../parts/counts.tsx";
 import { Head, LimitsLink } from "../parts/head.tsx";
 import { money } from "../parts/money.ts";
+import { Steps } from "../parts/steps.tsx";
 import { useRun } from "../parts/watch.ts";
 
 type Saw = Readonly<Record<LaneName, readonly Said[]>>;
@@ -98,6 +99,7 @@ export function Pay({ state, again }: ScreenProps): JSX.Element {
   const bank = state?.processes.find(({ name }) => name === "bank");
   return (
     <>
+      <Steps at="pay" />
       <Head title={words().pay.title} lead={words().pay.lead} />
       {problem !== undefined && <Note tone="bad" icon="warning" title={problem} isAlert />}
       <div class="lanes-beside">

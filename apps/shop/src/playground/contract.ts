@@ -139,6 +139,8 @@ export interface RunView {
 export interface ProcessView {
   readonly name: "shop" | "bank" | "database" | LaneName;
   readonly pid: number;
+  /** As the operating system says. */
+  readonly isUp: boolean;
   readonly url: string;
   /** Its own door through the fault proxy, of a lane. */
   readonly proxyUrl?: string;

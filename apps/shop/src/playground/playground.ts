@@ -143,7 +143,7 @@ async function ownFolder(parent: string): Promise<string> {
   return folder;
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -5,7 +5,7 @@ import { deckView } from "./deck.ts";
 import type { LaneProcess } from "./lane-process.ts";
 import { limitsOffered } from "./limits.ts";
 import type { OwnPostgres } from "./own-postgres.ts";
-import type { World } from "./playground.ts";
+import { isAlive, type World } from "./playground.ts";
 import { price } from "./runs.ts";
 
 export function stateOf(world: World | undefined, noServer: string | undefined): StateView {
@@ -29,11 +29,11 @@ export function stateOf(world: World | undefined, noServer: string | undefined):
 
 /** Nobody kills it, and nobody starts it again. */
 function databaseOf({ pid, url }: OwnPostgres): ProcessView {
-  return { name: "database", pid, url, restarts: 0, ask: `psql "${url}" -c "\\dn"` };
+  return { name: "database", pid, isUp: isAlive(pid), url, restarts: 0, ask: `psql "${url}" -c "\\dn"` };
 }
 
 function lifeOf({ pid, restarts, lastRestartMs }: BankChild | LaneProcess) {
-  return { pid, restarts, ...(lastRestartMs === undefined ? {} : { lastRestartMs }) };
+  return { pid, isUp: isAlive(pid), restarts, ...(lastRestartMs === undefined ? {} : { lastRestartMs }) };
 }
 
 function processOf(world: World, lane: LaneName): ProcessView {
