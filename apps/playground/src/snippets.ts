@@ -289,6 +289,14 @@ export function serverOf(choice: Choice): string {
   return [...imports, "", ...store.lines, ...library.lines, ...body, ""].join("\n");
 }
 
+/** What names the package, or is there for it alone. */
+const FOR_PROTECTION = /ichido|idempoten|captureBody|const scope\b|Store\(|\btransactions\b|const reference\b|no key/i;
+
+/** Of a line of a server: it would not be there, or not so, without protection. */
+export function isForProtection(line: string): boolean {
+  return FOR_PROTECTION.test(line);
+}
+
 export function installOf(choice: Choice): string {
   const library = libraryPart(choice.transactions, choice.store === "MySQL" ? "mysql" : "postgres");
   const packages = [...shells[choice.framework].packages, ...storeParts[choice.store].packages, ...library.packages];
@@ -304,6 +312,15 @@ const schemes: Readonly<Record<StoreName, string>> = {
 
 export function migrateOf({ store }: Choice): string {
   return store === "Redis" ? "" : `npx ichido migrate --store ${schemes[store]}`;
+}
+
+const dialects = { SQLite: "sqlite", PostgreSQL: "postgres", MySQL: "mysql" } as const;
+const tools: Partial<Record<Transactions, string>> = { Drizzle: "drizzle", Knex: "knex" };
+
+/** The tables as files, for a project whose database is migrated by one tool alone. */
+export function exportOf({ store, transactions }: Choice): string {
+  if (store === "Redis") return "";
+  return `npx ichido export --for ${tools[transactions] ?? "sql"} --dialect ${dialects[store]} --out migrations`;
 }
 
 export function checkOf({ store }: Choice): string {

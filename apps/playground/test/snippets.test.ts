@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { choices, installOf, serverOf, testText } from "../src/snippets.ts";
+import { choices, exportOf, installOf, isForProtection, serverOf, testText } from "../src/snippets.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
@@ -44,5 +44,30 @@ test("every framework with every store and library compiles", { timeout: 300_000
     expect(stdout).toBe("");
   } finally {
     rmSync(place, { recursive: true, force: true });
+  }
+});
+
+test("what is for the protection is marked: ten lines or fewer, and four more where it joins a transaction", () => {
+  for (const choice of choices) {
+    const marked = serverOf(choice).split("\n").filter(isForProtection);
+    expect(marked.some((line) => line.includes("createIchido({"))).toBe(true);
+    expect([choice, marked.length]).toEqual([
+      choice,
+      Math.min(marked.length, choice.transactions === "none" ? 10 : 14),
+    ]);
+  }
+});
+
+test("every line that writes the tables as files runs, and names files", { timeout: 60_000 }, async () => {
+  const lines = new Set(choices.map(exportOf).filter((line) => line !== ""));
+  expect(lines.size).toBe(7);
+  const bin = join(root, "packages/ichido/src/cli/bin.ts");
+  for (const line of lines) {
+    const [npx, name, ...told] = line.split(" ");
+    expect([npx, name]).toEqual(["npx", "ichido"]);
+    const { stdout } = await run(process.execPath, ["--conditions=ichido-source", bin, ...told, "--dry-run"], {
+      cwd: tmpdir(),
+    });
+    expect(stdout).toMatch(/migrations\//);
   }
 });

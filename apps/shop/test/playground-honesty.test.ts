@@ -236,6 +236,14 @@ describePlaygroundPage("the playground's page says what is so", (rig) => {
     expect(await accessibilityFaults(small)).toEqual([]);
   });
 
+  it("P8 what is for the protection is marked, and the tables come at once or as files", async () => {
+    const page = await rig().open("home");
+    expect(await numbersIn(page.locator("pre .only"))).toContainEqual(expect.stringContaining("idempotency(ichido"));
+    expect(await page.locator("pre", { hasText: "ichido migrate" }).textContent()).toContain(
+      "ichido export --for sql --dialect postgres --out migrations",
+    );
+  });
+
   it("charges, sums and clicks are counted on the server", async () => {
     const { run } = await calling<{ readonly run: string }>("runs", { fault: "none" });
     const { lanes } = await calling<RunView>(`runs/${run}`);

@@ -32,14 +32,32 @@ export function AskLine({ line }: { readonly line: string }): JSX.Element {
   );
 }
 
-export function CodeBlock({ text, name }: { readonly text: string; readonly name: string }): JSX.Element {
+interface CodeBlockProps {
+  readonly text: string;
+  readonly name: string;
+  readonly isMarked?: (line: string) => boolean;
+}
+
+export function CodeBlock({ text, name, isMarked }: CodeBlockProps): JSX.Element {
   return (
     <div class="code">
       <button type="button" class="copy" aria-label={words().copyOf(name)} onClick={() => void copy(text)}>
         <Icon name="copy" />
       </button>
       <pre tabIndex={0} aria-label={name}>
-        <code>{text}</code>
+        {isMarked === undefined ? (
+          <code>{text}</code>
+        ) : (
+          text
+            .trimEnd()
+            .split("\n")
+            .map((line, at) => (
+              <code key={at} class={`line${isMarked(line) ? " only" : ""}`}>
+                {line}
+                {"\n"}
+              </code>
+            ))
+        )}
       </pre>
     </div>
   );

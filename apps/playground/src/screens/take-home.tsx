@@ -6,8 +6,10 @@ import { CodeBlock } from "../parts/ask-line.tsx";
 import { Head } from "../parts/head.tsx";
 import {
   checkOf,
+  exportOf,
   frameworks,
   installOf,
+  isForProtection,
   migrateOf,
   serverOf,
   stores,
@@ -79,11 +81,13 @@ export function TakeHome(): JSX.Element {
         <CodeBlock name={home.install} text={installOf(choice)} />
       </Piece>
       <Piece title={home.server}>
-        <CodeBlock name={home.server} text={serverOf(choice)} />
+        <p class="muted">{home.serverLead}</p>
+        <CodeBlock name={home.server} text={serverOf(choice)} isMarked={isForProtection} />
       </Piece>
       {migrate !== "" && (
         <Piece title={home.migrate}>
-          <CodeBlock name={home.migrate} text={migrate} />
+          <p class="muted">{home.migrateLead}</p>
+          <CodeBlock name={home.migrate} text={`${migrate}\n${exportOf(choice)}`} />
         </Piece>
       )}
       <Piece title={home.check}>
