@@ -14,9 +14,15 @@ const flags = [
   "--disable-dev-shm-usage",
 ];
 
-export function describeInChromium(title: string, suite: (launch: () => Promise<Browser>) => void): void {
+/** `variables`: more of its environment. */
+export type Launch = (variables?: Readonly<Record<string, string>>) => Promise<Browser>;
+
+export function describeInChromium(title: string, suite: (launch: Launch) => void): void {
   describeWith("browser", title, () => {
     const executablePath = findBrowser() ?? requireProgram("browser", "chromium-headless-shell");
-    suite(() => chromium.launch({ executablePath, headless: true, args: flags }));
+    suite((variables = {}) => {
+      const env = { ...process.env, ...variables } as Record<string, string>;
+      return chromium.launch({ executablePath, headless: true, args: flags, env });
+    });
   });
 }

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { spawnChild } from "ichido/testing";
 import { chromium, type Page } from "playwright-core";
 import { findBrowser } from "../../../scripts/services/binaries.ts";
+import { refuseWithoutJapanese } from "./japanese-font.ts";
 import { takeEveryScreen } from "./every-screen.ts";
 
 const images = join(import.meta.dirname, "../../../docs/guide/images");
@@ -38,6 +39,10 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "
 try {
   const [, url = ""] = await shop.waitFor(/^shop ready (.+)$/);
   const { every } = parseArgs({ options: { every: { type: "string" } } }).values;
+  // Before anything is written: both ways take pictures in Japanese.
+  const blank = await browser.newPage();
+  await refuseWithoutJapanese(blank);
+  await blank.close();
   mkdirSync(every ?? images, { recursive: true });
   if (every !== undefined) await takeEveryScreen(browser, url, every);
   for (const lang of every === undefined ? ["en", "ja"] : []) {
