@@ -13,7 +13,7 @@ import { refuseWithoutJapanese } from "./japanese-font.ts";
 import { takeEveryScreen } from "./every-screen.ts";
 
 const images = join(import.meta.dirname, "../../../docs/guide/images");
-const viewport = { width: 1_120, height: 560 };
+const viewport = { width: 1_120, height: 690 };
 
 /** Both lanes are paid by two clicks; the bank has what it has. */
 async function payTwice(page: Page, url: string, lang: string): Promise<void> {
