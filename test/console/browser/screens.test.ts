@@ -1,7 +1,7 @@
 /** Every screen in a real browser: drawn, without an error, without a request elsewhere, accessible, and text where text was stored. */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { KeysAnswer } from "../../../packages/ichido/src/console/contract.ts";
+import type { AskAnswer, KeysAnswer } from "../../../packages/ichido/src/console/contract.ts";
 import { markup } from "../bed.ts";
 import { all } from "../visitor.ts";
 import { openSqliteStore } from "ichido/sqlite";
@@ -96,6 +96,15 @@ describeConsole("screens", (rig) => {
     await go(page, "#/traffic");
     await page.locator(".u-legend").first().waitFor();
     expect(await page.locator(".u-legend").first().textContent()).not.toMatch(/Time|Value/);
+    // Of a record without a note, as a crash leaves it.
+    await page.route("**/api/ask*", async (route) => {
+      const answer = (await (await route.fetch()).json()) as AskAnswer;
+      const claimed = { at: answer.keys[0]?.createdAt, kind: "attempt", key: "A", text: "claimed for the first time" };
+      await route.fulfill({ json: { ...answer, timeline: [claimed, ...answer.timeline] } });
+    });
+    await go(page, `#/ask?text=${rig().bed.keys.stuck}`);
+    await page.locator(".happened", { hasText: "初めて受け付けた" }).waitFor();
+    await page.locator(".happened", { hasText: "結果は不明のまま" }).waitFor();
     await page.close();
   });
 
