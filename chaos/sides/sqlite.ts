@@ -27,8 +27,11 @@ function tellsOfNoRoom(database: DatabaseSync): void {
   database.exec = telling(database.exec.bind(database));
   database.prepare = (sql) => {
     const statement = prepare(sql);
+    // eslint-disable-next-line typescript/unbound-method -- `telling` passes `this` on
     statement.run = telling(statement.run);
+    // eslint-disable-next-line typescript/unbound-method -- `telling` passes `this` on
     statement.get = telling(statement.get);
+    // eslint-disable-next-line typescript/unbound-method -- `telling` passes `this` on
     statement.all = telling(statement.all);
     return statement;
   };
