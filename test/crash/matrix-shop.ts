@@ -2,6 +2,7 @@
  * The operation of the crash matrix: a charge at a provider, then an order in the database, under one key. Also the builds
  * that are wrong on purpose, so that the harness is known to see what it looks for.
  */
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store, TransactionHandle } from "ichido";
 import type { FaultPoint } from "ichido/testing";
@@ -22,8 +23,8 @@ export type Scenario =
   /** No provider: record and order in one transaction from the start. */
   | "orders";
 
-/** `two-commits`: the order first, its completion in another commit. `no-fence`: whoever completes is believed. */
-export type Defect = "none" | "two-commits" | "no-fence";
+/** `two-commits`: the order first, its completion in another commit. `no-fence`: whoever completes is believed. `no-reference`: every call another. */
+export type Defect = "none" | "two-commits" | "no-fence" | "no-reference";
 
 async function charge(providerUrl: string, reference: string, amount: number): Promise<string> {
   const response = await fetch(`${providerUrl}/charges`, {
@@ -36,7 +37,15 @@ async function charge(providerUrl: string, reference: string, amount: number): P
   return String((Object(await response.json()) as { id?: unknown }).id);
 }
 
-export function handlerOf(scenario: Scenario, key: string, providerUrl: string, amount: number): Handler {
+/** `ordersInStore`: the store has transactions, and the order is a row beside the record. Otherwise the charge is all. */
+export function handlerOf(
+  scenario: Scenario,
+  key: string,
+  providerUrl: string,
+  amount: number,
+  ordersInStore = true,
+  defect: Defect = "none",
+): Handler {
   const order = (context: Parameters<Handler>[0], id: string): Promise<unknown> =>
     context.transaction(async (_tx, handle) => {
       await addEffect(handle, key);
@@ -47,7 +56,9 @@ export function handlerOf(scenario: Scenario, key: string, providerUrl: string, 
       await order(context, "none");
       return { status: 500 };
     }
-    const charging = context.step("bank.charge", async ({ reference }) => charge(providerUrl, reference, amount));
+    const charging = context.step("bank.charge", async ({ reference }) =>
+      charge(providerUrl, defect === "no-reference" ? randomUUID() : reference, amount),
+    );
     let id: string;
     try {
       id = await charging;
@@ -59,6 +70,7 @@ export function handlerOf(scenario: Scenario, key: string, providerUrl: string, 
     // Long enough for the heartbeat to pass its points, too.
     if (context.attempt === 1) await sleep(leaseMs / 2);
     if (scenario === "fails" && context.attempt === 1) throw new Error("out of stock, for now");
+    if (!ordersInStore) return { status: 201, body: { key, charge: id } };
     await order(context, id);
     return { status: 500 };
   };

@@ -20,10 +20,21 @@ const faults =
         console.log("paused");
         process.kill(process.pid, "SIGSTOP");
       });
-const side = spoilt(await openLoneSide(dialect as TransactionHandle["dialect"], url), defect as Defect, faults);
+const side = spoilt(
+  await openLoneSide(dialect as TransactionHandle["dialect"] | "redis", url),
+  defect as Defect,
+  faults,
+);
 const shop = caller(side, { leaseMs, ...(faults === undefined ? {} : { faults }) });
 const mode = scenario === "orders" ? "transaction" : "lease";
-const handler = handlerOf(scenario as Scenario, key, providerUrl, Number(amount));
+const handler = handlerOf(
+  scenario as Scenario,
+  key,
+  providerUrl,
+  Number(amount),
+  dialect !== "redis",
+  defect as Defect,
+);
 // It will be killed, and would leave nothing in the compile cache.
 flushCompileCache();
 const ask = () => shop.ask(key, handler, { mode }, { amount: Number(amount) });

@@ -18,7 +18,7 @@ const [seed = "", defect = "none", amountBase = "", lanes = ""] = rest;
 const random = randomFrom(Number(seed));
 const faults = faultsFromEnv();
 const side = spoilt(
-  await openLoneSide(dialect as TransactionHandle["dialect"], url, { shareCommits: Math.random() < 0.5 }),
+  await openLoneSide(dialect as TransactionHandle["dialect"] | "redis", url, { shareCommits: Math.random() < 0.5 }),
   defect as Defect,
   faults,
 );
@@ -38,7 +38,7 @@ async function work(): Promise<void> {
     const operation: Operation = { key: `${prefix}-${begun}`, scenario, amount: Number(amountBase) + begun };
     const { key, amount } = operation;
     console.log(`asked ${JSON.stringify(operation)}`);
-    const handler = handlerOf(scenario, key, providerUrl, amount);
+    const handler = handlerOf(scenario, key, providerUrl, amount, dialect !== "redis");
     const mode = scenario === "orders" ? "transaction" : "lease";
     for (let tries = 0; tries < triesMax; tries += 1) {
       const answer = await shop.ask(key, handler, { mode }, { amount });

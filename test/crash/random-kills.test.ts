@@ -1,11 +1,11 @@
 /** A few kills with every run; `npm run crash:random` makes 200 on each database. */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { mariadbBench, postgresBench, sqliteBench } from "../effects/databases.ts";
-import type { Bench } from "../effects/databases.ts";
 import { noteProof } from "../support/proof.ts";
 import { describeWith } from "../support/services.ts";
 import { randomFrom } from "./random-from.ts";
 import { createKilling, randomKill, summaryOf } from "./random-kills.ts";
+import { redisBench, type AnyBench } from "./redis-bench.ts";
 import type { Killing } from "./random-kills.ts";
 
 const kills = Number(process.env["ICHIDO_KILLS"] ?? 6);
@@ -15,8 +15,8 @@ const perKillMs = 20_000;
 
 vi.setConfig({ testTimeout: 60_000 + kills * perKillMs });
 
-function suite(make: () => Promise<Bench>): void {
-  let bench: Bench;
+function suite(make: () => Promise<AnyBench>): void {
+  let bench: AnyBench;
   let killing: Killing;
   beforeAll(async () => {
     bench = await make();
@@ -63,6 +63,7 @@ function suite(make: () => Promise<Bench>): void {
 describe("random kills on SQLite", () => suite(() => sqliteBench()));
 describeWith("postgres", "random kills on PostgreSQL", () => suite(postgresBench));
 describeWith("mariadb", "random kills on MariaDB", () => suite(mariadbBench));
+describeWith("redis", "random kills on Redis", () => suite(redisBench));
 
 describe("random kills, the harness itself", () => {
   test("I19 it sees a second order where order and completion are two commits", async () => {

@@ -6,10 +6,11 @@ import { fakeProvider, faultsToEnv, spawnChild } from "ichido/testing";
 import type { Child, FakeProvider, FaultName } from "ichido/testing";
 import { caller } from "../effects/callers.ts";
 import type { Caller } from "../effects/callers.ts";
-import type { Bench, Side } from "../effects/databases.ts";
+import type { Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { inOneFile } from "../support/in-one-file.ts";
 import { points as byScenario } from "./fault-points.ts";
+import type { AnyBench } from "./redis-bench.ts";
 import { handlerOf } from "./matrix-shop.ts";
 import type { Defect, Scenario } from "./matrix-shop.ts";
 
@@ -59,11 +60,12 @@ export interface Killing {
   close(): Promise<void>;
 }
 
-export async function createKilling(bench: Bench): Promise<Killing> {
+export async function createKilling(bench: AnyBench): Promise<Killing> {
   const side: Side = bench.side();
   const shop: Caller = caller(side, { leaseMs: againLeaseMs });
   const provider: FakeProvider = await fakeProvider();
   const tally: Tally = { kills: 0, atPoints: 0, operations: 0, underWay: 0, replayed: 0, violations: [] };
+  const ordersInStore = bench.dialect !== "redis";
   let lives = 0;
 
   async function spawn(seed: number, defect: Defect, faults: Readonly<Record<string, string>>): Promise<Child> {
@@ -77,7 +79,7 @@ export async function createKilling(bench: Bench): Promise<Killing> {
 
   async function settle(operation: Operation, told: string | undefined): Promise<void> {
     const { key, scenario, amount } = operation;
-    const handler = handlerOf(scenario, key, provider.url, amount);
+    const handler = handlerOf(scenario, key, provider.url, amount, ordersInStore);
     const mode = scenario === "orders" ? "transaction" : "lease";
     let faults: string[] = [];
     try {
@@ -95,7 +97,7 @@ export async function createKilling(bench: Bench): Promise<Killing> {
     const orders = (await bench.effects(key)).length;
     const { records } = await side.store.list({ key, limit: 1 });
     if (charges !== (scenario === "orders" ? 0 : 1)) faults.push(`${charges} charges`);
-    if (orders !== 1) faults.push(`${orders} orders`);
+    if (orders !== Number(ordersInStore)) faults.push(`${orders} orders`);
     if (records[0]?.state !== "completed") faults.push(`record ${records[0]?.state ?? "absent"}`);
     if (faults.length > 0) tally.violations.push(`${scenario} ${key}: ${faults.join(", ")}`);
   }

@@ -17,8 +17,8 @@ import { freshDatabase, mariadbUrl, postgresUrl } from "../support/services.ts";
 export { addEffect } from "./sides.ts";
 export type { Side } from "./sides.ts";
 
-export interface Bench {
-  readonly dialect: "postgres" | "mysql" | "sqlite";
+export interface Bench<Dialect extends string = "postgres" | "mysql" | "sqlite"> {
+  readonly dialect: Dialect;
   /** The address for another process, or for a proxy. */
   readonly url: string;
   /** A process of its own, as far as the database can tell. Through another address where one is given. */
