@@ -54,8 +54,8 @@ forEachDatabase("commands", (open) => {
     expect(listed[2]).toMatchObject({ dead: 2, paused: null });
     const [first, second] = listed.map(({ seq }) => String(seq));
     const shown = await run("outbox", "show", first ?? "");
-    expect(shown.out).toMatch(/topic +skip\.one[^]*refused/);
-    expect(shown.out).not.toContain("4242");
+    expect(shown.out).toMatch(/topic +skip\.one[^]*\nError\n/);
+    expect(shown.out).not.toMatch(/4242|refused/);
     expect((await run("outbox", "show", "999999")).code).toBe(4);
     expect((await run("outbox", "replay", first ?? "", "--reason", "x")).err).toMatch(/--yes: there is no terminal/);
     expect((await run("outbox", "replay", first ?? "", "--dry-run", "--json")).code).toBe(0);
@@ -128,8 +128,8 @@ forEachDatabase("commands", (open) => {
     const listed = linesOf((await run("inbox", "list", "--handler", "mailer", "--json")).out);
     expect(listed.map(({ type }) => type)).toEqual(["dead-letter", "dead-letter", "inbox"]);
     const shown = await run("inbox", "show", "mailer", one.id);
-    expect(shown.out).toMatch(/reason +failed[^]*no mail/);
-    expect(shown.out).not.toContain("4242");
+    expect(shown.out).toMatch(/reason +failed[^]*\nError\n/);
+    expect(shown.out).not.toMatch(/4242|no mail/);
     expect((await run("inbox", "show", "mailer", "nothing")).code).toBe(4);
     expect((await run("inbox", "list", "--handler", "other")).out).toBe("");
     expect((await run("inbox", "replay", "mailer", one.id, ...why)).code).toBe(0);

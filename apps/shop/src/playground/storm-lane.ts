@@ -91,7 +91,7 @@ export function countsOf(
     restarts: world.lanes[lane].process.restarts - restartsBefore,
     arrivals,
     takenOver,
-    ...(world.data.isServer ? { databaseDrops } : {}),
+    ...(world.noServer === undefined ? { databaseDrops } : {}),
     ...(bytes === undefined ? {} : { bytes }),
   });
 }

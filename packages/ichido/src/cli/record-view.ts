@@ -1,6 +1,6 @@
 /** A record as a row of a table. */
 import type { StoredRecord } from "../core/contract/store.ts";
-import { shownKey, type Looking } from "../operations/told-record.ts";
+import { shownKey, shownLabels, type Looking } from "../operations/told-record.ts";
 import type { Style } from "./style.ts";
 import type { Column } from "./table.ts";
 import { shownDuration } from "./times.ts";
@@ -23,8 +23,8 @@ export const styleOfState: Readonly<Record<StoredRecord["state"], Style | undefi
   unknown: "yellow",
 };
 
-export function shownLabels(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
+export function labelsText(record: StoredRecord, looking: Looking): string {
+  return Object.entries(shownLabels(record, looking))
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");
 }
@@ -42,6 +42,6 @@ export function recordColumns(looking: Looking, nowMs = Date.now()): readonly Co
     { head: "CALLER", cell: shownCaller },
     { head: "AGE", cell: ({ createdAtMs }) => shownDuration(nowMs - createdAtMs, 1), align: "right" },
     { head: "ATTEMPTS", cell: ({ attempts }) => attempts, align: "right" },
-    { head: "LABELS", cell: ({ labels }) => shownLabels(labels), loose: true },
+    { head: "LABELS", cell: (record) => labelsText(record, looking), loose: true },
   ];
 }

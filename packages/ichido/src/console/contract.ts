@@ -485,7 +485,7 @@ export interface LetterView {
   readonly state: "dead" | "replaying";
   /** `rejected`, `crashed`, `unreadable`; of the inbox also `failed`, `conflict`, `unknown`, `too-old`, `unhandled`. */
   readonly reason: string;
-  /** The first line of the error; the rest is revealed with the payload. */
+  /** The type of the error; what it says is revealed with the payload. */
   readonly error?: string | undefined;
   readonly attempts: number;
   readonly addedAt?: string | undefined;

@@ -4,7 +4,7 @@ import type { ListQuery, StoredRecord } from "../core/contract/store.ts";
 import { gather } from "../operations/evidence.ts";
 import { leftOpenOf } from "../operations/left-open.ts";
 import { timeOf } from "../operations/timeline.ts";
-import { iso, shownText, stepJson } from "../operations/told-record.ts";
+import { iso, shownResource, shownText, stepJson } from "../operations/told-record.ts";
 import { effectsOf } from "../operations/verdict.ts";
 import type { KeyAnswer, KeysAnswer, LinkedEventView, ProbesAnswer, UnknownAnswer } from "./contract.ts";
 import { openCursor, sealedCursor } from "./cursor.ts";
@@ -162,7 +162,7 @@ export async function showKey(asked: Asked): Promise<KeyAnswer> {
     },
     steps: steps.map(stepJson),
     attempts: attempts.map((attempt) => attemptView(parts, attempt, leftOpen.has(attempt))),
-    resources,
+    resources: resources.map((each) => shownResource(each, identity.key, parts.looking)),
     twins: twins.map((twin) => twinView(parts, record, twin)),
     audit: audit.map((entry) => auditView(parts, { ...entry, record: identity })),
     events,
@@ -195,7 +195,7 @@ export async function askProbes(asked: Asked): Promise<ProbesAnswer> {
       reference,
       effects: found.map(({ id, amount, currency, at }) => {
         const atMs = timeOf(at);
-        return { id, amount, currency, at: atMs === undefined ? undefined : iso(atMs) };
+        return { id: hide(id) ?? id, amount, currency, at: atMs === undefined ? undefined : iso(atMs) };
       }),
       problem: hide(problem),
     })),

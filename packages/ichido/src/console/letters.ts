@@ -2,7 +2,7 @@
 import { present } from "../core/contract/present.ts";
 import { sha256Hex } from "../core/request/sha256.ts";
 import type { EventMessage } from "../brokers/message.ts";
-import { firstLine, messageJson, textOfBytes } from "../operations/told-record.ts";
+import { messageJson, shownError, textOfBytes } from "../operations/told-record.ts";
 import type {
   AuditView,
   DecideLettersAnswer,
@@ -57,7 +57,7 @@ export function letterView(
   letter: Omit<LetterView, keyof ReturnType<typeof messageJson> | "error"> & { readonly error: string | undefined },
 ): LetterView {
   const { traceparent: _, tracestate: __, ...told } = messageJson(message, false);
-  return { ...told, ...letter, error: firstLine(letter.error) };
+  return { ...told, ...letter, error: shownError(letter, { reveal: false }) };
 }
 
 export async function listLetters(box: LetterBox, asked: Asked): Promise<LettersAnswer> {

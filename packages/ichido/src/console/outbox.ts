@@ -1,6 +1,6 @@
 /** The outbox: what waits, what was given up, and the switch that stops all relays. */
 import { present } from "../core/contract/present.ts";
-import { firstLine, iso } from "../operations/told-record.ts";
+import { iso, shownError } from "../operations/told-record.ts";
 import type { OutboxDeadLetter } from "../outbox/database.ts";
 import type { OutboxPause } from "../outbox/pause.ts";
 import type { OutboxAnswer, PauseAnswer } from "./contract.ts";
@@ -96,7 +96,7 @@ export async function showOutbox(asked: Asked): Promise<OutboxAnswer> {
       key,
       letter: String(seq),
       reason,
-      error: firstLine(error),
+      error: shownError({ reason, error }, { reveal: false }),
       since: iso(sinceMs),
       until: untilMs === undefined ? undefined : iso(untilMs),
     })),

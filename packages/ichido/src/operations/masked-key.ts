@@ -13,7 +13,8 @@ export function maskedKey(key: string): string {
 
 /** In texts of others: an error or a reason may quote the key. */
 export function withoutKey(text: string, key: string): string {
-  return text.replaceAll(key, maskedKey(key));
+  // A function: in a text, `$&` of a key would stand for the key.
+  return text.replaceAll(key, () => maskedKey(key));
 }
 
 const nameDigits = 12;

@@ -1,4 +1,6 @@
 /** Verdicts in words, for tickets and terminals. No key is written out: keys are called A, B, C. */
+import { maskedKey } from "./masked-key.ts";
+import { hider } from "./told-verdict.ts";
 import type { IntentReport, KeyReport, Verdict } from "./why.ts";
 import { harmsOf, isAbout, isOpen, type VerdictKind } from "./verdict.ts";
 
@@ -125,10 +127,11 @@ export function stepsToTake(intents: readonly IntentReport[]): readonly string[]
   return harmsOf(intents).flatMap((kind) => stepsFor(kind, intents));
 }
 
-/** For a terminal or a ticket. `show`: how a key is written; default: its first and last four characters. */
-export function verdictText(verdict: Verdict, show: (key: string) => string = masked): string {
+/** For a terminal or a ticket. `show`: how a key is written, also where a text quotes it; default: in part. */
+export function verdictText(verdict: Verdict, show: (key: string) => string = maskedKey): string {
   const { says, confidence, keys, timeline, next, missing, understood } = verdict;
-  const lines = [`VERDICT  ${verdict.verdict}: ${says}   confidence: ${confidence}`];
+  const hide = hider(keys, { reveal: false }, show);
+  const lines = [`VERDICT  ${verdict.verdict}: ${hide(says)}   confidence: ${confidence}`];
   if (understood.length > 0) lines.push(`asked by ${understood.join(", ")}`);
   for (const { name, key, operation, state, status, runs, replays, effects } of keys) {
     const answer = status === undefined ? state : `${state} ${status}`;
@@ -136,12 +139,8 @@ export function verdictText(verdict: Verdict, show: (key: string) => string = ma
       `  key ${name}  ${show(key)}  ${operation}  ${answer}  runs ${runs}, replays ${replays}, effects ${effects.count} by ${effects.by}`,
     );
   }
-  for (const { atMs, key, text } of timeline) lines.push(`  ${new Date(atMs).toISOString()}  ${key}  ${text}`);
-  for (const each of missing) lines.push(`  missing  ${each}`);
-  for (const each of next) lines.push(`  next     ${each}`);
+  for (const { atMs, key, text } of timeline) lines.push(`  ${new Date(atMs).toISOString()}  ${key}  ${hide(text)}`);
+  for (const each of missing) lines.push(`  missing  ${hide(each)}`);
+  for (const each of next) lines.push(`  next     ${hide(each)}`);
   return lines.join("\n");
-}
-
-function masked(key: string): string {
-  return key.length <= 8 ? "…" : `${key.slice(0, 4)}…${key.slice(-4)}`;
 }

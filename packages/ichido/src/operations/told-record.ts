@@ -3,7 +3,13 @@
  * itself is not told by accident. Keys are masked, and texts that may quote one are too, unless they are to be revealed.
  */
 import type { EventMessage } from "../brokers/message.ts";
-import type { AuditEntry, AuditLogEntry, LoggedAttempt, SuspectedDuplicate } from "../core/contract/history.ts";
+import type {
+  AuditEntry,
+  AuditLogEntry,
+  LoggedAttempt,
+  Resource,
+  SuspectedDuplicate,
+} from "../core/contract/history.ts";
 import type { Step, StoredRecord } from "../core/contract/store.ts";
 import { maskedKey, withoutKey, type NameOf } from "./masked-key.ts";
 
@@ -30,8 +36,22 @@ export function shownText<Text extends string | undefined>(
   return text === undefined || reveal ? text : withoutKey(text, key);
 }
 
+/** A caller may name a label or a resource by the key itself. */
+export function shownLabels(
+  { identity, labels }: Pick<StoredRecord, "identity" | "labels">,
+  looking: Pick<Looking, "reveal">,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(labels).map(([name, value]) => [name, shownText(value, identity.key, looking)]),
+  );
+}
+
+export function shownResource({ kind, id }: Resource, key: string, looking: Pick<Looking, "reveal">): Resource {
+  return { kind, id: shownText(id, key, looking) };
+}
+
 export function recordJson(record: StoredRecord, looking: Looking) {
-  const { identity, state, fence, attempts, labels, holdReason, response, interim } = record;
+  const { identity, state, fence, attempts, holdReason, response, interim } = record;
   return {
     id: looking.nameOf(identity),
     key: shownKey(identity.key, looking),
@@ -48,7 +68,7 @@ export function recordJson(record: StoredRecord, looking: Looking) {
     status: response?.status,
     interimStatus: interim?.status,
     answer: response?.kind,
-    labels,
+    labels: shownLabels(record, looking),
     createdAt: iso(record.createdAtMs),
     updatedAt: iso(record.updatedAtMs),
     expiresAt: iso(record.expiresAtMs),
@@ -104,9 +124,17 @@ export function auditJson({ atMs, record, actor, action, reason, fence }: Audite
   };
 }
 
-/** The first line of an error is what it is about; the rest is a stack. */
-export function firstLine(text: string | undefined): string | undefined {
-  return text?.split("\n", 1)[0];
+/** Reasons whose text is ichido's own: nothing of a message is in it. */
+const ownTexts: ReadonlySet<string> = new Set(["conflict", "too-old", "unknown"]);
+
+/** What a handler or a broker says may quote the message: without `reveal` the error's type stands for it. */
+export function shownError(
+  { reason, error }: { readonly reason: string; readonly error: string | undefined },
+  { reveal }: Pick<Looking, "reveal">,
+): string | undefined {
+  if (error === undefined || reveal || ownTexts.has(reason)) return error;
+  const [, type] = /^([A-Za-z]{0,60}(?:Error|Exception|Exceeded))(?::|\n|$)/.exec(error) ?? [];
+  return type ?? "error";
 }
 
 /** Bytes of strangers, as a text where they are one. */

@@ -1,6 +1,6 @@
 /** `ichido inbox replay|discard <handler> <id>`: a person's decision about a message that was given up. */
 import { present } from "../../core/contract/present.ts";
-import { firstLine } from "../../operations/told-record.ts";
+import { shownError } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import type { Call, Command, Flags } from "../command.ts";
 import type { InboxDeadLetter } from "../../inbox/index.ts";
@@ -64,7 +64,7 @@ async function decide(
     print.text(`would be: ${id} of ${handler} ${does[action]}`);
     return exitCodes.ok;
   }
-  print.note(`${id}  ${letter.message.topic}  ${letter.reason}  ${firstLine(letter.error) ?? ""}`);
+  print.note(`${id}  ${letter.message.topic}  ${letter.reason}  ${shownError(letter, { reveal: false }) ?? ""}`);
   await confirmed(flags, io, `${letter.state === "replaying" ? "it is about to run again\n" : ""}${action} it?`);
   const { actor, reason } = { actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };
   const decision = { handler, id, actor, reason };

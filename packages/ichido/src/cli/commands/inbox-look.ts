@@ -1,7 +1,7 @@
 /** `ichido inbox list|show`: messages that no handler could process. */
 import { present } from "../../core/contract/present.ts";
 import type { InboxDeadLetter } from "../../inbox/index.ts";
-import { auditJson, firstLine, iso, messageJson, textOfBytes } from "../../operations/told-record.ts";
+import { auditJson, iso, messageJson, shownError, textOfBytes } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
@@ -11,7 +11,12 @@ import { projectFlags } from "../project.ts";
 import { shownMoment, shownTime, wholeNumberOf } from "../times.ts";
 
 function letterJson({ message, sinceMs, ...letter }: InboxDeadLetter, reveal: boolean): object {
-  return { ...letter, since: iso(sinceMs), message: messageJson(message, reveal) };
+  return {
+    ...letter,
+    error: shownError(letter, { reveal }),
+    since: iso(sinceMs),
+    message: messageJson(message, reveal),
+  };
 }
 
 export const inboxListCommand = defineCommand({
@@ -48,7 +53,7 @@ commands.`,
         },
         { head: "ATTEMPTS", cell: ({ attempts }) => attempts, align: "right" },
         { head: "SINCE", cell: ({ sinceMs }) => shownTime(sinceMs) },
-        { head: "ERROR", cell: ({ error }) => firstLine(error), loose: true },
+        { head: "ERROR", cell: (letter) => shownError(letter, { reveal: false }), loose: true },
       ],
       (letter) => letterJson(letter, false),
     );
@@ -71,7 +76,8 @@ export const inboxShowCommand = defineCommand({
   args: "<handler> <id>",
   argsMax: 2,
   about: `
-Shows a dead letter of the inbox, its error, and what people decided about it. Its payload is shown with --reveal alone.`,
+Shows a dead letter of the inbox, the type of its error, and what people decided about it. Its payload, and what the
+error says, are shown with --reveal alone.`,
   flags: { ...revealFlags, ...jsonFlag, ...projectFlags },
   examples: [["ichido inbox show mailer 0192f1c0-7b1e-7c3a-b1d2-5e8f9a0b1c2d", "as ichido inbox list names it"]],
   exits: "4 where there is no such letter.",
@@ -97,7 +103,7 @@ Shows a dead letter of the inbox, its error, and what people decided about it. I
         ["since", shownMoment(letter.sinceMs)],
         ["payload", reveal ? textOfBytes(letter.message.payload) : `${letter.message.payload.length} bytes`],
       ]);
-      print.text(letter.error);
+      print.text(shownError(letter, { reveal }) ?? "");
     } else print.note("it was decided about");
     const looking = { reveal, nameOf: project.nameOf };
     print.rows("audit", audit, auditColumns(looking), (entry) => auditJson(entry, looking));

@@ -5,6 +5,7 @@ import {
   auditJson,
   recordJson,
   shownKey,
+  shownResource,
   shownText,
   stepJson,
   suspectJson,
@@ -18,7 +19,7 @@ import { attemptColumns, auditColumns, resourceColumns, stepColumns, suspectColu
 import type { Printer } from "../printer.ts";
 import { projectFlags } from "../project.ts";
 import { recordsFor, scopeFlags } from "../record-filter.ts";
-import { shownLabels, shownState, styleOfState } from "../record-view.ts";
+import { labelsText, shownState, styleOfState } from "../record-view.ts";
 import { shownBytes, shownDuration, shownMoment } from "../times.ts";
 
 async function historyOf(store: Store, { identity }: StoredRecord) {
@@ -53,7 +54,7 @@ function printRecord(print: Printer, record: StoredRecord, looking: Looking): vo
     ["lease", shownLease(record)],
     ["fence", record.fence],
     ["attempts", record.attempts],
-    ["labels", shownLabels(record.labels)],
+    ["labels", labelsText(record, looking)],
     ["first seen", shownMoment(record.createdAtMs)],
     ["changed", shownMoment(record.updatedAtMs)],
     ["expires", shownMoment(record.expiresAtMs)],
@@ -74,7 +75,8 @@ function printHistory(print: Printer, { identity }: StoredRecord, history: Histo
   const { resources, steps, attempts, twins } = history;
   const audit = history.audit.map((entry) => ({ ...entry, record: identity }));
   section("made", resources);
-  print.rows("resource", resources, resourceColumns);
+  const made = resources.map((each) => shownResource(each, identity.key, looking));
+  print.rows("resource", made, resourceColumns);
   section("steps", steps);
   print.rows("step", steps, stepColumns, stepJson);
   section("requests", attempts);

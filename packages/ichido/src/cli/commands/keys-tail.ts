@@ -22,10 +22,13 @@ function printAttempt(print: Printer, attempt: LoggedAttempt, looking: Looking, 
   print.line("attempt", attemptJson(attempt, looking));
   const { record, atMs, outcome, count, status, tookMs, process, release } = attempt;
   const where = visible([process, release].filter((each) => each !== undefined).join(" "));
-  const room = columns === undefined ? where.length : columns - fixedWidth;
+  // In clear it is shown whole, however long.
+  const key = looking.reveal ? [visible(record.key)] : [];
+  const room = columns === undefined ? where.length : columns - fixedWidth - key.join("").length;
   const cells = [
     shownTime(atMs),
     looking.nameOf(record),
+    ...key,
     padded(fitted(visible(record.operation), 24), 24),
     print.paint(
       padded(count === undefined ? outcome : `${outcome} ×${count}`, 12),

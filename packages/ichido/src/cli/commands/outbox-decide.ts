@@ -1,5 +1,5 @@
 /** `ichido outbox replay|discard <number>…`: a person's decision about events that were given up. */
-import { firstLine } from "../../operations/told-record.ts";
+import { shownError } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError, type Command } from "../command.ts";
 import { actorOf, confirmed, decisionFlags, noteEvents, reasonAbout, reasonOf } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
@@ -49,7 +49,8 @@ function decideCommand(action: keyof typeof texts): Command {
       const isTrial = flags["dry-run"] === true;
       if (found.length === 0) throw notFound(`no dead letter ${seqs.join(", ")}`);
       if (!isTrial) {
-        for (const { seq, message, error } of found) print.note(`${seq}  ${message.topic}  ${firstLine(error) ?? ""}`);
+        for (const letter of found)
+          print.note(`${letter.seq}  ${letter.message.topic}  ${shownError(letter, { reveal: false }) ?? ""}`);
         await confirmed(flags, io, `${action} ${found.length} event${found.length === 1 ? "" : "s"}?`);
       }
       const decision = isTrial ? undefined : { actor: actorOf(flags, io.env), reason: await reasonOf(flags, io) };

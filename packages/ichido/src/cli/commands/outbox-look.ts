@@ -1,7 +1,7 @@
 /** `ichido outbox list|show`: events that were given up, keys that wait, and whether relays are paused. */
 import { present } from "../../core/contract/present.ts";
 import type { OutboxDeadLetter } from "../../outbox/index.ts";
-import { auditJson, firstLine, iso, messageJson, textOfBytes } from "../../operations/told-record.ts";
+import { auditJson, iso, messageJson, shownError, textOfBytes } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
 import { noteReveal, revealFlags } from "../decision.ts";
 import { exitCodes, notFound } from "../exit-codes.ts";
@@ -14,7 +14,13 @@ const seqMax = Number.MAX_SAFE_INTEGER;
 export const seqOf = (text: string): number => wholeNumberOf("the number", text, 1, seqMax);
 
 function letterJson({ message, addedAtMs, deadAtMs, ...letter }: OutboxDeadLetter, reveal: boolean): object {
-  return { ...letter, addedAt: iso(addedAtMs), since: iso(deadAtMs), message: messageJson(message, reveal) };
+  return {
+    ...letter,
+    error: shownError(letter, { reveal }),
+    addedAt: iso(addedAtMs),
+    since: iso(deadAtMs),
+    message: messageJson(message, reveal),
+  };
 }
 
 export const outboxListCommand = defineCommand({
@@ -40,7 +46,7 @@ commands.`,
         { head: "REASON", cell: ({ reason }) => reason, style: () => "yellow" },
         { head: "ATTEMPTS", cell: ({ attempts }) => attempts, align: "right" },
         { head: "SINCE", cell: ({ deadAtMs }) => shownTime(deadAtMs), whole: true },
-        { head: "ERROR", cell: ({ error }) => firstLine(error), loose: true },
+        { head: "ERROR", cell: (letter) => shownError(letter, { reveal: false }), loose: true },
       ],
       (letter) => letterJson(letter, false),
     );
@@ -64,7 +70,8 @@ export const outboxShowCommand = defineCommand({
   args: "<number>",
   argsMax: 1,
   about: `
-Shows a dead letter of the outbox, its error, and what people decided about it. Its payload is shown with --reveal alone.`,
+Shows a dead letter of the outbox, the type of its error, and what people decided about it. Its payload, and what the
+error says, are shown with --reveal alone.`,
   flags: { ...revealFlags, ...jsonFlag, ...projectFlags },
   examples: [["ichido outbox show 4711", "a number of ichido outbox list"]],
   exits: "4 where there is no such letter.",
@@ -90,7 +97,7 @@ Shows a dead letter of the outbox, its error, and what people decided about it. 
         ["given up", shownMoment(letter.deadAtMs)],
         ["payload", reveal ? textOfBytes(letter.message.payload) : `${letter.message.payload.length} bytes`],
       ]);
-      if (letter.error !== undefined) print.text(letter.error);
+      if (letter.error !== undefined) print.text(shownError(letter, { reveal }) ?? "");
     } else print.note(`${seq} was decided about`);
     const looking = { reveal, nameOf: project.nameOf };
     print.rows("audit", audit, auditColumns(looking), (entry) => auditJson(entry, looking));

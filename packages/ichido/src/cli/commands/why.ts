@@ -36,7 +36,7 @@ function printVerdict(print: Printer, verdict: Verdict, looking: Looking): void 
     { head: "RUNS", cell: ({ runs }) => runs, align: "right" },
     { head: "REPLAYS", cell: ({ replays }) => replays, align: "right" },
     { head: "EFFECTS", cell: ({ effects }) => `${effects.count} by ${effects.by}`, whole: true },
-    { head: "IDS", cell: ({ providerIds, resources }) => [...providerIds, ...resources].join(" "), loose: true },
+    { head: "IDS", cell: ({ providerIds, resources }) => hide([...providerIds, ...resources].join(" ")), loose: true },
   ]);
   if (verdict.timeline.length > 0) print.text("");
   print.rows("", verdict.timeline, [
@@ -45,7 +45,7 @@ function printVerdict(print: Printer, verdict: Verdict, looking: Looking): void 
     { head: "WHAT", cell: ({ text }) => hide(text), style: ({ kind }) => (kind === "effect" ? "bold" : undefined) },
   ]);
   for (const each of verdict.missing) print.text(`missing  ${hide(each)}`, "dim");
-  for (const each of verdict.next) print.text(`next     ${each}`, "bold");
+  for (const each of verdict.next) print.text(`next     ${hide(each)}`, "bold");
 }
 
 function questionOf(
