@@ -29,6 +29,35 @@ describe("an address that cannot be used", () => {
   });
 });
 
+describe("an address that is no URL", () => {
+  it.each([
+    `postgres://shop:${secret}@db:no-port/shop`,
+    `postgres://shop:${secret}@db:99999/shop`,
+    `mysql://shop:${secret}@db:no-port/shop`,
+    `mysql://shop:${secret}%zz@db/shop`,
+    `redis://:${secret}@db:no-port/0`,
+    `redis://:${secret}%zz@db/0`,
+  ])("%s is refused with 2 by every command, with what is expected", async (address) => {
+    for (const command of [["doctor"], ["status"], ["keys", "list"]]) {
+      const { code, out, err } = await ichidoHere({}, ...command, "--store", address);
+      expect([code, out, err]).toEqual([
+        2,
+        "",
+        expect.stringMatching(/--store: expected \w+:\/\/host:port\/database .*; got \w+:\/\/.*…@db/),
+      ]);
+      expect(err).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    `postgres://shop:${secret}@/shop?host=/nowhere`,
+    `postgres://shop:${secret}%zz@${closed}/shop`,
+    `postgres:///shop?host=/nowhere`,
+  ])("%s is one to the driver of PostgreSQL: it is tried", async (address) => {
+    expect((await ichidoHere({}, "doctor", "--store", address)).code).toBe(6);
+  });
+});
+
 describe("an address in quotes, or after a blank", () => {
   it.each([`'postgres://shop@${closed}/shop'`, ` postgres://shop@${closed}/shop`])("%s is no file", async (address) => {
     const { code, err } = await ichidoHere({}, "status", "--store", address);

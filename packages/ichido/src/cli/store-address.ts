@@ -51,6 +51,22 @@ export function shownAddress(address: string): string {
   return address.replace(/^(.*?:\/\/[^:@/]*):.*@/, "$1:…@").replace(/\?.*$/s, "?…");
 }
 
+/** What a driver says of an address that it cannot read, if anything, names neither the option nor what is wrong. */
+function checkAddress(address: string, kind: Exclude<AddressKind, "sqlite">): void {
+  // PostgreSQL's own forms: a socket's folder in place of the host, several hosts.
+  const whole = kind === "postgres" ? address.replace("@/", "@host/") : address;
+  if (kind === "postgres" && /^\w+:\/\/[^/?]*,/.test(whole)) return;
+  try {
+    const { username, password } = new URL(whole);
+    // The driver of PostgreSQL takes a bare percent sign for itself.
+    if (kind !== "postgres") decodeURIComponent(`${username}${password}`);
+  } catch {
+    throw new UsageError(
+      `--store: expected ${kind}://host:port/database with a port up to 65535, and signs that mean something in an address, in a name or a password, as %40 and the like; got ${shownAddress(address)}`,
+    );
+  }
+}
+
 async function openSqlite(address: string, tables: Tables, cwd: string, create: boolean): Promise<OpenedStore> {
   const bare = address.replace(/^(?:sqlite|file):(?:\/\/(?=\/))?/i, "");
   const path = isAbsolute(bare) ? bare : join(cwd, bare);
@@ -146,8 +162,10 @@ async function openRedis(address: string, tables: Tables): Promise<OpenedStore> 
 }
 
 /** `create`: a SQLite file may be made. */
-export function openAddress(address: string, tables: Tables, cwd: string, create: boolean): Promise<OpenedStore> {
-  switch (kindOfAddress(address)) {
+export async function openAddress(address: string, tables: Tables, cwd: string, create: boolean): Promise<OpenedStore> {
+  const kind = kindOfAddress(address);
+  if (kind !== "sqlite") checkAddress(address, kind);
+  switch (kind) {
     case "sqlite":
       return openSqlite(address, tables, cwd, create);
     case "postgres":
