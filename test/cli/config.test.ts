@@ -122,10 +122,16 @@ describe("ichido.config.ts", () => {
       3,
       expect.objectContaining({ adopted: 0, seen: 2 }),
     ]);
-    const reconciled = await ichidoIn({ cwd: project }, "reconcile", "--json");
+    const why = ["--reason", "outage of 14:02", "--actor", "ann"];
+    const reconciled = await ichidoIn({ cwd: project }, "reconcile", "--json", ...why);
     expect([reconciled.code, linesOf(reconciled.out)[0]]).toEqual([
       3,
       expect.objectContaining({ adopted: 1, waiting: 1, seen: 2 }),
+    ]);
+    const { entries } = await store.auditLog({ limit: 10 });
+    expect(entries.slice(-2)).toMatchObject([
+      { action: "adopt" },
+      { actor: "ann", action: "reconcile", reason: "outage of 14:02: adopted 1" },
     ]);
     const { records } = await store.list({ state: "unknown", limit: 10 });
     expect(records.map(({ identity: { key } }) => key)).toEqual(["open-4f6c2b1e8a44"]);

@@ -3,7 +3,7 @@ import { createReconciler } from "../../core/engine/reconciler.ts";
 import type { ReconcilerReport } from "../../core/engine/reconciliation.ts";
 import { recordJson } from "../../operations/told-record.ts";
 import { defineCommand, jsonFlag, UsageError } from "../command.ts";
-import { decisionFlags } from "../decision.ts";
+import { actorOf, decisionFlags } from "../decision.ts";
 import { CommandError, exitCodes } from "../exit-codes.ts";
 import { projectFlags } from "../project.ts";
 import { walk } from "../record-filter.ts";
@@ -30,15 +30,20 @@ export const reconcileCommand = defineCommand({
   summary: "ask providers about records in doubt, once",
   about: `
 Takes every record whose outcome is unknown, of the operations that the configuration's reconciler names, asks its verify,
-and settles it by the answer; each settlement is in the audit, in the reconciler's name. Records on hold wait for a person,
-and are left alone.`,
+and settles it by the answer; each settlement is in the audit, in the reconciler's name, and beside them who had it done
+and why. Records on hold wait for a person, and are left alone.`,
   flags: {
     "older-than": { type: "string", value: "time", says: "leave younger ones to their callers; default 0s" },
     "dry-run": decisionFlags["dry-run"],
+    reason: decisionFlags.reason,
+    actor: decisionFlags.actor,
     ...jsonFlag,
     ...projectFlags,
   },
-  examples: [["ichido reconcile", "from cron, or after an outage"]],
+  examples: [
+    ["ichido reconcile", "from cron"],
+    ["ichido reconcile --reason 'outage of 14:02'", "after an outage"],
+  ],
   exits: "0 nothing is left in doubt, 3 some are still open or on hold, 6 the store failed on the way.",
   async run({ flags, io, print, open }) {
     const olderThanMs = flags["older-than"] === undefined ? 0 : durationOf("--older-than", flags["older-than"]);
@@ -69,6 +74,13 @@ and are left alone.`,
       }
     } finally {
       await reconciler.stop();
+    }
+    const { adopted, released, held } = report;
+    const counts = Object.entries({ adopted, released, held }).filter(([, count]) => count > 0);
+    if (counts.length > 0) {
+      const done = counts.map(([what, count]) => `${what} ${count}`).join(", ");
+      const reason = `${flags.reason ?? "ichido reconcile"}: ${done}`.slice(0, 1_000);
+      await store.note({ actor: actorOf(flags, io.env), action: "reconcile", reason });
     }
     print.line("reconcile", { ...report, seen: inDoubt.length });
     print.details(Object.entries(report).map(([name, count]) => [name, count] as const));
