@@ -1,6 +1,7 @@
 /**
  * What the attempt log and the look for suspected duplicates cost: CPU of the server and of the store's server, with and
  * without, in pairs of turns right after each other. `npm run bench -- http/attempt-log.ts [stores] [pairs] [seconds]`.
+ * Exits with 1 where they cost more than 5 % in the middle of nine pairs or more.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Child } from "./child.ts";
@@ -12,6 +13,9 @@ const [stores = "postgres,sqlite", pairs = "9", seconds = "2"] = process.argv.sl
 /** What gathered last is written within a second: it belongs to the turn that caused it. */
 const restMs = 1_300;
 const bodyBytes = 150;
+const ratioMax = 1.05;
+/** Of fewer pairs the middle is chance. */
+const pairsMin = 9;
 
 type Store = Parameters<Services["placeOf"]>[0]["store"];
 
@@ -47,6 +51,10 @@ async function compare(store: Store, bench: Bench, opened: Services[]): Promise<
       const [without, logged] = first === off ? [one, other] : [other, one];
       ratios.push(logged / without);
       costs.push([without, logged]);
+    }
+    if (ratios.length >= pairsMin && middle(ratios) > ratioMax) {
+      console.error(`${store}, ${mix}: more than ${ratioMax}`);
+      process.exitCode = 1;
     }
     const [least, most] = [Math.min(...ratios), Math.max(...ratios)];
     const us = (at: 0 | 1): string => middle(costs.map((each) => each[at])).toFixed(1);
