@@ -114,6 +114,34 @@ for (const driver of drivers)
       expect((await next).outcome).toBe("completed");
     });
 
+    test("S20 what transactions made side by side is told by each: none waits for another, and none is undone for it", async () => {
+      const others = await Promise.all(Array.from({ length: 3 }, () => connect(driver, database.url)));
+      const all = [connection, ...others];
+      try {
+        for (let round = 0; round < 5; round += 1) {
+          const keys = all.map((_, at) => `key-${round}-${at}`);
+          const claims = await Promise.all(keys.map((key) => granted(store, request(key, key))));
+          const handles: Handle[] = [];
+          for (const each of all) handles.push(await each.begin());
+          // All of them first look, then write, before the first commits.
+          const told = await Promise.all(
+            claims.map((claim, at) =>
+              store.complete(
+                { ...claim, response: sampleResponse(), resources: [{ kind: "order", id: `o-${round}-${at}` }] },
+                handles[at],
+              ),
+            ),
+          );
+          expect(told).toEqual(all.map(() => "ok"));
+          for (const each of all) await each.commit();
+          const made = await Promise.all(claims.map(({ identity }) => store.resources(identity)));
+          expect(made).toEqual(all.map((_, at) => [{ kind: "order", id: `o-${round}-${at}` }]));
+        }
+      } finally {
+        await Promise.all(others.map((each) => each.end()));
+      }
+    }, 60_000);
+
     test("another dialect's transaction is refused, and so is a claim inside one", async () => {
       const claim = await granted(store, request("key", "a"));
       const handle = await connection.begin();
