@@ -16,10 +16,10 @@ export interface Place {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const bin = fileURLToPath(new URL("../../packages/ichido/src/cli/bin.ts", import.meta.url));
+export const bin = fileURLToPath(new URL("../../packages/ichido/src/cli/bin.ts", import.meta.url));
 
 /** What is set where the tests run must not choose a store for them. */
-function environmentOf(env: Place["env"]): Record<string, string | undefined> {
+export function environmentOf(env: Place["env"]): Record<string, string | undefined> {
   const bare = Object.entries(process.env).filter(([name]) => !name.startsWith("ICHIDO_"));
   return { ...Object.fromEntries(bare), NODE_OPTIONS: "", ...env };
 }
