@@ -35,6 +35,7 @@ test("no text of a verdict has a key in clear, however it was brought in", () =>
     status: 201,
     createdAtMs: 0,
     runs: 1,
+    vanished: 0,
     replays: 0,
     labels: { order: key },
     resources: [`order:${key}`],
