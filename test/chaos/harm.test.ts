@@ -12,7 +12,7 @@ import { processFaults } from "../../chaos/faults/process-faults.ts";
 import { storeFaultsOf } from "../../chaos/faults/store-faults.ts";
 import { openSqlite } from "../../chaos/sides/sqlite.ts";
 import type { Child } from "../../packages/ichido/src/testing/child.ts";
-import { createFaultProxy, type FaultProxy } from "../../packages/ichido/src/testing/fault-proxy.ts";
+import { createFaultProxy } from "../../packages/ichido/src/testing/fault-proxy.ts";
 import { createRandom } from "../../simulation/random.ts";
 
 function named(faults: readonly Fault[], name: string): Fault {
