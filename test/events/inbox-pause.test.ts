@@ -91,7 +91,8 @@ forEachDatabase("a paused inbox", (open) => {
     expect(begun).toBe(before);
     await inbox.resume(who);
     await live;
-    await eventually(async () => expect((await inbox.stats()).dead).toBe(0), withinMs);
+    // One that is to run again is a letter until it has run, and would meet the next test's handler.
+    await eventually(async () => expect((await inbox.dead.list()).letters).toEqual([]), withinMs);
   });
 
   test("uses up no attempt of a message that is being tried again", async () => {
@@ -115,7 +116,7 @@ forEachDatabase("a paused inbox", (open) => {
     const before = runs;
     await aWhile();
     expect(runs).toBe(before);
-    expect((await inbox.stats()).dead).toBe(0);
+    expect((await inbox.dead.list()).letters).toEqual([]);
     await bed.consumer.stop();
     await delivered;
   });
