@@ -435,7 +435,7 @@ begin
       from unnest(keys, scope_hashes, owners, fences, kinds, statuses, header_sets, first_bytes, lengths) with ordinality
         as a (key, scope_hash, owner, fence, kind, status, headers, first_byte, length, place)
       where r.ctid = (select s.ctid from ichido_records s where s.key = a.key and s.scope_hash = a.scope_hash)
-        and r.owner = a.owner and r.fence = a.fence and r.state = 'processing'
+        and (r.owner, r.fence) is not distinct from (a.owner, a.fence) and r.state = 'processing'
       returning a.place, r.watched
     loop
       holds[place] := true;

@@ -43,7 +43,7 @@ const mutants: readonly Mutant[] = [
   { title: "a crowd is given the answer to other bytes", from: "and s.fingerprint_raw = a.raw", to: "" },
   {
     title: "a crowd's completion needs no fence",
-    from: "and r.owner = a.owner and r.fence = a.fence and",
+    from: "and (r.owner, r.fence) is not distinct from (a.owner, a.fence) and",
     to: "and r.owner = a.owner and",
     by: "owners",
   },

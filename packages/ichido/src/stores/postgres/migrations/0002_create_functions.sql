@@ -251,8 +251,9 @@ $claim$;
 -- Rows: the place of each that holds, counting from 1; stale ones are missing. Guarantees S5, S7: once completed, the same
 -- owner and fence change nothing, which is how a completion whose reply was lost learns that it went through. In the order
 -- given, as above. Without `lock_ms` the lock timeout is the caller's.
--- A crowd is one statement, which finds each row by its place on the disk: no other order of that join makes sense to the
--- planner, however small the table. A row that moved meanwhile is passed over, and judged by itself as the rest.
+-- A crowd is one statement, which finds each row by its place on the disk: owner and fence are compared in a way that no
+-- index knows, so the planner has no other way, however small it takes the table for. A row that moved meanwhile is passed
+-- over, and judged by itself as the rest.
 create function {prefix}complete(
   keys text[], scope_hashes bytea[], owners uuid[], fences bigint[], kinds text[], statuses integer[], header_sets text[],
   first_bytes integer[], lengths integer[], bodies bytea, channel text, lock_ms integer
@@ -273,7 +274,7 @@ begin
       from unnest(keys, scope_hashes, owners, fences, kinds, statuses, header_sets, first_bytes, lengths) with ordinality
         as a (key, scope_hash, owner, fence, kind, status, headers, first_byte, length, place)
       where r.ctid = (select s.ctid from {prefix}records s where s.key = a.key and s.scope_hash = a.scope_hash)
-        and r.owner = a.owner and r.fence = a.fence and r.state = 'processing'
+        and (r.owner, r.fence) is not distinct from (a.owner, a.fence) and r.state = 'processing'
       returning a.place, r.watched
     loop
       holds[place] := true;
