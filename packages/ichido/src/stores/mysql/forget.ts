@@ -19,20 +19,21 @@ const roundsMax = 8;
 interface Seen {
   readonly refusal: Exclude<ForgetResult, "ok"> | undefined;
   readonly labels: Labels;
+  readonly fence: number;
 }
 
 async function look(run: Run, dialect: Dialect, request: ForgetRequest): Promise<Seen> {
   const { key, scopeHash } = identityValues(request.identity);
   const [row] = (await run(dialect.look(1), [key, scopeHash])).rows;
-  if (row === undefined) return { refusal: "absent", labels: {} };
+  if (row === undefined) return { refusal: "absent", labels: {}, fence: 0 };
   const seen = seenOf(row);
-  return { refusal: forgetRefusal(seen, request, seen.nowUs), labels: seen.labels };
+  return { refusal: forgetRefusal(seen, request, seen.nowUs), labels: seen.labels, fence: seen.fence };
 }
 
 export async function forget(run: Run, dialect: Dialect, request: ForgetRequest): Promise<ForgetResult> {
   const where = identityValues(request.identity);
-  const { refusal, labels } = await look(run, dialect, request);
-  if (refusal === "forgotten") await erase(run, dialect, request, labels);
+  const { refusal, labels, fence } = await look(run, dialect, request);
+  if (refusal === "forgotten") await erase(run, dialect, { ...request, fence }, labels);
   if (refusal !== undefined) return refusal;
   const values = {
     ...where,
@@ -64,11 +65,12 @@ export async function forget(run: Run, dialect: Dialect, request: ForgetRequest)
   );
 }
 
-async function erase(run: Run, dialect: Dialect, { identity }: ForgetRequest, labels: Labels): Promise<void> {
+/** Of the record under the fence of the request: it may have expired since, and run as new. */
+async function erase(run: Run, dialect: Dialect, { identity, fence }: ForgetRequest, labels: Labels): Promise<void> {
   const where = identityValues(identity);
+  const until = { ...where, fence: integerOf(fence) };
   await forgetLabels(run, dialect, [{ identity, labels }]);
-  for (const each of ["forgetSteps", "forgetResources", "forgetAttempts", "forgetTwins"] as const) {
-    await dialect.send(run, each, where);
-  }
+  for (const each of ["forgetSteps", "forgetResources"] as const) await dialect.send(run, each, until);
+  for (const each of ["forgetAttempts", "forgetTwins"] as const) await dialect.send(run, each, where);
   await dialect.send(run, "forgetReasons", { ...where, action: text("action", forgetAction) });
 }
