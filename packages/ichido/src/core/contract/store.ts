@@ -138,7 +138,7 @@ interface Unheard {
 }
 
 export type ClaimResult =
-  | {
+  | (Unheard & {
       readonly outcome: "granted";
       readonly fence: number;
       /** 1 for the first attempt. */
@@ -152,7 +152,7 @@ export type ClaimResult =
       readonly canonical: Uint8Array;
       readonly createdAtMs: number;
       readonly expiresAtMs: number;
-    }
+    })
   | (Unheard & {
       readonly outcome: "completed";
       readonly response: StoredResponse;

@@ -1,6 +1,6 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
 import { recover } from "./doubt.ts";
-import { isInDoubt } from "../record-machine/claim.ts";
+import { isInDoubt, stillProcessing } from "../record-machine/claim.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
@@ -8,7 +8,7 @@ import { localIdOf } from "../request/scope.ts";
 import { spanned } from "../contract/tracing.ts";
 import type { ClaimResult } from "../contract/store.ts";
 import { isUnheard, StoreFailure } from "./store-calls.ts";
-import { createWaiting, stillProcessing, type Waiting } from "./waiting.ts";
+import { createWaiting, type Waiting } from "./waiting.ts";
 
 export interface LeaseMode {
   rule(ask: Ask<never>): Promise<Ruling>;
@@ -17,7 +17,7 @@ export interface LeaseMode {
 }
 
 /** Another attempt is at work, or may be: for how long is not known. */
-const inFlight: Ruling = { kind: "in-flight", leaseLeftMs: 1_000 };
+const inFlight: Ruling = rulingOf(stillProcessing);
 
 /** The claims of one caller. */
 class Claims {

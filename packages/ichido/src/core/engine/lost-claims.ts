@@ -12,7 +12,8 @@ import { localIdOf } from "../request/scope.ts";
 import type { Claim, ClaimOrigin, StoredRecord } from "../contract/store.ts";
 
 export interface LostClaims {
-  add(claim: Pick<Claim, "identity" | "owner">): void;
+  /** `ranUnder`: a handler ran under that fence, which has ended. */
+  add(claim: Pick<Claim, "identity" | "owner">, ranUnder?: number): void;
   /** Gives back what this process lost of an identity, before anybody claims it. Rejects where the store still fails. */
   look(identity: Identity): Promise<void> | undefined;
   /** A last look at every key, before the process goes. Where the store fails, that is all. */
@@ -29,8 +30,8 @@ export interface LostClaimsParts {
 
 interface Lost {
   readonly identity: Identity;
-  /** Every claim has an owner of its own, which never runs anything. */
-  readonly owners: Set<OwnerToken>;
+  /** Every claim has an owner of its own; with the fence under which it ran, or 0. */
+  readonly owners: Map<OwnerToken, number>;
   looks: number;
   looking: Promise<void> | undefined;
   timer: Timer | undefined;
@@ -63,8 +64,8 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
     // Exactly zero: it was given back already, in doubt as it was found.
     if (stopped || record === undefined || !record.leaseLeftMs || !owners.has(record.owner)) return;
     const { owner, fence, origin = "lapsed" } = record;
-    // A store that does not tell the origin may be holding a doubt: that is not released.
-    await giveBack({ identity, owner, fence }, origin);
+    // What ran and was left open stays open. A store that does not tell the origin may be holding a doubt as well.
+    await giveBack({ identity, owner, fence }, owners.get(owner) === fence ? "lapsed" : origin);
   }
 
   function lookNow(one: Lost): Promise<void> {
@@ -107,7 +108,7 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
   /** Where there is no room, a key that many ask for gives up its oldest claim, and another key gets none. */
   function hasRoom(one: Lost | undefined): boolean {
     if (claims < limits.lateWritesMax) return true;
-    const [oldest] = one?.owners ?? [];
+    const [oldest] = one?.owners.keys() ?? [];
     if (one === undefined || oldest === undefined) return false;
     one.owners.delete(oldest);
     claims -= 1;
@@ -115,14 +116,16 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
   }
 
   return {
-    add({ identity, owner }) {
+    add({ identity, owner }, ranUnder = 0) {
       const id = localIdOf(identity);
       const known = lost.get(id);
       if (stopped || !hasRoom(known)) return;
-      const one: Lost = known ?? { identity, owners: new Set(), looks: 0, looking: undefined, timer: undefined };
+      const one: Lost = known ?? { identity, owners: new Map(), looks: 0, looking: undefined, timer: undefined };
       lost.set(id, one);
-      if (!one.owners.has(owner)) claims += 1;
-      one.owners.add(owner);
+      if (!one.owners.has(owner)) {
+        claims += 1;
+        one.owners.set(owner, ranUnder);
+      }
       one.looks = 0;
       lookLater(one);
     },

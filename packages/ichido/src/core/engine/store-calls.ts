@@ -68,8 +68,8 @@ export interface StoreCalls extends Pick<Store, PlainVerb> {
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** Where it fails, the transaction undoes it, or the handler runs without a record: what is there stays in doubt. */
   claimAnyhow(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
-  /** Nothing runs in the name of this claim, and it could not be given back. */
-  giveBackLater(claim: Pick<Claim, "identity" | "owner">): void;
+  /** What this claim was granted, or still is, goes back. `ranUnder`: that fence in doubt, for a handler ran. */
+  giveBackLater(claim: Pick<Claim, "identity" | "owner">, ranUnder?: number): void;
   /**
    * Before an identity is claimed: gives back what a claim of this process may have been granted unheard. Takes no longer
    * than one call, however many it makes.
@@ -273,7 +273,7 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
       around("before-claim", "after-claim", () =>
         call("claim", () => store.claim(request, transaction), timeoutOn(transaction) + (request.waitMs ?? 0)),
       ),
-    giveBackLater: (claim) => lostClaims.add(claim),
+    giveBackLater: (claim, ranUnder) => lostClaims.add(claim, ranUnder),
     lookForLost(identity) {
       const looking = lostClaims.look(identity);
       return looking === undefined ? undefined : inTime(looking);
@@ -315,9 +315,9 @@ export function createStoreCalls(parts: StoreCallsParts): StoreCalls {
   };
 }
 
-/** A copy of the claim may still be granted, which is then given back: its owner must not be used again. */
+/** Refused, but a copy of the claim may still be granted, which is then given back: its owner must not be used again. */
 export function isUnheard(result: ClaimResult): boolean {
-  return "unheard" in result;
+  return result.outcome !== "granted" && "unheard" in result;
 }
 
 /** The store says that it can never take this value, so trying again is of no use. */

@@ -8,12 +8,10 @@ import { sleep, withDeadline } from "../contract/deadline.ts";
 import type { Environment } from "../contract/environment.ts";
 import type { Identity } from "../contract/record.ts";
 import type { ClaimResult, Store } from "../contract/store.ts";
+import { stillProcessing } from "../record-machine/claim.ts";
 
 const pollMsFirst = 20;
 const pollMsMax = 500;
-
-/** The answer where the store cannot be asked again. */
-export const stillProcessing: ClaimResult = { outcome: "processing", leaseLeftMs: 1_000, attempts: 1 };
 
 export interface WaitRequest {
   /** One string per identity. */

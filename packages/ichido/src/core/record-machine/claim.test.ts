@@ -1,6 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { answer, hash, lapsed, live, nowUs, owner } from "../../../../../test/support/sample-record.ts";
-import { born, grantOf, held, isRefusal, isSameRequest, judgeClaim, refusalOf, sentAgain } from "./claim.ts";
+import {
+  born,
+  bornWith,
+  completedOf,
+  grantedOf,
+  grantOf,
+  held,
+  isBornNow,
+  isRefusal,
+  isSameRequest,
+  judgeClaim,
+  processingOf,
+  refusalOf,
+  refusalWhileLocked,
+  sentAgain,
+  stillProcessing,
+  unknownOf,
+} from "./claim.ts";
 
 const moment = { nowUs, trusted: true, fenceFloor: 0 };
 const terms = { owner: owner("b"), takeover: "open", leaseMs: 30_000, retentionMs: 86_400_000 } as const;
@@ -33,6 +50,22 @@ describe("a record at first sight", () => {
     expect(born(terms, prints, nowUs + 4, moment).fence).toBe(nowUs + 5);
     const asked = [true, false].map((doubtStays) => born({ ...terms, doubtStays }, prints, 0, moment).doubtStays);
     expect(asked).toEqual([true, false]);
+  });
+});
+
+describe("a record that a server made", () => {
+  const prints = { raw: hash(1), canonical: hash(2) };
+
+  it("S6 is known by its first fence alone", () => {
+    expect(bornWith(nowUs, terms, prints)).toEqual(born(terms, prints, 0, moment));
+  });
+
+  it("S2 is new to its owner in the moment of its birth, and to nobody else", () => {
+    const made = bornWith(nowUs, terms, prints);
+    expect(isBornNow(made, terms, nowUs)).toBe(true);
+    expect(isBornNow(made, terms, nowUs + 1), "a claim that was sent again").toBe(false);
+    expect(isBornNow({ ...made, fence: nowUs + 1 }, terms, nowUs), "it was taken since").toBe(false);
+    expect(isBornNow({ ...made, owner: owner("c") }, terms, nowUs)).toBe(false);
   });
 });
 
@@ -116,9 +149,50 @@ describe("what a claim is told", () => {
     expect(refusalOf({ ...lapsed, ...whole }, "unknown", nowUs)).toEqual({ ...doubt, ...whole });
   });
 
-  it("S2 of a claim that was sent twice, a refusal may not be all there is", () => {
+  it("S2 by the numbers of a server it is told the same, and no second object is made for it", () => {
+    expect(grantedOf(granted, false)).toBe(granted);
+    expect(grantedOf(granted, true)).toEqual({ ...granted, resent: true });
+    const { fence, createdAtMs, expiresAtMs } = granted;
+    const numbers = { fence, attempts: 1, createdAtMs, expiresAtMs, expiresInMs: 9 };
+    const answered = { outcome: "completed", response: answer, ...numbers } as const;
+    expect(completedOf(answered)).toBe(answered);
+    expect(completedOf({ ...answered, expiresInMs: 0 })).toMatchObject({ expiresInMs: 0 });
+    expect(completedOf({ ...answered, expiresInMs: -1 }), "past its retention").toEqual({
+      ...answered,
+      expiresInMs: 0,
+    });
+  });
+
+  it("S8 a part of a millisecond of lease is told as a whole one, and no less than none", () => {
+    const left = [4.001, 4, 0, -1].map((leaseLeftMs) => processingOf(leaseLeftMs, 2));
+    expect(left).toEqual([5, 4, 0, 0].map((leaseLeftMs) => ({ outcome: "processing", leaseLeftMs, attempts: 2 })));
+  });
+
+  it("S4 a doubt without an interim answer or a hold has no member for it", () => {
+    expect(unknownOf(7, 1, undefined, undefined)).toStrictEqual({ outcome: "unknown", fence: 7, attempts: 1 });
+    expect(unknownOf(7, 1, answer, "ask")).toMatchObject({ interim: answer, holdReason: "ask" });
+  });
+
+  it("of a record that nobody may look at: come back in a second", () => {
+    expect(stillProcessing).toEqual({ outcome: "processing", leaseLeftMs: 1_000, attempts: 1 });
+  });
+
+  it("S1 S3 while another transaction writes it, refused by what was committed before", () => {
+    const asked = { version: 1, raw: hash(1), canonical: hash(2) };
+    const other = { version: 1, raw: hash(8), canonical: hash(9) };
+    const seen = { fingerprint: asked, attempts: 3 };
+    const told = (leaseLeftMs?: number) =>
+      refusalWhileLocked({ ...seen, ...(leaseLeftMs !== undefined && { leaseLeftMs }) }, asked);
+    expect(refusalWhileLocked(undefined, asked)).toBe(stillProcessing);
+    expect(refusalWhileLocked(seen, other)).toEqual({ outcome: "mismatch" });
+    expect(told(40)).toEqual({ outcome: "processing", leaseLeftMs: 40, attempts: 3 });
+    for (const leftMs of [undefined, 0, -1])
+      expect(told(leftMs)).toEqual({ outcome: "processing", leaseLeftMs: 1_000, attempts: 3 });
+  });
+
+  it("S2 of a claim that was sent twice, no answer may be all there is", () => {
     const grant = grantOf(live, hash(2), "new");
-    expect(sentAgain(grant)).toBe(grant);
+    expect(sentAgain(grant)).toEqual({ ...grant, unheard: true });
     expect(sentAgain({ outcome: "mismatch" })).toEqual({ outcome: "mismatch", unheard: true });
   });
 

@@ -1,5 +1,6 @@
 /** What a claim means for the record it meets, what becomes of the record, and what the claim is answered. */
-import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../contract/store.ts";
+import type { StoredResponse } from "../contract/record.ts";
+import type { ClaimOrigin, ClaimRequest, ClaimResult, StoredRecord } from "../contract/store.ts";
 import { leaseEndUs, nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Prints } from "./record.ts";
 import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
 
@@ -85,6 +86,20 @@ export function born(terms: ClaimTerms, fingerprint: Prints, formerFence: number
   };
 }
 
+/** Where a server made the record and told its first fence alone: it is the microsecond of its birth. */
+export function bornWith(fence: number, terms: ClaimTerms, fingerprint: Prints): HeldRecord {
+  return born(terms, fingerprint, 0, { nowUs: fence, trusted: false, fenceFloor: 0 });
+}
+
+/** Made for this owner by the very statement that returned it: an older one of the same owner was claimed before. */
+export function isBornNow(
+  record: Pick<HeldRecord, "owner" | "fence" | "createdUs">,
+  { owner }: Pick<ClaimTerms, "owner">,
+  nowUs: number,
+): boolean {
+  return record.createdUs === nowUs && record.fence === record.createdUs && record.owner === owner;
+}
+
 /** The record in the hands of the claimant. An interim answer stays: a new owner who vanishes too leaves as much in doubt. */
 export function held<R extends HeldRecord>(
   record: R,
@@ -108,9 +123,12 @@ export function held<R extends HeldRecord>(
   };
 }
 
-/** What a store answers to a claim that it sent more than once: whatever refused one copy may be gone when the other lands. */
+/**
+ * What a store answers to a claim that it sent more than once: whatever refused one copy may be gone when the other lands,
+ * and what was granted to one, and is released, is granted to the other.
+ */
 export function sentAgain(result: ClaimResult): ClaimResult {
-  return result.outcome === "granted" ? result : { ...result, unheard: true };
+  return { ...result, unheard: true };
 }
 
 /**
@@ -131,13 +149,64 @@ export function isInDoubt({ origin }: { readonly origin: ClaimOrigin }): boolean
   return origin === "lapsed" || origin === "suspended";
 }
 
+type Told<Outcome extends ClaimResult["outcome"]> = Extract<ClaimResult, { outcome: Outcome }>;
+
+// What a claim is answered, by the numbers of whoever decided: this machine, or a server. An answer that is right as it is
+// told stays the same object, for there is one for every request.
+
+/** `resent`: its owner held the record already. */
+export function grantedOf(told: Omit<Told<"granted">, "resent">, resent: boolean): Told<"granted"> {
+  return resent ? { ...told, resent: true } : told;
+}
+
+/** Past its retention an answer is told for as long as it lies there, and is good for no time. */
+export function completedOf(told: Told<"completed">): Told<"completed"> {
+  return told.expiresInMs < 0 ? { ...told, expiresInMs: 0 } : told;
+}
+
+/** Rounded up: who comes back when it is over must not come too early. */
+export function processingOf(leaseLeftMs: number, attempts: number): Told<"processing"> {
+  return { outcome: "processing", leaseLeftMs: Math.max(0, Math.ceil(leaseLeftMs)), attempts };
+}
+
+export function unknownOf(
+  fence: number,
+  attempts: number,
+  interim: StoredResponse | undefined,
+  holdReason: string | undefined,
+): Told<"unknown"> {
+  return {
+    outcome: "unknown",
+    ...(interim !== undefined && { interim }),
+    ...(holdReason !== undefined && { holdReason }),
+    fence,
+    attempts,
+  };
+}
+
+const comeBackMs = 1_000;
+
+/** The answer where the record cannot be looked at: another attempt is at work, or may be. Come back soon. */
+export const stillProcessing: Told<"processing"> = processingOf(comeBackMs, 1);
+
+/** Another transaction holds the record for too long: its last committed state is enough to refuse, and for no more. */
+export function refusalWhileLocked(
+  record: Pick<StoredRecord, "fingerprint" | "attempts" | "leaseLeftMs"> | undefined,
+  asked: Prints,
+): ClaimResult {
+  if (record === undefined) return stillProcessing;
+  if (!isSameRequest(record.fingerprint, asked)) return { outcome: "mismatch" };
+  const { leaseLeftMs: leftMs = 0, attempts } = record;
+  return processingOf(leftMs > 0 ? leftMs : comeBackMs, attempts);
+}
+
 /** `record` is as the claim left it, `canonical` its hash as bytes. */
 export function grantOf(
   record: HeldRecord,
   canonical: Uint8Array,
   verdict: Exclude<ClaimVerdict, Refusal>,
-): Extract<ClaimResult, { outcome: "granted" }> {
-  const granted = {
+): Told<"granted"> {
+  const told = {
     outcome: "granted",
     fence: record.fence,
     attempt: record.attempts,
@@ -147,31 +216,29 @@ export function grantOf(
     createdAtMs: toMs(record.createdUs),
     expiresAtMs: toMs(record.expiresUs),
   } as const;
-  return verdict === "resend" ? { ...granted, resent: true } : granted;
+  return grantedOf(told, verdict === "resend");
 }
 
 export function refusalOf(record: HeldRecord, verdict: Refusal, nowUs: number): ClaimResult {
-  const { fence, attempts, interim, holdReason, response, createdUs, expiresUs } = record;
+  const { fence, attempts, response, createdUs, expiresUs } = record;
   switch (verdict) {
     case "mismatch":
       return { outcome: "mismatch" };
     case "processing":
-      return { outcome: "processing", leaseLeftMs: leaseLeftMs(record, nowUs), attempts };
+      return processingOf(leaseLeftMs(record, nowUs), attempts);
     case "completed": {
       if (response === undefined) throw new TypeError("a completed record has no answer");
-      return {
+      return completedOf({
         outcome: "completed",
         response,
         fence,
         attempts,
         createdAtMs: toMs(createdUs),
         expiresAtMs: toMs(expiresUs),
-        expiresInMs: Math.max(0, toMs(expiresUs - nowUs)),
-      };
+        expiresInMs: toMs(expiresUs - nowUs),
+      });
     }
-    case "unknown": {
-      const doubt = { ...(interim !== undefined && { interim }), ...(holdReason !== undefined && { holdReason }) };
-      return { outcome: "unknown", ...doubt, fence, attempts };
-    }
+    case "unknown":
+      return unknownOf(fence, attempts, record.interim, record.holdReason);
   }
 }

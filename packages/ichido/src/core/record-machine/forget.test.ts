@@ -2,8 +2,17 @@ import { describe, expect, it } from "vitest";
 import { answer, lapsed, live, nowUs } from "../../../../../test/support/sample-record.ts";
 import type { StoredResponse } from "../contract/record.ts";
 import { nobody } from "./bounds.ts";
-import { forgetAction, forgetRefusal, forgotten, forgottenStatus, isForgotten, tombstoneOf } from "./forget.ts";
+import {
+  forgetAction,
+  forgetRefusal,
+  forgotten,
+  forgottenStatus,
+  isForgotten,
+  refusalSeen,
+  tombstoneOf,
+} from "./forget.ts";
 import type { WholeRecord } from "./record.ts";
+import { stateSeen } from "./view.ts";
 
 const done: WholeRecord = { ...live, state: "completed", leaseUs: 0, response: answer };
 const failed: WholeRecord = { ...live, state: "failed", leaseUs: 0 };
@@ -47,6 +56,14 @@ describe("what may be forgotten", () => {
     expect(refusal({ ...done, response: tombstoneOf(200) }, 8)).toBe("forgotten");
     expect([refusal(done, 6), refusal(done, 8), refusal(failed, 8)]).toEqual(["stale", "stale", "stale"]);
   });
+});
+
+it("whoever only looks at a record is told the same of it, but that it has changed", () => {
+  const erased = { ...done, response: tombstoneOf(200) };
+  const records = [done, failed, live, lapsed, { ...live, holdReason: "ask the bank" }, erased];
+  const seen = records.map((record) => refusalSeen({ state: stateSeen(record, nowUs), response: record.response }));
+  expect(seen).toEqual([undefined, undefined, "live", "unknown", "unknown", "forgotten"]);
+  expect(records.map((record) => forgetRefusal(record, record, nowUs))).toEqual(seen);
 });
 
 describe("a record that was forgotten", () => {

@@ -1,10 +1,10 @@
 /** What stays of a record whose contents a person had erased: that it is done, and what it was asked for, as a hash. */
 import type { ForgetRequest, ForgetResult } from "../contract/history.ts";
-import type { HeaderLine, OwnerToken, StoredResponse } from "../contract/record.ts";
+import type { HeaderLine, OwnerToken, RecordState, StoredResponse } from "../contract/record.ts";
 import { nobody } from "./bounds.ts";
 import { answered } from "./owned.ts";
 import { nextFence, toMs, type HeldRecord, type Moment, type WholeRecord } from "./record.ts";
-import { isLive, isUnknown } from "./view.ts";
+import { stateSeen } from "./view.ts";
 
 /** Lines of a tombstone are never sent, so this one can say what it stands for. */
 export const forgottenLine: HeaderLine = ["ichido-forgotten", "true"];
@@ -18,6 +18,19 @@ export function isForgotten(response: StoredResponse | undefined): boolean {
   return response?.kind === "tombstone" && response.headers.some(([name]) => name === forgottenLine[0]);
 }
 
+/** Of a record that was looked at: nothing stands in the way where this is undefined. */
+export function refusalSeen({
+  state,
+  response,
+}: {
+  readonly state: RecordState;
+  readonly response?: StoredResponse | undefined;
+}): "unknown" | "live" | "forgotten" | undefined {
+  if (state === "unknown") return "unknown";
+  if (state === "processing") return "live";
+  return isForgotten(response) ? "forgotten" : undefined;
+}
+
 /** Nothing stands in the way where this is undefined. */
 export function forgetRefusal(
   record: HeldRecord | undefined,
@@ -25,10 +38,8 @@ export function forgetRefusal(
   nowUs: number,
 ): Exclude<ForgetResult, "ok"> | undefined {
   if (record === undefined) return "absent";
-  if (isUnknown(record, nowUs)) return "unknown";
-  if (isLive(record, nowUs)) return "live";
-  if (isForgotten(record.response)) return "forgotten";
-  return record.fence === request.fence ? undefined : "stale";
+  const seen = refusalSeen({ state: stateSeen(record, nowUs), response: record.response });
+  return seen ?? (record.fence === request.fence ? undefined : "stale");
 }
 
 export function tombstoneOf(status: number = forgottenStatus): StoredResponse {

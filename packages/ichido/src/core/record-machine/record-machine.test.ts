@@ -4,7 +4,7 @@ import { limits } from "../contract/defaults.ts";
 import { leaseAbsurdUs, nobody } from "./bounds.ts";
 import { judgeClaim, noted, refusalOf, type ClaimVerdict } from "./claim.ts";
 import { complete, finishStep, landedOf, mayLeaveLease, release, renew, startStep, suspend } from "./owned.ts";
-import { nextFence, originOf, type WholeRecord } from "./record.ts";
+import { floorAfter, nextFence, originKept, originOf, type WholeRecord } from "./record.ts";
 import { settle } from "./settle.ts";
 import { isTrusted, nextTick } from "./ticks.ts";
 import { createTally, dueUs, isExpired, isForsaken, isUnknown, leaseLeftMs } from "./view.ts";
@@ -272,6 +272,12 @@ describe("the view", () => {
     expect(fenceAfter(0, nowUs + 20)).toBe(nowUs + 21);
   });
 
+  it("S6 no fence of a record that went is above the floor, in whatever order they go", () => {
+    const fences = [3, 9, 4];
+    expect(fences.reduce((floor, gone) => floorAfter(floor, gone), 5)).toBe(9);
+    expect(floorAfter(nowUs, 9)).toBe(nowUs);
+  });
+
   it("what is left of a lease is more than zero only under a living owner", () => {
     const left = (leaseUs: number) => leaseLeftMs({ ...live, leaseUs }, nowUs);
     expect([left(nowUs + 1), left(nowUs + leaseAbsurdUs), left(nowUs + leaseAbsurdUs + 1)]).toEqual([1, 120_000, -1]);
@@ -330,5 +336,10 @@ describe("the view", () => {
 
   it("an origin that is none was written by another program, and counts as in doubt", () => {
     expect(["new", "failed", "suspended", "own"].map(originOf)).toEqual(["new", "failed", "suspended", "lapsed"]);
+  });
+
+  it("where none is kept, the first owner came by a new record, and a later one is in doubt", () => {
+    expect([originKept(undefined, 1), originKept(undefined, 2)]).toEqual(["new", "lapsed"]);
+    expect([originKept("failed", 2), originKept("own", 1), originKept("", 1)]).toEqual(["failed", "lapsed", "lapsed"]);
   });
 });

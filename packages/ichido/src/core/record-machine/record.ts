@@ -84,11 +84,21 @@ export function nextFence(formerFence: number, { nowUs, fenceFloor }: Pick<Momen
   return Math.max(formerFence + 1, fenceFloor + 1, nowUs);
 }
 
+/** The floor once a record of that fence is gone. */
+export function floorAfter(fenceFloor: number, goneFence: number): number {
+  return Math.max(fenceFloor, goneFence);
+}
+
 const originNames: readonly ClaimOrigin[] = ["new", "failed", "lapsed", "suspended"];
 
 /** A word that is none of them was written by another program: the next owner then has to find out what happened. */
 export function originOf(text: string): ClaimOrigin {
   return originNames.find((each) => each === text) ?? "lapsed";
+}
+
+/** Where a store keeps no word for whoever had the record first. */
+export function originKept(text: string | undefined, attempts: number): ClaimOrigin {
+  return text === undefined && attempts === 1 ? "new" : originOf(text ?? "");
 }
 
 export const usOf = (ms: number): number => Math.ceil(ms * 1_000);

@@ -5,13 +5,21 @@ import type { ListQuery } from "../contract/store.ts";
 import {
   createTally,
   dueUs,
+  isDue,
+  isExpired,
   isForsaken,
+  isLive,
   isNews,
+  isNewsSince,
   isSealed,
+  leaseEndMaxUs,
   leaseLeftMs,
   matches,
+  outstays,
   recordView,
+  stepTold,
   stepView,
+  summed,
 } from "./view.ts";
 
 const names = { tenant: "t", principal: "p", operation: "o" };
@@ -99,12 +107,32 @@ describe("a record as it is shown", () => {
     expect(stepView(unfinished, nowUs - 20_000), "a clock that went back").toMatchObject({ ageMs: 0, firstAgeMs: 0 });
   });
 
+  it("S15 a step by the ages that a server tells, none of them below zero", () => {
+    const times = { startedAtMs: 3, lastStartedAtMs: 8 };
+    const begun = { name: "pay", attempt: 2, ...times, ageMs: -1, firstAgeMs: 5 };
+    expect(stepTold(begun, undefined)).toStrictEqual({ ...begun, state: "started", ageMs: 0 });
+    expect(stepTold({ ...begun, ageMs: 1, firstAgeMs: -1 }, { finishedAtMs: 9, result: hash(1) })).toStrictEqual({
+      ...begun,
+      state: "finished",
+      ageMs: 1,
+      firstAgeMs: 0,
+      finishedAtMs: 9,
+      result: hash(1),
+    });
+  });
+
   it("what others wait for is an end of the lease or of the work, not a renewal", () => {
     const ended = [
       { ...live, leaseUs: 0 },
       { ...live, state: "completed" as const },
     ];
     expect([live, lapsed, ...ended].map(isNews)).toEqual([false, false, true, true]);
+  });
+
+  it("S18 who looks by itself has news when nobody is at work, or the record is another one", () => {
+    expect(isNewsSince("7", { mark: "7", isLive: true })).toBe(false);
+    expect(isNewsSince("7", { mark: "8", isLive: true })).toBe(true);
+    expect(isNewsSince("7", { mark: "7", isLive: false })).toBe(true);
   });
 });
 
@@ -129,6 +157,33 @@ it("S11 a record whose lease is longer than its retention is due with its lease"
     nowUs + 1_000,
     nowUs + 2_000,
   ]);
+});
+
+it("S11 what is due may go, and not a moment sooner", () => {
+  const records = [
+    { ...lapsed, expiresUs: nowUs },
+    { ...live, state: "failed" as const, expiresUs: nowUs },
+  ];
+  for (const record of records) {
+    for (const at of [nowUs - 1, nowUs]) expect(isDue(dueUs(record) ?? Infinity, at)).toBe(isExpired(record, at));
+  }
+});
+
+it("S11 what is needed outstays its retention, from the moment after it", () => {
+  const needed = { ...lapsed, doubtStays: true };
+  expect([needed.expiresUs, needed.expiresUs + 1].map((thenUs) => outstays(needed, thenUs))).toEqual([false, true]);
+  expect(outstays(lapsed, lapsed.expiresUs + 1)).toBe(false);
+});
+
+it("S8 a lease lives to the end of the longest one that is believed", () => {
+  const mostUs = leaseEndMaxUs(nowUs);
+  expect([mostUs, mostUs + 1].map((leaseUs) => isLive({ ...live, leaseUs }, nowUs))).toEqual([true, false]);
+});
+
+it("S17 a record is counted once, by the state in which it is seen", () => {
+  const counts = { processing: 1, completed: 20, failed: 300, unknown: 4_000, bodyBytes: 7 };
+  const sizes = { ...counts, sweepLagMs: 8, oldestUnknownMs: 9, estimated: true as const };
+  expect(summed(sizes)).toEqual({ ...sizes, records: 4_321 });
 });
 
 it("S17 a tally counts the age of doubts alone, and how long those past their retention wait for a sweep", () => {

@@ -7,9 +7,14 @@ import { toMs, type HeldRecord, type Standing, type StepRow, type WholeRecord } 
 
 type Lease = Pick<Standing, "state" | "leaseUs">;
 
+/** No lease that was given ends later, unless the clock has gone back since. */
+export function leaseEndMaxUs(nowUs: number): number {
+  return nowUs + leaseAbsurdUs;
+}
+
 /** A living owner. A lease further ahead than any lease can be was written by a clock that has gone back since. */
 export function isLive({ state, leaseUs }: Lease, nowUs: number): boolean {
-  return state === "processing" && leaseUs > nowUs && leaseUs <= nowUs + leaseAbsurdUs;
+  return state === "processing" && leaseUs > nowUs && leaseUs <= leaseEndMaxUs(nowUs);
 }
 
 /** Of one that a clock which has gone back since set too far ahead: it has lapsed, and nobody knows when. */
@@ -26,7 +31,8 @@ export function leaseLeftMs(lease: Lease, nowUs: number): number {
  * meanwhile is no sign of a clock that went back.
  */
 export function leaseSeen(leaseUs: number, nowUs: number, waitUs: number): number {
-  return leaseUs <= nowUs + leaseAbsurdUs + waitUs ? Math.min(leaseUs, nowUs + leaseAbsurdUs) : leaseUs;
+  const mostUs = leaseEndMaxUs(nowUs);
+  return leaseUs <= mostUs + waitUs ? Math.min(leaseUs, mostUs) : leaseUs;
 }
 
 /** What is written in a record that is seen so: that a record is in doubt is never written. */
@@ -97,9 +103,31 @@ export function dueUs(record: Standing & Aged & Pick<WholeRecord, "steps">): num
   return record.state === "processing" ? Math.max(record.expiresUs, record.leaseUs) : record.expiresUs;
 }
 
+/** Whether that moment has come. */
+export function isDue(whenUs: number, nowUs: number): boolean {
+  return whenUs <= nowUs;
+}
+
+/** Needed, though past its retention by then. */
+export function outstays(record: Standing, thenUs: number): boolean {
+  return isNeeded(record) && record.expiresUs < thenUs;
+}
+
 /** Worth waking those who wait for it: a renewed lease is not. */
 export function isNews({ state, leaseUs }: Lease): boolean {
   return state !== "processing" || leaseUs === 0;
+}
+
+/** What a waiter finds when it looks by itself. */
+export interface Look {
+  /** Its fence, and whatever else of it a renewal does not change. */
+  readonly mark: string;
+  readonly isLive: boolean;
+}
+
+/** Worth asking again: no owner is at work, or the record is another one than at the first look. */
+export function isNewsSince(firstMark: string, { mark, isLive: isAtWork }: Look): boolean {
+  return !isAtWork || mark !== firstMark;
 }
 
 type Whose = Pick<Identity, "key" | "tenant" | "principal" | "operation">;
@@ -122,18 +150,23 @@ export function matches(
   );
 }
 
+/** Each record is counted by the one state in which it is seen. */
+export function summed(counts: Omit<StoreStats, "records">): StoreStats {
+  const { processing, completed, failed, unknown } = counts;
+  return { records: processing + completed + failed + unknown, ...counts };
+}
+
 export interface Tally {
   add(record: Standing & { readonly createdUs: number }, bodyBytes: number, nowUs: number): void;
   sum(): StoreStats;
 }
 
 export function createTally(): Tally {
-  const count = { records: 0, processing: 0, completed: 0, failed: 0, unknown: 0, bodyBytes: 0 };
+  const count = { processing: 0, completed: 0, failed: 0, unknown: 0, bodyBytes: 0 };
   let sweepLagUs = 0;
   let oldestUnknownUs = 0;
   return {
     add(record, bodyBytes, nowUs) {
-      count.records += 1;
       const state = stateSeen(record, nowUs);
       count[state] += 1;
       count.bodyBytes += bodyBytes;
@@ -142,7 +175,7 @@ export function createTally(): Tally {
       }
       if (isExpired(record, nowUs)) sweepLagUs = Math.max(sweepLagUs, nowUs - record.expiresUs);
     },
-    sum: () => ({ ...count, sweepLagMs: toMs(sweepLagUs), oldestUnknownMs: toMs(oldestUnknownUs) }),
+    sum: () => summed({ ...count, sweepLagMs: toMs(sweepLagUs), oldestUnknownMs: toMs(oldestUnknownUs) }),
   };
 }
 
@@ -173,16 +206,34 @@ export function recordView({ identity, fingerprint, labels }: FirstClaim, record
   };
 }
 
-export function stepView(step: StepRow, nowUs: number): Step {
-  const { name, attempt, startedUs, lastStartedUs, finishedUs, result } = step;
+type Begun = Pick<Step, "name" | "attempt" | "startedAtMs" | "lastStartedAtMs" | "ageMs" | "firstAgeMs">;
+interface Finished {
+  readonly finishedAtMs: number;
+  readonly result: Uint8Array | undefined;
+}
+
+/** Where a server tells the ages: below zero by a clock that has gone back. */
+export function stepTold(begun: Begun, finished: Finished | undefined): Step {
+  const { name, attempt, startedAtMs, lastStartedAtMs, ageMs, firstAgeMs } = begun;
   return {
     name,
-    state: finishedUs === undefined ? "started" : "finished",
-    ...(finishedUs !== undefined && { result: result ?? new Uint8Array(), finishedAtMs: toMs(finishedUs) }),
+    state: finished === undefined ? "started" : "finished",
+    ...(finished !== undefined && {
+      result: finished.result ?? new Uint8Array(),
+      finishedAtMs: finished.finishedAtMs,
+    }),
     attempt,
-    startedAtMs: toMs(startedUs),
-    lastStartedAtMs: toMs(lastStartedUs),
-    ageMs: Math.max(0, toMs(nowUs - lastStartedUs)),
-    firstAgeMs: Math.max(0, toMs(nowUs - startedUs)),
+    startedAtMs,
+    lastStartedAtMs,
+    ageMs: Math.max(0, ageMs),
+    firstAgeMs: Math.max(0, firstAgeMs),
   };
+}
+
+export function stepView(step: StepRow, nowUs: number): Step {
+  const { name, attempt, startedUs, lastStartedUs, finishedUs, result } = step;
+  const times = { startedAtMs: toMs(startedUs), lastStartedAtMs: toMs(lastStartedUs) };
+  const ages = { ageMs: toMs(nowUs - lastStartedUs), firstAgeMs: toMs(nowUs - startedUs) };
+  const finished = finishedUs === undefined ? undefined : { finishedAtMs: toMs(finishedUs), result };
+  return stepTold({ name, attempt, ...times, ...ages }, finished);
 }

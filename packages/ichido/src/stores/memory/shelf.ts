@@ -6,8 +6,8 @@ import { lengthPrefixed } from "../../core/request/sha256.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
 import type { Resource } from "../../core/contract/history.ts";
 import type { ListQuery } from "../../core/contract/store.ts";
-import type { Moment, Standing } from "../../core/record-machine/record.ts";
-import { dueUs } from "../../core/record-machine/view.ts";
+import { floorAfter, type Moment, type Standing } from "../../core/record-machine/record.ts";
+import { dueUs, isDue } from "../../core/record-machine/view.ts";
 import { createDueQueue, type DueQueue, type Queued } from "./due-queue.ts";
 import { PackedRow } from "./packed-row.ts";
 import type { KeptResponse, Row } from "./row.ts";
@@ -164,7 +164,7 @@ export function createShelf(limits: ShelfLimits, gone: (id: string) => void): Sh
   /** The first row that may go: of that caller, or of all. */
   function firstExpired(nowUs: number, caller = due.first()): Slot | undefined {
     const slot = caller?.due.first();
-    return slot !== undefined && slot.dueUs <= nowUs ? slot : undefined;
+    return slot !== undefined && isDue(slot.dueUs, nowUs) ? slot : undefined;
   }
 
   function remove(slot: Slot | undefined): boolean {
@@ -175,7 +175,7 @@ export function createShelf(limits: ShelfLimits, gone: (id: string) => void): Sh
     slots.delete(slot.id);
     unindex(slot.id, termsOf(slot.row));
     gone(slot.id);
-    fenceFloor = Math.max(fenceFloor, rowOf(slot).fence);
+    fenceFloor = floorAfter(fenceFloor, rowOf(slot).fence);
     caller.records -= 1;
     if (caller.records === 0) {
       callers.delete(caller.id);

@@ -16,9 +16,10 @@ import { IchidoError } from "../../core/contract/errors.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import {
-  born,
+  bornWith,
   grantOf,
   held,
+  isBornNow,
   isRefusal,
   judgeClaim,
   noted,
@@ -49,9 +50,8 @@ export async function claim(run: Run, dialect: Dialect, request: ClaimRequest): 
     const { insertId } = await dialect.send(run, "claim", values);
     if (insertId > 0) {
       await addLabels(run, dialect, [request]);
-      // Known without a look: a record is made at the very microsecond that its first fence names.
-      const birth = born(request, request.fingerprint, 0, { nowUs: insertId, trusted: false, fenceFloor: 0 });
-      return grantOf(birth, request.fingerprint.canonical, "new");
+      // Known without a look.
+      return grantOf(bornWith(insertId, request, request.fingerprint), request.fingerprint.canonical, "new");
     }
     const seen = await look(run, dialect, request);
     if (seen === undefined) continue;
@@ -96,17 +96,12 @@ export async function insertMany(
   const results = requests.map((request) => {
     const record = seen.get(idOf(request.identity));
     if (record === undefined) return undefined;
-    if (!isMade(record, request)) return refusedOf(record, request);
+    if (!isBornNow(record, request, record.nowUs)) return refusedOf(record, request);
     made.push(request);
     return grantOf(record, request.fingerprint.canonical, "new");
   });
   await addLabels(run, dialect, made);
   return results;
-}
-
-/** By the statement that returned it: an older one of the same owner is a claim that was sent again. */
-function isMade(record: Seen, request: ClaimRequest): boolean {
-  return record.createdUs === record.nowUs && record.fence === record.createdUs && record.owner === request.owner;
 }
 
 /** What needs no write, and no look at the ticks. */

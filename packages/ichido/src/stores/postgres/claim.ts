@@ -2,7 +2,7 @@
 import type { ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
 import type { TransactionHandle } from "../../core/contract/transaction.ts";
 import { encodeLabels } from "../encoding.ts";
-import { isSameRequest, sentAgain } from "../../core/record-machine/claim.ts";
+import { refusalWhileLocked, sentAgain, stillProcessing } from "../../core/record-machine/claim.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection, Row } from "./connection.ts";
 import { failureKind } from "./failures.ts";
@@ -14,9 +14,6 @@ import type { Retries } from "./retries.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
-
-/** What a caller gets for a row that another transaction is writing at this moment: come back soon. */
-const lockedRetryMs = 1_000;
 
 export interface StoreParts {
   readonly connection: Connection;
@@ -86,25 +83,16 @@ export function createClaims(
       return claimResultOf(row, request);
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
-      return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
+      return stillProcessing;
     }
   }
 
-  /**
-   * Another transaction holds the row for too long: the last committed state, read without a lock, is enough to refuse.
-   */
+  /** Another transaction holds the row for too long: the last committed state is read without a lock. */
   async function whileLocked(request: ClaimRequest): Promise<ClaimResult> {
     const values = [encodeText(request.identity.key), request.identity.scopeHash];
     const [row] = await withRetries("always", (leftMs) => connection.run(statements.find, values, leftMs));
-    if (row === undefined || row[1] === null) return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
-    const record = recordOf(row);
-    if (!isSameRequest(record.fingerprint, request.fingerprint)) return { outcome: "mismatch" };
-    const leftMs = Math.max(record.leaseLeftMs ?? 0, 0);
-    return {
-      outcome: "processing",
-      leaseLeftMs: leftMs > 0 ? leftMs : lockedRetryMs,
-      attempts: record.attempts,
-    };
+    const record = row === undefined || row[1] === null ? undefined : recordOf(row);
+    return refusalWhileLocked(record, request.fingerprint);
   }
 
   const sendAlone = createGrouped(parts, "claim", { weightOf: () => 0, sendMany, sendOne });

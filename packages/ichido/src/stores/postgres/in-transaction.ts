@@ -2,7 +2,7 @@
 import { limits } from "../../core/contract/defaults.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Fenced } from "../../core/contract/store.ts";
 import { TransactionAborted, type TransactionHandle } from "../../core/contract/transaction.ts";
-import { born, grantOf } from "../../core/record-machine/claim.ts";
+import { bornWith, grantOf } from "../../core/record-machine/claim.ts";
 import { FenceLost } from "../../core/engine/steps.ts";
 import { requireDialect } from "../joined-transaction.ts";
 import { encodeLabels } from "../encoding.ts";
@@ -41,10 +41,7 @@ export async function claimNew(
   ];
   const value = onlyValue((await transaction.execute(statements.claimNew.text, values, often)).rows);
   if (value === null) return undefined;
-  // The fence of a new record is its time of birth in microseconds.
-  const fence = numberOf(value);
-  const record = born(request, fingerprint, 0, { nowUs: fence, trusted: true, fenceFloor: 0 });
-  return grantOf(record, fingerprint.canonical, "new");
+  return grantOf(bornWith(numberOf(value), request, fingerprint), fingerprint.canonical, "new");
 }
 
 export async function completeOne(

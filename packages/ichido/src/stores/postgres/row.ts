@@ -5,8 +5,9 @@
 import type { Key, OwnerToken, StoredResponse } from "../../core/contract/record.ts";
 import type { AuditEntry } from "../../core/contract/history.ts";
 import type { ClaimRequest, ClaimResult, Step, StoredRecord, StoreStats } from "../../core/contract/store.ts";
-import { originOf, usOf } from "../../core/record-machine/record.ts";
-import { answersOf, stateSeen } from "../../core/record-machine/view.ts";
+import { completedOf, grantedOf, processingOf, unknownOf } from "../../core/record-machine/claim.ts";
+import { leaseEndUs, originOf, usOf } from "../../core/record-machine/record.ts";
+import { answersOf, recordView, stepTold, summed } from "../../core/record-machine/view.ts";
 import { decodeHeaders, decodeLabels, kindOf, stateOf } from "../encoding.ts";
 import type { Row } from "./connection.ts";
 import { decodeMembers, decodeText } from "./text.ts";
@@ -59,39 +60,34 @@ export function claimResultOf(row: Row, { fingerprint }: Pick<ClaimRequest, "fin
   const [holdReason, kind, status, headers, body, resent] = row.slice(11);
   switch (outcome) {
     case "granted":
-      return {
-        outcome,
-        fence: numberOf(fence),
-        attempt: numberOf(attempt),
-        origin: originOf(textOf(origin)),
-        ...(flagOf(resent) && { resent: true as const }),
-        stepsStarted: numberOf(steps),
-        canonical: canonical === null ? fingerprint.canonical : bytesOf(canonical),
-        createdAtMs: numberOf(createdMs),
-        expiresAtMs: numberOf(expiresMs),
-      };
+      return grantedOf(
+        {
+          outcome,
+          fence: numberOf(fence),
+          attempt: numberOf(attempt),
+          origin: originOf(textOf(origin)),
+          stepsStarted: numberOf(steps),
+          canonical: canonical === null ? fingerprint.canonical : bytesOf(canonical),
+          createdAtMs: numberOf(createdMs),
+          expiresAtMs: numberOf(expiresMs),
+        },
+        flagOf(resent),
+      );
     case "completed":
-      return {
+      return completedOf({
         outcome,
         response: responseOf(kind, status, headers, body) ?? damaged(),
         fence: numberOf(fence),
         attempts: numberOf(attempt),
         createdAtMs: numberOf(createdMs),
         expiresAtMs: numberOf(expiresMs),
-        expiresInMs: Math.max(0, numberOf(expiresInMs)),
-      };
+        expiresInMs: numberOf(expiresInMs),
+      });
     case "processing":
-      return { outcome, leaseLeftMs: Math.max(0, numberOf(leaseLeftMs)), attempts: numberOf(attempt) };
+      return processingOf(numberOf(leaseLeftMs), numberOf(attempt));
     case "unknown": {
       const interim = responseOf(kind, status, headers, body);
-      const reason = optionalText(holdReason);
-      return {
-        outcome,
-        ...(interim !== undefined && { interim }),
-        ...(reason !== undefined && { holdReason: reason }),
-        fence: numberOf(fence),
-        attempts: numberOf(attempt),
-      };
+      return unknownOf(numberOf(fence), numberOf(attempt), interim, optionalText(holdReason));
     }
     case "mismatch":
       return { outcome };
@@ -100,66 +96,61 @@ export function claimResultOf(row: Row, { fingerprint }: Pick<ClaimRequest, "fin
   }
 }
 
+/** The server tells what is left of a lease and no moment, so records are seen at this one. */
+const momentUs = 0;
+
 /** The columns of a record in `find.sql` and `list.sql`; the first says whether the server is a standby. */
 export function recordOf(row: Row): StoredRecord {
   const [, key, scopeHash, tenant, principal, operation, version, raw, canonical, former, state] = row;
   const [owner, origin, fence, attempts, leaseLeftMs, steps, holdReason, kind, status, headers] = row.slice(11);
   const [labels, createdMs, updatedMs, expiresMs, body] = row.slice(21);
   const known = stateOf(state);
-  const { interim, response } = answersOf(known, responseOf(kind, status, headers, body));
-  const reason = optionalText(holdReason);
-  const leftMs = optionalNumber(leaseLeftMs) ?? 0;
-  // By the server's clock the moment is zero, and the lease ends so long after it.
-  const lease = { state: known, leaseUs: usOf(leftMs), interim, holdReason: reason };
-  return {
-    identity: {
-      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- it was validated when it was claimed
-      key: decodeText(textOf(key)) as Key,
-      scopeHash: bytesOf(scopeHash),
-      tenant: optionalText(tenant),
-      principal: optionalText(principal),
-      operation: decodeText(textOf(operation)),
-    },
-    fingerprint: {
-      version: numberOf(version),
-      raw: bytesOf(raw),
-      canonical: bytesOf(canonical),
-      ...(former !== null && { former: bytesOf(former) }),
-    },
-    state: stateSeen(lease, 0),
+  const identity = {
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- it was validated when it was claimed
+    key: decodeText(textOf(key)) as Key,
+    scopeHash: bytesOf(scopeHash),
+    tenant: optionalText(tenant),
+    principal: optionalText(principal),
+    operation: decodeText(textOf(operation)),
+  };
+  const fingerprint = {
+    version: numberOf(version),
+    raw: bytesOf(raw),
+    canonical: bytesOf(canonical),
+    ...(former !== null && { former: bytesOf(former) }),
+  };
+  const shown = {
+    state: known,
     // eslint-disable-next-line typescript/no-unsafe-type-assertion -- as above
     owner: textOf(owner) as OwnerToken,
+    origin: originOf(textOf(origin)),
     fence: numberOf(fence),
     attempts: numberOf(attempts),
-    ...(known === "processing" && {
-      leaseLeftMs: leftMs,
-      origin: originOf(textOf(origin)),
-    }),
+    leaseUs: leaseLeftMs === null ? 0 : leaseEndUs(numberOf(leaseLeftMs), momentUs),
     stepsStarted: numberOf(steps),
-    ...(interim !== undefined && { interim }),
-    ...(reason !== undefined && { holdReason: reason }),
-    ...(response !== undefined && { response }),
-    labels: decodeMembers(decodeLabels(labels === null ? null : textOf(labels))),
-    createdAtMs: numberOf(createdMs),
-    updatedAtMs: numberOf(updatedMs),
-    expiresAtMs: numberOf(expiresMs),
+    ...answersOf(known, responseOf(kind, status, headers, body)),
+    holdReason: optionalText(holdReason),
+    createdUs: usOf(numberOf(createdMs)),
+    updatedUs: usOf(numberOf(updatedMs)),
+    expiresUs: usOf(numberOf(expiresMs)),
   };
+  const told = decodeMembers(decodeLabels(labels === null ? null : textOf(labels)));
+  return recordView({ identity, fingerprint, labels: told }, shown, momentUs);
 }
 
 /** A row of `steps.sql`. */
 export function stepOf(row: Row): Step {
   const [, name, attempt, result, finished, startedMs, firstAgeMs, finishedMs, lastStartedMs, ageMs] = row;
-  const done = flagOf(finished);
-  return {
+  const begun = {
     name: decodeText(textOf(name)),
-    state: done ? "finished" : "started",
-    ...(done && { result: bytesOf(result), finishedAtMs: numberOf(finishedMs) }),
     attempt: numberOf(attempt),
     startedAtMs: numberOf(startedMs),
     lastStartedAtMs: numberOf(lastStartedMs),
-    ageMs: Math.max(0, numberOf(ageMs)),
-    firstAgeMs: Math.max(0, numberOf(firstAgeMs)),
+    ageMs: numberOf(ageMs),
+    firstAgeMs: numberOf(firstAgeMs),
   };
+  const end = flagOf(finished) ? { finishedAtMs: numberOf(finishedMs), result: bytesOf(result) } : undefined;
+  return stepTold(begun, end);
 }
 
 /** A row of `audit.sql`. */
@@ -177,15 +168,6 @@ export function auditEntryOf([atMs, actor, action, reason, fence]: Row): AuditEn
 export function statsOf(row: Row): StoreStats {
   const [processing = 0, completed = 0, failed = 0, unknown = 0, bodyBytes = 0, ...sizes] = row.map(numberOf);
   const [sweepLagMs = 0, oldestUnknownMs = 0, estimated = 0] = sizes;
-  return {
-    records: processing + completed + failed + unknown,
-    processing,
-    completed,
-    failed,
-    unknown,
-    bodyBytes,
-    sweepLagMs,
-    oldestUnknownMs,
-    ...(estimated === 1 && { estimated: true }),
-  };
+  const counts = { processing, completed, failed, unknown, bodyBytes };
+  return summed({ ...counts, sweepLagMs, oldestUnknownMs, ...(estimated === 1 && { estimated: true }) });
 }

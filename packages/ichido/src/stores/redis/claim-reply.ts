@@ -1,6 +1,6 @@
 /** A claim and its answer. One round trip, but for a record past its retention that the known tick does not cover. */
-import { limits } from "../../core/contract/defaults.ts";
 import type { ClaimOrigin, ClaimRequest, ClaimResult } from "../../core/contract/store.ts";
+import { completedOf, grantedOf, processingOf, unknownOf } from "../../core/record-machine/claim.ts";
 import { originOf, toMs, usOf } from "../../core/record-machine/record.ts";
 import type { RedisArgument } from "../../drivers/redis/client.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
@@ -40,7 +40,7 @@ function argsOf(
     bufferOf(raw),
     bufferOf(canonical),
     former === undefined ? "" : bufferOf(former),
-    microseconds(Math.min(request.leaseMs, limits.leaseMsMax)),
+    microseconds(request.leaseMs),
     microseconds(request.retentionMs),
     request.takeover,
     firstClaim,
@@ -82,26 +82,20 @@ function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: 
   const [outcome, first, attempts] = parts;
   switch (outcome) {
     case "completed":
-      return {
+      return completedOf({
         outcome,
         response: decodeResponse(head, body),
         fence: numberOf(first),
         attempts: numberOf(attempts),
         createdAtMs: toMs(numberOf(parts[3])),
         expiresAtMs: toMs(numberOf(parts[4])),
-        expiresInMs: Math.max(0, toMs(numberOf(parts[4]) - numberOf(parts[5]))),
-      };
+        expiresInMs: toMs(numberOf(parts[4]) - numberOf(parts[5])),
+      });
     case "processing":
-      return { outcome, leaseLeftMs: Math.ceil(numberOf(first) / 1_000), attempts: numberOf(attempts) };
+      return processingOf(numberOf(first) / 1_000, numberOf(attempts));
     case "unknown": {
-      const holdReason = optionalTextOf(hold);
-      return {
-        outcome,
-        ...(head === null || head === undefined ? {} : { interim: decodeResponse(head, body) }),
-        ...(holdReason === undefined ? {} : { holdReason }),
-        fence: numberOf(first),
-        attempts: numberOf(attempts),
-      };
+      const interim = head === null || head === undefined ? undefined : decodeResponse(head, body);
+      return unknownOf(numberOf(first), numberOf(attempts), interim, optionalTextOf(hold));
     }
     case "mismatch":
       return { outcome };
@@ -112,15 +106,15 @@ function resultOf(parts: readonly string[], head: unknown, body: unknown, hold: 
 
 /** `granted origin fence attempt steps created expires resent` */
 function grantOf(parts: readonly string[], canonical: unknown): ClaimResult {
-  return {
+  const told = {
     outcome: "granted",
     fence: numberOf(parts[2]),
     attempt: numberOf(parts[3]),
     origin: originOf(parts[1] ?? ""),
-    ...(parts[7] === "1" ? { resent: true as const } : {}),
     stepsStarted: numberOf(parts[4]),
     canonical: bytesOf(canonical),
     createdAtMs: toMs(numberOf(parts[5])),
     expiresAtMs: toMs(numberOf(parts[6])),
-  };
+  } as const;
+  return grantedOf(told, parts[7] === "1");
 }

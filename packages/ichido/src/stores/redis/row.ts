@@ -19,7 +19,7 @@ import type {
 } from "../../core/contract/record.ts";
 import type { AuditEntry, Resource } from "../../core/contract/history.ts";
 import type { ClaimRequest, Step } from "../../core/contract/store.ts";
-import { originOf, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
+import { originKept, toMs, type HeldRecord } from "../../core/record-machine/record.ts";
 import { answersOf, stepView, type FirstClaim } from "../../core/record-machine/view.ts";
 import { decodeHeaders, encodeHeaders, kindOf, storedJson } from "../encoding.ts";
 import { bufferOf, bytesOf, listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
@@ -103,7 +103,7 @@ export function rowOf(values: readonly unknown[]): Row | undefined {
     labels: firstClaim.labels,
     state,
     owner: textOf(o) as OwnerToken,
-    origin: originOf(optionalTextOf(a) ?? (attempts === 1 ? "new" : "")),
+    origin: originKept(optionalTextOf(a), attempts),
     fence: numberOf(t),
     attempts,
     leaseUs: numberOf(l),

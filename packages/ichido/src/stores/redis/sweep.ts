@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/contract/store.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";
-import { isExpired, isForsaken, isNeeded } from "../../core/record-machine/view.ts";
+import { isExpired, isForsaken, outstays } from "../../core/record-machine/view.ts";
 import type { Row } from "./row.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Ticks } from "./ticks.ts";
@@ -59,7 +59,7 @@ export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "ru
         .filter(({ row }) => isExpired(row, page.nowUs) || isForsaken(row, page.nowUs))
         .map(({ name }) => name);
       for (const { name, row } of page.rows) {
-        if (isNeeded(row) && row.expiresUs - page.nowUs < careUs) await afterwards.stayed(name, row);
+        if (outstays(row, page.nowUs + careUs)) await afterwards.stayed(name, row);
       }
       place = page.next;
     }

@@ -6,6 +6,7 @@
 import { around } from "../../core/contract/jitter.ts";
 import type { Environment, Timer } from "../../core/contract/environment.ts";
 import type { Link, SubscriberLink } from "../../drivers/redis/link.ts";
+import { isNewsSince } from "../../core/record-machine/view.ts";
 import { Waiters } from "../waiters.ts";
 import type { Names } from "./names.ts";
 
@@ -25,7 +26,8 @@ export interface Watcher {
 
 interface Watched {
   timer: Timer | undefined;
-  fence: string | undefined;
+  /** The fence at the first look. */
+  mark: string | undefined;
   subscribed: boolean;
   pauseMs: number;
 }
@@ -78,9 +80,9 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
   async function observe(name: string, entry: Watched): Promise<void> {
     let nextMs = failedPauseMs;
     try {
-      const [state, fence, live] = (await look(name)).split(" ");
-      entry.fence ??= fence;
-      if (state !== "p" || live !== "live" || fence !== entry.fence) return wake(name);
+      const [, mark = "", live] = (await look(name)).split(" ");
+      entry.mark ??= mark;
+      if (isNewsSince(entry.mark, { mark, isLive: live === "live" })) return wake(name);
       nextMs = entry.subscribed ? subscribedPauseMs : entry.pauseMs;
       entry.pauseMs = Math.min(2 * entry.pauseMs, pauseMsMax);
     } catch {
@@ -106,7 +108,7 @@ export function createWatcher({ link, names, environment, notify, look }: Watche
     async watch(name, timeoutMs) {
       if (closed || timeoutMs <= 0) return;
       await waiters.wait(name, timeoutMs, () => {
-        const entry: Watched = { timer: undefined, fence: undefined, subscribed: false, pauseMs: pauseMsFirst };
+        const entry: Watched = { timer: undefined, mark: undefined, subscribed: false, pauseMs: pauseMsFirst };
         void begin(name, entry);
         return entry;
       });

@@ -13,6 +13,7 @@ import {
   judgeClaim,
   noted,
   refusalOf,
+  stillProcessing,
   type ClaimVerdict,
   type Refusal,
 } from "../../core/record-machine/claim.ts";
@@ -46,9 +47,6 @@ export async function claim(session: Session, request: ClaimRequest): Promise<Cl
   return seen ?? session.queue.write(() => runOn(session.connection, claimLocked(session, request)));
 }
 
-/** What a caller gets while another connection is writing the database: come back soon. */
-const lockedRetryMs = 1_000;
-
 /**
  * On the caller's transaction, under the write lock; where the transaction cannot have the lock, the answer is that
  * another attempt is at work. The record is not visible before the commit.
@@ -67,7 +65,7 @@ export async function claimWithin(
     });
   } catch (error) {
     if (!isBusy(error)) throw error;
-    return { outcome: "processing", leaseLeftMs: lockedRetryMs, attempts: 1 };
+    return stillProcessing;
   }
 }
 

@@ -1,8 +1,7 @@
 /** Listings and sizes, in slices: however large the table, no single read holds up the process for long. */
 import type { ListPage, ListQuery, StoredRecord, StoreStats } from "../../core/contract/store.ts";
-import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
 import { toMs } from "../../core/record-machine/record.ts";
-import { stateWritten } from "../../core/record-machine/view.ts";
+import { leaseEndMaxUs, stateWritten } from "../../core/record-machine/view.ts";
 import { checkLimit, decodeCursor, pageOf } from "../encoding.ts";
 import type { Row, SqliteValue } from "./database.ts";
 import { bytes, integer, orNull, recordOf, text } from "./row.ts";
@@ -68,7 +67,7 @@ function readSlice(session: Session, query: ListQuery, from: Bound, to: Bound, l
     ...source.state,
     ...twice(inDoubt),
     nowUs,
-    nowUs + leaseAbsurdUs,
+    leaseEndMaxUs(nowUs),
     ...source.more,
   ];
   const rows = connection.all(source.slice, ...source.values, ...from, ...(next ?? to), ...filters, limit);
@@ -119,7 +118,7 @@ export async function stats(session: Session): Promise<StoreStats> {
     const from: number = after;
     const row = await session.queue.read(() => {
       nowUs = session.nowUs();
-      return session.connection.get(session.statements.stats, nowUs, nowUs, nowUs + leaseAbsurdUs, from, sliceRows);
+      return session.connection.get(session.statements.stats, nowUs, nowUs, leaseEndMaxUs(nowUs), from, sliceRows);
     });
     if (row === undefined) break;
     for (const column of columns) sums[column] += integer(row, column);

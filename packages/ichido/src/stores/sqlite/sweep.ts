@@ -1,9 +1,9 @@
 /** Reclaiming space, a few records per transaction, so that claims of other callers and processes come between. */
 import { IchidoError } from "../../core/contract/errors.ts";
 import type { SweepRequest, SweepResult, TickRequest, TickResult } from "../../core/contract/store.ts";
-import { leaseAbsurdUs } from "../../core/record-machine/bounds.ts";
-import { usOf } from "../../core/record-machine/record.ts";
+import { floorAfter, usOf } from "../../core/record-machine/record.ts";
 import { isTrusted, nextTick } from "../../core/record-machine/ticks.ts";
+import { leaseEndMaxUs } from "../../core/record-machine/view.ts";
 import { readTick } from "./claim.ts";
 import { bytes, integer, text } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -81,9 +81,10 @@ function sweepLocked(session: Session, limit: number): number | "guarded" {
   const { connection, statements } = session;
   const nowUs = session.nowUs();
   if (!isTrusted(readTick(session), nowUs)) return "guarded";
-  const expired = connection.all(statements.sweepPick, nowUs, nowUs, nowUs + leaseAbsurdUs, limit);
+  const expired = connection.all(statements.sweepPick, nowUs, nowUs, leaseEndMaxUs(nowUs), limit);
   const rows = [...expired, ...connection.all(statements.sweepPickSpent, nowUs, nowUs, limit - expired.length)];
-  if (rows.length > 0) connection.run(statements.raiseFence, Math.max(...rows.map((row) => integer(row, "fence"))));
+  const floor = rows.reduce((sum, row) => floorAfter(sum, integer(row, "fence")), 0);
+  if (rows.length > 0) connection.run(statements.raiseFence, floor);
   for (const row of rows) {
     const where = [text(row, "key"), bytes(row, "scope_hash")] as const;
     if (integer(row, "steps_started") > 0) connection.run(statements.forgetSteps, ...where);

@@ -3,7 +3,7 @@
  * by SQLite's own counter, one cheap read for all waiters together.
  */
 import type { Identity } from "../../core/contract/record.ts";
-import { leaseLeftMs } from "../../core/record-machine/view.ts";
+import { isLive, isNewsSince, leaseLeftMs, type Look } from "../../core/record-machine/view.ts";
 import { stateOf } from "../encoding.ts";
 import { identityValues, integer } from "./row.ts";
 import type { Session } from "./session.ts";
@@ -15,8 +15,8 @@ const { setInterval, setTimeout, clearInterval, clearTimeout } = globalThis;
 
 interface Watcher {
   readonly identity: Identity;
-  /** What a waiter may be interested in; a renewed lease is not. */
-  readonly stamp: string;
+  /** Of the first look. */
+  readonly mark: string;
   wake(): void;
 }
 
@@ -34,12 +34,13 @@ export function createWatching(session: Session): Watching {
   let timer: NodeJS.Timeout | undefined;
   let version = "";
 
-  function look(identity: Identity) {
+  function look(identity: Identity): Look & { readonly leftMs: number } {
     const row = connection.get(session.statements.watch, ...identityValues(identity));
-    if (row === undefined) return { stamp: "", leftMs: 0 };
-    const state = stateOf(row["state"]);
-    const leftMs = leaseLeftMs({ state, leaseUs: integer(row, "lease_us") }, session.nowUs());
-    return { stamp: `${state} ${integer(row, "fence")} ${integer(row, "updated_us")}`, leftMs };
+    if (row === undefined) return { mark: "", isLive: false, leftMs: 0 };
+    const lease = { state: stateOf(row["state"]), leaseUs: integer(row, "lease_us") };
+    const nowUs = session.nowUs();
+    const mark = `${integer(row, "fence")} ${integer(row, "updated_us")}`;
+    return { mark, isLive: isLive(lease, nowUs), leftMs: leaseLeftMs(lease, nowUs) };
   }
 
   function poll(): void {
@@ -48,10 +49,7 @@ export function createWatching(session: Session): Watching {
     const { own } = connection.get("SELECT total_changes() AS own") ?? {};
     if (`${String(others)} ${String(own)}` === version) return;
     version = `${String(others)} ${String(own)}`;
-    for (const watcher of watchers) {
-      const { stamp, leftMs } = look(watcher.identity);
-      if (stamp !== watcher.stamp || leftMs <= 0) watcher.wake();
-    }
+    for (const watcher of watchers) if (isNewsSince(watcher.mark, look(watcher.identity))) watcher.wake();
   }
 
   function pollEvery(): void {
@@ -64,12 +62,12 @@ export function createWatching(session: Session): Watching {
 
   return {
     async watch(identity, timeoutMs) {
-      const { stamp, leftMs } = await queue.read(() => look(identity));
-      if (leftMs <= 0) return;
+      const first = await queue.read(() => look(identity));
+      if (isNewsSince(first.mark, first)) return;
       await new Promise<void>((resolve) => {
         const watcher: Watcher = {
           identity,
-          stamp,
+          mark: first.mark,
           wake() {
             clearTimeout(timeout);
             watchers.delete(watcher);
@@ -78,7 +76,7 @@ export function createWatching(session: Session): Watching {
           },
         };
         // A lease that lapses commits nothing, so its end is waited for as well.
-        const timeout = setTimeout(() => watcher.wake(), Math.min(timeoutMs, leftMs));
+        const timeout = setTimeout(() => watcher.wake(), Math.min(timeoutMs, first.leftMs));
         watchers.add(watcher);
         if (watchers.size === 1) pollEvery();
       });
