@@ -107,6 +107,9 @@ function play(stage: Stage, item: Item): void {
     case "jump":
       world.note(`the store's clock jumps by ${item.byMs.toFixed(0)} ms`);
       return world.jumpStore(item.byMs);
+    case "forget":
+      world.forgetsForMs = item.standsMs;
+      return;
     case "operator":
       return meddle(stage, item);
     case "blind":

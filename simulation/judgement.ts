@@ -49,6 +49,11 @@ function isLive(world: World, { leaseUntilMs = 0 }: Seen): boolean {
   return leftMs > 0 && leftMs <= leaseMsAbsurd;
 }
 
+/** What was given back with results of steps is kept for eight times its retention; the store tells times in whole ms. */
+function keptUntilMs({ createdAtMs, expiresAtMs }: StoredRecord): number {
+  return expiresAtMs + 7 * (expiresAtMs - createdAtMs) - 20;
+}
+
 export function judgeExpiry(
   world: World,
   seen: Seen,
@@ -61,7 +66,9 @@ export function judgeExpiry(
   if (record.expiresAtMs > world.storeNowMs()) world.violate("expired-early", `${id}: ${shown(record)}`);
   else if (!isSteady) world.violate("expired-unsteady", `${id}: ${shown(record)} by a clock that has not run evenly`);
   else if (record.state === "completed") return;
-  else if (isOpen(record) && isLive(world, seen)) {
+  else if (record.state === "failed" && record.stepsStarted > 0 && world.storeNowMs() < keptUntilMs(record)) {
+    world.violate("results-forgotten", `${id}: ${shown(record)} after ${record.stepsStarted} steps`);
+  } else if (isOpen(record) && isLive(world, seen)) {
     world.violate("expired-under-owner", `${id}: ${shown(record)}`);
   } else if (unfinished || (isOpen(record) && (isSealed(record) || route.onUnknown !== "rerun"))) {
     world.violate("doubt-expired", `${id}: ${shown(record)} under ${route.onUnknown} ended by retention`);
@@ -105,7 +112,7 @@ export function noteGrant(world: World, from: Machine, request: ClaimRequest, re
 function noteUnheard(world: World, { seen, from }: Change, request: ClaimRequest, result: ClaimResult): void {
   const former = seen.asked.get(request);
   // A copy of a question that was answered already is nobody's any more, unless its sender has made the copy.
-  const isNobodys = former === "granted" || (former !== undefined && !world.sentAgain.has(request));
+  const isNobodys = former !== undefined && !world.sentAgain.has(request);
   const isLookedFor = world.nowMs - (world.sentMs.get(request) ?? world.nowMs) <= lookedForMs;
   if (!isNobodys && isLookedFor) noteGrant(world, from, request, result);
   if (former !== "granted") seen.asked.set(request, result.outcome);
@@ -168,6 +175,9 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   if (before.interim !== undefined && after.interim === undefined) {
     world.violate("interim-overridden", `${seen.id}: forgotten by a takeover`);
   }
+  if (before.state === "failed" && isSealed(after)) {
+    world.violate("sealed-anew", `${seen.id}: released, and its next owner has ${shown(after)}`);
+  }
   seen.origin = before.state === "failed" ? "failed" : isSealed(before) ? "suspended" : "lapsed";
 }
 
@@ -218,6 +228,9 @@ function judgeSettle(world: World, { seen, before, after, result, from }: Change
   }
   if (!isPerson && request.decision.kind === "hold" && before.state === "failed") {
     world.violate("hold-over-released", `${seen.id}: ${request.actor} holds what its owner released`);
+  }
+  if (request.decision.kind === "hold" && before.interim !== undefined && after.interim === undefined) {
+    world.violate("interim-overridden", `${seen.id}: forgotten by a hold`);
   }
   seen.heldByPerson = request.decision.kind === "hold" && (isPerson || seen.heldByPerson);
   seen.releasedByPerson = isPerson && request.decision.kind === "release";
@@ -290,7 +303,8 @@ export function judgeSteps(world: World, change: Change, after: readonly Step[])
   const { seen, verb, request, result, stepsBefore: before } = change;
   const started = after.find(({ name }) => name === (request as Partial<StepRequest>).name);
   if (verb === "startStep" && result === "ok" && started?.state === "started") {
-    if (started.lastStartedAtMs !== world.storeNowMs()) world.violate("step-start-lost", `${seen.id}: ${started.name}`);
+    const isOld = started.lastStartedAtMs !== world.storeNowMs() || started.ageMs > 2;
+    if (isOld) world.violate("step-start-lost", `${seen.id}: ${started.name}`);
     seen.starts.set(`${(request as StepRequest).fence} ${started.name}`, world.nowMs);
   }
   const { actor } = request as Partial<SettleRequest>;

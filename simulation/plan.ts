@@ -69,6 +69,8 @@ export type Item =
       readonly refuses: boolean;
     }
   | { readonly kind: "jump"; readonly atMs: number; readonly byMs: number }
+  /** The store loses the next record that it grants as new, and its clock stands still from then on. */
+  | { readonly kind: "forget"; readonly atMs: number; readonly standsMs: number }
   | { readonly kind: "operator"; readonly atMs: number; readonly thinksMs: number; readonly wish: "hold" | "settle" }
   | { readonly kind: "blind"; readonly atMs: number; readonly forMs: number };
 
@@ -111,6 +113,8 @@ export interface Plan {
   readonly driver: { readonly repeats: boolean; readonly timeoutMs: number; readonly gives: "up" | "late" };
   readonly watches: boolean;
   readonly replayCache: boolean;
+  /** The reconciler gets the engine of its process, not the store alone. */
+  readonly byEngine: boolean;
   readonly reconciler:
     | { readonly everyMs: number; readonly olderThanMs: number; readonly giveUpAfterMs: number }
     | undefined;
@@ -286,6 +290,21 @@ function cutOff(random: Random, given: readonly RoutePlan[], servers: number, le
   return { routes, items: [{ ...asked, atMs: atMs - leaseMs * random.between(0, 0.3) }, outage, ...lapsed] };
 }
 
+/** Of nobody else's. */
+const forgottenKey = 8;
+
+/**
+ * Drawn apart: a store that comes back as it was a moment ago, its clock included. Another process is granted what was
+ * granted already, and by the same reading of the clock: only the owner tells the two apart.
+ */
+function forgetting(random: Random, routes: number, leaseMs: number, spanMs: number): readonly Item[] {
+  const atMs = random.between(0, spanMs);
+  const standsMs = leaseMs * random.between(0.5, 1);
+  const asked = { kind: "ask", route: random.int(0, routes - 1), key: forgottenKey, principal: 0, content: 0 } as const;
+  const others = Array.from({ length: 3 }, () => ({ ...asked, atMs: atMs + standsMs * random.between(0, 0.5) }));
+  return [{ kind: "forget", atMs, standsMs }, { ...asked, atMs }, ...others];
+}
+
 export function planOf(seed: number): Plan {
   const random = createRandom(seed, 11);
   const weather = weatherOf(random);
@@ -367,6 +386,8 @@ export function planOf(seed: number): Plan {
   const far = createRandom(seed, 68);
   const cut = far.chance(0.03) ? cutOff(far, routes, servers, leaseMs, spanMs) : { items: [], routes };
   items.push(...cut.items);
+  const lossy = createRandom(seed, 71);
+  if (lossy.chance(0.02)) items.push(...forgetting(lossy, routes.length, leaseMs, spanMs));
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
@@ -380,6 +401,7 @@ export function planOf(seed: number): Plan {
     driver: { repeats: random.chance(0.7), timeoutMs, gives: random.chance(0.6) ? "up" : "late" },
     watches: random.chance(0.5),
     replayCache: random.chance(0.4),
+    byEngine: createRandom(seed, 73).chance(0.5),
     reconciler: random.chance(0.5)
       ? {
           everyMs: Math.ceil(leaseMs * random.between(0.3, 2)),

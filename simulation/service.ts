@@ -12,7 +12,14 @@ import type {
 import { createReconciler, type Reconciler } from "../packages/ichido/src/core/engine/reconciler.ts";
 import type { HeaderLine, Identity } from "../packages/ichido/src/core/contract/record.ts";
 import { keyHashOf } from "../packages/ichido/src/core/request/scope.ts";
-import type { LandedRequest, RenewRequest, StepRequest } from "../packages/ichido/src/core/contract/store.ts";
+import type {
+  Claim,
+  ClaimRequest,
+  Fenced,
+  LandedRequest,
+  RenewRequest,
+  StepRequest,
+} from "../packages/ichido/src/core/contract/store.ts";
 import { CommitFailed } from "../packages/ichido/src/core/contract/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import { noteGrant } from "./judgement.ts";
@@ -58,11 +65,11 @@ function isOwn({ status, headers }: NeutralResponse): boolean {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A claim is sent while this very process has an outcome for the record that the store does not have yet. */
-function noteOwnOutcome(world: World, machine: Machine, identity: Identity, owner: string): void {
+/** A claim is sent while this very process has an outcome for the record: on its way, or not taken by the store. */
+function noteOwnOutcome(world: World, machine: Machine, { identity, owner }: ClaimRequest, sent?: number): void {
   const seen = world.seenOf(identity);
   const run = world.runs.find(({ id, fence }) => id === seen.id && fence === seen.record?.fence);
-  if (run?.kept === undefined || run.machine !== machine || !isOpen(seen.record)) return;
+  if (run?.kept === undefined || run.machine !== machine || run.fence !== sent || !isOpen(seen.record)) return;
   if (world.nowMs - run.startedMs < world.plan.executionMs) seen.hasty.set(owner, run.fence);
 }
 
@@ -71,27 +78,35 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   const { store, transactions } = linkStore(world, machine, far);
   /** Requests whose claim the store has answered. */
   const heard = new Set<string>();
-  /** Keys of which the store did not take an outcome at once. */
-  const unstored = new Set<string>();
+  /** Keys, and the fence whose outcome was sent last. */
+  const sent = new Map<string, number>();
   const plainClaim = store.claim.bind(store);
   const plainStart = store.startStep.bind(store);
   const plainLanded = store.landed.bind(store);
   const plainRenew = store.renew.bind(store);
+  function noteOutcome<Sent extends readonly [Claim, ...unknown[]]>(send: (...args: Sent) => Promise<Fenced>) {
+    return (...args: Sent): Promise<Fenced> => {
+      sent.set(keyHashOf(args[0].identity), args[0].fence);
+      return send(...args);
+    };
+  }
   const listening = Object.assign(store, {
     async claim(...args: Parameters<typeof plainClaim>) {
       const sentMs = machine.monotonicMs();
-      const { identity, owner, takeover } = args[0];
-      // A reconciler asks what happened before it decides, in whatever process it runs: it may take any record in doubt.
-      if (takeover !== "open" && unstored.has(keyHashOf(identity))) noteOwnOutcome(world, machine, identity, owner);
+      const key = keyHashOf(args[0].identity);
+      // A reconciler with a store alone asks what happened before it decides, in whatever process it runs.
+      if (args[0].takeover !== "open" || plan.byEngine) noteOwnOutcome(world, machine, args[0], sent.get(key));
       const result = await plainClaim(...args);
       // However late it is heard, and whether or not it is looked for any more.
       noteGrant(world, machine, args[0], result);
-      if (result.outcome === "granted") unstored.delete(keyHashOf(identity));
       const asks = args[0].labels?.["ask"];
       // What comes later than that the engine has given up.
       if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
       return result;
     },
+    complete: noteOutcome(store.complete.bind(store)),
+    release: noteOutcome(store.release.bind(store)),
+    suspend: noteOutcome(store.suspend.bind(store)),
     async startStep(request: StepRequest) {
       const result = await plainStart(request);
       const name = `${request.fence} ${request.name}`;
@@ -173,7 +188,6 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   });
 
   function noted(event: IchidoEvent): void {
-    if (event.type === "not-stored") unstored.add(event.keyHash);
     if (event.type === "warning" && event.code === "labels-failed") world.violate("crashed", event.message);
   }
 
@@ -199,7 +213,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   if (plan.reconciler !== undefined && reconciled.length > 0) {
     const { everyMs, olderThanMs, giveUpAfterMs } = plan.reconciler;
     const retentionMs = Math.min(...reconciled.map((route) => route.retentionMs));
-    reconciler = createReconciler(listening, {
+    reconciler = createReconciler(plan.byEngine ? ichido : listening, {
       operations: Object.fromEntries(
         reconciled.map(({ operation }) => [
           operation,

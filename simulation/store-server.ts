@@ -69,6 +69,7 @@ export function createStoreServer(world: World): StoreServer {
   ): Promise<unknown> {
     const seen = world.seenOf(request.identity);
     const before = await store.find(request.identity);
+    if (verb === "claim" && before === undefined && world.forgetsForMs !== undefined) return forgotten(args);
     const isPastDue = before !== undefined && before.expiresAtMs <= world.storeNowMs();
     const looksAtSteps = verb === "claim" ? isPastDue : stepVerbs.has(verb);
     const stepsBefore = looksAtSteps ? await store.steps(request.identity) : [];
@@ -82,6 +83,16 @@ export function createStoreServer(world: World): StoreServer {
       judgeAudit(world, request as SettleRequest, await store.audit(request.identity));
     seen.record = after;
     return result;
+  }
+
+  /** Granted as new by a store that comes back without it. */
+  function forgotten(args: readonly unknown[]): Promise<unknown> {
+    const { forgetsForMs = 0 } = world;
+    world.forgetsForMs = undefined;
+    world.forgot(forgetsForMs);
+    world.note(`the store forgets a grant, and its clock stands for ${forgetsForMs.toFixed(0)} ms`);
+    const [request] = args as [ClaimRequest];
+    return memoryStore({ nowMs: () => world.storeNowMs() }).claim(request);
   }
 
   async function swept(args: readonly unknown[]): Promise<unknown> {

@@ -149,8 +149,8 @@ export const engine: readonly Mutant[] = [
   one(
     "closing gives nothing back",
     "core/engine/running.ts",
-    "await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));",
-    "void left;",
+    "await withDeadline(environment, handOverMs, end).catch(() => undefined);",
+    "void end;",
   ),
   one(
     "a stale transaction commits",
@@ -173,8 +173,8 @@ export const engine: readonly Mutant[] = [
   one(
     "a failed outcome is not tried again",
     "core/engine/outcome-writer.ts",
-    "if (this.#stopped) return;",
-    "if (this.#stopped || write.length === 0) return;",
+    'if (this.#stopped) return "failed";',
+    'if (this.#stopped || write.length === 0) return "failed";',
   ),
   one(
     "verify is not asked",
@@ -228,8 +228,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "core/engine/running.ts",
-        find: "attempts.size === 0 && rulings === 0",
-        replace: "attempts.size === 0",
+        find: "attempts.size + overtaken.size === 0 && rulings === 0",
+        replace: "attempts.size + overtaken.size === 0",
       },
       { file: "core/engine/running.ts", find: "until(() => claims === 0)", replace: "until(() => true)" },
     ],
@@ -296,8 +296,8 @@ export const engine: readonly Mutant[] = [
   one(
     "an outcome is given up after one lease of outage",
     "core/engine/outcome-writer.ts",
-    "    if (this.#stopped) return;\n",
-    `    if (this.#stopped) return;
+    '    if (this.#stopped) return "failed";\n',
+    `    if (this.#stopped) return "failed";
     const { environment } = (this.#parts as EngineParts).settings;
     const untilMs = environment.monotonicMs() + this.#attempt.ask.route.leaseMs;
     const once = write;
@@ -330,8 +330,26 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "an outcome of this process does not go first",
-    "core/engine/lease-mode.ts",
-    "if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(this.#ask.identity)))) return stillProcessing;",
+    "core/engine/own-outcomes.ts",
+    "return lateWrites.flush(localIdOf(identity));",
+    "return true;",
+  ),
+  one(
+    "an outcome on its way does not go first",
+    "core/engine/own-outcomes.ts",
+    "const sent = running.find(identity)?.sent;",
+    "const sent = undefined as Promise<unknown> | undefined;",
+  ),
+  one(
+    "an ended key is not looked after for a copy of its claim",
+    "core/engine/lease-attempt.ts",
+    "if (grant.unheard === true) parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined);",
     "",
+  ),
+  one(
+    "what ran and was left open goes back as it was come by",
+    "core/engine/lost-claims.ts",
+    'owners.get(owner) === fence ? "lapsed" : origin',
+    "origin",
   ),
 ];

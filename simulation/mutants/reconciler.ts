@@ -31,6 +31,12 @@ export const reconciler: readonly Mutant[] = [
     "if (isInDoubt(grant) && grant.resent !== true) return",
   ),
   one(
+    "a reconciler goes before what its process has to say",
+    "core/engine/reconciliation.ts",
+    'if (!(await calls.writeOwn(identity))) return "overtaken";',
+    "",
+  ),
+  one(
     "a reconciler's decision stands above a person's hold",
     "core/engine/reconciliation.ts",
     "        unlessHeld: true,\n",

@@ -101,6 +101,18 @@ const owners: readonly Mutant[] = [
     "record?.owner === proof.owner",
   ),
   one(
+    "a release keeps the interim answer",
+    owned,
+    'state: "failed", leaseUs: 0, interim: undefined, holdReason',
+    'state: "failed", leaseUs: 0, holdReason',
+  ),
+  one(
+    "owner not compared",
+    owned,
+    "record?.owner === proof.owner && record.fence === proof.fence",
+    "record?.fence === proof.fence",
+  ),
+  one(
     "neither owner nor fence compared",
     owned,
     "record?.owner === proof.owner && record.fence === proof.fence",
@@ -177,6 +189,21 @@ const owners: readonly Mutant[] = [
   ),
 ];
 
+const results: readonly Mutant[] = [
+  one(
+    "a step is as old as its first start",
+    view,
+    "ageMs: toMs(nowUs - lastStartedUs)",
+    "ageMs: toMs(nowUs - startedUs)",
+  ),
+  one(
+    "results of steps go with the first retention",
+    "core/record-machine/bounds.ts",
+    "export const spentRetentions = 7;",
+    "export const spentRetentions = 0;",
+  ),
+];
+
 const people: readonly Mutant[] = [
   one("settled on another fence", settle, 'if (record.fence !== request.fence) return "stale";', ""),
   one(
@@ -186,6 +213,12 @@ const people: readonly Mutant[] = [
     "void nowUs;\n  return undefined;",
   ),
   one("an answer is settled again", settle, 'if (record.state === "completed") return "completed";', ""),
+  one(
+    "a hold forgets the interim answer",
+    settle,
+    "leaseUs: 0, holdReason: reason, updatedUs",
+    "leaseUs: 0, interim: undefined, holdReason: reason, updatedUs",
+  ),
   one("a hold by a person is no hold", settle, "leaseUs: 0, holdReason: reason, updatedUs", "leaseUs: 0, updatedUs"),
   one(
     "a person's release leaves open steps",
@@ -211,8 +244,8 @@ const times: readonly Mutant[] = [
   one(
     "a lease is over too early",
     view,
-    "leaseUs > nowUs && leaseUs <= nowUs + leaseAbsurdUs",
-    "leaseUs > nowUs + 200_000 && leaseUs <= nowUs + leaseAbsurdUs",
+    "leaseUs > nowUs && leaseUs <= leaseEndMaxUs(nowUs)",
+    "leaseUs > nowUs + 200_000 && leaseUs <= leaseEndMaxUs(nowUs)",
   ),
   one(
     "a lease at the longest has no tolerance",
@@ -243,4 +276,4 @@ const times: readonly Mutant[] = [
   one("a doubt ends by retention", view, "(record.doubtStays || isSealed(record))", "isSealed(record)"),
 ];
 
-export const record: readonly Mutant[] = [...claims, ...owners, ...people, ...times];
+export const record: readonly Mutant[] = [...claims, ...owners, ...results, ...people, ...times];

@@ -21,6 +21,8 @@ const outside = new RegExp(
     // Of an environment it is asked by a dot. A line of an import that goes over several has none.
     `(?<![."])\\b${chance}\\b`,
     'import\\s+(\\*\\s+as\\s+)?\\w+\\s+from\\s+"(node:)?crypto"',
+    // The real environment itself. To import it is not to use it, but for under another name.
+    "^(?!import\\b).*\\bsystemEnvironment\\b|\\bsystemEnvironment\\s+as\\b",
     // Under another name, or taken apart.
     "=\\s*(globalThis\\s*\\.\\s*)?(Date|Math|crypto|AbortSignal)\\s*;?$",
   ].join("|"),
@@ -48,17 +50,38 @@ const exceptions: Readonly<Record<string, Exception>> = {
     lines: [
       'import { randomBytes } from "node:crypto";',
       "randomBytes(length: number): Uint8Array;",
+      "export const systemEnvironment: Environment = {",
       "monotonicMs: () => performance.now(),",
       "wallMs: () => Date.now(),",
       "randomBytes: (length) => new Uint8Array(randomBytes(length)),",
       "const timer = setTimeout(run, delayMs);",
     ],
   },
+  "core/contract/read-options.ts": {
+    why: "the default of the option `environment` of whatever has one beside the engine",
+    lines: ["export const environment: OptionReader<Environment> = given(systemEnvironment);"],
+  },
   "core/contract/uuid.ts": {
     why: "browsers too: random bytes from the platform, no decision hangs on them",
     lines: [
       "const platform = { randomBytes: (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length)) };",
     ],
+  },
+  "core/engine/forgetting.ts": {
+    why: "the deadlines of calls to a store that comes by itself; of an engine they are its own",
+    lines: ["const calls = callsOf(holder, { environment: systemEnvironment, emit: () => undefined });"],
+  },
+  "core/engine/settlement.ts": {
+    why: "the same",
+    lines: ["const calls = callsOf(holder, { environment: systemEnvironment, emit: () => undefined });"],
+  },
+  "core/engine/validate-options.ts": {
+    why: "the default of the engine's option `environment`",
+    lines: ["environment: options.environment ?? systemEnvironment,"],
+  },
+  "core/request/record-handle.ts": {
+    why: "a secret of this process for handles, where none is given: no decision hangs on it",
+    lines: ['environment: Pick<Environment, "randomBytes"> = systemEnvironment,'],
   },
   "client/clock.ts": {
     why: "it is what the client is given",
@@ -142,12 +165,14 @@ describe("clocks, timers and chance are seen", () => {
     "const { random } = Math;",
     "const began = process.hrtime();",
     'const id = crypto["randomUUID"]();',
+    "const calls = callsOf(holder, { environment: systemEnvironment, emit });",
+    'import { systemEnvironment as real } from "../contract/environment.ts";',
   ])("%s", (line) => expect(linesOutside(line)).toHaveLength(1));
 
   test.each([
     "const bytes = environment.randomBytes(8);",
     "const at = new Date(wallMs).toISOString();",
-    'environment: Pick<Environment, "randomBytes"> = systemEnvironment,',
+    'import { systemEnvironment, type Environment } from "../contract/environment.ts";',
     "environment.after(delayMs, run);",
     "/** Not `crypto.randomUUID`: that exists in secure contexts only. */",
     'import { createHash } from "node:crypto";',

@@ -5,6 +5,7 @@ import type { IchidoEvent } from "../../packages/ichido/src/core/contract/events
 import type { NeutralRequest, NeutralResponse, RequestBody } from "../../packages/ichido/src/core/contract/message.ts";
 import type { IchidoOptions, RouteOptions } from "../../packages/ichido/src/core/contract/options.ts";
 import type { Store } from "../../packages/ichido/src/core/contract/store.ts";
+import { sentAgain } from "../../packages/ichido/src/core/record-machine/claim.ts";
 import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
 import { fakeClock, type FakeClock } from "../../packages/ichido/src/testing/clock.ts";
 import { faultyStore, type FaultyStore } from "../../packages/ichido/src/testing/faulty-store.ts";
@@ -37,6 +38,20 @@ export interface AskRequest {
 }
 
 export const alice: Caller = { tenant: "acme", user: "alice" };
+
+/** A memory store that takes every claim as sent twice; the copies arrive when they are called. */
+export function copying() {
+  const copies: (() => Promise<unknown>)[] = [];
+  const make = ({ nowMs, environment }: Pick<FakeClock, "nowMs" | "environment">): Store => {
+    const store = memoryStore({ nowMs, environment });
+    const claim: Store["claim"] = async (request) => {
+      copies.push(() => store.claim(request));
+      return sentAgain(await store.claim(request));
+    };
+    return { ...store, claim };
+  };
+  return { make, copies };
+}
 
 export function bed(options: Partial<IchidoOptions<Caller>> = {}, base?: (clock: FakeClock) => Store): Bed {
   const clock = fakeClock();

@@ -147,7 +147,7 @@ export function createIchido<Native = unknown, Tx = unknown>(options: IchidoOpti
     },
     on: (listener) => listeners.on(listener),
   };
-  lendCalls(ichido, calls, emit);
+  lendCalls(ichido, engine, calls, emit);
   lendLink(ichido, link);
   return ichido;
 }

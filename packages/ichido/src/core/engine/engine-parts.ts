@@ -6,6 +6,7 @@ import type { IchidoListener } from "../contract/events.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { LateWrites } from "./late-writes.ts";
 import type { Measurements } from "./measurements.ts";
+import type { OwnOutcomes } from "./own-outcomes.ts";
 import type { OwnerToken } from "../contract/record.ts";
 import type { ReplayCache } from "./replay-cache.ts";
 import type { Running, SilentHandlers } from "./running.ts";
@@ -25,6 +26,7 @@ export interface EngineParts {
   readonly silentHandlers: SilentHandlers;
   readonly heartbeat: Heartbeat;
   readonly lateWrites: LateWrites;
+  readonly ownOutcomes: OwnOutcomes;
   readonly measurements: Measurements;
   readonly replays: ReplayCache | undefined;
   /** Bounds what holds a transaction. */

@@ -15,8 +15,10 @@ import { createLife } from "./life.ts";
 import { createMeasurements } from "./measurements.ts";
 import { optionInvalid } from "../contract/option-checks.ts";
 import type { ResolvedRoute, RouteOptions } from "../contract/options.ts";
+import { createOwnOutcomes } from "./own-outcomes.ts";
 import { createOwners } from "./owner.ts";
 import { createReplayCache } from "./replay-cache.ts";
+import type { Identity } from "../contract/record.ts";
 import type { Ask, Ruling } from "./ruling.ts";
 import { createRunning, createSilentHandlers, type CloseBounds } from "./running.ts";
 import type { SweepResult } from "../contract/store.ts";
@@ -32,6 +34,8 @@ export interface Engine<Native> {
   health(): Promise<Health>;
   /** Lets running handlers finish, hands over the rest. The first call decides how long that may take. */
   close(bounds?: CloseBounds): Promise<EngineLeft>;
+  /** Writes what this process has to say of a record. False: the store does not take it. */
+  writeOwn(identity: Identity): Promise<boolean>;
   /** What closing would have to leave now. */
   leftNow(): EngineLeft;
   /** `health()` says from now on that this process is not ready; everything else goes on. */
@@ -43,14 +47,17 @@ type Made = Pick<EngineParts, "emit" | "isHeard" | "calls" | "answers" | "attemp
 function partsOf(settings: ResolvedEngine<never>, made: Made): EngineParts {
   const { environment, executionMs, replayCache } = settings;
   const afterMs = Math.min(limits.handlerSilentMs, executionMs / 2);
+  const running = createRunning(environment);
+  const lateWrites = createLateWrites({ environment, executionMs });
   return {
     ...made,
     settings,
     newOwner: createOwners(environment),
-    running: createRunning(environment),
+    running,
     silentHandlers: createSilentHandlers({ environment, emit: made.emit, executionMs, afterMs }),
     heartbeat: createHeartbeat({ calls: made.calls, environment, executionMs }),
-    lateWrites: createLateWrites({ environment, executionMs }),
+    lateWrites,
+    ownOutcomes: createOwnOutcomes({ environment, running, lateWrites, timeoutMs: settings.storeTimeoutMs }),
     measurements: createMeasurements(),
     replays: replayCache === undefined ? undefined : createReplayCache({ environment, ...replayCache }),
     bodies: new Deadlines(environment, settings.transactionMs),
@@ -140,6 +147,7 @@ export function createEngine<Native>(settings: ResolvedEngine<Native>, made: Mad
         draining: closing.isAnnounced,
       })),
     close: (bounds = { closeMs: settings.closeMs, handOverMs: settings.closeMs }) => closing.close(bounds),
+    writeOwn: (identity) => parts.ownOutcomes.write(identity),
     leftNow: () => closing.leftNow(),
     announce: () => closing.announce(),
   };

@@ -228,16 +228,17 @@ describe("an outcome that the store could not take", () => {
     const add = (id: number): unknown =>
       late.add({
         id: String(id),
+        fence: 1,
         startedMs: 0,
         bytes: 0,
         write: () => Promise.reject(new Error("away")),
         onEnd: () => undefined,
       });
-    for (let each = 0; each < limits.lateWritesMax; each += 1) expect(add(each)).toBeDefined();
-    expect(add(limits.lateWritesMax)).toBeUndefined();
+    for (let each = 0; each < limits.lateWritesMax; each += 1) expect(add(each)).not.toBe("full");
+    expect(add(limits.lateWritesMax)).toBe("full");
     late.stop();
     expect(late.size).toBe(0);
-    expect(add(1)).toBeDefined();
+    expect(add(1)).toBe("closed");
   });
 
   it("is bounded: beyond the bytes the answer's body is dropped and never run again", async () => {

@@ -10,6 +10,8 @@ import type { Environment, Timer } from "../contract/environment.ts";
 export interface LateOutcome {
   /** One string per identity: only the latest attempt of one can still write. */
   readonly id: string;
+  /** Of its attempt: whichever is greater is the later one, whoever ends first. */
+  readonly fence: number;
   /** When its attempt began: `executionMs` later it is given up. */
   readonly startedMs: number;
   readonly bytes: number;
@@ -21,14 +23,18 @@ export interface LateOutcome {
 }
 
 export interface LateWrite {
+  readonly fence: number;
   /** Tries now, together with a try under way. Rejects where the store still fails. */
   now(): Promise<void>;
   stop(): void;
 }
 
 export interface LateWrites {
-  /** Undefined: there is no room, nor would there be without the body. */
-  add(outcome: LateOutcome): LateWrite | undefined;
+  /**
+   * `full`: there is no room, nor would there be without the body. `overtaken`: an outcome of a later attempt waits, by which
+   * this one can never be written. `closed`: after `stop`.
+   */
+  add(outcome: LateOutcome): LateWrite | "full" | "overtaken" | "closed";
   /** Writes what this process has for an identity, before anybody claims it. False: the store still fails. */
   flush(id: string): Promise<boolean>;
   readonly size: number;
@@ -45,6 +51,7 @@ export function createLateWrites(parts: {
   const { environment } = parts;
   const writes = new Map<string, LateWrite>();
   let bytes = 0;
+  let isClosed = false;
 
   function begin(outcome: LateOutcome, heldBytes: number): LateWrite {
     const untilMs = outcome.startedMs + parts.executionMs;
@@ -87,17 +94,20 @@ export function createLateWrites(parts: {
       timer = environment.after(pauseMs, () => void now().catch(again), { hold: true });
     }
 
-    const late: LateWrite = { now, stop };
+    const late: LateWrite = { now, stop, fence: outcome.fence };
     again();
     return late;
   }
 
   return {
     add(outcome) {
+      if (isClosed) return "closed";
+      const former = writes.get(outcome.id);
+      if (former !== undefined && former.fence > outcome.fence) return "overtaken";
       const fits = bytes + outcome.bytes <= limits.lateBytesMax;
-      if (writes.size >= limits.lateWritesMax || (!fits && outcome.dropBody === undefined)) return undefined;
+      if (writes.size >= limits.lateWritesMax || (!fits && outcome.dropBody === undefined)) return "full";
       if (!fits) outcome.dropBody?.();
-      writes.get(outcome.id)?.stop();
+      former?.stop();
       const late = begin(outcome, fits ? outcome.bytes : 0);
       writes.set(outcome.id, late);
       return late;
@@ -114,6 +124,7 @@ export function createLateWrites(parts: {
       return writes.size;
     },
     stop() {
+      isClosed = true;
       for (const late of writes.values()) late.stop();
     },
   };

@@ -58,6 +58,11 @@ export class LeaseAttempt extends Attempt {
     return this.#settling !== undefined;
   }
 
+  /** Its last word to the store, which may be on its way. */
+  get sent(): Promise<Fenced> | undefined {
+    return this.#writer.sent;
+  }
+
   #lose(reason: LossReason): void {
     const { identity } = this.ask;
     const linked = this.parts.settings.link.linked(identity);
@@ -80,7 +85,17 @@ export class LeaseAttempt extends Attempt {
     this.#ended = true;
     this.parts.heartbeat.remove(this.#live);
     this.#writer.stop();
+    this.#lookForCopy();
     this.finished();
+  }
+
+  /**
+   * A copy of the claim that is still on its way would take a key that was given back, or whose retention is over, or bring
+   * the lease of one that was left open to life again, and nobody would know.
+   */
+  #lookForCopy(): void {
+    const { claim, grant, parts } = this;
+    if (grant.unheard === true) parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined);
   }
 
   /** The caller has its answer. Until the store has the outcome too, the lease is kept. */
@@ -109,7 +124,7 @@ export class LeaseAttempt extends Attempt {
     const { ask, grant } = this;
     let result: Fenced | "failed";
     try {
-      result = this.#writer.fenced("complete", await this.#store(response));
+      result = this.#writer.fenced("complete", await this.#writer.begin(this.#store(response)));
     } catch (error) {
       result = await this.#writer.goOnWithAnswer("complete", response, (kept) => this.#store(kept), error);
     }
@@ -285,7 +300,8 @@ export class LeaseAttempt extends Attempt {
   /** Stores an answer that was found rather than made. */
   async adopt(response: StoredResponse): Promise<Fenced> {
     try {
-      return this.#writer.fenced("complete", await this.parts.calls.complete({ ...this.claim, response }));
+      const completing = this.parts.calls.complete({ ...this.claim, response });
+      return this.#writer.fenced("complete", await this.#writer.begin(completing));
     } finally {
       this.#end(response.status);
     }
@@ -299,11 +315,13 @@ export class LeaseAttempt extends Attempt {
   /** Ends the lease, leaving the record to `onUnknown`. */
   async handOver(): Promise<void> {
     this.#stopHandler();
+    // An answer on its way must not be overtaken by the end of the lease.
+    await this.#writer.heard();
     const { late } = this.#writer;
     // An outcome that is known goes before handing over what is not.
-    await (late === undefined ? this.parts.calls.suspend({ ...this.claim, ...this.news }) : late.now()).catch(
-      () => "stale",
-    );
+    await (late === undefined ? this.parts.calls.suspend({ ...this.claim, ...this.news }) : late.now()).catch(() => {
+      if (!this.started) this.parts.calls.giveBackLater(this.claim);
+    });
     this.#end(undefined);
     this.#letGo();
   }

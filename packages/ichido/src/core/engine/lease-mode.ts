@@ -35,18 +35,16 @@ class Claims {
 
   /** `runsAnyhow`: the handler runs where this fails, so that nothing is given back, and no look is waited for. */
   send(runsAnyhow: boolean): Promise<ClaimResult> {
-    const { calls, lateWrites } = this.#parts;
+    const { calls, ownOutcomes } = this.#parts;
     const looking = runsAnyhow ? undefined : calls.lookForLost(this.#ask.identity);
-    if (looking === undefined && lateWrites.size === 0) return this.#claim(runsAnyhow);
+    if (looking === undefined && !ownOutcomes.has(this.#ask.identity)) return this.#claim(runsAnyhow);
     return this.#claimAfter(looking, runsAnyhow);
   }
 
   async #claimAfter(looking: Promise<void> | undefined, runsAnyhow: boolean): Promise<ClaimResult> {
-    const { lateWrites } = this.#parts;
     if (looking !== undefined) await looking;
-    // An outcome of this process that the store does not have yet goes first: the claim could take its record over. It is
-    // the last thing before the claim, for such an outcome may come up at any time.
-    if (lateWrites.size > 0 && !(await lateWrites.flush(localIdOf(this.#ask.identity)))) return stillProcessing;
+    // The last thing before the claim, for such an outcome may come up at any time.
+    if (!(await this.#parts.ownOutcomes.write(this.#ask.identity))) return stillProcessing;
     return this.#claim(runsAnyhow);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answer, bed, executionOf, problemIn, type Bed } from "../../../../../test/support/engine-bed.ts";
+import { answer, bed, copying, executionOf, problemIn, type Bed } from "../../../../../test/support/engine-bed.ts";
 import { limits } from "../contract/defaults.ts";
 import { createLostClaims } from "./lost-claims.ts";
 import type { Identity, OwnerToken } from "../contract/record.ts";
@@ -34,6 +34,8 @@ function resending({ nowMs, environment }: { nowMs: () => number; environment: E
   return { store: { ...store, claim }, late, owners };
 }
 
+const notVisibleYet = () => ({ verdict: "not-visible-yet" }) as const;
+
 describe("a copy of a claim that a driver sent again", () => {
   it("is given back where it is granted after the other one was refused", async () => {
     let driver: ReturnType<typeof resending> | undefined;
@@ -61,6 +63,72 @@ describe("a copy of a claim that a driver sent again", () => {
     expect(await recordOf(all)).toMatchObject({ state: "processing", attempts: 2 });
     await all.clock.advance(minuteMs / 2);
     expect(await recordOf(all)).toMatchObject({ state: "failed", attempts: 2 });
+  });
+
+  it.each(["hold", "rerun"] as const)(
+    "is given back where it takes what the other one's attempt released: %s",
+    async (onUnknown) => {
+      const { make, copies } = copying();
+      const all = bed({ leaseMs: 60_000, onUnknown }, make);
+      await answer(executionOf(await all.ask()), { status: 429 });
+      await copies[0]?.();
+      expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 2 });
+      await all.clock.advance(minuteMs / 2);
+      expect(await recordIn(all)).toMatchObject({ state: "failed", attempts: 2 });
+      expect(executionOf(await all.ask()).context.attempt).toBe(3);
+    },
+  );
+
+  it("is given back where it takes what was completed, and whose retention is over", async () => {
+    const { make, copies } = copying();
+    const all = bed({ leaseMs: 60_000, retentionMs: 1_000, onUnknown: "hold" }, make);
+    await all.clock.advance(minuteMs);
+    await answer(executionOf(await all.ask()));
+    await all.clock.advance(2_000);
+    await copies[0]?.();
+    expect(await recordIn(all)).toMatchObject({ state: "processing", attempts: 1 });
+    await all.clock.advance(minuteMs / 2);
+    expect(await recordIn(all)).not.toMatchObject({ state: "processing" });
+    expect((await all.ask()).kind).toBe("execute");
+  });
+
+  it.each(["verify", "rerun"] as const)(
+    "does not bring the lease of what was left open to life again: %s",
+    async (kind) => {
+      const { make, copies } = copying();
+      const onUnknown = kind === "rerun" ? kind : { verify: notVisibleYet };
+      const all = bed({ leaseMs: 60_000, onUnknown }, make);
+      const execution = executionOf(await all.ask());
+      const fails = (): never => {
+        throw new Error("no answer");
+      };
+      if (kind === "rerun") await execution.context.step("bank.charge", fails).catch(() => undefined);
+      await execution.settle({ kind: "threw", error: new Error("boom") });
+      await copies[0]?.();
+      await all.clock.advance(minuteMs / 2);
+      expect(await recordIn(all)).toMatchObject({ state: "unknown", leaseLeftMs: 0 });
+    },
+  );
+
+  it("does not bring the lease of a takeover that ran nothing to life again", async () => {
+    const { make, copies } = copying();
+    const all = bed({ leaseMs: 60_000, onUnknown: { verify: notVisibleYet } }, make);
+    executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(62_000);
+    all.store.mend();
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
+    await copies[1]?.();
+    await all.clock.advance(minuteMs / 2);
+    expect(await recordIn(all)).toMatchObject({ state: "unknown", leaseLeftMs: 0 });
+  });
+
+  it("leaves in doubt what ran, and whose outcome is not known", async () => {
+    const all = bed({ leaseMs: 60_000, executionMs: 2_000, onUnknown: "hold" }, copying().make);
+    executionOf(await all.ask());
+    await all.clock.advance(30_000);
+    expect(await recordIn(all)).toMatchObject({ state: "unknown", attempts: 1 });
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
   });
 
   it("does not give back what the next question of the same caller was granted", async () => {
@@ -152,6 +220,18 @@ describe("a claim that was granted and whose answer was lost", () => {
     const calls = all.store.calls.filter((verb) => verb === "suspend").length;
     await all.clock.advance(minuteMs);
     expect(all.store.calls.filter((verb) => verb === "suspend")).toHaveLength(calls);
+  });
+
+  it("a takeover that ran nothing is given back, in doubt, where that could not be done at once", async () => {
+    const all = bed({ leaseMs: 60_000, onUnknown: { verify: notVisibleYet } });
+    executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(62_000);
+    all.store.mend();
+    all.store.break("suspend", "fail", 1);
+    expect(problemIn(await all.ask())).toMatchObject({ code: "outcome-unknown" });
+    await all.clock.advance(10_000);
+    expect(await recordIn(all)).toMatchObject({ state: "unknown", leaseLeftMs: 0 });
   });
 
   it("is given back, in doubt, also in a store that does not tell how its owner came by it", async () => {

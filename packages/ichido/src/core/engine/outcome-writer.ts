@@ -14,6 +14,7 @@ export class OutcomeWriter {
   readonly #parts: Pick<EngineParts, "lateWrites" | "emit">;
   readonly #attempt: LeaseAttempt;
   #late: LateWrite | undefined;
+  #sent: Promise<Fenced> | undefined;
   #stopped = false;
 
   constructor(parts: EngineParts, attempt: LeaseAttempt) {
@@ -24,6 +25,25 @@ export class OutcomeWriter {
   /** An outcome that the store does not have yet. */
   get late(): LateWrite | undefined {
     return this.#late;
+  }
+
+  /** The last word to the store, which may be on its way. */
+  get sent(): Promise<Fenced> | undefined {
+    return this.#sent;
+  }
+
+  /** Whoever claims the record in this process waits for it. */
+  begin(sent: Promise<Fenced>): Promise<Fenced> {
+    this.#sent = sent;
+    return sent;
+  }
+
+  /** Once nothing of it is on its way. */
+  async heard(): Promise<void> {
+    for (let last: Promise<Fenced> | undefined; this.#sent !== last;) {
+      last = this.#sent;
+      await last?.catch(() => undefined);
+    }
   }
 
   stop(): void {
@@ -39,7 +59,7 @@ export class OutcomeWriter {
   /** `failed`: not known yet; the write goes on in the background. */
   async write(verb: string, write: () => Promise<Fenced>, body?: Body): Promise<Fenced | "failed"> {
     try {
-      return this.fenced(verb, await write());
+      return this.fenced(verb, await this.begin(write()));
     } catch (error) {
       return this.#goOn(verb, write, error, body);
     }
@@ -51,7 +71,7 @@ export class OutcomeWriter {
     write: (kept: StoredResponse) => Promise<Fenced>,
   ): Promise<Fenced | "failed"> {
     try {
-      return this.fenced(verb, await write(response));
+      return this.fenced(verb, await this.begin(write(response)));
     } catch (error) {
       return this.goOnWithAnswer(verb, response, write, error);
     }
@@ -66,7 +86,7 @@ export class OutcomeWriter {
     response: StoredResponse,
     write: (kept: StoredResponse) => Promise<Fenced>,
     error: unknown,
-  ): "failed" | Promise<Fenced | "failed"> {
+  ): Fenced | "failed" | Promise<Fenced | "failed"> {
     let kept = response;
     const dropBody = (code: string, why: string): void => {
       kept = tombstoneOf(response);
@@ -92,16 +112,17 @@ export class OutcomeWriter {
     return cannotTake(error) ? this.write(verb, writeKept, body) : this.#goOn(verb, writeKept, error, body);
   }
 
-  #goOn(verb: string, write: () => Promise<Fenced>, error: unknown, body: Body | undefined): "failed" {
+  #goOn(verb: string, write: () => Promise<Fenced>, error: unknown, body: Body | undefined): Fenced | "failed" {
     this.#attempt.tellNotStored(error);
-    this.#writeLater(async () => this.fenced(verb, await write()), body);
-    return "failed";
+    return this.#writeLater(verb, async () => this.fenced(verb, await write()), body);
   }
 
-  #writeLater(write: () => Promise<Fenced>, body?: Body): void {
-    if (this.#stopped) return;
-    this.#late = this.#parts.lateWrites.add({
-      id: localIdOf(this.#attempt.ask.identity),
+  #writeLater(verb: string, write: () => Promise<Fenced>, body?: Body): Fenced | "failed" {
+    if (this.#stopped) return "failed";
+    const { claim, ask } = this.#attempt;
+    const late = this.#parts.lateWrites.add({
+      id: localIdOf(ask.identity),
+      fence: claim.fence,
       startedMs: this.#attempt.startedMs,
       bytes: 0,
       ...body,
@@ -111,9 +132,11 @@ export class OutcomeWriter {
         this.#attempt.lateWriteEnded();
       },
     });
-    if (this.#late === undefined) {
+    if (late === "overtaken") return this.fenced(verb, "stale");
+    if (late === "full") {
       this.#warn("late-writes-full", "too many outcomes wait for the store; this one is left to onUnknown");
-    }
+    } else if (late !== "closed") this.#late = late;
+    return "failed";
   }
 
   #warn(code: string, why: string): void {

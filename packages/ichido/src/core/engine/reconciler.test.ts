@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   answer,
   bed,
+  copying,
   executionOf,
   problemIn,
   responseOf,
@@ -85,6 +86,76 @@ describe("the reconciler", () => {
     const second = executionOf(await world.ask());
     expect(await second.context.step("bank.charge", { verify }, charge)).toBe("ch_1");
     expect(charges).toHaveLength(1);
+  });
+
+  it("gives back what a copy of its own claim takes between its suspension and its decision", async () => {
+    const { make, copies } = copying();
+    const world = bed({ onUnknown: "hold", leaseMs: 1_000 }, (clock) => {
+      const store = make(clock);
+      const suspend: Store["suspend"] = async (request) => {
+        const result = await store.suspend(request);
+        await copies.splice(0).at(-1)?.();
+        return result;
+      };
+      return { ...store, suspend };
+    });
+    executionOf(await world.ask());
+    world.store.break("renew", "fail");
+    await world.clock.advance(5_000);
+    await reconcilerOf(world, () => ({ verdict: "not-visible-yet" })).tick();
+    await world.clock.advance(10_000);
+    expect((await world.store.list({ limit: 1 })).records[0]).toMatchObject({ state: "unknown", leaseLeftMs: 0 });
+  });
+
+  it("a copy of its own claim does not stand in the way of rerun", async () => {
+    const { make, copies } = copying();
+    const world = bed({ onUnknown: "hold", leaseMs: 1_000 }, (clock) => {
+      const store = make(clock);
+      const settle: Store["settle"] = async (request) => {
+        const result = await store.settle(request);
+        await copies.at(-1)?.();
+        return result;
+      };
+      return { ...store, settle };
+    });
+    await open(world);
+    const kinds: string[] = [];
+    const rerun = async (): Promise<void> => void kinds.push((await world.ask()).kind);
+    const verify = (): VerifyAnswer => ({ verdict: "absent" });
+    const reconciler = reconcilerOf(world, verify, { operations: { [operation]: { verify, rerun } } });
+    expect(await reconciler.tick()).toEqual({ ...none, released: 1 });
+    expect(kinds).toEqual(["execute"]);
+  });
+
+  it("does not wait for ever for a rerun", async () => {
+    const world = bed();
+    await open(world, "key-1");
+    await open(world, "key-2");
+    let asked = 0;
+    const verify = (): VerifyAnswer => {
+      asked += 1;
+      return { verdict: "absent" };
+    };
+    const rerun = (): Promise<never> => new Promise(() => undefined);
+    const reconciler = reconcilerOf(world, verify, { operations: { [operation]: { verify, rerun } } });
+    const ticked = reconciler.tick();
+    await world.clock.advance(120_000);
+    expect(await ticked).toEqual({ ...none, released: 2 });
+    expect(asked).toBe(2);
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "warning", code: "rerun-slow" }));
+  });
+
+  it("gives back what a copy of its own claim takes after its decision", async () => {
+    const { make, copies } = copying();
+    const world = bed({ onUnknown: "hold", leaseMs: 1_000 }, make);
+    await open(world);
+    const reconciler = reconcilerOf(world, () => ({ verdict: "absent" }));
+    expect(await reconciler.tick()).toEqual({ ...none, released: 1 });
+    await copies.at(-1)?.();
+    expect((await world.store.list({ limit: 1 })).records[0]).toMatchObject({ state: "processing" });
+    await world.clock.advance(30_000);
+    expect((await world.store.list({ limit: 1 })).records[0]).toMatchObject({ state: "failed" });
+    expect((await world.ask()).kind).toBe("execute");
   });
 
   it("hands back what verify found absent, and calls rerun", async () => {

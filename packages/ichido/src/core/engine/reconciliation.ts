@@ -1,4 +1,5 @@
 /** One record in doubt: taken under a fence, asked about, and settled by the answer. */
+import { DeadlineExceeded, withDeadline } from "../contract/deadline.ts";
 import { limits } from "../contract/defaults.ts";
 import { askVerify } from "./doubt.ts";
 import { isInDoubt } from "../record-machine/claim.ts";
@@ -43,6 +44,8 @@ interface Taken {
 /** A person must hear of a record while its callers still expect its answer. */
 const retentionPart = 0.75;
 const actor = "ichido reconciler";
+/** For a `rerun` at most; the other records wait meanwhile. */
+const rerunWaitMs = 60_000;
 
 export interface Reconciliation {
   reconcileSafely(record: StoredRecord): Promise<Reconciled>;
@@ -68,6 +71,8 @@ export function createReconciliation(parts: {
     const operation = settings.operations[identity.operation];
     // The list is a little old: a record that was taken since would be asked about twice.
     if (operation === undefined || (await calls.find(identity))?.fence !== record.fence) return "overtaken";
+    // Asked again by the list, once the store takes what is known here.
+    if (!(await calls.writeOwn(identity))) return "overtaken";
     const owner = parts.newOwner();
     const retentionMs = limits.retentionMsAdvised;
     const grant = await calls.claim({ identity, owner, fingerprint, leaseMs, retentionMs, takeover: "open" });
@@ -84,6 +89,9 @@ export function createReconciliation(parts: {
     } catch (error) {
       calls.giveBackLater(claim);
       throw error;
+    } finally {
+      // A copy that is still on its way would take what is given back by now.
+      if (grant.unheard === true) calls.giveBackLater(claim);
     }
   }
 
@@ -125,8 +133,21 @@ export function createReconciliation(parts: {
     }
   }
 
-  async function writeVerdict({ operation, record, claim, ageMs }: Taken, answer: VerifyAnswer): Promise<Reconciled> {
-    const { identity, labels, createdAtMs, expiresAtMs } = record;
+  /** It may take long: whoever waits for the look goes on without it, and it goes on beside it. */
+  async function callRerun({ operation, record: { identity, labels } }: Taken): Promise<void> {
+    const running = operation.rerun?.({ identity, labels });
+    try {
+      await withDeadline(environment, rerunWaitMs, async () => running);
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      const message = `rerun of ${identity.operation} has not ended for ${rerunWaitMs} ms; it is not waited for any longer`;
+      emit({ type: "warning", code: "rerun-slow", message });
+    }
+  }
+
+  async function writeVerdict(taken: Taken, answer: VerifyAnswer): Promise<Reconciled> {
+    const { record, claim, grant, ageMs } = taken;
+    const { identity, createdAtMs, expiresAtMs } = record;
     const settle = async (decision: Settlement["decision"], reason: string): Promise<boolean> => {
       looks.forget(record);
       const result = await calls.settle({
@@ -145,7 +166,9 @@ export function createReconciliation(parts: {
     }
     if (answer.verdict === "absent") {
       if (!(await settle({ kind: "release" }, "verify found that nothing had happened"))) return "overtaken";
-      await operation.rerun?.({ identity, labels });
+      // Before a copy of this claim stands in its way.
+      if (grant.unheard === true) calls.giveBackLater(claim);
+      await callRerun(taken);
       return "released";
     }
     const patienceMs = Math.min(settings.giveUpAfterMs, (expiresAtMs - createdAtMs) * retentionPart);

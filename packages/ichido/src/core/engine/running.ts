@@ -54,6 +54,8 @@ export interface CloseBounds {
 
 export function createRunning(environment: Environment): Running {
   const attempts = new Map<string, Place>();
+  /** Whose key another attempt of this process has by now. */
+  const overtaken = new Set<LeaseAttempt>();
   let rulings = 0;
   let claims = 0;
   let isClosing = false;
@@ -66,7 +68,10 @@ export function createRunning(environment: Environment): Running {
     change = undefined;
   }
 
-  const all = (): readonly LeaseAttempt[] => [...attempts.values()].flatMap(({ attempt }) => attempt ?? []);
+  const all = (): readonly LeaseAttempt[] => [
+    ...[...attempts.values()].flatMap(({ attempt }) => attempt ?? []),
+    ...overtaken,
+  ];
 
   async function until(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
@@ -79,10 +84,14 @@ export function createRunning(environment: Environment): Running {
 
   return {
     add(attempt) {
-      attempts.set(localIdOf(attempt.ask.identity), { attempt });
+      const id = localIdOf(attempt.ask.identity);
+      const former = attempts.get(id)?.attempt;
+      if (former !== undefined) overtaken.add(former);
+      attempts.set(id, { attempt });
     },
     remove(attempt) {
       const id = localIdOf(attempt.ask.identity);
+      if (overtaken.size > 0) overtaken.delete(attempt as LeaseAttempt);
       const place = attempts.get(id);
       if (place?.attempt === attempt) {
         place.attempt = undefined;
@@ -117,14 +126,16 @@ export function createRunning(environment: Environment): Running {
     started: () => all().filter((attempt) => attempt.started),
     async close({ idle, lookForLost, bounds: { closeMs, handOverMs } }) {
       isClosing = true;
-      const quiet = (): Promise<void> => until(() => attempts.size === 0 && rulings === 0);
+      const quiet = (): Promise<void> => until(() => attempts.size + overtaken.size === 0 && rulings === 0);
       await withDeadline(environment, closeMs, quiet).catch(() => undefined);
       isClosed = true;
       const heard = (): Promise<void> => until(() => claims === 0).then(lookForLost);
       await Promise.allSettled([idle, heard].map((end) => withDeadline(environment, handOverMs, end)));
       const left = all();
       const unfinished = left.filter((attempt) => attempt.started);
-      await Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
+      const end = (): Promise<unknown> =>
+        Promise.all(left.map((each) => (each.started ? each.handOver() : each.giveBack())));
+      await withDeadline(environment, handOverMs, end).catch(() => undefined);
       return unfinished;
     },
   };

@@ -73,5 +73,7 @@ export async function settle(holder: StoreHolder, settlement: Settlement): Promi
   const seen = identityOf(record);
   const identity = { tenant: undefined, principal: undefined, operation: "", ...seen.identity };
   const fence = settlement.fence ?? seen.fence ?? (await calls.find(identity))?.fence;
+  // What is known here the person could not see: an answer that the store has yet to take. A hold leaves it as it is.
+  if (!(await calls.writeOwn(identity)) && decision.kind !== "hold") return "live";
   return fence === undefined ? "absent" : calls.settle({ identity, fence, decision, actor, reason });
 }

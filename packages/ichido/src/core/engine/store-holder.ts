@@ -1,4 +1,5 @@
 /** An engine or its store, as reconcilers and people at work beside it get it: they call the store as an engine does. */
+import type { Engine } from "./engine.ts";
 import type { Environment } from "../contract/environment.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { Store } from "../contract/store.ts";
@@ -8,29 +9,36 @@ import { storeTimeoutOf } from "./validate-options.ts";
 /** An engine, or its store. */
 export type StoreHolder = Store | { readonly store: Store };
 
-export type HeldCalls = Pick<
-  StoreCalls,
-  | "claim"
-  | "emptyReasons"
-  | "find"
-  | "forget"
-  | "giveBackLater"
-  | "list"
-  | "note"
-  | "release"
-  | "settle"
-  | "steps"
-  | "stop"
-  | "suspend"
->;
+/** `writeOwn`: before others decide on a record, what the process of the engine has to say of it. */
+export type HeldCalls = Pick<Engine<never>, "writeOwn"> &
+  Pick<
+    StoreCalls,
+    | "claim"
+    | "emptyReasons"
+    | "find"
+    | "forget"
+    | "giveBackLater"
+    | "list"
+    | "note"
+    | "release"
+    | "settle"
+    | "steps"
+    | "stop"
+    | "suspend"
+  >;
 
 const callsOfEngines = new WeakMap<object, HeldCalls>();
 const emitsOfEngines = new WeakMap<object, IchidoListener>();
 
 /** Parts that get the engine use its calls, and never end them; what they do, its listeners hear. */
-export function lendCalls(engine: object, calls: StoreCalls, emit: IchidoListener): void {
-  callsOfEngines.set(engine, { ...calls, stop: () => undefined });
-  emitsOfEngines.set(engine, emit);
+export function lendCalls(
+  holder: object,
+  { writeOwn }: Pick<HeldCalls, "writeOwn">,
+  calls: StoreCalls,
+  emit: IchidoListener,
+): void {
+  callsOfEngines.set(holder, { ...calls, writeOwn, stop: () => undefined });
+  emitsOfEngines.set(holder, emit);
 }
 
 export function emitOf(holder: StoreHolder): IchidoListener | undefined {
@@ -45,5 +53,6 @@ export function callsOf(
   const lent = callsOfEngines.get(holder);
   if (lent !== undefined) return lent;
   const store = "store" in holder ? holder.store : holder;
-  return createStoreCalls({ ...own, store, timeoutMs: storeTimeoutOf(undefined, store), faults: undefined });
+  const calls = createStoreCalls({ ...own, store, timeoutMs: storeTimeoutOf(undefined, store), faults: undefined });
+  return { ...calls, writeOwn: async () => true };
 }

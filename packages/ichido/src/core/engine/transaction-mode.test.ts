@@ -9,6 +9,7 @@ import {
   textOf,
   type Bed,
 } from "../../../../../test/support/engine-bed.ts";
+import type { RequestBody } from "../contract/message.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import {
   CommitFailed,
@@ -493,6 +494,29 @@ describe("transaction mode", () => {
     expect((await store.list({ limit: 1 })).records).toMatchObject([{ state: "failed" }]);
   });
 
+  it("a doubt that cannot be noted lets no route run without the store", async () => {
+    const verify = (): { verdict: "not-visible-yet" } => {
+      all.store.break("claim", "fail", 1);
+      return { verdict: "not-visible-yet" };
+    };
+    const all = transactional({}, { onUnknown: { verify }, leaseMs: 1_000 });
+    executionOf(await all.ask({ route: { mode: "lease" } }));
+    all.store.break("renew", "fail");
+    await all.clock.advance(5_000);
+    const decision = await all.ask({ route: { ...route, dangerouslyRunWithoutStore: true } });
+    expect(problemIn(decision)).toMatchObject({ status: 503 });
+  });
+
+  it("an outcome of lease mode, in this process, goes before it", async () => {
+    const all = transactional({}, { leaseMs: 1_000 });
+    const first = executionOf(await all.ask({ route: { mode: "lease" } }));
+    for (const verb of ["claim", "renew", "complete", "find"] as const) all.store.break(verb, "fail");
+    await answer(first);
+    await all.clock.advance(5_000);
+    all.store.mend();
+    expect((await all.ask({ route })).kind).toBe("replay");
+  });
+
   it("while somebody else is at work it is asked again, for a while", async () => {
     for (const [busy, status] of [
       [2, "send"],
@@ -582,6 +606,17 @@ describe("transaction mode", () => {
     await clock.advance(1_500);
     expect(fault.open).toBe(0);
     expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("nothing begins once closing is over, however long a body was waited for", async () => {
+    const all = transactional({}, { closeMs: 1_000 });
+    const body = Promise.withResolvers<RequestBody>();
+    const asked = all.ask({ route, readBody: () => body.promise });
+    const closing = all.ichido.close();
+    await all.clock.advance(2_000);
+    await closing;
+    body.resolve({ kind: "bytes", bytes: new TextEncoder().encode("{}") });
+    expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
   it("closing waits for open transactions", async () => {

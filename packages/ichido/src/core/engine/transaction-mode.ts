@@ -15,6 +15,7 @@ import type { Fingerprint, StoredResponse } from "../contract/record.ts";
 import { localIdOf } from "../request/scope.ts";
 import { FenceLost } from "./steps.ts";
 import type { Claim, ClaimRequest, ClaimResult } from "../contract/store.ts";
+import { StoreFailure } from "./store-calls.ts";
 import { spanned } from "../contract/tracing.ts";
 import { GivenUp, type TransactionHandle, type TransactionRunner } from "../contract/transaction.ts";
 import { TransactionAttempt, type Conclusion, type TransactionEnd } from "./transaction-attempt.ts";
@@ -23,6 +24,9 @@ import { TransactionAttempt, type Conclusion, type TransactionEnd } from "./tran
 class LeaveUncommitted extends Error {}
 /** Rolls back likewise; the answer is stored by itself afterwards. */
 class KeepAnswerOnly extends Error {}
+
+/** Somebody is at work, or was a moment ago: for how long is not known. */
+const inFlight: Ruling = { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
 
 type End = Exclude<TransactionEnd, "rolled-back">;
 
@@ -47,7 +51,7 @@ export interface TransactionMode {
 }
 
 export function createTransactionMode(parts: EngineParts, runner: TransactionRunner<unknown>): TransactionMode {
-  const { settings, calls, bodies } = parts;
+  const { settings, calls, bodies, ownOutcomes, running } = parts;
   const { environment, faults, storeTimeoutMs } = settings;
   /** The claim is the first statement. */
   const runOptions = {
@@ -91,15 +95,25 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
 
   /** A takeover that was undone took back what it had noted: that the doubt outlives retention, which callers rely on. */
   async function noteDoubt(ask: Ask<never>, refusal: Ruling): Promise<Ruling> {
+    if (running.isClosed) return refusal;
     const owner = parts.newOwner();
     const request: ClaimRequest = { ...claimRequestOf(ask, owner), takeover: "none" };
-    const met = await calls.claim(request);
-    // The doubt is over: the record was free, and nothing runs for this caller.
-    if (met.outcome === "granted") {
-      const claim = { identity: ask.identity, owner, fence: met.fence };
-      await calls.release(claim).catch(() => calls.giveBackLater(request));
+    running.claimSent();
+    try {
+      const met = await calls.claim(request);
+      // The doubt is over: the record was free, and nothing runs for this caller.
+      if (met.outcome === "granted") {
+        const claim = { identity: ask.identity, owner, fence: met.fence };
+        const isReleased = await calls.release(claim).catch(() => false);
+        if (isReleased === false || met.unheard === true) calls.giveBackLater(request);
+      }
+      return refusal;
+    } catch (error) {
+      // Not as a claim that failed, where a route may run without the store: the doubt is known.
+      throw new StoreFailure(settings.store.name, "note", error);
+    } finally {
+      running.claimAnswered();
     }
-    return refusal;
   }
 
   function open(ask: Ask<never>, id: string): Promise<Ruling> {
@@ -204,19 +218,29 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
       const leftMs = endMs - environment.monotonicMs();
       const ahead = first;
       const ended = leftMs > 0 && (await withDeadline(environment, leftMs, () => ahead).catch(() => false as const));
-      if (ended === false) return { kind: "in-flight", leaseLeftMs: limits.lockMsDefault };
+      if (ended === false) return inFlight;
       if (ended !== undefined && isSameRequest(ended.fingerprint, ask.fingerprint)) {
-        return rulingOf(ended.result);
+        // Not for how long it is kept: that was told to an earlier ask, and the cache would count from this one.
+        return { kind: "replay", stored: ended.result.response, waited: false };
       }
     }
     return open(ask, id);
   }
 
+  async function begun(ask: Ask<never>): Promise<Ruling> {
+    // What was waited for before, such as a body, may have taken longer than closing.
+    if (running.isClosed) return inFlight;
+    const id = localIdOf(ask.identity);
+    return underWay.has(id) ? openAfter(ask, id) : open(ask, id);
+  }
+
+  /** What lease mode, of the same operation, knows of the record. */
+  async function afterOwn(ask: Ask<never>): Promise<Ruling> {
+    return (await ownOutcomes.write(ask.identity)) ? begun(ask) : inFlight;
+  }
+
   return {
-    rule(ask) {
-      const id = localIdOf(ask.identity);
-      return underWay.has(id) ? openAfter(ask, id) : open(ask, id);
-    },
+    rule: (ask) => (ownOutcomes.has(ask.identity) ? afterOwn(ask) : begun(ask)),
     get running() {
       return underWay.size;
     },
