@@ -61,6 +61,7 @@ export class Berth {
     try {
       const outcome = await line.ask(request, mishap);
       if (outcome.mishap !== undefined) tally.hit(outcome.mishap);
+      if (outcome.answer !== undefined) tally.see(`answer-by-${this.wire}`);
       return outcome.answer;
     } finally {
       this.underWay -= 1;

@@ -1,5 +1,12 @@
 /** What a run has seen: faults that hit, and events that the processes told of. */
-export const sights = ["takeover", "fence-rejected", "replay", "ambiguous-commit", "settlement"] as const;
+export const sights = [
+  "takeover",
+  "fence-rejected",
+  "replay",
+  "ambiguous-commit",
+  "settled-by-reconciler",
+  "settled-by-person",
+] as const;
 
 export type Sight = (typeof sights)[number];
 
@@ -41,8 +48,14 @@ export class Tally {
   read(line: string): void {
     const [word, ...rest] = line.split(" ");
     if (word === "saw") this.see(rest.join(" "));
-    else if (word === "reconciled") this.see("settlement");
-    else if (word === "settled") this.see(rest[1] === "ok" ? "settlement" : `settle ${rest[1]}`);
+    else if (word === "reconciled") this.see("settled-by-reconciler");
+    else if (word === "settled") this.#settled(rest[0], rest[1]);
     else if (word === "trouble") this.trouble(rest.join(" "));
+  }
+
+  /** What a person said of a doubt. To hold it decides nothing yet. */
+  #settled(kind: string | undefined, result: string | undefined): void {
+    if (result !== "ok") this.see(`settle ${result}`);
+    else this.see(kind === "hold" ? "held-by-person" : "settled-by-person");
   }
 }

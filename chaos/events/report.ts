@@ -16,7 +16,7 @@ export const eventSights = [
   "takeover",
   "outbox-replay",
   "inbox-replay",
-  "settlement",
+  "settled-by-person",
 ] as const;
 
 type Shared = "store" | "control" | "seed" | "seconds" | "faults" | "faultsByKind" | "seenBesides" | "settledMs";

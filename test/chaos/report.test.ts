@@ -68,6 +68,23 @@ describe("I19 a run proves nothing", () => {
   });
 });
 
+describe("I19 whose decision it was", () => {
+  const seenIn = (...lines: readonly string[]): Readonly<Record<string, number>> => {
+    const tally = new Tally();
+    for (const line of lines) tally.read(line);
+    return Object.fromEntries(tally.seen);
+  };
+
+  test("is told apart: the reconciler's is not the person's", () => {
+    expect(seenIn("reconciled", "reconciled")).toEqual({ "settled-by-reconciler": 2 });
+    expect(seenIn("settled adopt ok", "settled release ok")).toEqual({ "settled-by-person": 2 });
+  });
+
+  test("is no decision where it came too late, or only put on hold", () => {
+    expect(seenIn("settled release live", "settled hold ok")).toEqual({ "settle live": 1, "held-by-person": 1 });
+  });
+});
+
 describe("I19 without a C compiler", () => {
   const build = (): { reason: string } => ({ reason: "no cc" });
   afterEach(() => vi.unstubAllEnvs());
