@@ -93,6 +93,13 @@ test.each(["express", "fastify", "hono", "koa", "next", "node"])(
   },
 );
 
+test("the first program of the page on crash tests is its example, and as short as it says", () => {
+  const [fence] = fencesOf("docs/guide/crash-tests.md");
+  const program = read("examples/crash-tests/pay.ts");
+  expect(fence?.code).toBe(program);
+  expect(program.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(20);
+});
+
 test("the index leads to every page", () => {
   const index = read("docs/README.md");
   const pages = trackedFiles().filter((path) => /^docs\/(guide|reference)\/.*\.md$/.test(path));

@@ -9,6 +9,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { pack, root, type Packed } from "./packed.ts";
 
 const examples = readdirSync(join(root, "examples"));
+/** It is no server: it runs, and ends. */
+const crashTests = "crash-tests";
+const servers = examples.filter((name) => name !== crashTests);
 const shell = promisify(execFile);
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 let packed: Packed;
@@ -48,6 +51,12 @@ function install(name: string): string {
   return folder;
 }
 
+/** The program that `npm start` runs. */
+function startOf(folder: string): string {
+  const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { scripts: { start: string } };
+  return scripts.start.replace(/^node /, "");
+}
+
 function link(folder: string, packages: readonly string[]): void {
   for (const each of packages) {
     const target = join(folder, "node_modules", each);
@@ -58,19 +67,24 @@ function link(folder: string, packages: readonly string[]): void {
 
 describe("examples", () => {
   it("there is one for every kind of server", () => {
-    expect(examples.toSorted()).toEqual(["express", "fastify", "hono", "koa", "nest", "next", "node"]);
+    expect(servers.toSorted()).toEqual(["express", "fastify", "hono", "koa", "nest", "next", "node"]);
   });
 
-  it.runIf(hasCurl).each(examples)("%s does what its README says (needs curl)", async (name) => {
+  it("the crash tests run as their README says", async () => {
+    const folder = install(crashTests);
+    const readme = readFileSync(join(folder, "README.md"), "utf8");
+    expect(/```sh\n([^]*?)```/.exec(readme)?.[1]?.trim().split("\n")).toEqual(["npm install", "npm start"]);
+    child = await spawnChild(pathToFileURL(join(folder, startOf(folder))), { cwd: folder });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.lines.filter((line) => !line.endsWith(" holds"))).toEqual([]);
+  });
+
+  it.runIf(hasCurl).each(servers)("%s does what its README says (needs curl)", async (name) => {
     const folder = install(name);
     const readme = readFileSync(join(folder, "README.md"), "utf8");
     const lines = [...readme.matchAll(/```sh\n([^]*?)```/g)].flatMap(([, fence = ""]) => fence.trim().split("\n"));
     expect(lines.slice(0, 2)).toEqual(["npm install", "npm start"]);
-    const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-      scripts: { start: string };
-    };
-    const entry = join(folder, scripts.start.replace(/^node /, ""));
-    child = await spawnChild(pathToFileURL(entry), { cwd: folder, env: { PORT: "0" } });
+    child = await spawnChild(pathToFileURL(join(folder, startOf(folder))), { cwd: folder, env: { PORT: "0" } });
     const [, port = ""] = await child.waitFor(/^listening on .*"port":(\d+)/, 60_000);
     const [pay = "", again = "", other = ""] = lines.slice(2);
     const [first, second, third] = [await paste(pay, port), await paste(again, port), await paste(other, port)];
