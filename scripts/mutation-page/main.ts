@@ -51,7 +51,8 @@ function survivorOf({ fileName, location, mutatorName, replacement, status }: Re
 }
 
 function cell(text: string): string {
-  const flat = text.replaceAll(/\s+/g, " ").replaceAll("`", "'");
+  // What looks like a link is none.
+  const flat = text.replaceAll(/\s+/g, " ").replaceAll("`", "'").replaceAll("](", "] (");
   const cut = flat.length > cellLength ? `${flat.slice(0, cellLength - 2)}…` : flat;
   return `\` ${cut.replaceAll("|", String.raw`\|`)} \``;
 }
