@@ -4,8 +4,9 @@ import { kinds, type Kind } from "./run.ts";
 
 const head = `# What was tried to break the promises
 
-Written by \`npm run proof:report\` from the files in [proof](proof); a test fails where the two differ. What is promised,
-and on which condition, is on the page of [guarantees](../guide/guarantees.md).
+Written by \`npm run proof:report\` from the files in [proof](proof) and the rows of
+[seeds that were played](simulation.md); a test fails where they differ. What is promised, and on which condition, is on
+the page of [guarantees](../guide/guarantees.md).
 
 *Bound*: where a promise broke in none of n independent trials, it breaks in fewer than 3/n of them, at 95 %
 confidence, under the same mix of faults and on like machines. It says nothing about faults that were not made. A model
@@ -18,7 +19,8 @@ here. So is *earlier*: a run that tells no source.
 `;
 
 const about: Readonly<Record<Kind, string>> = {
-  simulation: "Histories of the product's own code on a virtual clock and network; a seed is one of them, and repeats.",
+  simulation: `Histories of the product's own code on a virtual clock and network; a seed is one of them, and repeats. What is
+counted in rows of [seeds that were played](simulation.md), faults among them, is their average times the seeds.`,
   model: "All states of a record, its owners, a reconciler and a person, by Spin. Undone rules must be refuted.",
   chaos:
     "Server processes on a real store while everything goes wrong; each operation is asked for until it is answered.",
@@ -55,7 +57,7 @@ function rowOf(reading: Reading): string {
     .map(([name, count]) => `${name} ${number(count)}`)
     .join(", ");
   const cells = [
-    `[${what}](proof/${file})`,
+    `[${what}](${file})`,
     `${number(tried)} ${unit}`,
     faults === undefined ? "" : number(faults),
     more,
@@ -71,15 +73,33 @@ function rowOf(reading: Reading): string {
 const tableHead =
   "| What | Tried | Faults | Counted besides | Seeds | Violations | Bound | Day | Commit, source |\n|---|---:|---:|---|---|---:|---|---|---|";
 
-function totalOf(readings: readonly Reading[]): string {
+/** A state of the source as far as it is known. */
+const stateOf = ({ source, commit }: Reading): string => shortOf(source ?? commit);
+
+/** Prose has at most 120 columns. */
+const wrapped = (text: string): string => text.replaceAll(/(?=.{121})(.{1,120}) (?!%)/g, "$1\n");
+
+/** What is not in the sum, said plainly. */
+function leftOutOf({ what, tried, unit, violations, commit, mended }: Reading): string {
+  const found = `${number(tried)} ${unit} with ${violations} violations`;
+  return `\n${wrapped(`Not in the sum: ${what} at ${shortOf(commit)}, ${found}: ${mended}.`)}\n`;
+}
+
+function totalOf(all: readonly Reading[]): string {
+  const leftOut = all.filter(({ mended }) => mended !== undefined);
+  const readings = all.filter(({ mended }) => mended === undefined);
   const [first] = readings;
   const isOneUnit = readings.every(({ unit, isExhaustive }) => unit === first?.unit && isExhaustive !== true);
-  if (first === undefined || readings.length < 2 || !isOneUnit) return "";
+  if (first === undefined || readings.length < 2 || !isOneUnit) return leftOut.map(leftOutOf).join("");
   const tried = readings.reduce((sum, reading) => sum + reading.tried, 0);
   const faults = readings.reduce((sum, reading) => sum + (reading.faults ?? 0), 0);
   const violations = readings.reduce((sum, reading) => sum + reading.violations, 0);
+  const states = new Set(readings.map(stateOf)).size;
   const withFaults = faults === 0 ? "" : ` under ${number(faults)} faults`;
-  return `\nTogether ${number(tried)} ${first.unit}${withFaults}, ${violations} violations; ${boundOf({ tried, violations })}.\n`;
+  const overStates = states === 1 ? "" : ` on ${states} states of the source`;
+  const bound = boundOf({ tried, violations });
+  const sum = `Together ${number(tried)} ${first.unit}${withFaults}${overStates}, ${violations} violations; ${bound}.`;
+  return `\n${wrapped(sum)}\n${leftOut.map(leftOutOf).join("")}`;
 }
 
 function sectionOf(kind: Kind, readings: readonly Reading[]): string {

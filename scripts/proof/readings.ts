@@ -10,8 +10,11 @@ type Soak = Report & { readonly minutes: number; readonly rounds: number };
 
 /** A control must fail, so it is no proof; it is told of beside the runs. */
 export interface Reading extends ProofRun {
+  /** Where the data is, below docs/reference. */
   readonly file: string;
   readonly control?: string;
+  /** It has violations that were mended after it, and is left out of the sum. */
+  readonly mended?: string;
   /** Why it proves nothing. */
   readonly vacuous: readonly string[];
 }
@@ -79,5 +82,5 @@ export function readingOf(file: string, text: string): Reading {
 
 export function readAll(folder: string): readonly Reading[] {
   const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
-  return files.toSorted().map((file) => readingOf(file, readFileSync(join(folder, file), "utf8")));
+  return files.toSorted().map((file) => readingOf(`proof/${file}`, readFileSync(join(folder, file), "utf8")));
 }
