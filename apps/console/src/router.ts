@@ -44,6 +44,15 @@ export function change(path: readonly string[], query: Query = {}): void {
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
+/**
+ * What was chosen on a screen, by the address as it is now. The page is drawn a moment after the address has changed: by
+ * what was drawn, a second choice in that moment would take back the first.
+ */
+export function chosenOn(screen: string): Place["query"] {
+  const { path, query } = placeOf(location.hash);
+  return path.length === 1 && path[0] === screen ? query : {};
+}
+
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

@@ -9,7 +9,7 @@ import { Chips, Pills } from "../parts/chips.tsx";
 import { Empty, Shown } from "../parts/note.tsx";
 import { recordColumns } from "../parts/record-cells.tsx";
 import { Pager, Table } from "../parts/table.tsx";
-import { go, hashOf, type Place, type Query } from "../router.ts";
+import { chosenOn, go, hashOf, type Place, type Query } from "../router.ts";
 import { useSharedHash } from "../share.ts";
 import { duration } from "../time.ts";
 
@@ -26,7 +26,7 @@ const ownPlace: readonly string[] = ["state", "cursor", "limit", ...ageNames];
 function Filter({ filters }: { readonly filters: Filters }): JSX.Element {
   const { filterNames, state: stateNames, allStates } = words();
   // Another filter begins at its own first page.
-  const choose = (more: Query): void => go(["keys"], { ...filters, cursor: undefined, ...more });
+  const choose = (more: Query): void => go(["keys"], { ...chosenOn("keys"), cursor: undefined, ...more });
   const labels: Readonly<Record<string, { readonly label: string }>> = filterNames;
   const chips = Object.entries(filters)
     .filter(([name]) => !ownPlace.includes(name))

@@ -12,7 +12,7 @@ import { Moment } from "../parts/moment.tsx";
 import { Empty, Shown } from "../parts/note.tsx";
 import { Badge } from "../parts/state.tsx";
 import { Pager, Table, type Column } from "../parts/table.tsx";
-import { go, hashOf, type Place } from "../router.ts";
+import { chosenOn, go, hashOf, type Place, type Query } from "../router.ts";
 import { useHindrance } from "../session.ts";
 import { DecideLetters, type LetterDecision } from "./letters-decide.tsx";
 
@@ -120,6 +120,7 @@ export function Letters({ side, place, turn }: { side: Side; place: Place; turn:
   const loaded = useLoad(`${side} ${JSON.stringify(place.query)} ${turn}`, (signal) =>
     api.letters(side, place.query, signal),
   );
+  const choose = (more: Query): void => go([side], { ...chosenOn(side), cursor: undefined, ...more });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => setChosen(new Set()), [side, JSON.stringify(place.query)]);
   const toggle = (letter: string): void =>
@@ -136,8 +137,8 @@ export function Letters({ side, place, turn }: { side: Side; place: Place; turn:
         <Chips
           chips={chips}
           names={Object.fromEntries(names.map((name) => [name, letterFilters[name]]))}
-          add={(name, value) => go([side], { ...filters, [name]: value })}
-          remove={(name) => go([side], { ...filters, [name]: undefined })}
+          add={(name, value) => choose({ [name]: value })}
+          remove={(name) => choose({ [name]: undefined })}
         />
       </header>
       <Shown loaded={loaded}>

@@ -10,7 +10,7 @@ import { Empty, Note } from "../parts/note.tsx";
 import { KeyLink } from "../parts/record-cells.tsx";
 import { Outcome } from "../parts/state.tsx";
 import { Table, type Column } from "../parts/table.tsx";
-import { change, go, hashOf, type Place } from "../router.ts";
+import { change, chosenOn, go, hashOf, type Place, type Query } from "../router.ts";
 import { duration, exact, fineClock } from "../time.ts";
 
 const rowsMax = 200;
@@ -155,7 +155,8 @@ export function Live({ place }: { readonly place: Place }): JSX.Element {
   const { kind = "" } = place.query;
   const [turn, setTurn] = useState(0);
   const stream = useLive(isPaused, turn);
-  const toggle = (): void => change(["live"], { ...place.query, paused: isPaused ? undefined : "1" });
+  const turnTo = (more: Query): void => change(["live"], { ...chosenOn("live"), ...more });
+  const toggle = (): void => turnTo({ paused: isPaused ? undefined : "1" });
   const latest = useRef(toggle);
   latest.current = toggle;
   useEffect(() => onKeys({ p: () => latest.current() }), []);
@@ -177,7 +178,7 @@ export function Live({ place }: { readonly place: Place }): JSX.Element {
         label={words().columns.outcome}
         options={kinds.map((each) => [each, live.kinds[each === "" ? "all" : each]] as const)}
         chosen={kind}
-        choose={(chosen) => change(["live"], { ...place.query, kind: chosen })}
+        choose={(chosen) => turnTo({ kind: chosen })}
       />
       <Status stream={stream} again={() => setTurn(turn + 1)} />
       <section class="card">
