@@ -6,7 +6,18 @@ import { bodyOf } from "./handler.ts";
 import { person } from "./judgement.ts";
 import type { Machine } from "./machine.ts";
 import type { Provider } from "./provider.ts";
-import { idOf, type World } from "./world.ts";
+import { idOf, type Seen, type World } from "./world.ts";
+
+/**
+ * Whose claim was granted is about to begin, as long as its own clock allows: where the store's clock has leapt, the lease
+ * is over in the store before the grant has arrived.
+ */
+function mayBegin(world: World, { granted, begun }: Seen, { fence }: StoredRecord): boolean {
+  const grant = granted.get(fence);
+  if (grant === undefined || !world.hasJumped || begun.has(fence)) return false;
+  const { leaseMs, drift } = world.plan;
+  return grant.machine.isAlive && world.nowMs - grant.atMs <= leaseMs * (1 + drift);
+}
 
 /** What somebody who can see everything would decide; undefined: it cannot be told yet. */
 export function rightDecision(
@@ -18,6 +29,7 @@ export function rightDecision(
   const seen = world.seenOf(record.identity);
   const runs = world.runs.filter((run) => run.id === id && run.fence !== -1);
   if (runs.some((run) => run.machine.isAlive && run.endedMs === undefined)) return undefined;
+  if (mayBegin(world, seen, record)) return undefined;
   // Under a key that was forgotten and used anew there may have been other content.
   const intents = new Set(runs.filter((run) => run.life === seen.life).map((run) => run.intent));
   for (const intent of intents) if (provider.isTravelling(intent)) return undefined;

@@ -58,6 +58,7 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [1_000_179_662, "a lost claim to be given back, whose lease such a clock has made absurd"],
   [1_200_104_049, "a claim beside the first word of an answer, after a former attempt's was not taken"],
   [1_100_001_713, "a copy of a claim that arrives after the retention of the answer to the other one"],
+  [1_400_157_735, "a person who decides while a grant is on its way, on a clock of the store that has leapt"],
   [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
 
