@@ -619,6 +619,21 @@ describe("transaction mode", () => {
     expect(problemIn(await asked)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
+  it("nothing begins once closing is over, behind a transaction that outlasts it", async () => {
+    const fault: Fault = {};
+    const all = transactional(fault, { closeMs: 1_000 });
+    const slow = { ...route, inFlight: { waitMs: 60_000 } } as const;
+    const first = executionOf(await all.ask({ route: slow }));
+    const second = all.ask({ route: slow });
+    const closing = all.ichido.close();
+    await all.clock.advance(3_000);
+    await closing;
+    await answer(first, { status: 429 });
+    await all.clock.advance(10);
+    expect((await second).kind).toBe("reject");
+    expect(fault.begun).toBe(1);
+  });
+
   it("closing waits for open transactions", async () => {
     const { ask, ichido, clock } = transactional();
     const first = executionOf(await ask({ route }));

@@ -224,7 +224,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
         return { kind: "replay", stored: ended.result.response, waited: false };
       }
     }
-    return open(ask, id);
+    return running.isClosed ? inFlight : open(ask, id);
   }
 
   async function begun(ask: Ask<never>): Promise<Ruling> {
