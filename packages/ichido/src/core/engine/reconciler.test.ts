@@ -158,6 +158,19 @@ describe("the reconciler", () => {
     expect((await world.ask()).kind).toBe("execute");
   });
 
+  it("S9 leaves a key new whose record has expired, though it looked", async () => {
+    const world = bed({ leaseMs: 1_000, retentionMs: 10_000 });
+    // Nothing expires before the clock is known to be even.
+    await world.clock.advance(120_000);
+    executionOf(await world.ask());
+    world.store.break("renew", "fail");
+    await world.clock.advance(11_000);
+    world.store.mend();
+    await reconcilerOf(world, () => ({ verdict: "absent" })).tick();
+    await world.clock.advance(20_000);
+    expect((await world.ask({ body: { amount: 7 } })).kind).toBe("execute");
+  });
+
   it("hands back what verify found absent, and calls rerun", async () => {
     const world = bed();
     await open(world);

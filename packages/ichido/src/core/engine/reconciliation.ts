@@ -74,7 +74,8 @@ export function createReconciliation(parts: {
     // Asked again by the list, once the store takes what is known here.
     if (!(await calls.writeOwn(identity))) return "overtaken";
     const owner = parts.newOwner();
-    const retentionMs = limits.retentionMsAdvised;
+    // A takeover prolongs nothing. What has expired meanwhile would be new, with the content of before: it must not stay.
+    const retentionMs = limits.retentionMsMin;
     const grant = await calls.claim({ identity, owner, fingerprint, leaseMs, retentionMs, takeover: "open" });
     if (grant.outcome !== "granted") {
       looks.forget(record);
