@@ -116,6 +116,14 @@ describe("a duplicate that waits", () => {
     expect(await pausing).toBe(mismatch);
   });
 
+  it("waits no longer than its time for a watch that never ends", async () => {
+    const { clock, claims, wait } = setUp(() => new Promise(() => undefined));
+    const told = wait(() => busy);
+    await clock.advance(12_000);
+    expect(await told).toBe(busy);
+    expect(claims.length).toBeGreaterThan(3);
+  });
+
   it("stops with the last answer when waiting is over for all", async () => {
     let isOver = false;
     const { clock, claims, wait } = setUp(undefined, { isOver: () => isOver });

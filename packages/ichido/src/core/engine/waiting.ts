@@ -64,10 +64,15 @@ export function createWaiting(parts: {
     group.pollMs = Math.min(group.pollMs * 2, pollMsMax);
     const local = request.local();
     if (local !== undefined) await withDeadline(environment, pollMsMax, () => local).catch(() => undefined);
-    else if (store.watch !== undefined)
-      await store.watch(request.identity, pauseMs).catch(() => sleep(environment, pauseMs));
-    else await sleep(environment, pauseMs);
+    else if (store.watch === undefined) await sleep(environment, pauseMs);
+    else await watched(request.identity, pauseMs);
     return request.claim();
+  }
+
+  /** A store of the user's own may never answer. */
+  function watched(identity: Identity, pauseMs: number): Promise<void> {
+    const watching = withDeadline(environment, 2 * pauseMs, async () => store.watch?.(identity, pauseMs));
+    return watching.catch(() => sleep(environment, pauseMs));
   }
 
   async function untilAnswered(group: Group, request: WaitRequest): Promise<ClaimResult> {
