@@ -11,8 +11,8 @@ export const engine: readonly Mutant[] = [
   one(
     "a handler starts on a lease that is over",
     "core/engine/lease-mode.ts",
-    "if (!attempt.isTrusted()) {",
-    "if (false as boolean) {",
+    "if (!attempt.isTrusted() || !running.isLatest(attempt)) {",
+    "if (!running.isLatest(attempt)) {",
   ),
   one(
     "a lease is trusted for too long",
@@ -343,8 +343,26 @@ export const engine: readonly Mutant[] = [
   one(
     "an ended key is not looked after for a copy of its claim",
     "core/engine/lease-attempt.ts",
-    "if (grant.unheard === true) parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined);",
-    "",
+    "if (grant.unheard !== true) return;",
+    "if (grant.unheard !== undefined) return;",
+  ),
+  one(
+    "an earlier grant that is told late hides the later one",
+    "core/engine/running.ts",
+    "if (former !== undefined && former.claim.fence > attempt.claim.fence) {",
+    "if (former === attempt) {",
+  ),
+  one(
+    "an earlier grant that is told late runs beside the later one",
+    "core/engine/running.ts",
+    "isLatest: (attempt) => overtaken.size === 0 || !overtaken.has(attempt),",
+    "isLatest: () => true,",
+  ),
+  one(
+    "handing over ends the lease of an outcome that was not heard",
+    "core/engine/lease-attempt.ts",
+    "await this.#lastCall(isHeard || !this.started)",
+    "void isHeard;\n    await this.#lastCall(true)",
   ),
   one(
     "what ran and was left open goes back as it was come by",

@@ -54,8 +54,8 @@ const leases: readonly Mutant[] = [
   one(
     "handing over keeps the lease",
     "core/engine/lease-attempt.ts",
-    "await (late === undefined ? this.parts.calls.suspend({ ...this.claim, ...this.news }) : late.now())",
-    'await (late === undefined ? Promise.resolve("ok" as const) : late.now())',
+    "else if (mayEndLease) await this.parts.calls.suspend({ ...this.claim, ...this.news });",
+    "else void mayEndLease;",
   ),
 ];
 

@@ -127,3 +127,31 @@ export function headerIn(response: NeutralResponse, name: string): string | unde
 function shown(decision: Decision): string {
   return "response" in decision ? textOf(decision.response) : "";
 }
+
+/** A store whose completions arrive when they are let through, in an engine, and another engine on the same store. */
+export async function slowBeds(
+  options: Partial<IchidoOptions<Caller>>,
+  more: (store: Store) => Partial<Store> = () => ({}),
+) {
+  const way = Promise.withResolvers<void>();
+  let shared: Store | undefined;
+  const make = ({ nowMs, environment }: FakeClock): Store => {
+    const store = memoryStore({ nowMs, environment });
+    shared = store;
+    return { ...store, ...more(store), complete: async (...given) => way.promise.then(() => store.complete(...given)) };
+  };
+  const all = bed(options, make);
+  const elsewhere = bed(options, () => {
+    if (shared === undefined) throw new Error("the store is made with the first engine");
+    return shared;
+  });
+  await elsewhere.clock.advance(50);
+  return { all, elsewhere, arrive: way.resolve };
+}
+
+/** The store is away for longer than a lease; the handler goes on. */
+export async function lapse(all: Bed, leaseMs: number): Promise<void> {
+  all.store.break("renew", "fail");
+  await all.clock.advance(leaseMs + 500);
+  all.store.mend();
+}

@@ -7,6 +7,7 @@ import type { HandlerOutcome, Settled } from "../contract/decision.ts";
 import { isInDoubt } from "../record-machine/claim.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { isTrusted, type LiveClaim, type LossReason } from "./heartbeat.ts";
+import { IchidoError } from "../contract/errors.ts";
 import type { AnswerHead } from "../contract/message.ts";
 import type { AnswerLike, StepOptions } from "../contract/options.ts";
 import { OutcomeWriter } from "./outcome-writer.ts";
@@ -91,11 +92,13 @@ export class LeaseAttempt extends Attempt {
 
   /**
    * A copy of the claim that is still on its way would take a key that was given back, or whose retention is over, or bring
-   * the lease of one that was left open to life again, and nobody would know.
+   * the lease of one that was left open to life again, and nobody would know. It goes back in doubt: not before the last
+   * word of the attempt, which may be on its way.
    */
   #lookForCopy(): void {
     const { claim, grant, parts } = this;
-    if (grant.unheard === true) parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined);
+    if (grant.unheard !== true) return;
+    void this.#writer.heard().then(() => parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined));
   }
 
   /** The caller has its answer. Until the store has the outcome too, the lease is kept. */
@@ -235,17 +238,21 @@ export class LeaseAttempt extends Attempt {
     const live = this.#live;
     if (notedMs !== undefined) live.confirmedMs = Math.max(live.confirmedMs, notedMs - live.renewal.leaseMs / 2);
     // Left open, or another's: the record is up to the reconciler and to people, whatever this handler still does.
-    const isOver = this.answer !== undefined && this.answer.kind !== "own";
+    const isOver = this.isLeftOpen || (this.answer !== undefined && this.answer.kind !== "own");
     return this.stoppedBy === undefined && !isOver && isTrusted(live, this.parts.settings.environment.monotonicMs());
   }
 
-  /** An attempt that must stop answers from the record, whatever the framework makes of the error. */
+  /**
+   * An attempt that must stop answers from the record, whatever the framework makes of the error. One that has ended has had
+   * its last word: what still runs of its handler, a branch that nobody awaited, takes nothing back.
+   */
   async #stoppable<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
     } catch (error) {
+      if (error instanceof FenceLost) this.tellFenceRejected("step");
+      if (this.#settling !== undefined) throw error;
       if (error instanceof FenceLost) {
-        this.tellFenceRejected("step");
         await this.#provideLost();
       } else if (error instanceof OutcomeOpen) {
         await this.#suspend(error.holdReason);
@@ -289,6 +296,9 @@ export class LeaseAttempt extends Attempt {
   }
 
   async leaveUnknown(made: AnswerLike): Promise<void> {
+    if (this.#settling !== undefined) {
+      throw new IchidoError("usage-invalid", "ctx.unknown was called after the handler had given its answer; await it");
+    }
     const response = answerOf(made);
     const result = await this.#writer.writeAnswer("suspend", recordedOf(response), (interim) =>
       this.parts.calls.suspend({ ...this.claim, interim, ...this.news }),
@@ -312,14 +322,19 @@ export class LeaseAttempt extends Attempt {
     this.stop(new FenceLost("this attempt was handed over"));
   }
 
+  /** An outcome that is known goes before handing over what is not. What cannot be written is left with its lease. */
+  async #lastCall(mayEndLease: boolean): Promise<void> {
+    const { late } = this.#writer;
+    if (late !== undefined) await late.now();
+    else if (mayEndLease) await this.parts.calls.suspend({ ...this.claim, ...this.news });
+  }
+
   /** Ends the lease, leaving the record to `onUnknown`. */
   async handOver(): Promise<void> {
     this.#stopHandler();
-    // An answer on its way must not be overtaken by the end of the lease.
-    await this.#writer.heard();
-    const { late } = this.#writer;
-    // An outcome that is known goes before handing over what is not.
-    await (late === undefined ? this.parts.calls.suspend({ ...this.claim, ...this.news }) : late.now()).catch(() => {
+    // An answer on its way must not be overtaken by the end of the lease, nor one that may still arrive.
+    const isHeard = await this.#writer.heard();
+    await this.#lastCall(isHeard || !this.started).catch(() => {
       if (!this.started) this.parts.calls.giveBackLater(this.claim);
     });
     this.#end(undefined);

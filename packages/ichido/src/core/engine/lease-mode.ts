@@ -101,12 +101,17 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
     const attempt = new LeaseAttempt(parts, { ask, claim, grant }, sentMs);
     running.add(attempt);
     // Mostly there is nothing to find out, and nothing to wait for.
-    const isPlain = !running.isClosing && !isInDoubt(grant) && faults === undefined && attempt.isTrusted();
+    const isPlain = mayStart(attempt) && !isInDoubt(grant) && faults === undefined && attempt.isTrusted();
     return isPlain ? execute(attempt) : startWithCare(attempt);
   }
 
+  /** Of two grants of this process the greater fence is the true one, however long ago the other seems to be. */
+  function mayStart(attempt: LeaseAttempt): boolean {
+    return !running.isClosing && running.isLatest(attempt);
+  }
+
   async function startWithCare(attempt: LeaseAttempt): Promise<Ruling> {
-    if (running.isClosing) {
+    if (!mayStart(attempt)) {
       await attempt.giveBack();
       return inFlight;
     }
@@ -131,7 +136,7 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
       return { kind: "not-visible-yet" };
     }
     await faults?.("before-handler");
-    if (!attempt.isTrusted()) {
+    if (!attempt.isTrusted() || !running.isLatest(attempt)) {
       // Recovery, or the claim itself, took longer than the lease allows: someone else may be at work already.
       await attempt.giveBack();
       return inFlight;

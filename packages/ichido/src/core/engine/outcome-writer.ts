@@ -10,6 +10,9 @@ import { isUnstorable } from "./store-calls.ts";
 
 type Body = Pick<LateOutcome, "bytes" | "dropBody">;
 
+const yes = (): true => true;
+const no = (): false => false;
+
 export class OutcomeWriter {
   readonly #parts: Pick<EngineParts, "lateWrites" | "emit">;
   readonly #attempt: LeaseAttempt;
@@ -38,12 +41,14 @@ export class OutcomeWriter {
     return sent;
   }
 
-  /** Once nothing of it is on its way. */
-  async heard(): Promise<void> {
+  /** Once nothing of it is on its way: whether the store has heard all of it. */
+  async heard(): Promise<boolean> {
+    let isHeard = true;
     for (let last: Promise<Fenced> | undefined; this.#sent !== last;) {
       last = this.#sent;
-      await last?.catch(() => undefined);
+      isHeard = (await last?.then(yes, no)) ?? true;
     }
+    return isHeard;
   }
 
   stop(): void {

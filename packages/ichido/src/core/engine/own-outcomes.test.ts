@@ -3,6 +3,7 @@ import {
   answer,
   bed,
   executionOf,
+  lapse,
   problemIn,
   responseOf,
   textOf,
@@ -19,9 +20,7 @@ const leaseMs = 1_000;
 /** An attempt whose lease is over for the store, while its handler goes on. */
 async function lapsed(all: Bed): Promise<Execution> {
   const execution = executionOf(await all.ask());
-  all.store.break("renew", "fail");
-  await all.clock.advance(leaseMs + 500);
-  all.store.mend();
+  await lapse(all, leaseMs);
   return execution;
 }
 

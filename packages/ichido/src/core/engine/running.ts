@@ -12,6 +12,8 @@ import type { Ask } from "./ruling.ts";
 export interface Running {
   /** Until it ends. */
   add(attempt: LeaseAttempt): void;
+  /** No claim of this process was granted the key after its own. */
+  isLatest(attempt: LeaseAttempt): boolean;
   remove(attempt: Attempt): void;
   find(identity: Identity): LeaseAttempt | undefined;
   readonly size: number;
@@ -86,9 +88,15 @@ export function createRunning(environment: Environment): Running {
     add(attempt) {
       const id = localIdOf(attempt.ask.identity);
       const former = attempts.get(id)?.attempt;
+      // Grants may be told in another order than they were made.
+      if (former !== undefined && former.claim.fence > attempt.claim.fence) {
+        overtaken.add(attempt);
+        return;
+      }
       if (former !== undefined) overtaken.add(former);
       attempts.set(id, { attempt });
     },
+    isLatest: (attempt) => overtaken.size === 0 || !overtaken.has(attempt),
     remove(attempt) {
       const id = localIdOf(attempt.ask.identity);
       if (overtaken.size > 0) overtaken.delete(attempt as LeaseAttempt);

@@ -438,6 +438,17 @@ describe("steps", () => {
   });
 });
 
+describe("a step after the end of its attempt", () => {
+  it("I12 calls nothing where the outcome was left to a person", async () => {
+    const all = bed({ onUnknown: "hold" });
+    const first = executionOf(await all.ask());
+    await answer(first, { status: 500 });
+    let calls = 0;
+    await expect(first.context.step("bank.charge", () => (calls += 1))).rejects.toThrow();
+    expect(calls).toBe(0);
+  });
+});
+
 describe("ctx.unknown", () => {
   const interim = { status: 202, headers: { "retry-after": "2", location: "/p/1" }, body: { status: "unknown" } };
 

@@ -1,0 +1,122 @@
+/** The first end of an attempt is its only one, and nothing of its process takes it back. */
+import { describe, expect, it } from "vitest";
+import {
+  answer,
+  bed,
+  executionOf,
+  lapse,
+  problemIn,
+  responseOf,
+  slowBeds,
+  textOf,
+  type Bed,
+} from "../../../../../test/support/engine-bed.ts";
+import type { Store } from "../contract/store.ts";
+import { sentAgain } from "../record-machine/claim.ts";
+
+async function outage(all: Bed, during: () => Promise<unknown>): Promise<void> {
+  for (const verb of ["complete", "suspend", "renew", "find"] as const) all.store.break(verb, "fail");
+  await during();
+  all.store.mend();
+  await all.clock.advance(5_000);
+}
+
+/** A second attempt, one of whose branches still asks about a step that the first has left open. */
+async function withOpenBranch(all: Bed) {
+  const first = executionOf(await all.ask());
+  const failure = new Error("no answer");
+  await first.context.step("email", () => Promise.reject(failure)).catch(() => undefined);
+  await first.settle({ kind: "threw", error: failure });
+  const second = executionOf(await all.ask());
+  const asked = Promise.withResolvers<{ readonly verdict: "not-visible-yet" }>();
+  const branch = second.context.step("email", { verify: () => asked.promise }, () => 1).catch(() => undefined);
+  await all.clock.advance(1);
+  const leaveOpen = async (): Promise<void> => {
+    asked.resolve({ verdict: "not-visible-yet" });
+    await all.clock.advance(100);
+    await branch;
+  };
+  return { second, leaveOpen };
+}
+
+describe("an answer on its way", () => {
+  it.each(["close", "drain"] as const)("S5 keeps its lease where the store was not heard in time: %s", async (how) => {
+    const { all, elsewhere, arrive } = await slowBeds({ leaseMs: 30_000, closeMs: 1_000 });
+    const first = executionOf(await all.ask());
+    const closing = how === "drain" ? all.ichido.drain({ deadlineMs: 1_000 }) : all.ichido.close();
+    await all.clock.advance(700);
+    const settled = answer(first);
+    await all.clock.advance(4_000);
+    await closing;
+    // The call is given up, and may still arrive.
+    await all.clock.advance(1_500);
+    expect(await settled).toEqual({ kind: "send", addHeaders: [["idempotency-stored", "false"]] });
+    expect(problemIn(await elsewhere.ask())).toMatchObject({ code: "idempotency-in-flight" });
+    arrive();
+    await all.clock.advance(10);
+    expect((await elsewhere.ask()).kind).toBe("replay");
+  });
+
+  it("S5 is not overtaken by a branch whose step is left open", async () => {
+    const { all, elsewhere, arrive } = await slowBeds({});
+    const { second, leaveOpen } = await withOpenBranch(all);
+    const settled = answer(second);
+    await leaveOpen();
+    expect(problemIn(await elsewhere.ask())).toMatchObject({ code: "idempotency-in-flight" });
+    arrive();
+    expect(await settled).toEqual({ kind: "send", addHeaders: [] });
+  });
+
+  it("S5 is not overtaken by the look for a copy of its claim, where executionMs is over", async () => {
+    const claimedTwice = (store: Store): Partial<Store> => ({
+      claim: async (...given) => sentAgain(await store.claim(...given)),
+    });
+    const { all, elsewhere, arrive } = await slowBeds({ leaseMs: 60_000, executionMs: 2_000 }, claimedTwice);
+    const first = executionOf(await all.ask());
+    await all.clock.advance(19_900);
+    const settled = answer(first);
+    await all.clock.advance(1_000);
+    expect(problemIn(await elsewhere.ask())).toMatchObject({ code: "idempotency-in-flight" });
+    arrive();
+    await all.clock.advance(10);
+    await settled;
+    expect((await elsewhere.ask()).kind).toBe("replay");
+  });
+
+  it("I17 is tried again though a branch was refused a step", async () => {
+    const leaseMs = 1_000;
+    const all = bed({ leaseMs });
+    const first = executionOf(await all.ask());
+    await lapse(all, leaseMs);
+    all.store.break("complete", "hang", 1);
+    const settled = answer(first);
+    const branch = first.context.step("email", () => 1).catch((error: Error) => error.name);
+    await all.clock.advance(10_010);
+    expect(await branch).toBe("FenceLost");
+    expect(await settled).toEqual({ kind: "send", addHeaders: [["idempotency-stored", "false"]] });
+    expect((await all.ask()).kind).toBe("replay");
+  });
+});
+
+describe("an answer that waits for the store", () => {
+  it("I3 is not replaced by a branch whose step is left open", async () => {
+    const all = bed({});
+    const { second, leaveOpen } = await withOpenBranch(all);
+    await outage(all, async () => {
+      await answer(second);
+      await leaveOpen();
+    });
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
+  it("I3 is not replaced by ctx.unknown of a branch, which is told that it comes too late", async () => {
+    const all = bed({});
+    const first = executionOf(await all.ask());
+    await outage(all, async () => {
+      await answer(first);
+      const made = { status: 202, body: { state: "pending" } };
+      await expect(first.context.unknown(made)).rejects.toMatchObject({ code: "usage-invalid" });
+    });
+    expect(textOf(responseOf(await all.ask()))).toBe('{"id":1}');
+  });
+});
