@@ -12,6 +12,7 @@ import type {
 } from "../packages/ichido/src/core/contract/store.ts";
 import { judgeLasting } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
+import type { RoutePlan } from "./plan.ts";
 import { idOf, isOpen, isSealed, type Seen, type World } from "./world.ts";
 
 export const person = "a person";
@@ -54,6 +55,12 @@ function keptUntilMs({ createdAtMs, expiresAtMs }: StoredRecord): number {
   return expiresAtMs + 7 * (expiresAtMs - createdAtMs) - 20;
 }
 
+/** Who only asks about a record runs nothing: where it was granted a new one, nobody has to know what became of that. */
+function leavesDoubt({ askers, begun }: Seen, record: StoredRecord, { onUnknown }: RoutePlan): boolean {
+  const isOnlyAsked = record.attempts === 1 && askers.has(record.owner ?? "") && !begun.has(record.fence);
+  return onUnknown !== "rerun" && !isOnlyAsked;
+}
+
 export function judgeExpiry(
   world: World,
   seen: Seen,
@@ -70,7 +77,7 @@ export function judgeExpiry(
     world.violate("results-forgotten", `${id}: ${shown(record)} after ${record.stepsStarted} steps`);
   } else if (isOpen(record) && isLive(world, seen)) {
     world.violate("expired-under-owner", `${id}: ${shown(record)}`);
-  } else if (unfinished || (isOpen(record) && (isSealed(record) || route.onUnknown !== "rerun"))) {
+  } else if (unfinished || (isOpen(record) && (isSealed(record) || leavesDoubt(seen, record, route)))) {
     world.violate("doubt-expired", `${id}: ${shown(record)} under ${route.onUnknown} ended by retention`);
   }
 }

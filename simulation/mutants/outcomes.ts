@@ -5,14 +5,14 @@ const leases: readonly Mutant[] = [
   one(
     "a lease is renewed when it is over",
     "core/engine/heartbeat.ts",
-    "sentMs + renewal.leaseMs / 3;",
-    "sentMs + renewal.leaseMs * 1.2;",
+    "const renewedShare = 1 / 3;",
+    "const renewedShare = 1.2;",
   ),
   one(
     "a renewal that was refused counts",
     "core/engine/heartbeat.ts",
-    'if (answers[index] === "ok") claim.confirmedMs = sentMs;',
-    "if (answers.length > 0) claim.confirmedMs = sentMs;",
+    'if (answer === "ok" || isHeld) claim.confirmedMs = sentMs;',
+    "if (answer !== undefined || isHeld) claim.confirmedMs = sentMs;",
   ),
   one(
     "a renewal that failed counts",

@@ -227,6 +227,9 @@ export type Landed = "committed" | "not-landed" | "lost" | "busy";
 /** `ok`: done, and the caller still owns (or owned) the record. `stale`: another owner does; nothing changed. */
 export type Fenced = "ok" | "stale";
 
+/** `locked`: the record has its owner, as far as can be seen, and its lease could not be moved: another transaction has it. */
+export type Renewed = Fenced | "locked";
+
 export interface Step {
   readonly name: string;
   readonly state: "started" | "finished";
@@ -420,8 +423,8 @@ export interface Store extends RecordHistory {
    * waits for its end, at most `waitMs`. Only where `capabilities.transactionMode` says so.
    */
   claim(request: ClaimRequest, transaction?: TransactionHandle): Promise<ClaimResult>;
-  /** All live claims of a process in one call; answers in the order asked. */
-  renew(requests: readonly RenewRequest[]): Promise<readonly Fenced[]>;
+  /** All live claims of a process in one call; answers in the order asked. Waits for no lock: one would cost the others. */
+  renew(requests: readonly RenewRequest[]): Promise<readonly Renewed[]>;
   complete(request: CompleteRequest, transaction?: TransactionHandle): Promise<Fenced>;
   /** What became of a transaction on which this owner completed the record, and whose COMMIT was not answered. */
   landed(request: LandedRequest): Promise<Landed>;

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { fakeClock } from "../../testing/clock.ts";
 import type { Environment, Timer } from "../contract/environment.ts";
 import { sampleIdentity, sampleOwner } from "../../testing/store-suite/samples.ts";
 import { createHeartbeat, type LiveClaim } from "./heartbeat.ts";
@@ -30,7 +31,8 @@ function claimOf(key: string, confirmedMs: number, lost: string[]): LiveClaim {
   return {
     renewal: { identity: sampleIdentity(key), owner: sampleOwner(key), fence: 1, leaseMs: 1_000 },
     confirmedMs,
-    sentMs: confirmedMs,
+    holder: { holdsRecord: false },
+    dueMs: confirmedMs,
     startedMs: 0,
     lose: (reason) => void lost.push(`${key} ${reason}`),
     lost: false,
@@ -50,4 +52,41 @@ it("a lease that ran out while the process stood still is lost at once, whatever
   heartbeat.add(claimOf("second", -100, lost));
   runDue();
   expect(lost).toEqual(["first unreachable", "second unreachable"]);
+});
+
+/** A store that tells every renewal as locked. */
+function lockedRenewals() {
+  const clock = fakeClock();
+  const sentMs: number[] = [];
+  const calls = {
+    renew: async (requests: readonly unknown[]) => {
+      sentMs.push(clock.environment.monotonicMs());
+      return requests.map(() => "locked" as const);
+    },
+  };
+  const heartbeat = createHeartbeat({ calls, environment: clock.environment, executionMs: 60_000 });
+  return { clock, sentMs, heartbeat };
+}
+
+it("S5 a lease that could not be moved is not trusted for longer, and is tried again soon", async () => {
+  const { clock, sentMs, heartbeat } = lockedRenewals();
+  const lost: string[] = [];
+  heartbeat.add(claimOf("locked", clock.environment.monotonicMs(), lost));
+  await clock.advance(790);
+  expect(lost).toEqual([]);
+  expect(sentMs.length).toBeGreaterThan(5);
+  await clock.advance(20);
+  expect(lost).toEqual(["locked unreachable"]);
+});
+
+it("the lease of who holds the record in a transaction of its own is trusted as long as that goes on", async () => {
+  const { clock, heartbeat } = lockedRenewals();
+  const lost: string[] = [];
+  const holder = { holdsRecord: true };
+  heartbeat.add({ ...claimOf("own", clock.environment.monotonicMs(), lost), holder });
+  await clock.advance(5_000);
+  expect(lost).toEqual([]);
+  holder.holdsRecord = false;
+  await clock.advance(1_500);
+  expect(lost).toEqual(["own unreachable"]);
 });

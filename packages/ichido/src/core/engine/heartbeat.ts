@@ -19,11 +19,17 @@ export interface LiveClaim extends Link<LiveClaim> {
   /** The lease can no longer be counted on. Called at most once. */
   lose(reason: LossReason): void;
   lost: boolean;
-  /** The heartbeat's own: when its last renewal was sent; a third of the lease later the next one is due. */
-  sentMs: number;
+  /** A transaction of its own has the record: nobody takes it over before that has ended. */
+  readonly holder: { readonly holdsRecord: boolean };
+  /** The heartbeat's own: when the next renewal is due. */
+  dueMs: number;
   renewing: boolean;
   isLive: boolean;
 }
+
+/** The lease is renewed after this share of it, and tried again after the other where the record was locked. */
+const renewedShare = 1 / 3;
+const lockedShare = 1 / 20;
 
 /** A claimant stops trusting its lease at this share of it, so that it stops before its successor can start. */
 const trustedShare = 0.8;
@@ -75,8 +81,6 @@ export function createHeartbeat(parts: {
   const expiryAlarm = createAlarm(environment, distrustLapsing);
   let stopped = false;
 
-  const dueMs = ({ sentMs, renewal }: LiveClaim): number => sentMs + renewal.leaseMs / 3;
-
   function remove(claim: LiveClaim): boolean {
     if (!claim.isLive) return false;
     claim.isLive = false;
@@ -115,14 +119,18 @@ export function createHeartbeat(parts: {
     let shortestMs: number = limits.leaseMsMax;
     for (const claim of batch) {
       shortestMs = Math.min(shortestMs, claim.renewal.leaseMs);
-      claim.sentMs = sentMs;
+      claim.dueMs = sentMs + claim.renewal.leaseMs * renewedShare;
       claim.renewing = true;
     }
     try {
       const requests = batch.map((claim) => claim.renewal);
-      const answers = await calls.renew(requests, shortestMs / 3);
+      const answers = await calls.renew(requests, shortestMs * renewedShare);
       batch.forEach((claim, index) => {
-        if (answers[index] === "ok") claim.confirmedMs = sentMs;
+        const answer = answers[index];
+        const isHeld = answer === "locked" && claim.holder.holdsRecord;
+        if (answer === "ok" || isHeld) claim.confirmedMs = sentMs;
+        else if (answer === "locked")
+          claim.dueMs = sentMs + claim.renewal.leaseMs * (claim.lost ? renewedShare : lockedShare);
         else if (remove(claim)) lose(claim, "stale");
       });
     } catch {
@@ -147,13 +155,14 @@ export function createHeartbeat(parts: {
 
   function watch(claim: LiveClaim): void {
     if (stopped) return;
-    beats.at(dueMs(claim));
+    beats.at(claim.dueMs);
     if (!claim.lost) expiryAlarm.at(trustEndMs(claim));
   }
 
   return {
     add(claim) {
       claim.isLive = true;
+      claim.dueMs = claim.confirmedMs + claim.renewal.leaseMs * renewedShare;
       size += 1;
       live.add(claim);
       watch(claim);

@@ -48,7 +48,8 @@ export class LeaseAttempt extends Attempt {
       startedMs,
       lost: false,
       lose: (reason) => this.#lose(reason),
-      sentMs: claimedMs,
+      holder: this,
+      dueMs: claimedMs,
       renewing: false,
       isLive: false,
     };
@@ -57,6 +58,11 @@ export class LeaseAttempt extends Attempt {
 
   get isSettled(): boolean {
     return this.#settling !== undefined;
+  }
+
+  /** Its answer lies on a transaction that has not ended. */
+  get holdsRecord(): boolean {
+    return this.#commit !== undefined && (this.#commit.pending || this.#commit.underWay !== undefined);
   }
 
   /** Its last word to the store, which may be on its way. */

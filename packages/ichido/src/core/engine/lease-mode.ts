@@ -4,6 +4,7 @@ import { isInDoubt, stillProcessing } from "../record-machine/claim.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
+import type { Running } from "./running.ts";
 import { localIdOf } from "../request/scope.ts";
 import { spanned } from "../contract/tracing.ts";
 import type { ClaimResult } from "../contract/store.ts";
@@ -91,6 +92,11 @@ function execute(attempt: LeaseAttempt): Ruling {
   return { kind: "execute", execution: attempt };
 }
 
+/** Of two grants of this process the greater fence is the true one, however long ago the other seems to be. */
+function mayStart(running: Running, attempt: LeaseAttempt): boolean {
+  return !running.isClosing && running.isLatest(attempt);
+}
+
 export function createLeaseMode(parts: EngineParts): LeaseMode {
   const { settings, calls, running } = parts;
   const { environment, faults, store, waitersMax } = settings;
@@ -101,17 +107,12 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
     const attempt = new LeaseAttempt(parts, { ask, claim, grant }, sentMs);
     running.add(attempt);
     // Mostly there is nothing to find out, and nothing to wait for.
-    const isPlain = mayStart(attempt) && !isInDoubt(grant) && faults === undefined && attempt.isTrusted();
+    const isPlain = mayStart(running, attempt) && !isInDoubt(grant) && faults === undefined && attempt.isTrusted();
     return isPlain ? execute(attempt) : startWithCare(attempt);
   }
 
-  /** Of two grants of this process the greater fence is the true one, however long ago the other seems to be. */
-  function mayStart(attempt: LeaseAttempt): boolean {
-    return !running.isClosing && running.isLatest(attempt);
-  }
-
   async function startWithCare(attempt: LeaseAttempt): Promise<Ruling> {
-    if (!mayStart(attempt)) {
+    if (!mayStart(running, attempt)) {
       await attempt.giveBack();
       return inFlight;
     }

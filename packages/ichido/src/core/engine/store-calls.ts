@@ -14,7 +14,7 @@ import type {
   ClaimRequest,
   ClaimResult,
   EngineNote,
-  Fenced,
+  Renewed,
   RenewRequest,
   Store,
 } from "../contract/store.ts";
@@ -79,7 +79,7 @@ export interface StoreCalls extends Pick<Store, PlainVerb> {
   lookForAllLost(): Promise<void>;
   /** Only where the store has the verb. */
   noteEngine(note: EngineNote): Promise<void>;
-  renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Fenced[]>;
+  renew(requests: readonly RenewRequest[], timeoutMs: number): Promise<readonly Renewed[]>;
   /** The runner's `run`; where the function was never called, it rejects with a `StoreFailure` at `begin`. */
   begin<Tx>(
     runner: TransactionRunner<Tx>,

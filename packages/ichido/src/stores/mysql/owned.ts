@@ -4,6 +4,7 @@ import type {
   CompleteRequest,
   Fenced,
   FinishStepRequest,
+  Renewed,
   RenewRequest,
   StepRequest,
   SuspendRequest,
@@ -24,14 +25,18 @@ import { claimValues, longText, responseValues, stepName, type ClaimValues } fro
 const renewMax = 200;
 
 /** One statement for all claims with the same duration, which are nearly always all of them. */
-export async function renew(run: Run, dialect: Dialect, requests: readonly RenewRequest[]): Promise<readonly Fenced[]> {
-  const held = new Set<string>();
+export async function renew(
+  run: Run,
+  dialect: Dialect,
+  requests: readonly RenewRequest[],
+): Promise<readonly Renewed[]> {
+  const told = new Map<string, Renewed>();
   for (const [leaseMs, group] of Map.groupBy(requests, (request) => request.leaseMs)) {
     for (let start = 0; start < group.length; start += renewMax) {
-      await renewSome(run, dialect, group.slice(start, start + renewMax), leaseMs, held);
+      await renewSome(run, dialect, group.slice(start, start + renewMax), leaseMs, told);
     }
   }
-  return requests.map((request) => (held.has(idOf(claimValues(request))) ? "ok" : "stale"));
+  return requests.map((request) => told.get(idOf(claimValues(request))) ?? "stale");
 }
 
 async function renewSome(
@@ -39,26 +44,26 @@ async function renewSome(
   dialect: Dialect,
   claims: readonly Claim[],
   leaseMs: number,
-  held: Set<string>,
+  told: Map<string, Renewed>,
 ): Promise<void> {
   const values = claims.map(claimValues);
   const rows = values.flatMap(({ key, scopeHash, owner, fence }): Value[] => [key, scopeHash, owner, fence]);
-  let affected: number;
+  let affected = 0;
+  let owned: Renewed = "ok";
   try {
     ({ affected } = await run(dialect.renew(claims.length), [usOf(leaseMs), ...rows]));
   } catch (error) {
     if (!isLocked(error)) throw error;
     const half = Math.ceil(claims.length / 2);
-    // A locked record cannot be renewed now, and still has its owner as far as anybody can see.
-    if (half === claims.length) affected = 0;
-    else {
-      await renewSome(run, dialect, claims.slice(0, half), leaseMs, held);
-      return renewSome(run, dialect, claims.slice(half), leaseMs, held);
+    if (half < claims.length) {
+      await renewSome(run, dialect, claims.slice(0, half), leaseMs, told);
+      return renewSome(run, dialect, claims.slice(half), leaseMs, told);
     }
+    owned = "locked";
   }
   // Whether it counts matched or changed rows, there can be as many as were asked for only if each was renewed.
-  if (affected === claims.length) for (const each of values) held.add(idOf(each));
-  else for (const row of (await run(dialect.held(claims.length), rows)).rows) held.add(idOf(claimOf(row)));
+  if (affected === claims.length) for (const each of values) told.set(idOf(each), owned);
+  else for (const row of (await run(dialect.held(claims.length), rows)).rows) told.set(idOf(claimOf(row)), owned);
 }
 
 function idOf(claim: ClaimValues): string {

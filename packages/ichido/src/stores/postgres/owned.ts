@@ -5,7 +5,6 @@ import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { StoreParts } from "./claim.ts";
 import { createCompletions } from "./complete.ts";
 import type { Connection } from "./connection.ts";
-import { failureKind, toIchidoError } from "./failures.ts";
 import { createLanded } from "./landed.ts";
 import { flagOf, numberOf } from "./row.ts";
 import type { Run } from "./run.ts";
@@ -23,7 +22,7 @@ interface OwnedParts extends StoreParts {
 type OwnedVerb = "renew" | "complete" | "landed" | "release" | "suspend";
 
 export function createOwnedVerbs(parts: OwnedParts): Pick<Store, OwnedVerb> {
-  const { run, renewals, statements, options, withRetries, channel } = parts;
+  const { run, renewals, channel } = parts;
   const complete = createCompletions(parts);
 
   async function waking<Answer>({ identity }: Claim, answer: Promise<Answer>): Promise<Answer> {
@@ -37,31 +36,14 @@ export function createOwnedVerbs(parts: OwnedParts): Pick<Store, OwnedVerb> {
     return rows.length === 1 ? "ok" : "stale";
   }
 
-  /** Its row is locked, most likely by the completion itself in a transaction that is about to commit. */
-  async function renewWaiting(request: RenewRequest): Promise<Fenced> {
-    const values = [...claimValues(request), String(request.leaseMs), String(options.lockTimeoutMs)];
-    try {
-      const rows = await withRetries("always", (leftMs) => renewals.run(statements.renewWaiting, values, leftMs));
-      return rows.length === 1 ? "ok" : "stale";
-    } catch (error) {
-      // A takeover has to wait for that lock, too.
-      if (failureKind(error) === "locked") return "ok";
-      throw toIchidoError(error, "renew");
-    }
-  }
-
   return {
     async renew(requests) {
       if (requests.length === 0) return [];
       const rows = await run("renew", "always", renewValues(requests), renewals);
-      const held = new Map(rows.map(([place, renewed]) => [numberOf(place), flagOf(renewed)]));
-      return Promise.all(
-        requests.map(async (request, index): Promise<Fenced> => {
-          const renewed = held.get(index + 1);
-          if (renewed === undefined) return "stale";
-          return renewed ? "ok" : renewWaiting(request);
-        }),
+      const told = new Map(
+        rows.map(([place, renewed]) => [numberOf(place), flagOf(renewed) ? "ok" : "locked"] as const),
       );
+      return requests.map((_, index) => told.get(index + 1) ?? "stale");
     },
     complete(request, transaction) {
       const completing = complete(request, transaction);

@@ -1,6 +1,6 @@
 /** S5 fence, S6 growing fences. */
 import assert from "node:assert/strict";
-import type { Claim, Fenced, Store } from "../../core/contract/store.ts";
+import type { Claim, Renewed, Store } from "../../core/contract/store.ts";
 import { casesNeeding, defineCases, type StoreCase } from "./case.ts";
 import { asGranted, assertHas, atOnce, leaseMsLong, leaseMsShort, retentionMsShort, tickMs } from "./rig.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner, sampleResponse } from "./samples.ts";
@@ -9,7 +9,7 @@ const result = new Uint8Array([1, 2, 3]);
 const forged = sampleResponse({ status: 500, body: "zombie" });
 
 /** Every verb that an owner may use on its record. */
-const verbs: Readonly<Record<string, (store: Store, claim: Claim) => Promise<Fenced>>> = {
+const verbs: Readonly<Record<string, (store: Store, claim: Claim) => Promise<Renewed>>> = {
   renew: async (store, claim) => (await store.renew([{ ...claim, leaseMs: leaseMsLong }]))[0] ?? assert.fail(),
   complete: (store, claim) => store.complete({ ...claim, response: forged }),
   release: (store, claim) => store.release(claim),
