@@ -366,8 +366,8 @@ export const engine: readonly Mutant[] = [
   ),
   one(
     "what ran and was left open goes back as it was come by",
-    "core/engine/lost-claims.ts",
-    'owners.get(owner) === fence ? "lapsed" : origin',
-    "origin",
+    "core/record-machine/seen.ts",
+    "ranUnder === fence",
+    "ranUnder === -fence",
   ),
 ];

@@ -4,6 +4,7 @@ import type { IchidoListener } from "../contract/events.ts";
 import type { NeutralResponse } from "../contract/message.ts";
 import type { Identity, StoredResponse } from "../contract/record.ts";
 import { isSameRequest } from "../record-machine/claim.ts";
+import { claimFinds } from "../record-machine/seen.ts";
 import { localIdOf } from "../request/scope.ts";
 import { isFinalStatus, replayOf } from "./recorder.ts";
 import type { Made, Refusals } from "./refusals.ts";
@@ -127,12 +128,13 @@ export function createAnswers(parts: {
         const record = await calls.find(identity);
         // Forgotten meanwhile, and the key used anew for something else.
         if (record !== undefined && !isSameRequest(record.fingerprint, ask.fingerprint)) return await reused(ask);
-        if (record?.state === "completed" && record.response !== undefined) return await replay(ask, record.response);
-        if ((record?.leaseLeftMs ?? 0) > 0) return await inFlight(ask, record?.leaseLeftMs ?? 0);
+        const found = claimFinds(record);
+        if (found === "answer" && record?.response !== undefined) return await replay(ask, record.response);
+        if (found === "owner") return await inFlight(ask, record?.leaseLeftMs ?? 0);
         // Nothing was left of the late attempt, nor of the one that stood in its way: the next one may run.
-        if (isUndone && (record === undefined || record.state === "failed")) return unavailable();
+        if (isUndone && found === "free") return unavailable();
         // Lost without a takeover: the next request runs or asks, unless only a person may end it.
-        const isFinal = route.onUnknown === "hold" || record?.holdReason !== undefined || record?.interim !== undefined;
+        const isFinal = route.onUnknown === "hold" || found === "sealed";
         return await (isFinal ? unknown(ask, record ?? {}) : inFlight(ask, 0));
       } catch (error) {
         return unavailable(error);

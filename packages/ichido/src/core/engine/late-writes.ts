@@ -6,11 +6,12 @@
 import { upperHalfOf } from "../contract/jitter.ts";
 import { limits } from "../contract/defaults.ts";
 import type { Environment, Timer } from "../contract/environment.ts";
+import { cameLater } from "../record-machine/record.ts";
 
 export interface LateOutcome {
   /** One string per identity: only the latest attempt of one can still write. */
   readonly id: string;
-  /** Of its attempt: whichever is greater is the later one, whoever ends first. */
+  /** Of its attempt: it tells the later one, whoever ends first. */
   readonly fence: number;
   /** When its attempt began: `executionMs` later it is given up. */
   readonly startedMs: number;
@@ -103,7 +104,7 @@ export function createLateWrites(parts: {
     add(outcome) {
       if (isClosed) return "closed";
       const former = writes.get(outcome.id);
-      if (former !== undefined && former.fence > outcome.fence) return "overtaken";
+      if (former !== undefined && cameLater(former, outcome)) return "overtaken";
       const fits = bytes + outcome.bytes <= limits.lateBytesMax;
       if (writes.size >= limits.lateWritesMax || (!fits && outcome.dropBody === undefined)) return "full";
       if (!fits) outcome.dropBody?.();

@@ -1,6 +1,7 @@
 /** Lease mode: the key is claimed, the handler runs under a lease, and its outcome is written down behind a fence. */
 import { recover } from "./doubt.ts";
 import { isInDoubt, stillProcessing } from "../record-machine/claim.ts";
+import { claimFinds } from "../record-machine/seen.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { LeaseAttempt } from "./lease-attempt.ts";
 import { claimRequestOf, rulingOf, type Ask, type Grant, type Ruling } from "./ruling.ts";
@@ -176,7 +177,7 @@ export function createLeaseMode(parts: EngineParts): LeaseMode {
         const record = await calls.find(identity);
         if (record?.interim !== undefined) return { kind: "unknown", interim: record.interim };
         // It was settled between the two questions: what is true now, not "in flight".
-        if (record?.state !== "processing") result = await claims.sendAgain();
+        if (claimFinds(record) !== "owner") result = await claims.sendAgain();
       }
       if (result.outcome === "granted") return startAttempt(ask, claims, result);
       const ruling = rulingOf(result);

@@ -8,6 +8,7 @@ import { doubledMs, upperHalfOf } from "../contract/jitter.ts";
 import { limits } from "../contract/defaults.ts";
 import type { Environment, Timer } from "../contract/environment.ts";
 import type { Identity, OwnerToken } from "../contract/record.ts";
+import { goesBackAs, isLeftBy } from "../record-machine/seen.ts";
 import { localIdOf } from "../request/scope.ts";
 import type { Claim, ClaimOrigin, StoredRecord } from "../contract/store.ts";
 
@@ -61,11 +62,9 @@ export function createLostClaims({ environment, find, giveBack }: LostClaimsPart
 
   async function lookOnce({ identity, owners }: Lost): Promise<void> {
     const record = await find(identity);
-    // Exactly zero: it was given back already, in doubt as it was found.
-    if (stopped || record === undefined || !record.leaseLeftMs || !owners.has(record.owner)) return;
-    const { owner, fence, origin = "lapsed" } = record;
-    // What ran and was left open stays open. A store that does not tell the origin may be holding a doubt as well.
-    await giveBack({ identity, owner, fence }, owners.get(owner) === fence ? "lapsed" : origin);
+    if (stopped || record === undefined || !isLeftBy(record, owners)) return;
+    const { owner, fence } = record;
+    await giveBack({ identity, owner, fence }, goesBackAs(record, owners.get(owner)));
   }
 
   function lookNow(one: Lost): Promise<void> {

@@ -1,5 +1,6 @@
 /** When a reconciler looks at a record that it has left alone: first its callers may, then ever more rarely. */
 import { fraction, type Environment } from "../contract/environment.ts";
+import { isOnHold, lapsedForMs } from "../record-machine/seen.ts";
 import { localIdOf } from "../request/scope.ts";
 import type { StoredRecord } from "../contract/store.ts";
 
@@ -34,14 +35,15 @@ export function createNextLooks(parts: {
   }
 
   return {
-    isDue({ identity, holdReason, leaseLeftMs = 0 }) {
-      if (holdReason !== undefined) return false;
-      const id = localIdOf(identity);
+    isDue(record) {
+      if (isOnHold(record)) return false;
+      const id = localIdOf(record.identity);
       const next = looks.get(id);
       if (next !== undefined) return next.fromMs <= environment.monotonicMs();
       // Of a lease that lapsed the store tells since when; of one that its owner ended, only that it has.
-      if (-leaseLeftMs >= olderThanMs) return true;
-      put(id, olderThanMs + leaseLeftMs, 0);
+      const lapsedMs = lapsedForMs(record);
+      if (lapsedMs >= olderThanMs) return true;
+      put(id, olderThanMs - lapsedMs, 0);
       return false;
     },
     /** Doubling, with full jitter over the upper half, so that processes do not ask in step. */

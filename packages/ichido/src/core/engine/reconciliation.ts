@@ -3,6 +3,7 @@ import { DeadlineExceeded, withDeadline } from "../contract/deadline.ts";
 import { limits } from "../contract/defaults.ts";
 import { askVerify } from "./doubt.ts";
 import { isInDoubt } from "../record-machine/claim.ts";
+import { isAsSeen } from "../record-machine/seen.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NextLooks } from "./next-looks.ts";
 import type { VerifyAnswer } from "../contract/options.ts";
@@ -70,7 +71,7 @@ export function createReconciliation(parts: {
     const { identity, fingerprint } = record;
     const operation = settings.operations[identity.operation];
     // The list is a little old: a record that was taken since would be asked about twice.
-    if (operation === undefined || (await calls.find(identity))?.fence !== record.fence) return "overtaken";
+    if (operation === undefined || !isAsSeen(await calls.find(identity), record)) return "overtaken";
     // Asked again by the list, once the store takes what is known here.
     if (!(await calls.writeOwn(identity))) return "overtaken";
     const owner = parts.newOwner();

@@ -2,6 +2,7 @@
 import type { StoredResponse } from "../contract/record.ts";
 import type { ClaimOrigin, ClaimRequest, ClaimResult, StoredRecord } from "../contract/store.ts";
 import { leaseEndUs, nextFence, toMs, usOf, type Hash, type HeldRecord, type Moment, type Prints } from "./record.ts";
+import { isAtWork } from "./seen.ts";
 import { isExpired, isLive, isSealed, leaseLeftMs } from "./view.ts";
 
 export type ClaimVerdict =
@@ -197,7 +198,7 @@ export function refusalWhileLocked(
   if (record === undefined) return stillProcessing;
   if (!isSameRequest(record.fingerprint, asked)) return { outcome: "mismatch" };
   const { leaseLeftMs: leftMs = 0, attempts } = record;
-  return processingOf(leftMs > 0 ? leftMs : comeBackMs, attempts);
+  return processingOf(isAtWork(record) ? leftMs : comeBackMs, attempts);
 }
 
 /** `record` is as the claim left it, `canonical` its hash as bytes. */

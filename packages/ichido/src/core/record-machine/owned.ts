@@ -11,7 +11,7 @@ import type {
   StepRequest,
   SuspendRequest,
 } from "../contract/store.ts";
-import { leaseEndUs, usOf, type HeldRecord, type StepRow, type WholeRecord } from "./record.ts";
+import { leaseEndUs, usOf, type HeldRecord, type Standing, type StepRow, type WholeRecord } from "./record.ts";
 
 export interface Answered<R> {
   readonly record: R | undefined;
@@ -69,8 +69,8 @@ export function release<R extends HeldRecord>(record: R | undefined, proof: Proo
   );
 }
 
-/** Whether something was said that a store notes beside the ended lease. */
-export function leavesDoubt({ interim, holdReason }: Pick<SuspendRequest, "interim" | "holdReason">): boolean {
+/** Whether something was said that a store notes beside the ended lease: an interim answer, or a hold. */
+export function leavesDoubt({ interim, holdReason }: Pick<Standing, "interim" | "holdReason">): boolean {
   return interim !== undefined || holdReason !== undefined;
 }
 

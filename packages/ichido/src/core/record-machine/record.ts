@@ -84,6 +84,11 @@ export function nextFence(formerFence: number, { nowUs, fenceFloor }: Pick<Momen
   return Math.max(formerFence + 1, fenceFloor + 1, nowUs);
 }
 
+/** Of two owners of a record, or of what they left, the one that came later. */
+export function cameLater(one: Pick<HeldRecord, "fence">, other: Pick<HeldRecord, "fence">): boolean {
+  return one.fence > other.fence;
+}
+
 /** The floor once a record of that fence is gone. */
 export function floorAfter(fenceFloor: number, goneFence: number): number {
   return Math.max(fenceFloor, goneFence);

@@ -2,6 +2,7 @@
 import type { Identity, WrittenState, RecordState, StoredResponse } from "../contract/record.ts";
 import type { ListQuery, Step, StoredRecord, StoreStats } from "../contract/store.ts";
 import { leaseAbsurdUs, spentRetentions } from "./bounds.ts";
+import { leavesDoubt } from "./owned.ts";
 import { isAmong } from "./resources.ts";
 import { toMs, type HeldRecord, type Standing, type StepRow, type WholeRecord } from "./record.ts";
 
@@ -55,7 +56,7 @@ type Doubt = Pick<Standing, "state" | "leaseUs" | "interim" | "holdReason">;
 
 /** Suspended with an interim answer, which only `open` may take, or put on hold, which no claim may. */
 export function isSealed(record: Omit<Doubt, "leaseUs">): boolean {
-  return record.state === "processing" && (record.interim !== undefined || record.holdReason !== undefined);
+  return record.state === "processing" && leavesDoubt(record);
 }
 
 /** No owner is at work on it, or its owner took it over in doubt. */
