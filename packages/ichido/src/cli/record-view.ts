@@ -1,13 +1,15 @@
 /** A record as a row of a table. */
 import type { StoredRecord } from "../core/contract/store.ts";
+import { isOnHold } from "../core/record-machine/seen.ts";
 import { shownKey, shownLabels, type Looking } from "../operations/told-record.ts";
 import type { Style } from "./style.ts";
 import type { Column } from "./table.ts";
 import { shownDuration } from "./times.ts";
 
 /** The state with what a person has to know of it: the status of the answer, or that it waits for a person. */
-export function shownState({ state, holdReason, response }: StoredRecord): string {
-  if (state === "unknown") return holdReason === undefined ? state : "unknown (hold)";
+export function shownState(record: StoredRecord): string {
+  const { state, response } = record;
+  if (state === "unknown") return isOnHold(record) ? "unknown (hold)" : state;
   return state === "completed" && response !== undefined ? `${state} ${response.status}` : state;
 }
 

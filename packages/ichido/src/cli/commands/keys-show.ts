@@ -1,5 +1,6 @@
 /** `ichido keys show <key>`: all that is known of a record. */
 import type { Store, StoredRecord } from "../../core/contract/store.ts";
+import { leaseTold } from "../../core/record-machine/seen.ts";
 import {
   attemptJson,
   auditJson,
@@ -35,10 +36,10 @@ async function historyOf(store: Store, { identity }: StoredRecord) {
 
 type History = Awaited<ReturnType<typeof historyOf>>;
 
-function shownLease({ leaseLeftMs }: StoredRecord): string | undefined {
-  if (leaseLeftMs === undefined) return undefined;
-  if (leaseLeftMs === 0) return "ended";
-  return leaseLeftMs > 0 ? `${shownDuration(leaseLeftMs)} left` : `lapsed ${shownDuration(-leaseLeftMs)} ago`;
+function shownLease(record: StoredRecord): string | undefined {
+  const lease = leaseTold(record);
+  if (lease === undefined || lease.is === "ended") return lease?.is;
+  return lease.is === "live" ? `${shownDuration(lease.ms)} left` : `lapsed ${shownDuration(lease.ms)} ago`;
 }
 
 function printRecord(print: Printer, record: StoredRecord, looking: Looking): void {
