@@ -212,7 +212,12 @@ const people: readonly Mutant[] = [
     'return isLive(record, nowUs) ? "live" : undefined;',
     "void nowUs;\n  return undefined;",
   ),
-  one("an answer is settled again", settle, 'if (record.state === "completed") return "completed";', ""),
+  one(
+    "an answer is settled again",
+    settle,
+    'if (record.state === "completed") return "completed";\n  if (record.fence',
+    "if (record.fence",
+  ),
   one(
     "a hold forgets the interim answer",
     settle,

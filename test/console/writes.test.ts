@@ -1,8 +1,9 @@
 /** What people decide, and what they reveal: with a reason, for what they saw, and never without the audit. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Store } from "ichido";
+import type { Key, OwnerToken, Store, StoredRecord } from "ichido";
 import type {
   DecideLettersAnswer,
+  KeyAnswer,
   LetterView,
   OutboxAnswer,
   ProblemAnswer,
@@ -159,6 +160,55 @@ forEachDatabase("writes", (bed) => {
     const { record, at } = await stuck();
     const { body } = await visitor.post<ProblemAnswer>(`${at}/forget`, { reason, fence: record.fence });
     expect([body.code, body.message]).toEqual(["refused", expect.stringMatching(/settle it first/)]);
+  });
+
+  /** Whoever took over what its owner had left open is at work on it. */
+  async function lookedIntoKey(): Promise<string> {
+    const { ichido } = bed();
+    const [record] = (await ichido.store.list({ key: await bed().stuckKey(), limit: 1 })).records as [StoredRecord];
+    const key = `looked-into-${crypto.randomUUID()}` as Key;
+    const identity = { ...record.identity, key };
+    const terms = { identity, fingerprint: record.fingerprint, leaseMs: 60_000, retentionMs: 600_000 };
+    const owners = [crypto.randomUUID(), crypto.randomUUID()].map((id) => id.replaceAll("-", "") as OwnerToken);
+    for (const owner of owners) {
+      const claimed = await ichido.store.claim({ ...terms, owner, takeover: "open" });
+      if (claimed.outcome !== "granted") throw new Error(claimed.outcome);
+      const interim = { kind: "full", status: 202, headers: [], body: new Uint8Array() } as const;
+      if (owner === owners[0]) await ichido.store.suspend({ identity, owner, fence: claimed.fence, interim });
+    }
+    return key;
+  }
+
+  async function failedKey(): Promise<string> {
+    const { key, record, at } = await stuck();
+    const release = { reason, ...seenOf({ record }), decision: "release", checkedProvider: true };
+    expect((await visitor.post(`${at}/settle`, release)).status).toBe(200);
+    return key;
+  }
+
+  async function forgottenKey(): Promise<string> {
+    const key = await bed().paidKey();
+    const { handle, fence } = await visitor.recordOf(key);
+    expect((await visitor.post(`api/keys/${handle}/forget`, { reason, fence })).status).toBe(200);
+    return key;
+  }
+
+  test.each([
+    ["paid", () => bed().paidKey(), { settle: false, forget: true }],
+    ["running", async () => bed().keys.running, { settle: false, forget: false }],
+    ["in doubt", () => bed().stuckKey(), { settle: true, forget: false }],
+    ["in doubt, with somebody at work on it", lookedIntoKey, { settle: false, forget: false }],
+    ["failed", failedKey, { settle: true, forget: true }],
+    ["forgotten", forgottenKey, { settle: false, forget: false }],
+  ] as const)("what is offered for a record that is %s is what the store takes", async (_, made, offered) => {
+    for (const verb of ["settle", "forget"] as const) {
+      const record = await visitor.recordOf(await made());
+      const at = `api/keys/${record.handle}`;
+      expect((await visitor.get<KeyAnswer>(at)).body.may).toMatchObject(offered);
+      const seen = verb === "settle" ? { ...seenOf({ record }), decision: "hold" } : { fence: record.fence };
+      const { status } = await visitor.post(`${at}/${verb}`, { reason, ...seen });
+      expect([verb, status]).toEqual([verb, offered[verb] ? 200 : 409]);
+    }
   });
 
   test("forget erases what a record holds, once", async () => {

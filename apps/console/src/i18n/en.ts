@@ -288,8 +288,8 @@ export const en = {
   probeNone: "no probe",
   probeFound: (count: number) => plural(count, "effect"),
   decisions: "Decisions",
-  settleOnly: "Only a record whose outcome is unknown can be settled.",
-  forgetOnly: "Only a record that nobody works at and whose outcome is known can be forgotten.",
+  settleOnly: "A record that somebody works at, or that has its answer, cannot be settled.",
+  forgetOnly: "Only a record that nobody works at and whose outcome is known can be forgotten, and only once.",
   revealOnly: "There is nothing that could be revealed.",
   verbs: {
     adopt: {

@@ -292,8 +292,8 @@ export const ja: Words = {
   probeNone: "probe なし",
   probeFound: (count) => `効果 ${count} 件`,
   decisions: "決着",
-  settleOnly: "決着をつけられるのは、結果不明の記録だけです。",
-  forgetOnly: "消去できるのは、処理中でなく、結果が分かっている記録だけです。",
+  settleOnly: "処理中の記録と、応答が確定した記録には、決着をつけられません。",
+  forgetOnly: "消去できるのは、処理中でなく、結果が分かっていて、まだ消去されていない記録だけです。",
   revealOnly: "表示できるものがありません。",
   verbs: {
     adopt: {

@@ -4,6 +4,7 @@ import type { StoredRecord } from "../core/contract/store.ts";
 import type { AnswerLike } from "../core/contract/options.ts";
 import { forget } from "../core/engine/forgetting.ts";
 import { settle, type Settlement } from "../core/engine/settlement.ts";
+import { isAsSeen, isSeenByFence } from "../core/record-machine/seen.ts";
 import { nothingHappened } from "../operations/release-check.ts";
 import { iso, textOfBytes } from "../operations/told-record.ts";
 import type { Body } from "./body.ts";
@@ -26,13 +27,13 @@ function changed(asked: Asked, record: StoredRecord): Problem {
 
 async function seenRecord(asked: Asked, body: Body): Promise<StoredRecord> {
   const record = await recordNamed(asked);
-  if (record.fence !== body.fence) throw changed(asked, record);
+  if (!isAsSeen(record, body)) throw changed(asked, record);
   return record;
 }
 
-/** A hold leaves the fence as it is: whoever decides over one must have seen that very hold. */
+/** Where the fence does not tell all, the moment of the last change does. */
 function seenHold(asked: Asked, body: Body, record: StoredRecord): void {
-  if (record.holdReason === undefined) return;
+  if (isSeenByFence(record)) return;
   if (!body.has("updatedAt") || body.text("updatedAt") !== iso(record.updatedAtMs)) throw changed(asked, record);
 }
 

@@ -1,6 +1,8 @@
 /** Looking at records: a page of them, the queue of open outcomes, one with all that it knows, what providers say of it. */
 import { present } from "../core/contract/present.ts";
 import type { ListQuery, StoredRecord } from "../core/contract/store.ts";
+import { forgetRefusalSeen } from "../core/record-machine/forget.ts";
+import { settleRefusalSeen } from "../core/record-machine/settle.ts";
 import { gather } from "../operations/evidence.ts";
 import { leftOpenOf } from "../operations/left-open.ts";
 import { timeOf } from "../operations/timeline.ts";
@@ -127,10 +129,11 @@ async function eventsOf(parts: ConsoleParts, ids: readonly string[]): Promise<re
   );
 }
 
-function mayDo(asked: Asked, { state }: StoredRecord): KeyAnswer["may"] {
+/** What is offered is what the store takes of the record as it is now. */
+function mayDo(asked: Asked, record: StoredRecord): KeyAnswer["may"] {
   return {
-    settle: state === "unknown" && may(asked, "settle"),
-    forget: (state === "completed" || state === "failed") && may(asked, "erase"),
+    settle: settleRefusalSeen(record) === undefined && may(asked, "settle"),
+    forget: forgetRefusalSeen(record) === undefined && may(asked, "erase"),
     reveal: may(asked, "reveal"),
   };
 }

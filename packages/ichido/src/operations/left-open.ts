@@ -11,7 +11,7 @@ interface Known {
   readonly audit: readonly Pick<AuditEntry, "atMs" | "action">[];
 }
 
-/** Nothing else than an open outcome can be settled. */
+/** Whoever settles a record doubts what became of its run. */
 const settling: ReadonlySet<string> = new Set(["adopt", "release", "hold"]);
 
 export function leftOpenOf({ record, attempts, audit }: Known): ReadonlySet<LoggedAttempt> {

@@ -4,7 +4,7 @@ import type { ForgetResult } from "../contract/history.ts";
 import { booleanOption, knownOptions, optionInvalid } from "../contract/option-checks.ts";
 import type { Identity } from "../contract/record.ts";
 import type { StoredRecord } from "../contract/store.ts";
-import { refusalSeen } from "../record-machine/forget.ts";
+import { forgetRefusalSeen } from "../record-machine/forget.ts";
 import { checkAuditText } from "./settlement.ts";
 import { callsOf, type HeldCalls, type StoreHolder } from "./store-holder.ts";
 
@@ -78,7 +78,7 @@ export async function forget(holder: StoreHolder, request: Forgetting): Promise<
   const left: { identity: Identity; why: Exclude<ForgetResult, "ok" | "forgotten"> }[] = [];
   for await (const seen of recordsOf(calls, request)) {
     const { identity, fence } = seen;
-    const result = dryRun ? (refusalSeen(seen) ?? "ok") : await calls.forget({ identity, fence, actor, reason });
+    const result = dryRun ? (forgetRefusalSeen(seen) ?? "ok") : await calls.forget({ identity, fence, actor, reason });
     if (result === "ok") forgotten += 1;
     else if (result === "forgotten") already += 1;
     else left.push({ identity, why: result });

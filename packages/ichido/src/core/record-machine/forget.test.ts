@@ -8,7 +8,7 @@ import {
   forgotten,
   forgottenStatus,
   isForgotten,
-  refusalSeen,
+  forgetRefusalSeen,
   tombstoneOf,
 } from "./forget.ts";
 import type { WholeRecord } from "./record.ts";
@@ -61,7 +61,9 @@ describe("what may be forgotten", () => {
 it("whoever only looks at a record is told the same of it, but that it has changed", () => {
   const erased = { ...done, response: tombstoneOf(200) };
   const records = [done, failed, live, lapsed, { ...live, holdReason: "ask the bank" }, erased];
-  const seen = records.map((record) => refusalSeen({ state: stateSeen(record, nowUs), response: record.response }));
+  const seen = records.map((record) =>
+    forgetRefusalSeen({ state: stateSeen(record, nowUs), response: record.response }),
+  );
   expect(seen).toEqual([undefined, undefined, "live", "unknown", "unknown", "forgotten"]);
   expect(records.map((record) => forgetRefusal(record, record, nowUs))).toEqual(seen);
 });

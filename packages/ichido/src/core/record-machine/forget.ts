@@ -19,7 +19,7 @@ export function isForgotten(response: StoredResponse | undefined): boolean {
 }
 
 /** Of a record that was looked at: nothing stands in the way where this is undefined. */
-export function refusalSeen({
+export function forgetRefusalSeen({
   state,
   response,
 }: {
@@ -38,7 +38,7 @@ export function forgetRefusal(
   nowUs: number,
 ): Exclude<ForgetResult, "ok"> | undefined {
   if (record === undefined) return "absent";
-  const seen = refusalSeen({ state: stateSeen(record, nowUs), response: record.response });
+  const seen = forgetRefusalSeen({ state: stateSeen(record, nowUs), response: record.response });
   return seen ?? (record.fence === request.fence ? undefined : "stale");
 }
 

@@ -1,9 +1,10 @@
 /** A decision on a record in doubt, by a person or in the name of a policy. */
 import type { OwnerToken } from "../contract/record.ts";
-import type { SettleRequest, SettleResult } from "../contract/store.ts";
+import type { SettleRequest, SettleResult, StoredRecord } from "../contract/store.ts";
 import { nobody } from "./bounds.ts";
 import { answered, failed } from "./owned.ts";
 import { nextFence, toMs, type HeldRecord, type Moment, type WholeRecord } from "./record.ts";
+import { isAtWork } from "./seen.ts";
 import { isLive } from "./view.ts";
 
 type Terms = Omit<SettleRequest, "identity">;
@@ -19,6 +20,14 @@ export function settleRefusal(
   if (record.fence !== request.fence) return "stale";
   if (request.unlessHeld === true && record.holdReason !== undefined) return "stale";
   return isLive(record, nowUs) ? "live" : undefined;
+}
+
+/** Of a record that was looked at: nothing stands in the way where this is undefined. */
+export function settleRefusalSeen(
+  record: Pick<StoredRecord, "state" | "leaseLeftMs">,
+): Extract<SettleResult, "completed" | "live"> | undefined {
+  if (record.state === "completed") return "completed";
+  return isAtWork(record) ? "live" : undefined;
 }
 
 /** The record as the decision leaves it, but for its steps and its audit row. */
