@@ -101,6 +101,10 @@ forEachDatabase("screens", (bed) => {
     expect((await look<KeyAnswer>(`api/keys/${paid.twins[0]?.other.handle ?? ""}`)).twins[0]?.isFirst).toBe(false);
     const stuck = await look<KeyAnswer>(`api/keys/${(await visitor.recordOf(bed().keys.stuck)).handle}`);
     expect(stuck).toMatchObject({ steps: [{ name: "bank.charge", state: "started" }], may: { settle: true } });
+    const leases = [paid.record, stuck.record, await visitor.recordOf(bed().keys.running)].map(
+      ({ lease }) => lease?.is,
+    );
+    expect(leases).toEqual([undefined, "ended", "live"]);
     expect((await visitor.get(`api/keys/${handle.slice(0, -2)}`)).status).toBe(404);
     expect((await visitor.get("api/keys/nonsense")).status).toBe(404);
   });

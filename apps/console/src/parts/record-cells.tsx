@@ -31,10 +31,11 @@ export function KeyLink({ handle, id, name }: { handle: string; id: string; name
 }
 
 /** `12 s left`, `lapsed 2 min ago`, `ended`. */
-export function leaseOf({ leaseLeftMs }: Pick<RecordView, "leaseLeftMs">): string {
-  if (leaseLeftMs === undefined) return "";
-  if (leaseLeftMs === 0) return words().leaseEnded;
-  return leaseLeftMs > 0 ? words().leaseLeft(duration(leaseLeftMs)) : words().leaseLapsed(duration(-leaseLeftMs));
+export function leaseOf({ lease }: Pick<RecordView, "lease">): string {
+  if (lease === undefined) return "";
+  const { leaseEnded, leaseLeft, leaseLapsed } = words();
+  if (lease.is === "ended") return leaseEnded;
+  return lease.is === "live" ? leaseLeft(duration(lease.ms)) : leaseLapsed(duration(lease.ms));
 }
 
 export function recordColumns(): readonly Column<RecordView>[] {

@@ -41,7 +41,7 @@ function Head({
         <span>
           {words().columns.firstSeen} <Moment ms={Date.parse(record.createdAt)} both />
         </span>
-        {record.leaseLeftMs !== undefined && <span>{leaseOf(record)}</span>}
+        {record.lease !== undefined && <span>{leaseOf(record)}</span>}
         <button type="button" class="button bare" onClick={() => void copyText(link ?? location.href)}>
           <Icon name="link" /> {words().copyLink}
         </button>

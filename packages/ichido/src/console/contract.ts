@@ -161,8 +161,8 @@ export interface RecordView {
   readonly fence: number;
   readonly attempts: number;
   readonly stepsStarted: number;
-  /** Below zero: lapsed that long ago. Zero: ended. */
-  readonly leaseLeftMs?: number | undefined;
+  /** Absent where no attempt runs or is in doubt. `ms`: for how long it lives on, or how long ago it lapsed. */
+  readonly lease?: { readonly is: "live" | "lapsed" | "ended"; readonly ms: number } | undefined;
   readonly holdReason?: string | undefined;
   readonly status?: number | undefined;
   readonly interimStatus?: number | undefined;

@@ -1,6 +1,7 @@
 /** Records and what they know, as the page gets them: keys masked, with handles to ask further by. */
 import type { AuditLogEntry, LoggedAttempt, SuspectedDuplicate } from "../core/contract/history.ts";
 import type { StoredRecord } from "../core/contract/store.ts";
+import { leaseTold } from "../core/record-machine/seen.ts";
 import { maskedKey } from "../operations/masked-key.ts";
 import { attemptJson, auditJson, iso, recordJson, type Audited } from "../operations/told-record.ts";
 import type { AttemptView, AuditView, RecordView, TwinView } from "./contract.ts";
@@ -9,8 +10,8 @@ import type { ConsoleParts } from "./parts.ts";
 type Named = Parameters<ConsoleParts["link"]["handles"]["of"]>[0];
 
 export function recordView(parts: ConsoleParts, record: StoredRecord): RecordView {
-  const { keyMasked: _, ...told } = recordJson(record, parts.looking);
-  return { handle: parts.link.handles.of(record.identity), ...told };
+  const { keyMasked: _masked, leaseLeftMs: _left, ...told } = recordJson(record, parts.looking);
+  return { handle: parts.link.handles.of(record.identity), ...told, lease: leaseTold(record) };
 }
 
 export function attemptView(parts: ConsoleParts, attempt: LoggedAttempt, isLeftOpen = false): AttemptView {
