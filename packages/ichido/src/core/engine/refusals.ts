@@ -6,6 +6,7 @@ import { problemOf, problemResponse, type ProblemDetails, type ProblemFormat } f
 import type { Identity, StoredResponse } from "../contract/record.ts";
 import { headerOf, interimOf, isFinalStatus } from "./recorder.ts";
 import { isForgotten } from "../record-machine/forget.ts";
+import { isOnHold } from "../record-machine/seen.ts";
 import type { OperationIds } from "../request/operation-id.ts";
 import type { ClaimResult } from "../contract/store.ts";
 
@@ -100,10 +101,9 @@ export function createRefusals(format: ProblemFormat, operationIds: Pick<Operati
       }
       if (route.inFlight === "accepted") return accepted(route, identity, "unknown");
       return refuse("outcome-unknown", {
-        detail:
-          result.holdReason === undefined
-            ? "An earlier attempt ended without telling its outcome. It is not run again until that is settled."
-            : "An earlier attempt is on hold until a person settles its outcome. It is not run again meanwhile.",
+        detail: isOnHold(result)
+          ? "An earlier attempt is on hold until a person settles its outcome. It is not run again meanwhile."
+          : "An earlier attempt ended without telling its outcome. It is not run again until that is settled.",
         ...made,
       });
     },

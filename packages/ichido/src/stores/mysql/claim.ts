@@ -28,6 +28,7 @@ import {
   type Refusal,
 } from "../../core/record-machine/claim.ts";
 import { usOf } from "../../core/record-machine/record.ts";
+import { isAsSeen } from "../../core/record-machine/seen.ts";
 import { isExpired } from "../../core/record-machine/view.ts";
 import { idOf } from "../group.ts";
 import { integerOf, type Row } from "./client.ts";
@@ -150,7 +151,7 @@ async function hold(
     await forgetLabels(run, dialect, [{ identity: request.identity, labels: seen.labels }]);
     await addLabels(run, dialect, [request]);
     const fresh = await look(run, dialect, request);
-    return fresh?.fence === insertId ? granted(fresh, verdict) : undefined;
+    return fresh !== undefined && isAsSeen(fresh, { fence: insertId }) ? granted(fresh, verdict) : undefined;
   }
   const open = verdict === "suspended" ? 1 : 0;
   const how = { origin: text("origin", verdict), state: text("state", seen.state), open };
