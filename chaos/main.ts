@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { commandOf } from "../scripts/proof/command.ts";
 import { eventsTextOf, type EventsReport } from "./events/report.ts";
 import { brokerNames, eventStores } from "./events/setup.ts";
 import { hasFailed, holds, textOf, type Report } from "./report.ts";
@@ -73,7 +74,8 @@ const parts: Readonly<Record<string, () => Promise<Report | EventsReport>>> = {
 const part = parts[values.part];
 if (part === undefined) throw new RangeError(`--part: expected ${Object.keys(parts).join(", ")}, got ${values.part}`);
 const report = await part();
-if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`);
+const command = commandOf("chaos", process.argv.slice(2));
+if (json !== undefined) writeFileSync(json, `${JSON.stringify({ command, ...report }, undefined, 2)}\n`);
 const isControl = control !== "none";
 if (isControl && !hasFailed(report)) console.log("the control did not fail: the judgement is blind");
 // What bundled the programs may still have its pipe open.

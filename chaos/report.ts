@@ -5,6 +5,8 @@ import type { RunOptions } from "./run.ts";
 import { sights, type Sight, type Tally } from "./tally.ts";
 
 export interface Report extends Origin {
+  /** As it was given; absent where a test ran it, and in reports from before it was kept. */
+  readonly command?: string;
   readonly store: string;
   readonly control: string;
   readonly seed: number;

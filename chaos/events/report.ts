@@ -21,7 +21,7 @@ export const eventSights = [
 
 type Shared = "store" | "control" | "seed" | "seconds" | "faults" | "faultsByKind" | "seenBesides" | "settledMs";
 
-export interface EventsReport extends Origin, Pick<Report, Shared | "violations" | "vacuous" | "troubles"> {
+export interface EventsReport extends Origin, Pick<Report, Shared | "command" | "violations" | "vacuous" | "troubles"> {
   readonly part: "events";
   readonly broker: string;
   /** Committed. */

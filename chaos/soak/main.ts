@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { commandOf } from "../../scripts/proof/command.ts";
 import { textOf } from "../report.ts";
 import { isStoreName, storeNames } from "../setup.ts";
 import { holds, soak, type SoakReport } from "./soak.ts";
@@ -30,8 +31,9 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 const numberOf = (name: "servers" | "callers" | "pace" | "rest-ms"): number | undefined =>
   values[name] === undefined ? undefined : Number(values[name]);
 const given = { servers: numberOf("servers"), callers: numberOf("callers"), pace: numberOf("pace") };
+const command = commandOf("soak", process.argv.slice(2));
 const keep = (report: SoakReport): void => {
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ command, ...report }, undefined, 2)}\n`);
 };
 
 const report = await soak({

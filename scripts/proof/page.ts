@@ -16,17 +16,21 @@ visits all states within its bounds, and a crash matrix all points: there is not
 \`git cat-file -t NAME\` whether git knows another. A source or commit that git does not know is no part of this history,
 as where commits were put together or written anew: what that run tried was an earlier state, which cannot be looked at
 here. So is *earlier*: a run that tells no source.
+
+Commands of chaos and soak are those that were given, but for \`--json\`; one whose arguments were not kept is not
+guessed. A seed that the command does not name was drawn. The other commands try it again.
 `;
 
 const about: Readonly<Record<Kind, string>> = {
   simulation: `Histories of the product's own code on a virtual clock and network; a seed is one of them, and repeats. What is
 counted in rows of [seeds that were played](simulation.md), faults among them, is their average times the seeds.`,
   model: "All states of a record, its owners, a reconciler and a person, by Spin. Undone rules must be refuted.",
-  chaos:
-    "Server processes on a real store while everything goes wrong; each operation is asked for until it is answered.",
-  "chaos of events":
-    "Writers, relays and consumers on a real store and a real broker; each event must take effect once for each handler.",
-  soak: "The same as chaos for an hour or more, with the memory of the processes and the size of the store.",
+  chaos: `Server processes on a real store while everything goes wrong; each operation is asked for until it is answered.
+\`npm run chaos\` has [options](../../chaos/README.md) for stores and times.`,
+  "chaos of events": `Writers, relays and consumers on a real store and a real broker; each event must take effect once for each handler.
+\`npm run chaos -- --part events\` has [options](../../chaos/README.md#events) for stores, brokers and times.`,
+  soak: `The same as chaos for an hour or more, with the memory of the processes and the size of the store. \`npm run soak\`
+has [options](../../chaos/README.md#soak) for stores and times.`,
   "crash matrix": "A process is killed, or frozen and overtaken, at every point that an operation passes.",
   "random kills": "Processes with many operations under way die at random.",
   storms: "Relays, consumers and brokers, or whole shops, are killed again and again.",
@@ -102,16 +106,22 @@ function totalOf(all: readonly Reading[]): string {
   return `\n${wrapped(sum)}\n${leftOut.map(leftOutOf).join("")}`;
 }
 
+/** In a fence, and of which runs there is none. */
+function commandsOf(readings: readonly Reading[]): string {
+  const commands = [...new Set(readings.flatMap(({ command }) => command ?? []))];
+  const without = readings.filter(({ command }) => command === undefined).map(({ what }) => what);
+  const fence = commands.length === 0 ? [] : [`\`\`\`sh\n${commands.join("\n")}\n\`\`\``];
+  const missing = without.length === 0 ? [] : [wrapped(`Command not kept: ${without.join(", ")}.`)];
+  return [...fence, ...missing].join("\n\n");
+}
+
 function sectionOf(kind: Kind, readings: readonly Reading[]): string {
-  const commands = [...new Set(readings.map(({ command }) => command))];
   return `
 ## ${kind[0]?.toUpperCase()}${kind.slice(1)}
 
 ${about[kind]}
 
-\`\`\`sh
-${commands.join("\n")}
-\`\`\`
+${commandsOf(readings)}
 
 ${tableHead}
 ${readings.map(rowOf).join("\n")}
@@ -122,7 +132,7 @@ function controlsOf(readings: readonly Reading[]): string {
   if (readings.length === 0) return "";
   const rows = readings.map(
     ({ kind, what, control, tried, unit, violations, command, date }) =>
-      `| ${control} | ${kind}: ${what} | ${number(tried)} ${unit} | ${number(violations)} | \`${command}\` | ${dayOf(date)} |`,
+      `| ${control} | ${kind}: ${what} | ${number(tried)} ${unit} | ${number(violations)} | ${command === undefined ? "not kept" : `\`${command}\``} | ${dayOf(date)} |`,
   );
   return `
 ## Controls

@@ -9,7 +9,9 @@ import type { ProofRun } from "./run.ts";
 type Soak = Report & { readonly minutes: number; readonly rounds: number };
 
 /** A control must fail, so it is no proof; it is told of beside the runs. */
-export interface Reading extends ProofRun {
+export interface Reading extends Omit<ProofRun, "command"> {
+  /** Absent where it was not kept. */
+  readonly command?: string;
   /** Where the data is, below docs/reference. */
   readonly file: string;
   readonly control?: string;
@@ -26,8 +28,8 @@ const originOf = ({ date, commit, source }: Origin): Origin => ({
 });
 const controlOf = ({ control }: { readonly control: string }): { readonly control?: string } =>
   control === "none" ? {} : { control };
-const optionOf = ({ control }: { readonly control: string }): string =>
-  control === "none" ? "" : ` --control ${control}`;
+const commandOf = ({ command }: { readonly command?: string }): { readonly command?: string } =>
+  command === undefined ? {} : { command };
 
 function eventsReading(file: string, report: EventsReport): Reading {
   const { store, broker, seconds, seed, events, effects, faults, settledMs, seen } = report;
@@ -35,7 +37,7 @@ function eventsReading(file: string, report: EventsReport): Reading {
     file,
     kind: "chaos of events",
     what: `${broker} on ${store}`,
-    command: `npm run chaos -- --part events --broker ${broker} --store ${store} --seconds ${roundedSeconds(seconds)}${optionOf(report)}`,
+    ...commandOf(report),
     tried: effects,
     unit: "effects",
     faults,
@@ -48,9 +50,6 @@ function eventsReading(file: string, report: EventsReport): Reading {
   };
 }
 
-/** A run goes on until it has seen what it must: how long it was asked for is a whole minute, or less. */
-const roundedSeconds = (seconds: number): number => (seconds >= 60 ? 60 : seconds);
-
 function chaosReading(file: string, report: Report | Soak): Reading {
   const { store, seconds, seed, operations, answers, faults, forgotten, seen } = report;
   const isSoak = "rounds" in report;
@@ -59,9 +58,7 @@ function chaosReading(file: string, report: Report | Soak): Reading {
     file,
     kind: isSoak ? "soak" : "chaos",
     what: store,
-    command: isSoak
-      ? `npm run soak -- --store ${store} --minutes ${Math.round(report.minutes)}`
-      : `npm run chaos -- --store ${store} --seconds ${roundedSeconds(seconds)}${optionOf(report)}`,
+    ...commandOf(report),
     tried: operations,
     unit: "operations",
     faults,

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { boundOf, pageOf } from "../../scripts/proof/page.ts";
+import { commandOf } from "../../scripts/proof/command.ts";
 import { readAll } from "../../scripts/proof/readings.ts";
 import { readSeeds, sourceByGit, sourceByPage } from "../../scripts/proof/seeds-page.ts";
 
@@ -56,6 +57,42 @@ test("no run that is told of was broken or empty, and every control was broken",
     (violations > 0 && mended === undefined) || vacuous.length > 0;
   expect(proofs.filter(isBad)).toEqual([]);
   expect(readings.filter(({ control, violations }) => control !== undefined && violations === 0)).toEqual([]);
+});
+
+test("a command is the one that was given, but for where its report went", () => {
+  expect(commandOf("soak", [])).toBe("npm run soak");
+  expect(commandOf("chaos", ["--json", "a.json", "--store", "redis", "--only", "kill,pause", "--json=b.json"])).toBe(
+    "npm run chaos -- --store redis --only kill,pause",
+  );
+  expect(commandOf("chaos", ["--store=sqlite", "--control", "no fence"])).toBe(
+    "npm run chaos -- --store=sqlite --control 'no fence'",
+  );
+});
+
+test("the page quotes the commands in the data, and says of which runs there is none", () => {
+  const [proof, control] = [
+    kept.find((reading) => reading.kind === "chaos" && reading.control === undefined),
+    kept.find((reading) => reading.kind === "chaos" && reading.control !== undefined),
+  ];
+  if (proof === undefined || control === undefined) throw new Error("there are runs and controls of chaos");
+  const command = "npm run chaos -- --store mariadb --seconds 61 --callers 12";
+  const given = pageOf([
+    { ...proof, command },
+    { ...control, command: `${command} --only kill` },
+  ]);
+  expect(given).toContain(`\`\`\`sh\n${command}\n\`\`\``);
+  expect(given).toContain(`| \`${command} --only kill\` |`);
+  expect(given).not.toContain("not kept:");
+  const { command: _, ...silent } = proof;
+  const { command: __, ...silentControl } = control;
+  const unknown = pageOf([silent, silentControl]);
+  expect(unknown).toContain(`\nCommand not kept: ${proof.what}.\n`);
+  expect(unknown).toContain("| not kept |");
+  expect(unknown).not.toContain("```sh");
+  for (const { file, command: told } of kept) {
+    const data = JSON.parse(readFileSync(new URL(file, reference), "utf8")) as { readonly command?: string };
+    expect(told, file).toBe(data.command);
+  }
 });
 
 test("every run tells its day and its commit", () => {
