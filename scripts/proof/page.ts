@@ -1,5 +1,5 @@
 /** The page docs/reference/proof.md, written from the data alone. */
-import type { Reading } from "./readings.ts";
+import type { Reading, Untold } from "./readings.ts";
 import { kinds, type Kind } from "./run.ts";
 
 const head = `# What was tried to break the promises
@@ -19,6 +19,10 @@ here. So is *earlier*: a run that tells no source.
 
 Commands of chaos and soak are those that were given, but for \`--json\`; one whose arguments were not kept is not
 guessed. A seed that the command does not name was drawn. The other commands try it again.
+
+A run of chaos and soak must have seen what one of today must see: takeovers, fenced writers and so on, by name among
+what is counted. Where a sight was not counted yet when a run was made, the run is listed below its table. A
+*settlement* there is a decision of the reconciler or of the person, or a hold; which of them was not told.
 `;
 
 const about: Readonly<Record<Kind, string>> = {
@@ -115,6 +119,16 @@ function commandsOf(readings: readonly Reading[]): string {
   return [...fence, ...missing].join("\n\n");
 }
 
+function untoldOf(readings: readonly Reading[]): string {
+  const each = readings.flatMap(({ what, untold = [] }) => untold.map((one) => ({ what, ...one })));
+  const bySight = Map.groupBy(each, ({ sight }) => sight);
+  const told = ({ what, counted }: Untold & { readonly what: string }): string =>
+    counted === undefined ? what : `${what} (${counted})`;
+  return [...bySight]
+    .map(([sight, runs]) => `\n${wrapped(`Not told whether seen: ${sight} by ${runs.map(told).join(", ")}.`)}\n`)
+    .join("");
+}
+
 function sectionOf(kind: Kind, readings: readonly Reading[]): string {
   return `
 ## ${kind[0]?.toUpperCase()}${kind.slice(1)}
@@ -125,7 +139,7 @@ ${commandsOf(readings)}
 
 ${tableHead}
 ${readings.map(rowOf).join("\n")}
-${totalOf(readings)}`;
+${totalOf(readings)}${untoldOf(readings)}`;
 }
 
 function controlsOf(readings: readonly Reading[]): string {

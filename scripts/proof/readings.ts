@@ -1,8 +1,9 @@
 /** Files of data as runs: those that chaos and soak write have a form of their own. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { EventsReport } from "../../chaos/events/report.ts";
+import { eventSights, type EventsReport } from "../../chaos/events/report.ts";
 import type { Report } from "../../chaos/report.ts";
+import { sights } from "../../chaos/tally.ts";
 import type { Origin } from "./origin.ts";
 import type { ProofRun } from "./run.ts";
 
@@ -17,8 +18,16 @@ export interface Reading extends Omit<ProofRun, "command"> {
   readonly control?: string;
   /** It has violations that were mended after it, and is left out of the sum. */
   readonly mended?: string;
-  /** Why it proves nothing. */
+  /** Why it proves nothing: what it said itself, and what a run of today must have seen. */
   readonly vacuous: readonly string[];
+  /** What a run of today must have seen, and was not counted yet; with what was counted in its place. */
+  readonly untold?: readonly Untold[];
+}
+
+export interface Untold {
+  readonly sight: string;
+  /** Such as `settlement 94`. */
+  readonly counted?: string;
 }
 
 const originOf = ({ date, commit, source }: Origin): Origin => ({
@@ -30,6 +39,27 @@ const controlOf = ({ control }: { readonly control: string }): { readonly contro
   control === "none" ? {} : { control };
 const commandOf = ({ command }: { readonly command?: string }): { readonly command?: string } =>
   command === undefined ? {} : { command };
+
+/** What was counted before sights were told apart. */
+const former: Readonly<Record<string, string>> = {
+  "settled-by-reconciler": "settlement",
+  "settled-by-person": "settlement",
+};
+
+type Seen = Readonly<Record<string, number>>;
+
+/** Of a sight that was not counted nothing is known, but for the count in its place: 0 there is 0 of it. */
+function shownBy(
+  { vacuous, seen }: { readonly vacuous: readonly string[]; readonly seen: Seen },
+  demanded: readonly string[],
+): Pick<Reading, "vacuous" | "untold"> {
+  const countOf = (sight: string): number | undefined => seen[sight] ?? seen[former[sight] ?? ""];
+  const unseen = demanded.filter((sight) => countOf(sight) === 0).map((sight) => `no ${sight} was seen`);
+  const untold = demanded
+    .filter((sight) => seen[sight] === undefined && countOf(sight) !== 0)
+    .map((sight) => ({ sight, ...(countOf(sight) && { counted: `${former[sight]} ${countOf(sight)}` }) }));
+  return { vacuous: [...new Set([...vacuous, ...unseen])], ...(untold.length === 0 ? {} : { untold }) };
+}
 
 function eventsReading(file: string, report: EventsReport): Reading {
   const { store, broker, seconds, seed, events, effects, faults, settledMs, seen } = report;
@@ -44,7 +74,7 @@ function eventsReading(file: string, report: EventsReport): Reading {
     seeds: String(seed),
     counts: { events, seconds, settledMs, ...seen },
     violations: Object.values(report.violated).reduce((sum, count) => sum + count, 0),
-    vacuous: report.vacuous,
+    ...shownBy(report, eventSights),
     ...originOf(report),
     ...controlOf(report),
   };
@@ -65,7 +95,7 @@ function chaosReading(file: string, report: Report | Soak): Reading {
     seeds: String(seed),
     counts: { answers, ...long, ...seen, ...(forgotten > 0 ? { forgotten } : {}) },
     violations: report.violations.length,
-    vacuous: report.vacuous,
+    ...shownBy(report, sights),
     ...originOf(report),
     ...controlOf(report),
   };

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eventSights } from "../../chaos/events/report.ts";
+import { sights } from "../../chaos/tally.ts";
 import { boundOf, pageOf } from "../../scripts/proof/page.ts";
 import { commandOf } from "../../scripts/proof/command.ts";
-import { readAll } from "../../scripts/proof/readings.ts";
+import { readAll, readingOf } from "../../scripts/proof/readings.ts";
 import { readSeeds, sourceByGit, sourceByPage } from "../../scripts/proof/seeds-page.ts";
 
 const reference = new URL("../../docs/reference/", import.meta.url);
@@ -93,6 +95,72 @@ test("the page quotes the commands in the data, and says of which runs there is 
     const data = JSON.parse(readFileSync(new URL(file, reference), "utf8")) as { readonly command?: string };
     expect(told, file).toBe(data.command);
   }
+});
+
+describe("a run has seen what one of today must see", () => {
+  const counts = { seconds: 60, seed: 1, operations: 9, answers: 9, faults: 9, forgotten: 0, settledMs: 9 };
+  const chaos = {
+    ...counts,
+    store: "redis",
+    control: "none",
+    date: "2026-11-19T00:00:00.000Z",
+    commit: "0".repeat(40),
+    seen: Object.fromEntries(sights.map((sight) => [sight, 1])),
+    vacuous: [],
+    violations: [],
+  };
+  const events = {
+    ...chaos,
+    part: "events",
+    seen: Object.fromEntries(eventSights.map((sight) => [sight, 1])),
+    violated: {},
+  };
+  const both: readonly (readonly [string, typeof chaos, readonly string[]])[] = [
+    ["chaos", chaos, sights],
+    ["soak", Object.assign({ rounds: 1, minutes: 60 }, chaos), sights],
+    ["chaos of events", events, eventSights],
+  ];
+  const read = (run: typeof chaos, seen: Readonly<Record<string, number | undefined>> = {}) =>
+    readingOf("proof/some.json", JSON.stringify({ ...run, seen: { ...run.seen, ...seen } }));
+
+  test.each(both)("%s: each sight of today, whatever the run said of itself", (kind, run, demanded) => {
+    expect(read(run)).toMatchObject({ kind, vacuous: [] });
+    expect(read(run).untold).toBeUndefined();
+    for (const sight of demanded) {
+      expect(read(run, { [sight]: 0 }).vacuous).toEqual([`no ${sight} was seen`]);
+      // It was not counted: neither seen nor not seen.
+      expect(read(run, { [sight]: undefined })).toMatchObject({ vacuous: [], untold: [{ sight }] });
+    }
+  });
+
+  test("a settlement that was not told whose is not taken for the person's, and none is none", () => {
+    const neither = { "settled-by-reconciler": undefined, "settled-by-person": undefined };
+    const counted = "settlement 5";
+    expect(read(chaos, { ...neither, settlement: 5 }).untold).toEqual([
+      { sight: "settled-by-reconciler", counted },
+      { sight: "settled-by-person", counted },
+    ]);
+    const none = ["no settled-by-reconciler was seen", "no settled-by-person was seen"];
+    expect(read(chaos, { ...neither, settlement: 0 }).vacuous).toEqual(none);
+    expect(read(chaos, { ...neither, settlement: 0 }).untold).toBeUndefined();
+  });
+
+  test("the page lists by sight which runs do not tell", () => {
+    const lines = page.replaceAll(/([^\n|])\n(?=[^\n|])/g, "$1 ");
+    for (const { kind, what, untold = [], control } of kept) {
+      if (control !== undefined) continue;
+      const section = lines.slice(lines.indexOf(`## ${kind[0]?.toUpperCase()}${kind.slice(1)}\n`));
+      for (const { sight, counted } of untold) {
+        const [list = ""] = section.match(new RegExp(`^Not told whether seen: ${sight} by .*$`, "m")) ?? [];
+        expect(list.split(/ by |, |\.$/)).toContain(counted === undefined ? what : `${what} (${counted})`);
+      }
+    }
+    const silent = { "settled-by-person": undefined, settlement: 7 };
+    expect(pageOf([read(chaos, silent)])).toContain(
+      "\nNot told whether seen: settled-by-person by redis (settlement 7).\n",
+    );
+    expect(pageOf([read(chaos)])).not.toContain("Not told whether seen");
+  });
 });
 
 test("every run tells its day and its commit", () => {
