@@ -1,14 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createIchido } from "ichido";
+import { createIchido, type Ichido } from "ichido";
 import { memoryStore } from "ichido/memory";
 import { everyCrashPoint, fakeClock, fakeProvider, spawnChild } from "ichido/testing";
-import type { CrashRun, FakeProvider } from "ichido/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { CrashRun, FakeProvider, FaultName } from "ichido/testing";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { mariadbBench, postgresBench, sqliteBench, type Side } from "../effects/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { inOneFile } from "../support/in-one-file.ts";
-import { pay } from "./payment.ts";
+import { describeWith } from "../support/services.ts";
+import { optionsOfProcesses, pay } from "./payment.ts";
+import { redisBench, type AnyBench } from "./redis-bench.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
 
 interface World {
   readonly provider: FakeProvider;
@@ -68,57 +70,67 @@ describe("a payment", () => {
   });
 });
 
-describe("a payment by a process with its keys in SQLite", { timeout: 180_000 }, () => {
-  let folder: string;
-  let provider: FakeProvider;
+const points = [
+  "before-claim",
+  "after-claim",
+  "before-step-start",
+  "after-step-start",
+  "before-step-finish",
+  "after-step-finish",
+  "before-complete",
+  "after-complete",
+] as const satisfies readonly FaultName[];
+
+/** A process is asked, and killed at the point; then this one is asked for the same payment. */
+function byProcesses(make: () => Promise<AnyBench>): void {
+  let bench: AnyBench;
+  let side: Side;
+  let second: Ichido;
   let runs = 0;
-
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "ichido-crash-"));
+  beforeAll(async () => {
+    bench = await make();
+    side = bench.side();
+    second = createIchido({ ...optionsOfProcesses, store: side.store });
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  beforeEach(() => {
-    runs = 0;
+  afterAll(async () => {
+    await second?.close();
+    await side?.close();
+    await bench?.close();
   });
 
-  const start = async (file: string, env: Readonly<Record<string, string>>) =>
-    spawnChild(await inOneFile(new URL("./every-crash-point.child.ts", import.meta.url)), {
-      args: [file, provider.url],
-      env,
-    });
+  async function payment(run: CrashRun, dedupes: boolean): Promise<World & { readonly killed: boolean }> {
+    runs += 1;
+    const provider = await fakeProvider({ dedupes });
+    const program = await inOneFile(new URL("./every-crash-point.child.ts", import.meta.url));
+    const key = `k${runs}`;
+    const child = await spawnChild(program, { args: [bench.dialect, bench.url, provider.url, key], env: run.env });
+    const { signal } = await child.exited;
+    const answer = await eventually(() => pay(second, provider.url, key), 30_000);
+    return { provider, answer, killed: signal === "SIGKILL" };
+  }
 
-  test("is made once, although the process is killed at the point", async () => {
-    await everyCrashPoint<{ readonly killed: boolean } & World>(
-      async (run) => {
-        runs += 1;
-        provider = await fakeProvider();
-        const file = join(folder, `${runs}.db`);
-        const first = await (await start(file, run.env)).exited;
-        const answer = await eventually(async () => {
-          const again = await start(file, {});
-          await again.exited;
-          const [, paid] = /^paid (.*)$/m.exec(again.lines.join("\n")) ?? [];
-          if (paid === undefined) throw new Error(again.lines.join("\n"));
-          return JSON.parse(paid) as unknown;
-        }, 30_000);
-        return { provider, answer, killed: first.signal === "SIGKILL" };
-      },
+  test("I12 is made once, although the process is killed at the point", async () => {
+    const { verdicts } = await everyCrashPoint(
+      (run) => payment(run, true),
       async (world, run) => {
         await chargedOnce(world);
         expect(world.killed).toBe(run.point !== undefined);
       },
-      {
-        points: [
-          "before-claim",
-          "after-claim",
-          "before-step-start",
-          "after-step-start",
-          "before-step-finish",
-          "after-step-finish",
-          "before-complete",
-          "after-complete",
-        ],
-      },
+      { points },
     );
+    expect(verdicts).toHaveLength(points.length + 1);
   });
-});
+
+  test("I19 the harness sees the second charge of a process that is killed after the first", async () => {
+    const failure: unknown = await everyCrashPoint((run) => payment(run, false), chargedOnce, {
+      points: ["before-step-finish"],
+    }).catch((error: unknown) => error);
+    expect(String(failure)).toMatch(/before-step-finish #1 +BROKEN/);
+    expect(String(failure)).toMatch(/no crash +holds/);
+  });
+}
+
+describe("a payment by a process with its keys in SQLite", () => byProcesses(() => sqliteBench()));
+describeWith("postgres", "a payment by a process with its keys in PostgreSQL", () => byProcesses(postgresBench));
+describeWith("mariadb", "a payment by a process with its keys in MariaDB", () => byProcesses(mariadbBench));
+describeWith("redis", "a payment by a process with its keys in Redis", () => byProcesses(redisBench));

@@ -1,8 +1,17 @@
 /** The operation that dies: a payment at a provider that honours references. */
 import type { Ichido } from "ichido";
 
-export async function pay(ichido: Ichido, providerUrl: string): Promise<unknown> {
-  const request = { operation: "payment.create", scope: { tenant: "t1" }, key: "k1", input: { amount: 500 } };
+/** Of two processes that share a store: the lease is short, since the second one waits for it. */
+export const optionsOfProcesses = {
+  dangerouslyShareKeys: true,
+  onUnknown: "rerun",
+  leaseMs: 400,
+  sweepMs: "off",
+  onEvent: () => {},
+} as const;
+
+export async function pay(ichido: Ichido, providerUrl: string, key = "k1"): Promise<unknown> {
+  const request = { operation: "payment.create", scope: { tenant: "t1" }, key, input: { amount: 500 } };
   const { value } = await ichido.run(request, (context) =>
     context.step("bank.charge", async ({ reference }) => {
       const response = await fetch(`${providerUrl}/charges`, {
