@@ -1,4 +1,4 @@
-/** The program of the page runs: it holds for its handler, and does not for one that charges without the reference. */
+/** The programs of the page run: they hold for their handler, and do not for one that charges without the reference. */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { read, root } from "../repo/tracked.ts";
 
 const place = mkdtempSync(join(tmpdir(), "ichido-crash-tests-"));
 const program = read("examples/crash-tests/pay.ts");
+const killed = read("examples/crash-tests/killed.ts");
 symlinkSync(join(root, "node_modules"), join(place, "node_modules"));
 writeFileSync(join(place, "package.json"), JSON.stringify({ type: "module" }));
 
@@ -44,3 +45,23 @@ test("one that charges without it is found out, where the page says", async () =
   expect(lines.some((line) => line.endsWith("runs broke the invariant:"))).toBe(true);
   expect(code).toBe(1);
 });
+
+test("a process that is killed at the point charges once, with the one that is asked after it", async () => {
+  const { code, lines } = await run("killed", killed);
+  const points = ["no crash", "after-claim #1", "before-step-finish #1", "after-complete #1"];
+  expect(lines.map((line) => line.replaceAll(/ +/g, " "))).toEqual(points.map((point) => `${point} holds`));
+  expect(code).toBe(0);
+}, 120_000);
+
+test("it is found out where it charges without the reference, and where nothing kills it", async () => {
+  const naive = killed.replace('"bank", reference)', '"bank", String(process.pid))');
+  const lives = killed.replace("faultsFromEnv()", "undefined");
+  expect([naive, lives]).not.toContain(killed);
+  const one = (text: string): string => text.replace(/points: \[.*\]/, 'points: ["before-step-finish"]');
+  const broken = (why: string): RegExp => new RegExp(`^before-step-finish #1 +BROKEN +.*${why}$`, "m");
+  const doubled = await run("killed-naive", one(naive));
+  expect(doubled.lines.join("\n")).toMatch(broken("charged 2 times"));
+  const unharmed = await run("killed-lives", one(lives));
+  expect(unharmed.lines.join("\n")).toMatch(broken("killed at the point"));
+  expect([doubled.code, unharmed.code]).toEqual([1, 1]);
+}, 120_000);

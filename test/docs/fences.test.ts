@@ -100,6 +100,11 @@ test("the first program of the page on crash tests is its example, and as short 
   expect(program.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(20);
 });
 
+test("the program of a process that is killed, on the page on crash tests, is its example", () => {
+  const programs = fencesOf("docs/guide/crash-tests.md").map(({ code }) => code);
+  expect(programs).toContain(read("examples/crash-tests/killed.ts"));
+});
+
 test("the index leads to every page", () => {
   const index = read("docs/README.md");
   const pages = trackedFiles().filter((path) => /^docs\/(guide|reference)\/.*\.md$/.test(path));
