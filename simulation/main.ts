@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { beginRun } from "../scripts/proof/run.ts";
+import { refuseUnheeded, wholeNumber } from "./arguments.ts";
 import { runEventsHistory, runEventsHistoryByTurns } from "./events/history.ts";
 import { runHistory, runHistoryByTurns } from "./history.ts";
 import { sealGlobals } from "./sealed-globals.ts";
@@ -13,7 +14,8 @@ import { runTransactionsHistory, runTransactionsHistoryByTurns } from "./transac
 import { averagesOf, playAll, type Played } from "./workers.ts";
 import { nothingOmitted } from "./world.ts";
 
-const { values } = parseArgs({
+const { values, tokens } = parseArgs({
+  tokens: true,
   options: {
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "1" },
@@ -33,6 +35,12 @@ const { values } = parseArgs({
     whole: { type: "boolean", default: false },
   },
 });
+
+refuseUnheeded(tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])));
+const from = wholeNumber("from", values.from, 0);
+const seeds = wholeNumber("seeds", values.seeds, 1);
+const seed = values.seed === undefined ? undefined : wholeNumber("seed", values.seed, 0);
+const workers = values.workers === undefined ? undefined : wholeNumber("workers", values.workers, 1);
 
 interface Part {
   readonly play: Play;
@@ -197,9 +205,8 @@ async function byTurns(from: number, count: number): Promise<void> {
   console.log(`${count} seeds from ${from}: the same at once and by turns of the event loop`);
 }
 
-Error.stackTraceLimit = values.seed === undefined ? 0 : 20;
-if (values.turns) await byTurns(Number(values.from), Number(values.seeds));
-else if (values.workers !== undefined) {
-  await byWorkers(Number(values.from), Number(values.seeds), Number(values.workers));
-} else if (values.seed === undefined) await many(Number(values.from), Number(values.seeds));
-else await one(Number(values.seed));
+Error.stackTraceLimit = seed === undefined ? 0 : 20;
+if (seed !== undefined) await one(seed);
+else if (values.turns) await byTurns(from, seeds);
+else if (workers !== undefined) await byWorkers(from, seeds, workers);
+else await many(from, seeds);
