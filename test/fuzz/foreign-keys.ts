@@ -6,12 +6,11 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { DatabaseSync } from "node:sqlite";
 import { createIchido } from "../../packages/ichido/src/core/engine/create-ichido.ts";
-import type { Decision } from "../../packages/ichido/src/core/contract/decision.ts";
-import type { NeutralRequest } from "../../packages/ichido/src/core/contract/message.ts";
 import type { Store } from "../../packages/ichido/src/core/contract/store.ts";
 import { memoryStore } from "../../packages/ichido/src/stores/memory/index.ts";
 import type { SqliteDatabase } from "../../packages/ichido/src/stores/sqlite/database.ts";
 import { sqliteStore } from "../../packages/ichido/src/stores/sqlite/store.ts";
+import { ask, giveBack, leave, states, type Caller } from "./foreign-callers.ts";
 import { must, type Random, type Target } from "./target.ts";
 
 type Trace = string[];
@@ -77,12 +76,6 @@ function traceStatements(database: DatabaseSync, trace: () => Trace | undefined)
   };
 }
 
-interface Caller {
-  readonly principal: string;
-}
-
-const states = ["running", "completed", "failed", "unknown"] as const;
-
 export const foreignKeys: Target = {
   name: "foreign-keys",
   promise: "S13 S14 a key of somebody else takes the same way through code and store as one that nobody ever sent",
@@ -107,27 +100,13 @@ export const foreignKeys: Target = {
     const untrace = traceHashes(current);
     let count = 0;
 
-    async function ask(ichido: (typeof engines)[number], principal: string, key: string): Promise<Decision> {
-      const bytes = Buffer.from('{"amount":100}');
-      const request: NeutralRequest<Caller> = {
-        method: "POST",
-        target: "/payments",
-        headerLines: (name) =>
-          name === "idempotency-key" ? [key] : name === "content-type" ? ["application/json"] : [],
-        body: () => ({ kind: "bytes", bytes }),
-        native: { principal },
-      };
-      return ichido.decide(request, ichido.route({ operation: "payment.create" }));
-    }
-
     /** Asked by a new caller: nothing of theirs is in any cache. */
     async function traced(ichido: (typeof engines)[number], principal: string, key: string): Promise<Trace> {
       const mine: Trace = [];
       trace = mine;
       const decision = await ask(ichido, principal, key).finally(() => (trace = undefined));
       must(decision.kind === "execute", "a key of somebody else is not free", decision.kind);
-      decision.execution.context.release();
-      await decision.execution.settle({ kind: "threw", error: new Error("not run") });
+      await giveBack(decision);
       return mine;
     }
 
@@ -136,16 +115,7 @@ export const foreignKeys: Target = {
       const ichido = random.pick(engines);
       const state = random.pick(states);
       const number = String(count).padStart(9, "0");
-      const taken = await ask(ichido, "somebody else", `taken-${number}`);
-      must(taken.kind === "execute", "not a new key", taken.kind);
-      const { execution } = taken;
-      const response = { status: 201, headers: [], body: random.bytes(random.int(0, 5_000)) };
-      if (state === "completed") await execution.settle({ kind: "answered", response });
-      if (state === "failed") await execution.settle({ kind: "threw", error: new Error("failed") });
-      if (state === "unknown") {
-        await execution.context.unknown({ status: 202, body: "open" });
-        await execution.settle({ kind: "threw", error: new Error("open") });
-      }
+      const execution = await leave(ichido, `taken-${number}`, state, random.bytes(random.int(0, 5_000)));
       const foreign = await traced(ichido, `one-${number}`, `taken-${number}`);
       const unknown = await traced(ichido, `two-${number}`, `never-${number}`);
       must(
@@ -154,7 +124,7 @@ export const foreignKeys: Target = {
         foreign,
       );
       must(foreign.join("\n") === unknown.join("\n"), `a ${state} key shows`, foreign, unknown);
-      if (state === "running") await execution.settle({ kind: "answered", response });
+      if (state === "running") await execution.settle({ kind: "threw", error: new Error("ended") });
     }
     return {
       attempt,
