@@ -47,7 +47,10 @@ export type StepVerdict<Value> =
   | { readonly verdict: "not-visible-yet" };
 
 export interface StepOptions<Value> {
-  /** What to do with a step that was started and never finished. Default: the route's `onUnknown`. */
+  /**
+   * What to do with a step that was started and never finished. Default: the route's `onUnknown`. Where that is a `verify`,
+   * an attempt begins once it has found nothing, and runs the step; tried again in place, the outcome stays open.
+   */
   readonly onUnknown?: "rerun" | "hold";
   /** Asks the provider for the effect by its reference instead. Wins over `onUnknown`. */
   readonly verify?: (request: {

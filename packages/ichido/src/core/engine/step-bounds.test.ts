@@ -32,6 +32,39 @@ describe("a step that is called again in the same attempt", () => {
     expect(calls).toBe(0);
   });
 
+  it("I12 is left open where its route verifies: nobody has asked since the call", async () => {
+    const all = bed({ onUnknown: { verify: () => ({ verdict: "absent" }) } });
+    const context = await failedStep(all);
+    await expect(context.step("pay", {}, () => expect.unreachable())).rejects.toMatchObject({
+      name: "OutcomeOpen",
+      message: 'step "pay" has no recorded result, and verify is to be asked first',
+      holdReason: undefined,
+    });
+    expect(await stateOf(all)).toBe("unknown");
+    await expect((await failedStep(bed())).step("pay", {}, () => 1)).resolves.toBe(1);
+    const own = { onUnknown: "rerun" } as const;
+    const asked = bed({ onUnknown: { verify: () => ({ verdict: "absent" }) } });
+    await expect((await failedStep(asked, own)).step("pay", own, () => 2)).resolves.toBe(2);
+  });
+
+  it.each(["fail", "lose"] as const)(
+    "I13 is not called while its result is known here, and the store did not take it (%s): it is noted again",
+    async (fault) => {
+      const all = bed({ onUnknown: "hold" });
+      const { context } = executionOf(await all.ask());
+      let calls = 0;
+      const pay = (): Promise<unknown> => context.step("pay", () => (calls += 1));
+      all.store.break("finishStep", fault, 2);
+      for (let time = 0; time < 2; time += 1) await expect(pay()).rejects.toMatchObject({ verb: "finishStep" });
+      expect(await pay()).toBe(1);
+      expect(calls).toBe(1);
+      const [record] = (await all.store.list({ limit: 1 })).records;
+      const steps = record === undefined ? [] : await all.store.steps(record.identity);
+      expect(steps).toMatchObject([{ name: "pay", state: "finished" }]);
+      await expect(pay()).rejects.toMatchObject({ code: "usage-invalid" });
+    },
+  );
+
   it("is verified with its age since the last start", async () => {
     const all = bed();
     await all.clock.advance(5);

@@ -50,6 +50,8 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
   /** When a step that this attempt started was first started, in whatever attempt, and when last. */
   const starts = new Map<string, { readonly firstMs: number; readonly lastMs: number }>();
   const open = new Set<string>();
+  /** Results that the store was sent, and may not have: noted again in place of a second call. */
+  const unheard = new Map<string, unknown>();
   let known: Promise<Map<string, Step>> | undefined;
   let isWarned = false;
 
@@ -79,8 +81,10 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
       );
     }
     const { news } = attempt;
+    unheard.set(name, value);
     fenced(await calls.finishStep({ ...claim, name, leaseMs: leaseMs, result, ...news }));
     attempt.told?.kept(news);
+    unheard.delete(name);
     open.delete(name);
     finished.add(name);
   }
@@ -168,7 +172,7 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
   }
 
   function inherited(): "rerun" | "hold" {
-    // A route that verifies as a whole has just found nothing: the same reference makes it safe.
+    // A route that verifies as a whole has found nothing before this attempt: the same reference makes it safe.
     return onUnknown === "hold" ? "hold" : "rerun";
   }
 
@@ -204,6 +208,11 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
       }
       running.add(name);
       try {
+        if (unheard.has(name)) {
+          const value = unheard.get(name) as never;
+          await finish(name, value);
+          return value;
+        }
         known ??= recorded().catch((error: unknown) => {
           known = undefined;
           throw error;
@@ -221,6 +230,10 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
         if (started === undefined) {
           beware(name, options, steps);
           return await call(name, options, fn);
+        }
+        // The route was asked before this attempt began, and knows nothing of a call that was made since.
+        if (policyOf(options) === "rerun" && options.onUnknown === undefined && typeof onUnknown !== "string") {
+          throw new OutcomeOpen(`step ${JSON.stringify(name)} has no recorded result, and verify is to be asked first`);
         }
         const nowMs = environment.monotonicMs();
         const ageMs = Math.round(nowMs - started.lastMs);
