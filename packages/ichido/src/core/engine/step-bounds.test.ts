@@ -112,6 +112,23 @@ describe("a step that a former attempt left without a result", () => {
     expect(await stateOf(all)).toBe("unknown");
   });
 
+  it("A61 is as old as it is when it is met, however long ago it was read", async () => {
+    const all = bed();
+    const one = executionOf(await all.ask());
+    await one.context.step("stock", () => 1);
+    const options = { retentionMs: 1_000 };
+    await expect(one.context.step("pay", options, fails)).rejects.toThrow("timeout");
+    await one.settle({ kind: "threw", error: new Error("x") });
+    await all.clock.advance(600);
+    const { context } = executionOf(await all.ask());
+    await context.step("stock", () => expect.unreachable());
+    await all.clock.advance(400);
+    await expect(context.step("pay", options, () => expect.unreachable())).rejects.toMatchObject({
+      name: "OutcomeOpen",
+      holdReason: 'step "pay" was first started 1000 ms ago, longer than the provider remembers references',
+    });
+  });
+
   it("is asked about by its age since its last start, however often, and without a warning", async () => {
     const all = bed();
     const one = executionOf(await all.ask());

@@ -53,12 +53,16 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
   /** Results that the store was sent, and may not have: noted again in place of a second call. */
   const unheard = new Map<string, unknown>();
   let known: Promise<Map<string, Step>> | undefined;
+  /** When the steps of former attempts were asked for, and when they were heard of: their ages are of a moment between. */
+  let read = { sentMs: 0, heardMs: 0 };
   let isWarned = false;
 
   /** One read per attempt, and only where a former attempt left steps. */
   async function recorded(): Promise<Map<string, Step>> {
     if (grant.stepsStarted === 0) return new Map();
+    const sentMs = environment.monotonicMs();
     const steps = await calls.steps(claim.identity);
+    read = { sentMs, heardMs: environment.monotonicMs() };
     return new Map(steps.map((step) => [step.name, step]));
   }
 
@@ -222,9 +226,8 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
         if (step?.state === "finished") return decodeValue(step.result ?? new Uint8Array(0)) as never;
         if (step !== undefined) {
           steps.delete(name);
-          const nowMs = environment.monotonicMs();
-          starts.set(name, { firstMs: nowMs - step.firstAgeMs, lastMs: nowMs - step.ageMs });
-          return await meet(step, options, fn);
+          // It may be met long after it was read. No reference is taken for younger than it is, and no call for older.
+          starts.set(name, { firstMs: read.sentMs - step.firstAgeMs, lastMs: read.heardMs - step.ageMs });
         }
         const started = starts.get(name);
         if (started === undefined) {
@@ -232,7 +235,8 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
           return await call(name, options, fn);
         }
         // The route was asked before this attempt began, and knows nothing of a call that was made since.
-        if (policyOf(options) === "rerun" && options.onUnknown === undefined && typeof onUnknown !== "string") {
+        const isAsked = step !== undefined || typeof onUnknown === "string" || options.onUnknown !== undefined;
+        if (!isAsked && policyOf(options) === "rerun") {
           throw new OutcomeOpen(`step ${JSON.stringify(name)} has no recorded result, and verify is to be asked first`);
         }
         const nowMs = environment.monotonicMs();
