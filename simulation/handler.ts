@@ -31,6 +31,7 @@ export interface HandlerParts {
 }
 
 type Charge = { readonly charge: number };
+type StepAction = Extract<Action, { readonly do: "step" }>;
 
 /** The longest a start may wait for its acknowledgement. */
 const acknowledgedMs = ({ plan }: World): number => 2 * plan.driver.timeoutMs + 100;
@@ -104,7 +105,13 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     };
   }
 
-  function stepOptions(action: Extract<Action, { do: "step" }>, reference: string): StepOptions<Charge> {
+  function stepOptions(action: StepAction, reference: string): StepOptions<Charge> {
+    const { memory } = world.plan;
+    if (action.provider === "forgets" && memory !== undefined) {
+      const { remembersMs } = memory;
+      const header = "Idempotency-Key";
+      return stepOptionsFor({ header, remembersMs, remembers: "answer", visibleAfterMs: visibleAfterMs(world) });
+    }
     if (action.policy === "inherited") return {};
     if (action.policy !== "verify") return { onUnknown: action.policy };
     const profile = {
@@ -121,45 +128,67 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     );
   }
 
+  /** In the end a handler keeps within its time. */
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => machine.after(world.isQuiet ? Math.min(ms, world.plan.leaseMs * 0.3) : ms, resolve));
+
+  async function stepOnce(action: StepAction, context: Context): Promise<unknown> {
+    const options = stepOptions(action, context.reference(action.name));
+    try {
+      return await context.step(action.name, options, (step) => {
+        run.called.add(action.name);
+        if (seen.refusedSteps.has(`${run.fence} ${action.name}`)) {
+          world.violate("step-after-refusal", `${seen.id}: ${machine.name} calls ${action.name} all the same`);
+        }
+        if (seen.steps.some(({ name, state }) => name === action.name && state === "finished")) {
+          world.violate("step-made-again", `${seen.id}: ${machine.name} calls ${action.name}, whose result is stored`);
+        }
+        if (run.isOpen) {
+          world.violate("step-after-open", `${seen.id}: ${machine.name} calls ${action.name}, and was told to stop`);
+        }
+        if (!isOwner() && !world.plan.leaps) {
+          world.violate("step-on-lost-lease", `${seen.id}: ${machine.name} calls ${action.name} under a lost fence`);
+        }
+        judgeCall(world, seen, run, action.name);
+        return provider.call(machine, requestOf(action, step.reference));
+      });
+    } catch (error) {
+      if (error instanceof OutcomeOpen) {
+        run.isOpen = true;
+        if (error.holdReason !== undefined && seen.releasedByPerson) {
+          world.violate("settle-void", `${seen.id}: released by a person, and on hold again: ${error.holdReason}`);
+        }
+      }
+      throw error;
+    }
+  }
+
+  /** Some handlers try a step again in place, even where they were told to stop. */
+  async function step(action: StepAction, context: Context): Promise<unknown> {
+    for (const share of world.plan.again?.waits ?? []) {
+      const waitMs = share * visibleAfterMs(world);
+      try {
+        return await stepOnce(action, context);
+      } catch {
+        world.note(`${machine.name} waits for ${waitMs.toFixed(0)} ms, and tries ${action.name} again in place`);
+        await pause(waitMs);
+      }
+    }
+    return stepOnce(action, context);
+  }
+
   async function act(action: Action): Promise<unknown> {
     switch (action.do) {
       case "pause":
-        // In the end a handler keeps within its time.
-        return new Promise<void>((resolve) =>
-          machine.after(world.isQuiet ? Math.min(action.ms, world.plan.leaseMs * 0.3) : action.ms, resolve),
-        );
+        return pause(action.ms);
       case "call": {
         const reference = context?.reference(action.name) ?? `${asked.key}.${action.name}`;
         return provider.call(machine, requestOf(action, reference));
       }
-      case "step": {
-        if (context === undefined) return provider.call(machine, requestOf(action, `${asked.key}.${action.name}`));
-        const options = stepOptions(action, context.reference(action.name));
-        try {
-          return await context.step(action.name, options, (step) => {
-            run.called.add(action.name);
-            if (seen.refusedSteps.has(`${run.fence} ${action.name}`)) {
-              world.violate("step-after-refusal", `${seen.id}: ${machine.name} calls ${action.name} all the same`);
-            }
-            if (!isOwner() && !world.plan.leaps) {
-              world.violate(
-                "step-on-lost-lease",
-                `${seen.id}: ${machine.name} calls ${action.name} under a lost fence`,
-              );
-            }
-            judgeCall(world, seen, run, action.name);
-            return provider.call(machine, requestOf(action, step.reference));
-          });
-        } catch (error) {
-          if (error instanceof OutcomeOpen) {
-            run.isOpen = true;
-            if (error.holdReason !== undefined && seen.releasedByPerson) {
-              world.violate("settle-void", `${seen.id}: released by a person, and on hold again: ${error.holdReason}`);
-            }
-          }
-          throw error;
-        }
-      }
+      case "step":
+        return context === undefined
+          ? provider.call(machine, requestOf(action, `${asked.key}.${action.name}`))
+          : step(action, context);
       case "transaction":
         return undefined;
     }
@@ -207,7 +236,8 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     }
     if (early !== undefined) return await end(early.ending, results);
     const made = await end(route.ending, { by: `${machine.name}#${attempt}`, results });
-    if (made !== "made") run.kept = made.body;
+    // Who was told to stop has had an answer given for it.
+    if (made !== "made" && !run.isOpen) run.kept = made.body;
     return made;
   } catch (error) {
     if (error instanceof CallLost && route.onLostCall !== "throw") {

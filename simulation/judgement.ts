@@ -157,6 +157,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
     if (before !== undefined) judgeExpiry(world, seen, before, unfinished, isSteady);
     seen.life += 1;
     seen.bornMs = world.nowMs;
+    seen.steps = [];
     seen.origin = "new";
     seen.heldByPerson = false;
     seen.releasedByPerson = false;
@@ -308,6 +309,7 @@ function judgeOwned(world: World, change: Change, proof: Claim): void {
 /** What a step came to stays, whoever starts or finishes it again; until then its last start is the one that counts. */
 export function judgeSteps(world: World, change: Change, after: readonly Step[]): void {
   const { seen, verb, request, result, stepsBefore: before } = change;
+  seen.steps = after;
   const started = after.find(({ name }) => name === (request as Partial<StepRequest>).name);
   if (verb === "startStep" && result === "ok" && started?.state === "started") {
     const isOld = started.lastStartedAtMs !== world.storeNowMs() || started.ageMs > 2;

@@ -2,10 +2,14 @@
  * What a seed asks for: routes with their handlers, callers, people, and the faults. One generator for every history; each
  * seed switches some faults off and turns others up. Everything that can be left out to shrink a history has an index.
  */
+import { againOf, forgetfulOf, type Again, type Memory } from "./plan-apart.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** `honours`: one effect a reference. `ignores`: an effect a call, and cannot be asked. `tells`: the same, but can be asked. */
-export type ProviderKind = "honours" | "ignores" | "tells";
+/**
+ * `honours`: one effect a reference. `forgets`: the same for as long as it remembers the reference. `ignores`: an effect a
+ * call, and cannot be asked. `tells`: the same, but can be asked.
+ */
+export type ProviderKind = "honours" | "forgets" | "ignores" | "tells";
 
 export type Action =
   | { readonly do: "pause"; readonly ms: number }
@@ -134,6 +138,8 @@ export interface Plan {
   readonly leaps: boolean;
   /** Retention ends within the history. */
   readonly isShort: boolean;
+  readonly again: Again | undefined;
+  readonly memory: Memory | undefined;
 }
 
 function weatherOf(random: Random): Weather {
@@ -388,15 +394,20 @@ export function planOf(seed: number): Plan {
   items.push(...cut.items);
   const lossy = createRandom(seed, 71);
   if (lossy.chance(0.02)) items.push(...forgetting(lossy, routes.length, leaseMs, spanMs));
+  const forgetful = forgetfulOf(seed, cut.routes, items, { leaseMs, spanMs });
+  items.push(...forgetful.items);
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
+  const again = againOf(seed);
+  const { memory } = forgetful;
+  const lost = again?.lost ?? memory?.lost;
   return {
     seed,
-    routes: cut.routes,
+    routes: forgetful.routes,
     persons,
     items,
-    weather,
+    weather: lost === undefined ? weather : { ...weather, callLostBefore: lost, callLostAfter: lost },
     servers,
     driver: { repeats: random.chance(0.7), timeoutMs, gives: random.chance(0.6) ? "up" : "late" },
     watches: random.chance(0.5),
@@ -419,5 +430,7 @@ export function planOf(seed: number): Plan {
     leaps,
     isShort,
     isSticky: outages.length > 0 && apart.chance(0.7),
+    again,
+    memory,
   };
 }

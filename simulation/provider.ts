@@ -37,8 +37,19 @@ export function createProvider(world: World): Provider {
   const travelling = new Map<string, number>();
   const count = (name: string, by: number): void => void travelling.set(name, (travelling.get(name) ?? 0) + by);
 
+  /** The tenth that is not relied on is too short for leases of a second: whoever called in time is on the way for longer. */
+  const rememberedMs =
+    (plan.memory?.remembersMs ?? 0) + plan.leaseMs + 2 * plan.driver.timeoutMs + 100 + plan.callMsMax;
+
+  function remembered(kind: ProviderKind, reference: string): Effect | undefined {
+    if (kind !== "honours" && kind !== "forgets") return undefined;
+    const effect = world.effects.findLast((each) => each.reference === reference);
+    const isForgotten = kind === "forgets" && world.nowMs - (effect?.atMs ?? 0) > rememberedMs;
+    return isForgotten ? undefined : effect;
+  }
+
   function take({ kind, intent, call, reference, key, life, isPromised, isDeclined }: CallRequest): Effect {
-    const known = kind === "honours" ? world.effects.find((each) => each.reference === reference) : undefined;
+    const known = remembered(kind, reference);
     if (known !== undefined) {
       if (known.intent !== intent && isPromised)
         world.violate("reference-shared", `${intent} and ${known.intent}: ${reference}`);

@@ -131,7 +131,8 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       for (const [place, run] of runs.entries()) {
         if (results[place] !== "stale" || run === undefined || !isHeard) continue;
         machine.after(1, () => {
-          if (run.endedMs === undefined && run.signal?.aborted === false) {
+          // A step may have told it already that it must stop.
+          if (run.endedMs === undefined && !run.isOpen && run.signal?.aborted === false) {
             world.violate("loss-untold", `${run.id}: ${machine.name} was refused a renewal, and its handler goes on`);
           }
         });

@@ -1,6 +1,6 @@
 /** What one history shares: its time, its trace, what is known of every record, and what was found wrong. */
 import type { Identity } from "../packages/ichido/src/core/contract/record.ts";
-import type { ClaimRequest, ClaimResult, StoredRecord } from "../packages/ichido/src/core/contract/store.ts";
+import type { ClaimRequest, ClaimResult, Step, StoredRecord } from "../packages/ichido/src/core/contract/store.ts";
 import type { RowWrite } from "./database.ts";
 import { Machine, epochMs } from "./machine.ts";
 import type { Plan, ProviderKind, RoutePlan } from "./plan.ts";
@@ -52,6 +52,8 @@ export interface Seen {
   leaseUntilMs: number | undefined;
   /** Steps, by fence and name, whose start was refused and told so. */
   readonly refusedSteps: Set<string>;
+  /** As the store has them. */
+  steps: readonly Step[];
   /** When the store last noted the start of a step, by fence and name. */
   readonly starts: Map<string, number>;
   /** Fences of attempts with nothing in doubt, and whose claim was granted them. */
@@ -282,6 +284,7 @@ export class World {
         sealedUntilMs: -1,
         leaseUntilMs: undefined,
         refusedSteps: new Set(),
+        steps: [],
         starts: new Map(),
         granted: new Map(),
         asked: new WeakMap(),

@@ -6,12 +6,14 @@ import { outcomeMutants } from "./outcomes.ts";
 import { recordFields } from "./record-fields.ts";
 import { reconciler } from "./reconciler.ts";
 import { record } from "./record.ts";
+import { stepMutants } from "./steps.ts";
 
 export const engineMutants: readonly Mutant[] = [
   ...record,
   ...recordFields,
   ...engine,
   ...outcomeMutants,
+  ...stepMutants,
   ...reconciler,
   ...client,
 ];
