@@ -14,7 +14,10 @@ export interface PostgresStoreOptions extends TableOptions {
   readonly group?: boolean;
   /** How many travel together at most; of a crowd, two such groups at once. Default 32. */
   readonly groupSizeMax?: number;
-  /** How long a claim waits for a row that another transaction holds before it answers "in flight". Default 1 000. */
+  /**
+   * How long a claim waits for a row that another transaction holds before it answers "in flight". What writes a record waits
+   * as long, on the server too, and asks again while there is time. Default 1 000.
+   */
   readonly lockTimeoutMs?: number;
   /** Upper bound of every call, waiting for a connection and retries included. Default 5 000. */
   readonly callTimeoutMs?: number;

@@ -16,11 +16,12 @@ const lostPauseMs = 25;
 const conflictPauseMs = 4;
 
 export interface Retries {
-  <Value>(repeatable: Repeatable, attempt: (timeoutMs: number) => Promise<Value>): Promise<Value>;
+  /** `lockMs`: how long a try waits for a row. Where it is given, one that is locked is tried again while there is time. */
+  <Value>(repeatable: Repeatable, attempt: (timeoutMs: number) => Promise<Value>, lockMs?: number): Promise<Value>;
 }
 
 export function createRetries(environment: Environment, callTimeoutMs: number): Retries {
-  return async (repeatable, attempt) => {
+  return async (repeatable, attempt, lockMs = Number.POSITIVE_INFINITY) => {
     const startedMs = environment.monotonicMs();
     for (let tries = 1; ; tries += 1) {
       const leftMs = Math.max(1, Math.ceil(callTimeoutMs - (environment.monotonicMs() - startedMs)));
@@ -29,11 +30,10 @@ export function createRetries(environment: Environment, callTimeoutMs: number): 
       } catch (error) {
         const kind = failureKind(error);
         const uncertain = kind === "lost" || kind === "timeout";
-        const again = kind === "conflict" || (uncertain && repeatable === "always");
-        const base = kind === "conflict" ? conflictPauseMs : lostPauseMs;
-        const pauseMs = around(environment, doubledMs(base, tries));
-        const passedMs = environment.monotonicMs() - startedMs;
-        if (!again || tries >= triesMax || passedMs + pauseMs >= callTimeoutMs) throw error;
+        const again = kind === "conflict" || kind === "locked" || (uncertain && repeatable === "always");
+        const pauseMs = around(environment, doubledMs(uncertain ? lostPauseMs : conflictPauseMs, tries));
+        const neededMs = environment.monotonicMs() - startedMs + pauseMs + (kind === "locked" ? lockMs : 0);
+        if (!again || tries >= triesMax || neededMs >= callTimeoutMs) throw error;
         await new Promise<void>((resolve) => environment.after(pauseMs, resolve, { hold: true }));
       }
     }

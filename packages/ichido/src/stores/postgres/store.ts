@@ -63,7 +63,7 @@ export function postgresStore(client: PostgresClient, given: PostgresStoreOption
   const poolerCheck = createPoolerCheck(connection, options);
   const withRetries = createRetries(environment, callTimeoutMs);
   const channel = channelFor(options);
-  const run = createRun(connection, statements, withRetries);
+  const run = createRun({ connection, statements, withRetries, lockTimeoutMs: options.lockTimeoutMs });
   const parts: StoreParts = { connection, statements, options, withRetries, channel };
 
   let listener: Listener | undefined;
