@@ -156,6 +156,32 @@ describe("group", () => {
     expect(groups[0]?.ids).toEqual(["a", "b"]);
   });
 
+  it("tells how long they have waited, and sends nobody with one who has much less time left", async () => {
+    const waited: number[] = [];
+    const { send, groups, singles } = slowServer({ waitMs: 400 });
+    const counting = slowServer({
+      waitMs: 400,
+      sendMany: (asks, waitedMs) => {
+        waited.push(waitedMs);
+        return Promise.resolve(asks.map(() => undefined));
+      },
+      sendOne: (_, __, waitedMs) => Promise.resolve(String(waitedMs)),
+    });
+    expect(Number(await counting.send({ id: "a" }))).toBeGreaterThanOrEqual(waited[0] ?? expect.fail());
+    void send({ id: "a" });
+    await turn();
+    void send({ id: "b" });
+    await sleep(20);
+    void send({ id: "old" });
+    await sleep(100);
+    void send({ id: "young" });
+    groups[0]?.answer();
+    groups[1]?.answer();
+    await turn();
+    expect(groups.slice(2).map((group) => group.ids)).toEqual([["old"], ["young"]]);
+    expect(singles).toEqual([]);
+  });
+
   it("refuses and never sends what could not leave in time", async () => {
     const { send, groups } = slowServer({ waitMs: 5, sizeMax: 1 });
     for (let index = 0; index < 2; index += 1) {

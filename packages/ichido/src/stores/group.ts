@@ -18,10 +18,16 @@ export interface GroupOptions<Request, Answer> {
   idOf(request: Request): string;
   /** What the requests of one group may weigh together (bytes of bodies); heavier ones travel alone. */
   weightOf(request: Request): number;
-  /** Answers in the order asked; undefined for a request that a group cannot carry. */
-  sendMany(requests: readonly Request[]): Promise<readonly (Answer | undefined)[]>;
-  /** The patient way, for one request that a group could not carry. `isAgain`: a group that failed may have carried it. */
-  sendOne(request: Request, isAgain: boolean): Promise<Answer>;
+  /**
+   * Answers in the order asked; undefined for a request that a group cannot carry. `waitedMs`: since the first of them was
+   * asked for.
+   */
+  sendMany(requests: readonly Request[], waitedMs: number): Promise<readonly (Answer | undefined)[]>;
+  /**
+   * The patient way, for one request that a group could not carry. `isAgain`: a group that failed may have carried it.
+   * `waitedMs`: since it was asked for.
+   */
+  sendOne(request: Request, isAgain: boolean, waitedMs: number): Promise<Answer>;
   /** Whether the requests of a group that failed with this error may succeed one by one. */
   splits(error: unknown): boolean;
 }
@@ -44,6 +50,8 @@ interface Waiting<Request, Answer> {
 const underWayMax = 2;
 /** How long to gather behind a group that does not return. */
 const gatherMs = 10;
+/** Of the time that a request may wait, how much younger than another one of its group it may be: they have one time. */
+const youngerPart = 1 / 8;
 const weightMax = 1_048_576;
 const waitingMax = 10_000;
 
@@ -55,7 +63,7 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
 
   function send(request: Request): Promise<Answer> {
     const weight = options.weightOf(request);
-    if (weight > weightMax / 2) return options.sendOne(request, false);
+    if (weight > weightMax / 2) return options.sendOne(request, false, 0);
     if (waiting.length >= waitingMax) {
       return Promise.reject(
         new IchidoError(
@@ -95,7 +103,11 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
 
   async function carry(group: readonly Waiting<Request, Answer>[]): Promise<void> {
     try {
-      const answers = await options.sendMany(group.map((each) => each.request));
+      const sinceMs = Math.min(...group.map((each) => each.sinceMs));
+      const answers = await options.sendMany(
+        group.map((each) => each.request),
+        performance.now() - sinceMs,
+      );
       for (const [index, each] of group.entries()) {
         const answer = answers[index];
         if (answer === undefined) sendAlone(each, false);
@@ -109,8 +121,8 @@ export function createGroup<Request, Answer>(options: GroupOptions<Request, Answ
     }
   }
 
-  function sendAlone({ request, resolve, reject }: Waiting<Request, Answer>, isAgain: boolean): void {
-    options.sendOne(request, isAgain).then(resolve, reject);
+  function sendAlone({ request, sinceMs, resolve, reject }: Waiting<Request, Answer>, isAgain: boolean): void {
+    options.sendOne(request, isAgain, performance.now() - sinceMs).then(resolve, reject);
   }
 
   return send;
@@ -130,13 +142,19 @@ function groupsOf<Request, Answer>(
   const rest: Waiting<Request, Answer>[] = [];
   let group: Waiting<Request, Answer>[] = [];
   let weight = 0;
+  /** Of the group; whoever waits longest comes first. */
+  let sinceMs = 0;
   const nowMs = performance.now();
   for (const each of waiting) {
     if (nowMs - each.sinceMs > waitMs) {
       each.reject(tooLate({ server, waitMs }));
       continue;
     }
-    const isFull = groups.length === 0 || group.length >= sizeMax || weight + each.weight > weightMax;
+    const isFull =
+      groups.length === 0 ||
+      group.length >= sizeMax ||
+      weight + each.weight > weightMax ||
+      each.sinceMs - sinceMs > waitMs * youngerPart;
     if (ids.has(each.id) || (isFull && groups.length >= groupsMax)) {
       rest.push(each);
       continue;
@@ -144,6 +162,7 @@ function groupsOf<Request, Answer>(
     if (isFull) {
       groups.push((group = []));
       weight = 0;
+      sinceMs = each.sinceMs;
     }
     group.push(each);
     ids.add(each.id);

@@ -6,11 +6,11 @@ import { refusalWhileLocked, sentAgain, stillProcessing } from "../../core/recor
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { Connection, Row } from "./connection.ts";
 import { failureKind } from "./failures.ts";
-import { createGrouped } from "./group.ts";
+import { createGrouped, type Sending } from "./group.ts";
 import { requireDialect } from "../joined-transaction.ts";
 import { claimNew } from "./in-transaction.ts";
 import type { ResolvedOptions } from "./options.ts";
-import type { Retries } from "./retries.ts";
+import type { Left, Retries } from "./retries.ts";
 import { claimResultOf, numberOf, recordOf } from "./row.ts";
 import type { Statements } from "./statements.ts";
 import { encodeMembers, encodeOptional, encodeText } from "./text.ts";
@@ -32,14 +32,15 @@ export function createClaims(
 
   async function sendMany(
     requests: readonly ClaimRequest[],
-    lockTimeoutMs: number,
+    { lockMs, left }: Sending,
     sent = { times: 0 },
   ): Promise<readonly ClaimResult[]> {
-    const values = valuesOf(requests, lockTimeoutMs);
-    const rows = await withRetries("always", (leftMs) => {
+    const values = valuesOf(requests, lockMs);
+    const send = (leftMs: number): Promise<readonly Row[]> => {
       sent.times += 1;
       return connection.run(statements.claim, values, leftMs);
-    }).catch((error: unknown) => {
+    };
+    const rows = await withRetries("always", send, { withinMs: left() }).catch((error: unknown) => {
       if (sent.times > 1) for (const request of requests) sentBefore.add(request);
       throw error;
     });
@@ -53,14 +54,14 @@ export function createClaims(
     });
   }
 
-  async function sendOne(request: ClaimRequest): Promise<ClaimResult> {
+  async function sendOne(request: ClaimRequest, sending: Sending): Promise<ClaimResult> {
     const sent = { times: sentBefore.has(request) ? 1 : 0 };
     try {
-      const [answer] = await sendMany([request], options.lockTimeoutMs, sent);
+      const [answer] = await sendMany([request], sending, sent);
       return answer as ClaimResult;
     } catch (error) {
       if (failureKind(error) !== "locked") throw error;
-      const result = await whileLocked(request);
+      const result = await whileLocked(request, sending.left);
       return sent.times > 1 ? sentAgain(result) : result;
     }
   }
@@ -88,9 +89,10 @@ export function createClaims(
   }
 
   /** Another transaction holds the row for too long: the last committed state is read without a lock. */
-  async function whileLocked(request: ClaimRequest): Promise<ClaimResult> {
+  async function whileLocked(request: ClaimRequest, left: Left): Promise<ClaimResult> {
     const values = [encodeText(request.identity.key), request.identity.scopeHash];
-    const [row] = await withRetries("always", (leftMs) => connection.run(statements.find, values, leftMs));
+    const look = (leftMs: number): Promise<readonly Row[]> => connection.run(statements.find, values, leftMs);
+    const [row] = await withRetries("always", look, { withinMs: left() });
     const record = row === undefined || row[1] === null ? undefined : recordOf(row);
     return refusalWhileLocked(record, request.fingerprint);
   }

@@ -6,7 +6,7 @@ import { encodeHeaders } from "../encoding.ts";
 import { bufferOf } from "../../sql/statement.ts";
 import { bytesArray, numberArray, textArray } from "./arrays.ts";
 import type { StoreParts } from "./claim.ts";
-import { createGrouped } from "./group.ts";
+import { createGrouped, type Sending } from "./group.ts";
 import { completeOne } from "./in-transaction.ts";
 import { numberOf } from "./row.ts";
 import { encodeText } from "./text.ts";
@@ -15,19 +15,20 @@ import { toldOf } from "./values.ts";
 export function createCompletions(
   parts: StoreParts,
 ): (request: CompleteRequest, transaction?: TransactionHandle) => Promise<Fenced> {
-  const { connection, statements, options, withRetries, channel } = parts;
+  const { connection, statements, withRetries, channel } = parts;
 
-  async function sendMany(requests: readonly CompleteRequest[], lockTimeoutMs: number): Promise<readonly Fenced[]> {
+  async function sendMany(requests: readonly CompleteRequest[], { lockMs, left }: Sending): Promise<readonly Fenced[]> {
     const isTelling = requests.some(({ resources }) => resources !== undefined);
     const statement = isTelling ? statements.completeTelling : statements.complete;
-    const values = [...valuesOf(requests, channel, lockTimeoutMs), ...(isTelling ? toldBy(requests) : [])];
-    const rows = await withRetries("always", (leftMs) => connection.run(statement, values, leftMs));
+    const values = [...valuesOf(requests, channel, lockMs), ...(isTelling ? toldBy(requests) : [])];
+    const bounds = { withinMs: left() };
+    const rows = await withRetries("always", (leftMs) => connection.run(statement, values, leftMs), bounds);
     const held = new Set(rows.map((row) => numberOf(row[0])));
     return requests.map((_, index) => (held.has(index + 1) ? "ok" : "stale"));
   }
 
-  async function sendOne(request: CompleteRequest): Promise<Fenced> {
-    const [answer] = await sendMany([request], options.lockTimeoutMs);
+  async function sendOne(request: CompleteRequest, sending: Sending): Promise<Fenced> {
+    const [answer] = await sendMany([request], sending);
     return answer as Fenced;
   }
 

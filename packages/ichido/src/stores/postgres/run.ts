@@ -37,7 +37,7 @@ export function createRun({ connection, statements, withRetries, lockTimeoutMs }
       if (!waitsForRow.has(verb)) return await withRetries(repeatable, (leftMs) => way.run(statement, values, leftMs));
       const send = (leftMs: number): Promise<readonly Row[]> =>
         way.run(statement, [...values, String(Math.min(lockTimeoutMs, serverMs(leftMs)))], leftMs);
-      return await withRetries(repeatable, send, lockTimeoutMs);
+      return await withRetries(repeatable, send, { lockMs: lockTimeoutMs });
     } catch (error) {
       throw toIchidoError(error, verb);
     }
