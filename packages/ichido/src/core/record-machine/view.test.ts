@@ -17,6 +17,7 @@ import {
   matches,
   outstays,
   recordView,
+  retentionLeftMs,
   stepTold,
   stepView,
   summed,
@@ -195,4 +196,9 @@ it("S17 a tally counts the age of doubts alone, and how long those past their re
   expect(tally.sum(), "its owner is at work").toMatchObject({ processing: 2, sweepLagMs: 0 });
   tally.add({ ...live, state: "failed", expiresUs: nowUs - 2_000 }, 0, nowUs);
   expect(tally.sum()).toMatchObject({ failed: 1, sweepLagMs: 2 });
+});
+
+it("S9 what is left of a retention is told in ms, and is never less than nothing", () => {
+  expect(retentionLeftMs({ expiresUs: nowUs + 5_000 }, nowUs)).toBe(5);
+  expect(retentionLeftMs({ expiresUs: nowUs - 5_000 }, nowUs)).toBe(0);
 });

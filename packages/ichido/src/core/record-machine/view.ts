@@ -27,6 +27,11 @@ export function leaseLeftMs(lease: Lease, nowUs: number): number {
   return lease.leaseUs > nowUs && !isLive(lease, nowUs) ? absurdLeftMs : Math.ceil((lease.leaseUs - nowUs) / 1_000);
 }
 
+/** What is left of its retention. */
+export function retentionLeftMs({ expiresUs }: Pick<Standing, "expiresUs">, nowUs: number): number {
+  return Math.max(0, toMs(expiresUs - nowUs));
+}
+
 /**
  * The lease as the other rules take it, where the moment was read up to `waitUs` before the record: one that was given
  * meanwhile is no sign of a clock that went back.

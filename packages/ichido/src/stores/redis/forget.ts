@@ -23,6 +23,8 @@ export interface ForgetParts {
   readonly history: History;
   readonly index: RecordIndex;
   readonly resources: (identity: Identity) => Promise<readonly Resource[]>;
+  /** Makes a record findable by the labels and resources that it has now. */
+  readonly indexAgain: (identity: Identity) => Promise<void>;
 }
 
 /** The journal has all that was done; a record tells its own audit by itself. */
@@ -79,6 +81,8 @@ export async function forget(parts: ForgetParts, request: ForgetRequest): Promis
     ]);
     if (textOf(reply) !== "ok") continue;
     await index.remove(identity, { labels: row.labels, resources });
+    // A process that stood still may have taken a later life out of the index.
+    await parts.indexAgain(identity);
     await history.erase(identity);
     await history.note({ identity, fence, actor, action: forgetAction, reason });
     return "ok";

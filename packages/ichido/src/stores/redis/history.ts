@@ -17,7 +17,7 @@ import type {
 } from "../../core/contract/history.ts";
 import type { Identity, Key } from "../../core/contract/record.ts";
 import type { StoredRecord } from "../../core/contract/store.ts";
-import { forgottenLine } from "../../core/record-machine/forget.ts";
+import { forgottenLine, isForgotten } from "../../core/record-machine/forget.ts";
 import {
   attemptsKept,
   isRun,
@@ -136,6 +136,11 @@ function splitEntry(entry: unknown): readonly [place: number, text: string] {
   return [numberOf(text.slice(0, space)), text.slice(space + 1)];
 }
 
+/** One of the notes that a record keeps beside it. */
+type Kept = readonly [place: number, text: string];
+
+const placesOf = (entries: readonly Kept[]): readonly string[] => entries.map(([place]) => String(place));
+
 type IntentsText = readonly [process: string, page: number, intents: string];
 
 const bytesOfBase64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
@@ -161,7 +166,7 @@ interface PlacedAudit {
 
 export interface History extends Omit<RecordHistory, "audit" | "emptyReasons" | "forget" | "resources"> {
   readonly auditPage: (query: HistoryQuery) => Promise<HistoryPage<PlacedAudit>>;
-  /** Erases all that is kept beside the record. */
+  /** Erases all that is kept beside the record, but of a later life. */
   readonly erase: (identity: Identity) => Promise<void>;
 }
 
@@ -173,7 +178,7 @@ export function createHistory({ scripts, names, marginMs, find }: HistoryParts):
     return numberOf(first);
   }
 
-  async function own(name: string): Promise<readonly (readonly [place: number, text: string])[]> {
+  async function own(name: string): Promise<readonly Kept[]> {
     const found = listOf(await scripts.run("own", name, []));
     return Array.from({ length: found.length / 2 }, (_, at) => [numberOf(found[2 * at]), textOf(found[2 * at + 1])]);
   }
@@ -358,27 +363,34 @@ export function createHistory({ scripts, names, marginMs, find }: HistoryParts):
     },
     auditPage,
     async erase(identity) {
-      const audits = (await own(names.own(identity, "audit"))).map(([place]) => String(place));
-      if (audits.length > 0) await scripts.run("reasons", names.journal.reasons, ["empty", ...audits]);
-      for (const [kind, journal] of [
-        ["runs", undefined],
-        ["others", undefined],
-        ["twins", "pairs"],
-      ] as const) {
-        const name = names.own(identity, kind);
-        const found = await own(name);
-        if (found.length === 0) continue;
-        if (kind === "twins") await eraseTwins(identity, found);
-        const places = found.map(([place]) => String(place));
-        if (journal !== undefined) await scripts.run("removeEntries", names.journal[journal], places);
-        // Last: what is named here can be found again if this process dies before.
-        await scripts.run("removeEntries", name, places);
-      }
+      const kinds = ["audit", "runs", "others", "twins"] as const;
+      const listed = await Promise.all(kinds.map((kind) => own(names.own(identity, kind))));
+      // Asked for last: what was listed is of the life that is there then, or of one before.
+      const bornUs = await laterLifeUs(identity);
+      const former = listed.map((entries) => entries.filter(([place]) => place < bornUs));
+      const [audits = [], runs = [], others = [], twins = []] = former;
+      if (audits.length > 0) await scripts.run("reasons", names.journal.reasons, ["empty", ...placesOf(audits)]);
+      await eraseTwins(identity, twins);
+      if (twins.length > 0) await scripts.run("removeEntries", names.journal.pairs, placesOf(twins));
+      // Last: what is named here can be found again if this process dies before.
+      for (const [kind, entries] of [
+        ["runs", runs],
+        ["others", others],
+        ["twins", twins],
+      ] as const)
+        if (entries.length > 0) await scripts.run("removeEntries", names.own(identity, kind), placesOf(entries));
     },
   };
 
+  /** Since when another life has the record of one that was forgotten. */
+  async function laterLifeUs(identity: Identity): Promise<number> {
+    const record = await find(identity);
+    const isLater = record !== undefined && !isForgotten(record.response);
+    return isLater ? usOf(record.createdAtMs) : Number.POSITIVE_INFINITY;
+  }
+
   /** The other key of a pair tells of it, too. */
-  async function eraseTwins(identity: Identity, found: readonly (readonly [number, string])[]): Promise<void> {
+  async function eraseTwins(identity: Identity, found: readonly Kept[]): Promise<void> {
     for (const [place, text] of found) {
       const { first, second } = decodePair(place, text);
       const twin = first.key === identity.key ? second : first;

@@ -24,7 +24,7 @@ import type { Resource } from "../../core/contract/history.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import type { Claim, Fenced, Store, StoreCapabilities, StoredRecord } from "../../core/contract/store.ts";
 import { landedOf } from "../../core/record-machine/owned.ts";
-import { recordView } from "../../core/record-machine/view.ts";
+import { recordView, retentionLeftMs } from "../../core/record-machine/view.ts";
 import { kindOf, type RedisClient } from "../../drivers/redis/client.ts";
 import { linkOf } from "../../drivers/redis/link.ts";
 import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
@@ -131,10 +131,21 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
 
   const owned: OwnedParts = { link, scripts, names, margin, wait: options.wait, wake: (name) => watcher.wake(name) };
 
-  async function find(identity: Identity): Promise<StoredRecord | undefined> {
+  async function look(identity: Identity): Promise<{ readonly row: Row | undefined; readonly nowUs: number }> {
     const [now, values] = listOf(await scripts.run("find", names.record(identity), [...fields, "b"]));
-    const row = rowOf(listOf(values));
-    return row === undefined ? undefined : recordView(row, row, numberOf(now));
+    return { row: rowOf(listOf(values)), nowUs: numberOf(now) };
+  }
+
+  async function find(identity: Identity): Promise<StoredRecord | undefined> {
+    const { row, nowUs } = await look(identity);
+    return row === undefined ? undefined : recordView(row, row, nowUs);
+  }
+
+  async function indexAgain(identity: Identity): Promise<void> {
+    const { row, nowUs } = await look(identity);
+    if (row === undefined) return;
+    const leftMs = retentionLeftMs(row, nowUs) + marginMs;
+    await index.add(identity, { labels: row.labels, resources: await resources(identity) }, leftMs);
   }
 
   /** What was asked of records that went goes with them. */
@@ -199,7 +210,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       await scripts.run("note", names.record(identity), [row, String(auditMax)]);
     },
     emptyReasons: (values) => emptyReasons({ scripts, names, history }, values),
-    forget: (request) => forget({ scripts, names, margin, history, index, resources }, request),
+    forget: (request) => forget({ scripts, names, margin, history, index, resources, indexAgain }, request),
     audit: (identity) => audit(scripts, names.record(identity)),
     find,
     list: (query) =>
