@@ -1,14 +1,17 @@
 /** A record is forgotten by several steps on Redis: one whose answer is lost, or that comes late, is no other one's. */
+import { createHash } from "node:crypto";
 import { Redis } from "ioredis";
 import { redisStore } from "ichido/redis";
 import { sampleResponse } from "ichido/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { statements } from "../../packages/ichido/src/stores/redis/statements.generated.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
 import { grant, request } from "./postgres-life.ts";
 
 const labels = { order: "7" };
 const resources = [{ kind: "charge", id: "ch_1" }];
 const asked = { actor: "ann", reason: "asked" };
+const forgetDigest = createHash("sha1").update(statements.forget).digest("hex");
 
 type Call = (...given: unknown[]) => Promise<unknown>;
 
@@ -24,6 +27,24 @@ describeWith("redis", "forgetting on Redis", (url) => {
     const prefix = `${uniqueName("forget")}:`;
     return { client, prefix, store: redisStore(client, { prefix }), other: redisStore(other, { prefix }) };
   }
+
+  test("S24 whoever forgot a record is told so, and stands in the audit, though the first reply was lost", async () => {
+    let lost = 0;
+    const { store, other } = openStores(async (send, command) => {
+      const reply = await send();
+      if (lost > 0 || !(command.includes(forgetDigest) || command.includes("Leaves a tombstone"))) return reply;
+      lost += 1;
+      throw new Error("Connection is closed.");
+    });
+    const held = await grant(store, request("key", "a", { labels }));
+    await store.complete({ ...held, response: sampleResponse() });
+    expect(await other.forget({ ...held, ...asked })).toBe("ok");
+    expect(lost).toBe(1);
+    const entries = (await store.auditLog({ limit: 10 })).entries;
+    expect(entries).toMatchObject([{ ...asked, action: "forget" }]);
+    expect(await store.forget({ ...held, ...asked })).toBe("forgotten");
+    expect(await store.audit(held.identity)).toHaveLength(1);
+  });
 
   test("S24 one that stood still leaves labels, resources and attempts of a later life alone", async () => {
     const reached = Promise.withResolvers<undefined>();

@@ -1,4 +1,5 @@
 /** Erases what a record holds, then what is kept beside it, and what finds it. */
+import { randomUUID } from "node:crypto";
 import type { AuditEntry, ForgetRequest, ForgetResult, Resource } from "../../core/contract/history.ts";
 import { limits } from "../../core/contract/defaults.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
@@ -59,6 +60,8 @@ export async function forget(parts: ForgetParts, request: ForgetRequest): Promis
   const { scripts, names, margin, history, index } = parts;
   const { identity, fence, actor, reason } = request;
   const name = names.record(identity);
+  // The script is sent again where its answer was lost, and must know its own work from another one's.
+  const call = randomUUID();
   for (let round = 0; round < roundsMax; round += 1) {
     const [now, values] = listOf(await scripts.run("find", name, [...fields]));
     const row = rowOf(listOf(values));
@@ -76,6 +79,7 @@ export async function forget(parts: ForgetParts, request: ForgetRequest): Promis
       encodeHead(tombstoneOf(row.response?.status)),
       nobody,
       margin,
+      call,
       encodeAudit({ actor, action: forgetAction, reason, fence }),
       ...rows.map(emptied),
     ]);
