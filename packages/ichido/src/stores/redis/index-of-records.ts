@@ -1,7 +1,7 @@
 /**
  * Which records have a label, or made a resource: a sorted set for each, a key of its own and so perhaps on another server
- * than its records. It is written beside the record, never with it: a hit counts only if the record itself says the same, and
- * a sweep writes again what a record in doubt has outlived.
+ * than its records. It is written beside the record, never with it: a hit counts only if the record itself says the same. What
+ * could not be written is written later (`unindexed.ts`), and a sweep writes again what a record in doubt has outlived.
  */
 import type { Resource } from "../../core/contract/history.ts";
 import type { ListPage, ListQuery } from "../../core/contract/store.ts";

@@ -43,6 +43,7 @@ import { createScripts } from "./scripts.ts";
 import { audit, settle } from "./settle.ts";
 import { aloneBy, createSweep } from "./sweep.ts";
 import { createTicks } from "./ticks.ts";
+import { createUnindexed } from "./unindexed.ts";
 import { readPage } from "./walk.ts";
 import { createWatcher } from "./watch.ts";
 
@@ -125,7 +126,7 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     await withDeadline(environment, options.callTimeoutMs / tellingPart, async () => {
       const left = textOf(await scripts.run("tell", names.record(request.identity), args));
       if (left !== "") await index.add(request.identity, { resources: told }, Number(left) + marginMs);
-    }).catch(() => undefined);
+    }).catch(() => unindexed.note(request.identity));
     return verb(request);
   }
 
@@ -147,6 +148,8 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     const leftMs = retentionLeftMs(row, nowUs) + marginMs;
     await index.add(identity, { labels: row.labels, resources: await resources(identity) }, leftMs);
   }
+
+  const unindexed = createUnindexed(names, indexAgain);
 
   /** What was asked of records that went goes with them. */
   async function removed(gone: readonly string[]): Promise<void> {
@@ -175,15 +178,25 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       const { labels, identity } = request;
       if (labels === undefined) return claim(request, transaction);
       // Beside each other: an index that leads to no record, or to one without the label, is only in the way.
-      const indexing = index.add(identity, { labels }, request.retentionMs + marginMs).catch(() => undefined);
-      const [result] = await Promise.all([claim(request, transaction), indexing]);
-      return result;
+      const indexing = index.add(identity, { labels }, request.retentionMs + marginMs);
+      const isFindable = indexing.then(
+        () => true,
+        () => false,
+      );
+      try {
+        return await claim(request, transaction);
+      } finally {
+        // Only now there is a record that tells its labels.
+        if (!(await isFindable)) unindexed.note(identity);
+      }
     },
     ...verbs,
-    complete: (request, transaction) =>
-      request.resources === undefined || transaction !== undefined
+    complete(request, transaction) {
+      unindexed.tryAgain();
+      return request.resources === undefined || transaction !== undefined
         ? verbs.complete(request, transaction)
-        : telling(request, verbs.complete),
+        : telling(request, verbs.complete);
+    },
     suspend: (request) => (request.resources === undefined ? verbs.suspend(request) : telling(request, verbs.suspend)),
     startStep: (request) =>
       request.resources === undefined ? verbs.startStep(request) : telling(request, verbs.startStep),
@@ -218,7 +231,10 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     stats: () => stats(walk),
     sweep: alone(createSweep(walk, ticks, scripts, { removed, stayed })),
 
-    tick: (request) => ticks.tick(request),
+    tick(request) {
+      unindexed.tryAgain();
+      return ticks.tick(request);
+    },
     async ping() {
       checked = false;
       await scripts.run("ping", names.probe, []);
