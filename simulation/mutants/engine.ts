@@ -347,24 +347,6 @@ export const engine: readonly Mutant[] = [
     "if (grant.unheard !== undefined) return;",
   ),
   one(
-    "an earlier grant that is told late hides the later one",
-    "core/engine/running.ts",
-    "if (former !== undefined && former.claim.fence > attempt.claim.fence) {",
-    "if (former === attempt) {",
-  ),
-  one(
-    "an earlier grant that is told late runs beside the later one",
-    "core/engine/running.ts",
-    "isLatest: (attempt) => overtaken.size === 0 || !overtaken.has(attempt),",
-    "isLatest: () => true,",
-  ),
-  one(
-    "handing over ends the lease of an outcome that was not heard",
-    "core/engine/lease-attempt.ts",
-    "await this.#lastCall(isHeard || !this.started)",
-    "void isHeard;\n    await this.#lastCall(true)",
-  ),
-  one(
     "what ran and was left open goes back as it was come by",
     "core/record-machine/seen.ts",
     "ranUnder === fence",

@@ -30,7 +30,7 @@ const inPlace: readonly Mutant[] = [
   one(
     "a step is called although its attempt was told to stop",
     "core/engine/lease-attempt.ts",
-    'const isOver = this.answer !== undefined && this.answer.kind !== "own";',
+    'const isOver = this.isLeftOpen || (this.answer !== undefined && this.answer.kind !== "own");',
     "const isOver = false as boolean;",
   ),
 ];

@@ -6,6 +6,7 @@ import type { Attempt } from "./attempt.ts";
 import { Chain, type Link } from "../contract/chain.ts";
 import type { LeaseAttempt } from "./lease-attempt.ts";
 import type { Identity } from "../contract/record.ts";
+import { cameLater } from "../record-machine/record.ts";
 import { localIdOf } from "../request/scope.ts";
 import type { Ask } from "./ruling.ts";
 
@@ -89,7 +90,7 @@ export function createRunning(environment: Environment): Running {
       const id = localIdOf(attempt.ask.identity);
       const former = attempts.get(id)?.attempt;
       // Grants may be told in another order than they were made.
-      if (former !== undefined && former.claim.fence > attempt.claim.fence) {
+      if (former !== undefined && cameLater(former.claim, attempt.claim)) {
         overtaken.add(attempt);
         return;
       }
