@@ -82,6 +82,35 @@ export function intercepted(pool: MysqlPool, before: (sql: string) => Promise<vo
   };
 }
 
+/** A pool on which the first statement that matches stands still until it may go on. */
+export function standing(pool: MysqlPool, statement: RegExp) {
+  const reached = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
+  let stood = false;
+  return {
+    pool: intercepted(pool, async (sql) => {
+      if (stood || !statement.test(sql)) return;
+      stood = true;
+      reached.resolve();
+      await goesOn.promise;
+    }),
+    reached: reached.promise,
+    goOn: () => goesOn.resolve(),
+  };
+}
+
+/** A pool whose process dies, for all that the server sees: before the first statement that matches, or after it. */
+export function dying(pool: MysqlPool, statement: RegExp, when: "before" | "after" = "before"): MysqlPool {
+  let died = false;
+  return intercepted(pool, (sql) => {
+    const isIt = statement.test(sql);
+    if (died || (isIt && when === "before")) {
+      throw Object.assign(new Error("died"), { errno: 1, sqlState: "HY000" });
+    }
+    died = isIt;
+  });
+}
+
 const tables = [
   "records",
   "labels",

@@ -55,29 +55,32 @@ export async function sweepAlone(run: Run, dialect: Dialect, request: SweepReque
 
 async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise<SweepResult> {
   const start = await readClock(run, dialect);
+  let trustedUs = start.nowUs;
   if (!start.trusted) return { deleted: 0, more: false, guarded: true };
   let deleted = 0;
   let asked = 0;
   while (asked < request.limit) {
     const limit = Math.min(sweepMax, request.limit - asked);
-    const { rows } = await dialect.send(run, "sweepPick", { limit });
+    const { rows } = await dialect.send(run, "sweepPick", { trustedUs, limit });
     asked += rows.length;
-    if (rows.length > 0) deleted += await remove(run, dialect, rows);
+    if (rows.length > 0) deleted += await remove(run, dialect, rows, trustedUs);
     if (rows.length < limit) return { deleted, more: await sweepLog(run, dialect), guarded: false };
     // By the store's clock, as everything here. A clock that jumps ends this sweep early; the next sweep checks the
     // ticks first.
     const now = await readClock(run, dialect);
     if (!now.trusted || now.nowUs - start.nowUs >= usOf(request.budgetMs)) break;
+    trustedUs = now.nowUs;
   }
   return { deleted, more: true, guarded: false };
 }
 
-async function remove(run: Run, dialect: Dialect, rows: readonly Row[]): Promise<number> {
+/** `trustedUs`: what is past its retention is judged by the moment that was trusted. */
+async function remove(run: Run, dialect: Dialect, rows: readonly Row[], trustedUs: number): Promise<number> {
   const identities = (some: readonly Row[]): Value[] =>
     some.flatMap((row) => [bufferOf(binaryOf(row["key"])), bufferOf(binaryOf(row["scope_hash"]))]);
   const stepped = rows.filter((row) => integerOf(row["with_steps"]) === 1);
-  if (stepped.length > 0) await run(dialect.sweepSteps(stepped.length), identities(stepped));
-  const { affected } = await run(dialect.sweep(rows.length), identities(rows));
+  if (stepped.length > 0) await run(dialect.sweepSteps(stepped.length), [...identities(stepped), trustedUs]);
+  const { affected } = await run(dialect.sweep(rows.length), [...identities(rows), trustedUs]);
   // Afterwards: a label without a record is only in the way, a record without its labels could not be found.
   await forgetLabels(run, dialect, rows.map(labelledOf));
   await run(dialect.sweepResources(rows.length), identities(rows));
