@@ -43,7 +43,7 @@ describeWith("mariadb", "round trips of the mysql store", (url) => {
     expect(await cost(() => store.release(other))).toBe(1);
   });
 
-  test("S1 labels cost a new record one round trip more, and no other claim anything", async () => {
+  test("S1 labels cost a new record one round trip more, and a refusal nothing", async () => {
     expect(await cost(() => store.claim(request("key", "a", { labels: { order: "7", customer: "c" } })))).toBe(2);
     expect(await cost(() => store.claim(request("key", "b", { labels: { order: "7", customer: "c" } })))).toBe(2);
   });
@@ -70,6 +70,11 @@ describeWith("mariadb", "round trips of the mysql store", (url) => {
     expect(await cost(() => store.claim(request("key", "a")))).toBe(3);
     await store.release(claim);
     expect(await cost(() => store.claim(request("key", "b")))).toBe(3);
+  });
+
+  test("S4, S25 labels cost a takeover one round trip more", async () => {
+    await store.release(await granted(store, request("key", "a", { labels: { order: "7", customer: "c" } })));
+    expect(await cost(() => store.claim(request("key", "b")))).toBe(4);
   });
 
   test("S5 200 renewals take one round trip, two when one of them is stale", async () => {

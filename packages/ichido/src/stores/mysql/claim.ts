@@ -157,6 +157,8 @@ async function hold(
   const how = { origin: text("origin", verdict), state: text("state", seen.state), open };
   const { insertId } = await dialect.send(run, "claimTake", { ...values, fence, ...how });
   if (insertId === 0) return undefined;
+  // Whoever claimed it first may have died before it wrote them: completed records are found by these rows alone.
+  await addLabels(run, dialect, [{ identity: request.identity, labels: seen.labels }]);
   // The server makes the fence: it takes the record a moment after the look.
   const moment = { nowUs: seen.nowUs, trusted: false, fenceFloor: 0 };
   const taken = { ...held(seen, request, verdict, moment), fence: insertId };

@@ -10,6 +10,7 @@ import { settleRefusal } from "../../core/record-machine/settle.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
 import { integerOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
+import { addLabels, type Labels } from "./labels.ts";
 import { seenOf, stringOf } from "./row.ts";
 import type { Run } from "./session.ts";
 import { identityValues, longText, ownerValue, responseValues, text } from "./values.ts";
@@ -31,8 +32,10 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     ...responseValues(decision.kind === "adopt" ? decision.response : undefined),
   };
   // A refusal that can be seen beforehand leaves no trace at all, not even a proposal.
-  const early = await refusal(run, dialect, request);
-  if (early !== undefined) return early;
+  const early = await look(run, dialect, request);
+  if (early.refusal !== undefined) return early.refusal;
+  // Whoever claimed it may have died before it wrote them: completed records are found by these rows alone.
+  if (decision.kind === "adopt") await addLabels(run, dialect, [{ ...request, labels: early.labels }]);
   const { insertId: id } = await dialect.send(run, "proposeAudit", values);
   for (let round = 0; round < roundsMax; round += 1) {
     const settled = await dialect.send(run, statementOf[decision.kind], { ...values, id });
@@ -41,7 +44,7 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
       return "ok";
     }
     if (await isSettled(run, dialect, id)) return "ok";
-    const reason = await refusal(run, dialect, request);
+    const reason = (await look(run, dialect, request)).refusal;
     if (reason === undefined) continue;
     await dialect.send(run, "forgetAudit", { id });
     return reason;
@@ -62,12 +65,17 @@ async function isSettled(run: Run, dialect: Dialect, id: number): Promise<boolea
   return (await dialect.send(run, "settled", { id })).rows.length > 0;
 }
 
-async function refusal(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult | undefined> {
+interface Looked {
+  readonly refusal: SettleResult | undefined;
+  readonly labels: Labels;
+}
+
+async function look(run: Run, dialect: Dialect, request: SettleRequest): Promise<Looked> {
   const { key, scopeHash } = identityValues(request.identity);
   const [row] = (await run(dialect.look(1), [key, scopeHash])).rows;
-  if (row === undefined) return settleRefusal(undefined, request, 0);
+  if (row === undefined) return { refusal: settleRefusal(undefined, request, 0), labels: {} };
   const seen = seenOf(row);
-  return settleRefusal(seen, request, seen.nowUs);
+  return { refusal: settleRefusal(seen, request, seen.nowUs), labels: seen.labels };
 }
 
 export async function audit(run: Run, dialect: Dialect, identity: Identity): Promise<readonly AuditEntry[]> {
