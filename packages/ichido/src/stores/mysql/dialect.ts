@@ -34,8 +34,8 @@ const claimRow = "(`key` = ? and scope_hash = ? and owner = ? and fence = ?)";
 const identityRow = "(r.`key` = ? and r.scope_hash = ?)";
 const labelRow = "(label_hash = ? and `key` = ? and scope_hash = ?)";
 
+const sweptLabelRow = "(l.label_hash = ? and l.`key` = ? and l.scope_hash = ?)";
 const notedRow = "(s.`key` = ? and s.scope_hash = ?)";
-const pairRow = "(first_key = ? and scope_hash = ?) or (second_key = ? and scope_hash = ?)";
 const attemptRow = "({now}, ?, ?, ?, {now} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const bornRow =
@@ -97,6 +97,7 @@ type ManyRows =
   | "forgetLabels"
   | "log"
   | "crowded"
+  | "sweepLabels"
   | "sweepResources"
   | "sweepAttempts"
   | "sweepTwins"
@@ -122,6 +123,7 @@ export function createDialect(prefix: string) {
     return found;
   }
 
+  const pairRows = manyRows("sweepTwins", identityRow, " or ");
   const completeRows = manyRows("completeMany", claimRow, " or ");
 
   return {
@@ -145,9 +147,10 @@ export function createDialect(prefix: string) {
     forgetLabels: manyRows("forgetLabels", labelRow, " or "),
     log: manyRows("log", expandText(attemptRow, macros), ", "),
     crowded: manyRows("crowded", identityRow, " or "),
-    sweepResources: manyRows("sweepResources", notedRow, " or "),
+    sweepLabels: manyRows("sweepLabels", sweptLabelRow, " or "),
+    sweepResources: manyRows("sweepResources", identityRow, " or "),
     sweepAttempts: manyRows("sweepAttempts", notedRow, " or "),
-    sweepTwins: manyRows("sweepTwins", pairRow, " or "),
+    sweepTwins: (count: number, side: "first_key" | "second_key"): string => pairRows(count).replace("{side}", side),
     sweepLog: manyRows("sweepLog", "a.id = ?", " or "),
     list(wanted: readonly ListFilter[]): Statement {
       const source = wanted.includes("resource") ? made : wanted.includes("label") ? labelled : "{records} r";

@@ -31,6 +31,17 @@ export async function addLabels(
   if (rows.length > 0) await run(dialect.addLabels(rows.length), rows.flat());
 }
 
+/** `trustedUs` as in `sweep.ts`. */
+export async function sweepLabels(
+  run: Run,
+  dialect: Dialect,
+  records: readonly { readonly identity: Position; readonly labels: Labels }[],
+  trustedUs: number,
+): Promise<void> {
+  const rows = records.flatMap(({ identity, labels }) => rowsOf(identity, labels));
+  if (rows.length > 0) await run(dialect.sweepLabels(rows.length), [...rows.flat(), trustedUs]);
+}
+
 export async function forgetLabels(
   run: Run,
   dialect: Dialect,

@@ -5,7 +5,7 @@ import { isTrusted } from "../../core/record-machine/ticks.ts";
 import { integerOf, type Row } from "./client.ts";
 import type { Dialect, Value } from "./dialect.ts";
 import { binaryOf, labelledOf, tickOf } from "./row.ts";
-import { forgetLabels } from "./labels.ts";
+import { sweepLabels } from "./labels.ts";
 import type { Run } from "./session.ts";
 import { bufferOf } from "../../sql/statement.ts";
 import { text } from "./values.ts";
@@ -78,17 +78,15 @@ async function sweep(run: Run, dialect: Dialect, request: SweepRequest): Promise
 async function remove(run: Run, dialect: Dialect, rows: readonly Row[], trustedUs: number): Promise<number> {
   const identities = (some: readonly Row[]): Value[] =>
     some.flatMap((row) => [bufferOf(binaryOf(row["key"])), bufferOf(binaryOf(row["scope_hash"]))]);
+  const judged = [...identities(rows), trustedUs];
+  // All but attempts goes before its record, judged as that is: nobody looks for what is left behind without one.
   const stepped = rows.filter((row) => integerOf(row["with_steps"]) === 1);
   if (stepped.length > 0) await run(dialect.sweepSteps(stepped.length), [...identities(stepped), trustedUs]);
-  const { affected } = await run(dialect.sweep(rows.length), [...identities(rows), trustedUs]);
-  // Afterwards: a label without a record is only in the way, a record without its labels could not be found.
-  await forgetLabels(run, dialect, rows.map(labelledOf));
-  await run(dialect.sweepResources(rows.length), identities(rows));
+  await sweepLabels(run, dialect, rows.map(labelledOf), trustedUs);
+  await run(dialect.sweepResources(rows.length), judged);
+  for (const side of ["first_key", "second_key"] as const) await run(dialect.sweepTwins(rows.length, side), judged);
+  const { affected } = await run(dialect.sweep(rows.length), judged);
   await run(dialect.sweepAttempts(rows.length), identities(rows));
-  await run(
-    dialect.sweepTwins(rows.length),
-    rows.flatMap((row) => [...identities([row]), ...identities([row])]),
-  );
   return affected;
 }
 
