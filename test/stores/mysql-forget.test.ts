@@ -1,56 +1,93 @@
 /** A process that stands still while it forgets: what runs under the key since then keeps what it has. */
 import { mysqlStore } from "ichido/mysql";
 import { sampleResponse } from "ichido/testing";
-import mysql2 from "mysql2/promise";
-import { expect, onTestFinished, test } from "vitest";
-import { describeWith, freshDatabase } from "../support/services.ts";
-import { migrated, openClient } from "./mysql-clients.ts";
+import { expect, test } from "vitest";
+import { describeWith } from "../support/services.ts";
+import { completed, keysByLabel, openBed } from "./mysql-bed.ts";
+import { standing } from "./mysql-clients.ts";
 import { granted, request } from "./mysql-life.ts";
 
+const person = { actor: "ann", reason: "asked" };
+const labels = { customer: "42" };
+const day = { agoMs: 0, tookMs: 1, keepMs: 86_400_000 };
+
 describeWith("mariadb", "forgetting", (url) => {
-  test("S11, S24 leaves steps and resources of a later life alone", async () => {
-    const database = await freshDatabase(url);
-    onTestFinished(() => database.drop());
-    const client = openClient("mysql2", database.url);
-    onTestFinished(() => client.end());
-    await migrated(client);
-    const store = mysqlStore(client.pool);
-
-    const reached = Promise.withResolvers<void>();
-    const goesOn = Promise.withResolvers<void>();
-    const slow = mysql2.createPool({ uri: database.url, connectionLimit: 2 });
-    onTestFinished(() => slow.end());
-    const lend = slow.getConnection.bind(slow);
-    slow.getConnection = async () => {
-      const connection = await lend();
-      const query = connection.query.bind(connection) as (...given: unknown[]) => unknown;
-      const standing = async (...given: unknown[]): Promise<unknown> => {
-        if (JSON.stringify(given[0]).includes("delete from ichido_steps")) {
-          reached.resolve();
-          await goesOn.promise;
-        }
-        return query(...given);
-      };
-      return Object.assign(connection, { query: standing });
+  /** Forgets a record and stands still before `statement`; what is left of the record goes by its retention. */
+  async function halfForgotten(statement: RegExp) {
+    const { client, store } = await openBed(url);
+    const first = await completed(store, "key", "a", { labels });
+    const slow = standing(client.pool, statement);
+    const forgetting = mysqlStore(slow.pool, { callTimeoutMs: 30_000 }).forget({ ...first, ...person });
+    await slow.reached;
+    await client.rows("delete from ichido_records");
+    const end = async (): Promise<string> => {
+      slow.goOn();
+      return forgetting;
     };
+    return { client, store, end };
+  }
 
-    const first = await granted(store, request("key", "a"));
-    await store.complete({ ...first, response: sampleResponse() });
-    const other = mysqlStore(slow, { callTimeoutMs: 30_000 });
-    const forgetting = other.forget({ ...first, actor: "ann", reason: "asked" });
-    await reached.promise;
-
-    // What is left of it ends by its retention, and is swept; then the key is used anew.
-    await slow.query("delete from ichido_records");
+  test("S11, S24 leaves steps and resources of a later life alone", async () => {
+    const { store, end } = await halfForgotten(/delete from ichido_steps/);
     const second = await granted(store, request("key", "b"));
     const step = { ...second, name: "charge", leaseMs: 30_000 };
     await store.startStep(step);
     await store.finishStep({ ...step, result: new Uint8Array([1]) });
     const resources = [{ kind: "charge", id: "ch_1" }];
     await store.complete({ ...second, response: sampleResponse(), resources });
-    goesOn.resolve();
-    expect(await forgetting).toBe("ok");
+    expect(await end()).toBe("ok");
     expect(await store.steps(second.identity)).toMatchObject([{ name: "charge", state: "finished" }]);
     expect(await store.resources(second.identity)).toEqual([{ kind: "charge", id: "ch_1" }]);
+  });
+
+  test("S17, S21, S22, S23, S24 leaves labels, attempts, pairs and reasons of a later life alone", async () => {
+    const { store, end } = await halfForgotten(/delete from ichido_labels/);
+    const second = await completed(store, "key", "b", { labels });
+    const other = await completed(store, "other", "c");
+    const ran = { ...day, outcome: "executed", fence: second.fence, canonical: new Uint8Array(32) } as const;
+    const logged = await store.log({
+      process: "p",
+      suspectWithinMs: 60_000,
+      notes: [
+        { ...ran, identity: second.identity, number: 1 },
+        { ...ran, identity: other.identity, number: 2 },
+        { ...day, identity: second.identity, number: 3, outcome: "replayed" },
+      ],
+    });
+    expect(logged.pairs).toHaveLength(1);
+    await store.note({ identity: second.identity, actor: "bob", action: "look", reason: "of the later life" });
+    const known = async () => ({
+      found: await keysByLabel(store, "customer", "42"),
+      attempts: (await store.attempts(second.identity)).map(({ outcome }) => outcome),
+      pairs: (await store.twins(second.identity)).length,
+      reasons: (await store.audit(second.identity)).map(({ reason }) => reason),
+    });
+    const before = await known();
+    expect(before).toEqual({
+      found: ["key"],
+      attempts: ["executed", "replayed"],
+      pairs: 1,
+      reasons: ["asked", "of the later life"],
+    });
+    expect(await end()).toBe("ok");
+    expect(await known()).toEqual(before);
+  });
+
+  test("S24 erases what is known of the former life, though a later one has begun", async () => {
+    const { client, store } = await openBed(url);
+    const first = await completed(store, "key", "a");
+    const note = { ...day, identity: first.identity, outcome: "replayed", askedBy: "before" } as const;
+    await store.log({ process: "p", suspectWithinMs: 0, notes: [{ ...note, number: 1 }] });
+    await store.note({ identity: first.identity, actor: "bob", action: "look", reason: "of the former life" });
+    const slow = standing(client.pool, /delete from ichido_steps/);
+    const forgetting = mysqlStore(slow.pool, { callTimeoutMs: 30_000 }).forget({ ...first, ...person });
+    await slow.reached;
+    await client.rows("delete from ichido_records");
+    await completed(store, "key", "b");
+    await store.log({ process: "p", suspectWithinMs: 0, notes: [{ ...note, askedBy: "since", number: 2 }] });
+    slow.goOn();
+    expect(await forgetting).toBe("ok");
+    expect((await store.attempts(first.identity)).flatMap(({ askedBy }) => askedBy ?? [])).toEqual(["since"]);
+    expect((await store.audit(first.identity)).map(({ reason }) => reason)).toEqual(["", "asked"]);
   });
 });

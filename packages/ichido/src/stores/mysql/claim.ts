@@ -148,7 +148,7 @@ async function hold(
   if (verdict === "new") {
     const { insertId } = await dialect.send(run, "claimRestart", { ...values, fence });
     if (insertId === 0) return undefined;
-    await forgetLabels(run, dialect, [{ identity: request.identity, labels: seen.labels }]);
+    await forgetLabels(run, dialect, { identity: request.identity, labels: seen.labels, fence: insertId });
     await addLabels(run, dialect, [request]);
     const fresh = await look(run, dialect, request);
     return fresh !== undefined && isAsSeen(fresh, { fence: insertId }) ? granted(fresh, verdict) : undefined;

@@ -23,6 +23,7 @@ const macros: Readonly<Record<string, string>> = {
   happened: statements.ruleHappened,
   unfinished: statements.ruleUnfinished,
   own: statements.ruleOwn,
+  later: statements.ruleLater,
 };
 
 function prepare(text: string): Statement {

@@ -67,10 +67,10 @@ export async function forget(run: Run, dialect: Dialect, request: ForgetRequest)
 
 /** Of the record under the fence of the request: it may have expired since, and run as new. */
 async function erase(run: Run, dialect: Dialect, { identity, fence }: ForgetRequest, labels: Labels): Promise<void> {
-  const where = identityValues(identity);
-  const until = { ...where, fence: integerOf(fence) };
-  await forgetLabels(run, dialect, [{ identity, labels }]);
-  for (const each of ["forgetSteps", "forgetResources"] as const) await dialect.send(run, each, until);
-  for (const each of ["forgetAttempts", "forgetTwins"] as const) await dialect.send(run, each, where);
-  await dialect.send(run, "forgetReasons", { ...where, action: text("action", forgetAction) });
+  const until = { ...identityValues(identity), fence: integerOf(fence) };
+  await forgetLabels(run, dialect, { identity, labels, fence: until.fence });
+  for (const each of ["forgetSteps", "forgetResources", "forgetAttempts", "forgetTwins"] as const) {
+    await dialect.send(run, each, until);
+  }
+  await dialect.send(run, "forgetReasons", { ...until, action: text("action", forgetAction) });
 }

@@ -141,7 +141,8 @@ function pagesOf(run: Run, dialect: Dialect): LogPages {
         if ((await dialect.send(run, "addTwin", values)).affected !== 1) return false;
         const forgotten = (await dialect.send(run, "isForgotten", values)).rows;
         for (const row of forgotten) {
-          await dialect.send(run, "forgetTwins", { ...values, key: Buffer.from(binaryOf(row["key"])) });
+          const which = { key: Buffer.from(binaryOf(row["key"])), fence: integerOf(row["fence"]) };
+          await dialect.send(run, "forgetTwins", { ...values, ...which });
         }
         return forgotten.length === 0;
       }),

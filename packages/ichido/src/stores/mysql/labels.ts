@@ -42,11 +42,13 @@ export async function sweepLabels(
   if (rows.length > 0) await run(dialect.sweepLabels(rows.length), [...rows.flat(), trustedUs]);
 }
 
+/** Those of a life that had this fence, or an earlier one. */
 export async function forgetLabels(
   run: Run,
   dialect: Dialect,
-  records: readonly { readonly identity: Position; readonly labels: Labels }[],
+  { identity, labels, fence }: { readonly identity: Position; readonly labels: Labels; readonly fence: number },
 ): Promise<void> {
-  const rows = records.flatMap(({ identity, labels }) => rowsOf(identity, labels));
-  if (rows.length > 0) await run(dialect.forgetLabels(rows.length), rows.flat());
+  const rows = rowsOf(identity, labels);
+  const { key, scopeHash } = identityValues(identity);
+  if (rows.length > 0) await run(dialect.forgetLabels(rows.length), [...rows.flat(), key, scopeHash, fence]);
 }
