@@ -45,15 +45,14 @@ export async function tell(
 ): Promise<void> {
   const told = claim.resources ?? [];
   if (told.length === 0) return;
-  const { key, scopeHash } = claimValues(claim);
-  const [row] = (await dialect.send(run, "made", claimValues(claim))).rows as readonly Row[];
+  const values = claimValues(claim);
+  const [row] = (await dialect.send(run, "made", values)).rows as readonly Row[];
   if (row === undefined) return;
   let made = integerOf(row["made"]);
   for (const { kind, id } of told) {
     if (made >= limits.resourcesMax) return;
     const what = { kind: text("kind", kind, 256), id: text("id", id) };
-    const where = { key, scopeHash, life: integerOf(row["life"]), ordinal: made + 1 };
-    made += (await dialect.send(run, "tell", { ...what, ...where })).affected;
+    made += (await dialect.send(run, "tell", { ...values, ...what, ordinal: made + 1 })).affected;
   }
 }
 
