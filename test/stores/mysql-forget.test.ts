@@ -1,10 +1,10 @@
-/** A process that stands still while it forgets: what runs under the key since then keeps what it has. */
+/** A process that stands still while it forgets, or dies: what runs under the key since then keeps what it has. */
 import { mysqlStore } from "ichido/mysql";
 import { sampleResponse } from "ichido/testing";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/services.ts";
 import { completed, keysByLabel, openBed } from "./mysql-bed.ts";
-import { standing } from "./mysql-clients.ts";
+import { dying, standing } from "./mysql-clients.ts";
 import { granted, request } from "./mysql-life.ts";
 
 const person = { actor: "ann", reason: "asked" };
@@ -90,4 +90,17 @@ describeWith("mariadb", "forgetting", (url) => {
     expect((await store.attempts(first.identity)).flatMap(({ askedBy }) => askedBy ?? [])).toEqual(["since"]);
     expect((await store.audit(first.identity)).map(({ reason }) => reason)).toEqual(["", "asked"]);
   });
+
+  test.each(["labels", "steps", "resources", "attempts", "twins"])(
+    "S24 what a process that died before it erased the %s has left goes when the same is asked for again",
+    async (table) => {
+      const { client, store } = await openBed(url);
+      const claim = await completed(store, "key", "a", { labels });
+      const dead = mysqlStore(dying(client.pool, new RegExp(`delete from ichido_${table}`)));
+      await expect(dead.forget({ ...claim, ...person })).rejects.toThrow();
+      expect(await store.forget({ ...claim, ...person })).toBe("forgotten");
+      expect(await client.rows("select 1 from ichido_labels")).toEqual([]);
+      expect((await store.find(claim.identity))?.labels).toEqual({});
+    },
+  );
 });

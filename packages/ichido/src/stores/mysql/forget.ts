@@ -1,6 +1,7 @@
 /**
  * Erases what a record holds. Like a settlement, a proposal that no reader sees and one statement that makes it true; what
- * lies in other tables goes after that, and again whenever the same is asked for, should a process die between.
+ * lies in other tables goes after that, and again whenever the same is asked for, should a process die between. Labels stay on
+ * the record until then: they alone say which rows of their index are its own.
  */
 import type { ForgetRequest, ForgetResult } from "../../core/contract/history.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
@@ -73,4 +74,5 @@ async function erase(run: Run, dialect: Dialect, { identity, fence }: ForgetRequ
     await dialect.send(run, each, until);
   }
   await dialect.send(run, "forgetReasons", { ...until, action: text("action", forgetAction) });
+  if (Object.keys(labels).length > 0) await dialect.send(run, "forgotten", until);
 }
