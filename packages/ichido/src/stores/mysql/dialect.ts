@@ -24,6 +24,7 @@ const macros: Readonly<Record<string, string>> = {
   unfinished: statements.ruleUnfinished,
   own: statements.ruleOwn,
   later: statements.ruleLater,
+  secondsLeft: `greatest(0.000001, ({untilUs} - ${mysqlClockUs}) / 1000000)`,
 };
 
 function prepare(text: string): Statement {
@@ -133,6 +134,16 @@ export function createDialect(prefix: string) {
     send<Answer>(run: (sql: string, values: Value[]) => Answer, name: SingleName, values: Values = {}): Answer {
       const found = statement(name);
       return run(found.sql, found.bind(values));
+    },
+    /** A decision, by the server's clock: the moment stands in the text, which a driver may take for a comment. */
+    decide<Answer>(
+      run: (sql: string, values: Value[]) => Answer,
+      name: "settleAdopt" | "settleRelease" | "settleHold" | "forget",
+      values: Values,
+      untilUs: number,
+    ): Answer {
+      const found = statement(name);
+      return run(found.sql.replaceAll("{untilUs}", String(untilUs)), found.bind(values));
     },
     look: manyRows("look", identityRow, " or "),
     claimMany: manyRows("claimMany", expandText(bornRow, macros), ", "),

@@ -74,6 +74,9 @@ export function failureOf(error: unknown): IchidoError {
   const { code, errno, sqlState, fatal } = partsOf(error);
   const what = `${typeof code === "string" ? code : "unknown error"}${typeof errno === "number" ? ` (${errno})` : ""}`;
   const cause = Object.assign(new Error(what), { code, errno, sqlState, fatal });
+  if (isCutShort(error)) {
+    return new IchidoError("store-unavailable", `the MySQL server gave no answer in time (${what})`, { cause });
+  }
   if (errno === unknownDatabase) {
     const advice = "create it, or name another one in the pool's settings";
     return new IchidoError("schema-missing", `the database does not exist: ${what}; ${advice}`, { cause });

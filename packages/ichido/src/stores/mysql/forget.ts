@@ -9,10 +9,11 @@ import { nobody } from "../../core/record-machine/bounds.ts";
 import { forgetAction, forgetRefusal, forgottenLine, forgottenStatus } from "../../core/record-machine/forget.ts";
 import { encodeHeaders } from "../encoding.ts";
 import { integerOf } from "./client.ts";
+import { decidedUntilUs } from "./deciding.ts";
 import type { Dialect } from "./dialect.ts";
 import { forgetLabels, type Labels } from "./labels.ts";
 import { seenOf } from "./row.ts";
-import type { Run } from "./session.ts";
+import { countdown, type Run } from "./session.ts";
 import { identityValues, longText, ownerValue, text } from "./values.ts";
 
 const roundsMax = 8;
@@ -21,19 +22,27 @@ interface Seen {
   readonly refusal: Exclude<ForgetResult, "ok"> | undefined;
   readonly labels: Labels;
   readonly fence: number;
+  readonly untilUs: number;
 }
 
-async function look(run: Run, dialect: Dialect, request: ForgetRequest): Promise<Seen> {
+async function look(run: Run, dialect: Dialect, request: ForgetRequest, left: () => number): Promise<Seen> {
   const { key, scopeHash } = identityValues(request.identity);
   const [row] = (await run(dialect.look(1), [key, scopeHash])).rows;
-  if (row === undefined) return { refusal: "absent", labels: {}, fence: 0 };
+  if (row === undefined) return { refusal: "absent", labels: {}, fence: 0, untilUs: 0 };
   const seen = seenOf(row);
-  return { refusal: forgetRefusal(seen, request, seen.nowUs), labels: seen.labels, fence: seen.fence };
+  const untilUs = decidedUntilUs(seen.nowUs, left());
+  return { refusal: forgetRefusal(seen, request, seen.nowUs), labels: seen.labels, fence: seen.fence, untilUs };
 }
 
-export async function forget(run: Run, dialect: Dialect, request: ForgetRequest): Promise<ForgetResult> {
+export async function forget(
+  run: Run,
+  dialect: Dialect,
+  request: ForgetRequest,
+  timeoutMs: number,
+): Promise<ForgetResult> {
+  const left = countdown(timeoutMs);
   const where = identityValues(request.identity);
-  const { refusal, labels, fence } = await look(run, dialect, request);
+  const { refusal, labels, fence, ...seen } = await look(run, dialect, request, left);
   if (refusal === "forgotten") await erase(run, dialect, { ...request, fence }, labels);
   if (refusal !== undefined) return refusal;
   const values = {
@@ -47,18 +56,20 @@ export async function forget(run: Run, dialect: Dialect, request: ForgetRequest)
     status: forgottenStatus,
   };
   const { insertId: id } = await dialect.send(run, "proposeAudit", values);
+  let { untilUs } = seen;
   for (let round = 0; round < roundsMax; round += 1) {
     const isDone =
-      (await dialect.send(run, "forget", { ...values, id })).insertId > 0 ||
+      (await dialect.decide(run, "forget", { ...values, id }, untilUs)).insertId > 0 ||
       (await dialect.send(run, "settled", { id })).rows.length > 0;
     if (isDone) {
       await erase(run, dialect, request, labels);
       return "ok";
     }
-    const reason = (await look(run, dialect, request)).refusal;
-    if (reason === undefined) continue;
+    const again = await look(run, dialect, request, left);
+    ({ untilUs } = again);
+    if (again.refusal === undefined) continue;
     await dialect.send(run, "forgetAudit", { id });
-    return reason;
+    return again.refusal;
   }
   throw new IchidoError(
     "store-unavailable",

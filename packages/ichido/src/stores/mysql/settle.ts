@@ -9,17 +9,24 @@ import { toMs } from "../../core/record-machine/record.ts";
 import { settleRefusal } from "../../core/record-machine/settle.ts";
 import { IchidoError } from "../../core/contract/errors.ts";
 import { integerOf } from "./client.ts";
+import { decidedUntilUs } from "./deciding.ts";
 import type { Dialect } from "./dialect.ts";
 import { addLabels, type Labels } from "./labels.ts";
 import { seenOf, stringOf } from "./row.ts";
-import type { Run } from "./session.ts";
+import { countdown, type Run } from "./session.ts";
 import { identityValues, longText, ownerValue, responseValues, text } from "./values.ts";
 
 const roundsMax = 8;
 
 const statementOf = { adopt: "settleAdopt", release: "settleRelease", hold: "settleHold" } as const;
 
-export async function settle(run: Run, dialect: Dialect, request: SettleRequest): Promise<SettleResult> {
+export async function settle(
+  run: Run,
+  dialect: Dialect,
+  request: SettleRequest,
+  timeoutMs: number,
+): Promise<SettleResult> {
+  const left = countdown(timeoutMs);
   const { decision } = request;
   const values = {
     ...identityValues(request.identity),
@@ -32,22 +39,24 @@ export async function settle(run: Run, dialect: Dialect, request: SettleRequest)
     ...responseValues(decision.kind === "adopt" ? decision.response : undefined),
   };
   // A refusal that can be seen beforehand leaves no trace at all, not even a proposal.
-  const early = await look(run, dialect, request);
+  const early = await look(run, dialect, request, left);
   if (early.refusal !== undefined) return early.refusal;
   // Whoever claimed it may have died before it wrote them: completed records are found by these rows alone.
   if (decision.kind === "adopt") await addLabels(run, dialect, [{ ...request, labels: early.labels }]);
   const { insertId: id } = await dialect.send(run, "proposeAudit", values);
+  let { untilUs } = early;
   for (let round = 0; round < roundsMax; round += 1) {
-    const settled = await dialect.send(run, statementOf[decision.kind], { ...values, id });
+    const settled = await dialect.decide(run, statementOf[decision.kind], { ...values, id }, untilUs);
     if (settled.insertId > 0) {
       if (decision.kind === "release") await forgetSteps(run, dialect, request, settled.insertId);
       return "ok";
     }
     if (await isSettled(run, dialect, id)) return "ok";
-    const reason = (await look(run, dialect, request)).refusal;
-    if (reason === undefined) continue;
+    const again = await look(run, dialect, request, left);
+    ({ untilUs } = again);
+    if (again.refusal === undefined) continue;
     await dialect.send(run, "forgetAudit", { id });
-    return reason;
+    return again.refusal;
   }
   throw new IchidoError(
     "store-unavailable",
@@ -68,14 +77,16 @@ async function isSettled(run: Run, dialect: Dialect, id: number): Promise<boolea
 interface Looked {
   readonly refusal: SettleResult | undefined;
   readonly labels: Labels;
+  readonly untilUs: number;
 }
 
-async function look(run: Run, dialect: Dialect, request: SettleRequest): Promise<Looked> {
+async function look(run: Run, dialect: Dialect, request: SettleRequest, left: () => number): Promise<Looked> {
   const { key, scopeHash } = identityValues(request.identity);
   const [row] = (await run(dialect.look(1), [key, scopeHash])).rows;
-  if (row === undefined) return { refusal: settleRefusal(undefined, request, 0), labels: {} };
+  if (row === undefined) return { refusal: settleRefusal(undefined, request, 0), labels: {}, untilUs: 0 };
   const seen = seenOf(row);
-  return { refusal: settleRefusal(seen, request, seen.nowUs), labels: seen.labels };
+  const untilUs = decidedUntilUs(seen.nowUs, left());
+  return { refusal: settleRefusal(seen, request, seen.nowUs), labels: seen.labels, untilUs };
 }
 
 export async function audit(run: Run, dialect: Dialect, identity: Identity): Promise<readonly AuditEntry[]> {

@@ -91,7 +91,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     async steps(identity) {
       return (await dialect.send(call(), "steps", identityValues(identity))).rows.map(stepOf);
     },
-    settle: (request) => settle(call(), dialect, request),
+    settle: (request) => settle(call(), dialect, request, settings.callTimeoutMs),
     resources: (identity) => resources(call(), dialect, identity),
     log: (batch) => log(call(), dialect, search, batch),
     attempts: (identity) => attempts(call(), dialect, identity),
@@ -101,7 +101,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     note: (entry) => note(call(), dialect, entry),
     audit: (identity) => audit(call(), dialect, identity),
     auditLog: (query) => auditLog(call(), dialect, query),
-    forget: (request) => forget(call(), dialect, request),
+    forget: (request) => forget(call(), dialect, request, settings.callTimeoutMs),
     emptyReasons: (values) => emptied(call(), dialect, values),
     async find(identity) {
       const [row] = (await dialect.send(call(), "find", identityValues(identity))).rows;

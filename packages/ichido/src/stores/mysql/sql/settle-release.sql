@@ -4,7 +4,8 @@
 --   1.
 -- Result: insertId, the new fence, when it took effect.
 -- Guarantee: S11, S15, S16. Record and audit row change in one atomic statement.
-update {records} r join {audit} a on a.id = :id
+-- Neither begins nor, on MariaDB, waits after {untilUs}: a decision that was told to have failed is never made later.
+/*M! set statement max_statement_time = {secondsLeft} for */ update {records} r join {audit} a on a.id = :id
 set
   a.at_us = {now},
   r.fence = last_insert_id(greatest(r.fence + 1, {now})), r.owner = :owner, r.state = 'failed', r.lease_us = 0,
@@ -15,5 +16,5 @@ set
     when :unlessHeld and exists ({unfinished}) then null
     else r.expires_us + {spentRetentions} * (r.expires_us - r.created_us)
   end
-where r.`key` = :key and r.scope_hash = :scopeHash and r.fence = :fence
+where {now} < {untilUs} and r.`key` = :key and r.scope_hash = :scopeHash and r.fence = :fence
   and r.state <> 'completed' and (:unlessHeld = 0 or r.hold_reason is null) and not (r.state = 'processing' and {live})
