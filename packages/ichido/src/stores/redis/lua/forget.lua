@@ -5,8 +5,8 @@
 --          call and no other, 8 the audit row of this as JSON, then the former audit rows without their reasons
 -- Result   'ok', also where this very call has done it before; or 'changed': the caller looks again
 -- Promise  S24. Nobody's owner and a greater fence: whoever held the record can no longer write to it.
-local row = redis.call('HMGET', KEYS[1], 's', 't', 'y', 'n', 'e', 'c', 'f', 'd', 'g')
-if row[9] == ARGV[7] then return 'ok' end
+local row = redis.call('HMGET', KEYS[1], 's', 't', 'y', 'n', 'e', 'c', 'f', 'd', 'a', 'g')
+if row[10] == ARGV[7] then return 'ok' end
 if not row[1] or row[1] == 'p' or row[2] ~= ARGV[1] or (row[3] or '0') ~= ARGV[2] then return 'changed' end
 local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -21,9 +21,11 @@ for at = 9, #ARGV do
 end
 local count = string.format('%.0f', #ARGV - 7)
 for _, value in ipairs({ 'y', count, 'A' .. count, now .. ' ' .. ARGV[8] }) do write[#write + 1] = value end
-if row[8] then
-  write[#write + 1] = 'd'
-  write[#write + 1] = row[8]
+for at, name in ipairs({ 'd', 'a' }) do
+  if row[7 + at] then
+    write[#write + 1] = name
+    write[#write + 1] = row[7 + at]
+  end
 end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], unpack(write))
