@@ -7,6 +7,7 @@ import type {
   ClaimRequest,
   ClaimResult,
   Fingerprint,
+  ForgetRequest,
   Identity,
   Landed,
   OwnerToken,
@@ -25,8 +26,14 @@ import {
   noted,
   refusalOf,
 } from "../../../packages/ichido/src/core/record-machine/claim.ts";
+import { forgetRefusal, forgotten, tombstoneOf } from "../../../packages/ichido/src/core/record-machine/forget.ts";
 import * as owned from "../../../packages/ichido/src/core/record-machine/owned.ts";
-import type { Moment, StepRow, WholeRecord } from "../../../packages/ichido/src/core/record-machine/record.ts";
+import {
+  toMs,
+  type Moment,
+  type StepRow,
+  type WholeRecord,
+} from "../../../packages/ichido/src/core/record-machine/record.ts";
 import { settle } from "../../../packages/ichido/src/core/record-machine/settle.ts";
 
 export const nowUs = 1_800_000_000_000_000;
@@ -110,6 +117,7 @@ export function arrangements(
             title: `${title}, ${expiry} expiry, steps ${step}${doubtStays ? ", doubt stays" : ""}`,
             record: {
               ...base(spread(index), spread(index + 5_000)),
+              ...cameBy(spread(index + 9_000), spread(index + 14_000)),
               expiresUs: expiresUs[expiry],
               doubtStays,
               steps: stepSets[step] ?? [],
@@ -142,6 +150,12 @@ function spread(index: number): boolean {
   return (Math.imul(index, 0x9e3779b1) >>> 17) % 2 === 1;
 }
 
+/** As no claim since the first has it, or as a later one. */
+function cameBy(first: boolean, failed: boolean): Pick<WholeRecord, "origin" | "attempts"> {
+  if (first) return { origin: "new", attempts: 1 };
+  return failed ? { origin: "failed", attempts: 3 } : { origin: "lapsed", attempts: 2 };
+}
+
 /** The fence of a clock that ran on, or of one that has gone back since. */
 function base(ahead: boolean, former: boolean): WholeRecord {
   return {
@@ -172,7 +186,8 @@ export type Verb =
   | "startStep"
   | "finishStep"
   | "settle"
-  | "landed";
+  | "landed"
+  | "forget";
 
 export interface Vector {
   readonly title: string;
@@ -268,7 +283,7 @@ function ownedVectors(maker: Maker, each: Arranged, title: string, proof: { owne
   const { record } = each;
   const put = (
     what: string,
-    verb: Exclude<Verb, "claim" | "settle">,
+    verb: Exclude<Verb, "claim" | "settle" | "forget">,
     expected: { readonly record: WholeRecord | undefined; readonly result: unknown },
     call: (store: Store, claim: Claim) => Promise<unknown>,
   ): void =>
@@ -344,4 +359,47 @@ function settleVectors(maker: Maker, each: Arranged, fence: number): void {
       }
     }
   }
+}
+
+/** Answers that a request for erasure meets, beside those of all records. */
+const tombstones: Readonly<Record<string, StoredResponse>> = {
+  "completed and forgotten": tombstoneOf(201),
+  "completed, too large an answer to keep": lastAnswer,
+  "completed, a header that looks like a mark": { ...tombstoneOf(201), kind: "full" },
+};
+
+/** Of records that nobody spoke of, and of those about which there are two notes, whose reasons go. */
+export function forgetVectors(arranged: readonly Arranged[]): readonly Vector[] {
+  const maker: Maker = { vectors: [] };
+  const marked = Object.entries(tombstones).map(([title, response], at) => {
+    const record: WholeRecord = { ...base(spread(at), true), state: "completed", leaseUs: 0, response };
+    return { title, record };
+  });
+  for (const each of [...arranged, ...marked]) {
+    const fence = each.record?.fence ?? nowUs;
+    for (const looked of [fence, fence + 1]) {
+      for (const notes of each.record === undefined ? [[]] : [[], ["by phone", "again"]]) {
+        const terms = { fence: looked, actor: "ada", reason: "asked" };
+        const title = `${looked === fence ? "as looked at" : "other fence"}, ${notes.length} notes`;
+        add(maker, title, "forget", each, (identity) => {
+          const told = notes.map((reason) => ({ fence, actor: "bob", action: "look", reason }));
+          const audit = told.map((note) => ({ atMs: toMs(nowUs), ...note }));
+          return {
+            ...erased(each.record && { ...each.record, audit }, terms),
+            async apply(store) {
+              for (const note of told) await store.note({ identity, ...note });
+              return store.forget({ identity, ...terms });
+            },
+          };
+        });
+      }
+    }
+  }
+  return maker.vectors;
+}
+
+function erased(record: WholeRecord | undefined, terms: Pick<ForgetRequest, "fence" | "actor" | "reason">) {
+  const refusal = forgetRefusal(record, terms, nowUs);
+  if (record === undefined || refusal !== undefined) return { after: record, result: refusal };
+  return { after: forgotten(record, terms, { nowUs, fenceFloor: 0 }), result: "ok" };
 }

@@ -106,12 +106,16 @@ function allowedAfter({ verb, before, after, result }: Vector): readonly (WholeR
 async function historyOf(store: Store, { verb, identity, before, after }: Vector): Promise<unknown> {
   const withSteps = (before?.stepsStarted ?? 0) + (after?.stepsStarted ?? 0) > 0 && verb !== "claim";
   const steps = withSteps ? await store.steps(identity) : [];
-  return { steps, audit: verb === "settle" ? await store.audit(identity) : [] };
+  return { steps, audit: isAudited(verb) ? await store.audit(identity) : [] };
 }
 
 function wantedHistory({ verb, after }: Vector): unknown {
   const steps = verb === "claim" ? [] : (after?.steps ?? []);
-  return { steps: steps.map((step) => stepView(step, nowUs)), audit: verb === "settle" ? (after?.audit ?? []) : [] };
+  return { steps: steps.map((step) => stepView(step, nowUs)), audit: isAudited(verb) ? (after?.audit ?? []) : [] };
+}
+
+function isAudited(verb: Vector["verb"]): boolean {
+  return verb === "settle" || verb === "forget";
 }
 
 function lyingOf(record: WholeRecord | undefined, got: Lying | undefined): Lying | undefined {

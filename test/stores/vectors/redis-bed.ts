@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Redis } from "ioredis";
 import type { OwnerToken } from "ichido";
 import { redisStore, type RedisClient } from "ichido/redis";
-import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
+import { originKept } from "../../../packages/ichido/src/core/record-machine/record.ts";
 import { isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
 import { namesFor } from "../../../packages/ichido/src/stores/redis/names.ts";
 import { decodeResponse, encodeHead, encodeFirstClaim } from "../../../packages/ichido/src/stores/redis/row.ts";
@@ -96,7 +96,9 @@ function fieldsOf({ identity, record }: Placed): (string | Buffer)[] {
   const fields: (string | Buffer)[] = ["s", states[record.state], "o", record.owner, "t", String(record.fence)];
   fields.push("n", String(record.attempts), "l", String(record.leaseUs), "c", String(record.createdUs));
   fields.push("u", String(record.updatedUs), "e", String(record.expiresUs), "x", String(record.stepsStarted));
-  fields.push("f", print, "i", sight, "a", record.origin);
+  fields.push("f", print, "i", sight);
+  // As a first claim leaves it, and as older releases left it after others.
+  if (record.origin === "failed") fields.push("a", record.origin);
   if (record.doubtStays) fields.push("d", "1");
   if (record.holdReason !== undefined) fields.push("h", record.holdReason);
   const answer = record.response ?? record.interim;
@@ -126,8 +128,7 @@ function lyingOf(fields: Readonly<Record<string, Buffer>>, leftMs: number): Lyin
   return {
     state,
     owner: text("o") as OwnerToken,
-    // A new record says nothing of how its owner came by it.
-    origin: originOf(fields["a"] === undefined ? "new" : text("a")),
+    origin: originKept(fields["a"] && text("a"), Number(text("n"))),
     fence: Number(text("t")),
     attempts: Number(text("n")),
     doubtStays: fields["d"] !== undefined,

@@ -8,7 +8,7 @@ import {
   isForsaken,
   stateSeen,
 } from "../../../packages/ichido/src/core/record-machine/view.ts";
-import { arrangements, claimVectors, nowUs, ownerVectors, type Vector } from "./cases.ts";
+import { arrangements, claimVectors, forgetVectors, nowUs, ownerVectors, type Vector } from "./cases.ts";
 import { differences, type Bed } from "./check.ts";
 
 const minuteUs = 60_000_000;
@@ -38,6 +38,7 @@ export type Judge = "the store" | "the machine";
 
 export function families(judge: Judge = "the store"): readonly Family[] {
   const past = arrangements(["past"], threeSteps);
+  const owned = arrangements(["past"], ["none", "unfinished", "both"]);
   const unevenClaims = { trusted: false, arranged: past, fingerprints: ["raw"] };
   return [
     {
@@ -60,8 +61,9 @@ export function families(judge: Judge = "the store"): readonly Family[] {
       asked: "owners",
       title: "the owner's verbs, settlements and what landed",
       tick: trustedTick,
-      vectors: ownerVectors(arrangements(["past"], ["none", "unfinished", "both"])),
+      vectors: ownerVectors(owned),
     },
+    { asked: "owners", title: "what a person has erased", tick: trustedTick, vectors: forgetVectors(owned) },
   ];
 }
 
