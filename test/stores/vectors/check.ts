@@ -1,6 +1,7 @@
 /** Arranges records in a store, asks what the vectors ask, and tells every difference from what the machine says. */
 import { isDeepStrictEqual } from "node:util";
 import type { Fingerprint, Identity, Store, StoredRecord, StoredResponse } from "ichido";
+import { isIchidoError } from "../../../packages/ichido/src/core/contract/errors.ts";
 import { mayLeaveLease } from "../../../packages/ichido/src/core/record-machine/owned.ts";
 import type { HeldRecord, WholeRecord } from "../../../packages/ichido/src/core/record-machine/record.ts";
 import type { TickRow } from "../../../packages/ichido/src/core/record-machine/ticks.ts";
@@ -17,6 +18,8 @@ export interface Lying extends Omit<HeldRecord, "stepsStarted"> {
 export interface Placed {
   readonly identity: Identity;
   readonly record: WholeRecord;
+  /** One of the `damages` of the bed. */
+  readonly damage?: string;
 }
 
 /** A store whose clock stands at `nowUs`, with a way around its verbs. */
@@ -25,11 +28,25 @@ export interface Bed {
   arrange(placed: readonly Placed[], tick: TickRow | undefined): Promise<Store>;
   /** Everything that lies in the store, by key. */
   lying(): Promise<ReadonlyMap<string, Lying>>;
+  /** What can be wrong with a row of this store, and all rows as they lie there, damaged or not. */
+  readonly damages?: readonly string[];
+  rows?(): Promise<unknown>;
   /** What the store may leave beside what the machine says, where that is safe and cheaper. */
   alsoLeaves?(vector: Vector): readonly WholeRecord[];
   /** Where the store looks before it sweeps, and decides anew for each record: that decision, for all of them. */
   sweepEach?(placed: readonly Placed[], tick: TickRow | undefined): Promise<void>;
+  /** Where the store looks before it forgets: what the script answers when the record is another one by then. */
+  forgetEach?(): Promise<readonly string[]>;
   close(): Promise<void>;
+}
+
+/** What a verb answers, or with which code it fails. */
+export async function outcomeOf(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    return { threw: isIchidoError(error) ? error.code : String(error), because: String(error) };
+  }
 }
 
 const arrangedAtOnce = 4_000;
@@ -64,17 +81,18 @@ async function differencesIn(
   };
   for (let start = 0; start < vectors.length; start += askedAtOnce) {
     const some = vectors.slice(start, start + askedAtOnce);
-    const results = await Promise.all(some.map((vector) => vector.apply(store)));
+    const results = await Promise.all(some.map((vector) => outcomeOf(vector.apply(store))));
     for (const [index, vector] of some.entries()) {
       const got = results[index];
       if (!alike(got, vector.result)) tell(vector, "answered", got, vector.result);
     }
+    // A wrong copy is mostly found out by the first of them.
+    if (found.length >= enough) return found;
     const histories = await Promise.all(some.map((vector) => historyOf(store, vector)));
     for (const [index, vector] of some.entries()) {
       const wanted = wantedHistory(vector);
       if (!alike(histories[index], wanted)) tell(vector, "has", histories[index], wanted);
     }
-    // A wrong copy is mostly found out by the first of them.
     if (found.length >= enough) return found;
   }
   const [lying, listed] = [await bed.lying(), await listedOf(store)];

@@ -2,7 +2,7 @@ import mysql2 from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mysqlStore } from "ichido/mysql";
 import { mysql2Transactions } from "ichido/transactions";
-import { leaseAbsurdUs, lockWaitUs } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
+import { leaseAbsurdUs, lockWaitUs, tickPatienceUs } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
 import { dueUs, isNeeded } from "../../../packages/ichido/src/core/record-machine/view.ts";
 import { encodeHeaders } from "../../../packages/ichido/src/stores/encoding.ts";
 import { describeWith, freshDatabase, type FreshDatabase } from "../../support/services.ts";
@@ -113,7 +113,7 @@ describeWith("mariadb", "MySQL by the record machine", (url) => {
     },
     close: async () => undefined,
   };
-  runVectors({ test, expect }, async () => bed, "the machine");
+  runVectors({ test, expect }, async () => bed, { judge: "the machine", tickPatienceUs });
   runJoined({ test, expect }, [
     {
       title: "answers on a transaction",

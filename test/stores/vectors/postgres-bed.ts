@@ -58,6 +58,8 @@ async function postgresBed(pool: pg.Pool, prefix: string, edit?: (sql: string) =
   for (const text of changed) await define(edit?.(text) ?? text);
 
   return {
+    damages: ["an unknown state"],
+    rows: async () => (await pool.query(`select * from ${prefix}records order by key`)).rows,
     async arrange(placed, tick) {
       await pool.query(`truncate ${prefix}records, ${prefix}steps, ${prefix}audit, ${prefix}clock`);
       await pool.query(
@@ -115,7 +117,7 @@ const functions = migrations
 const bytea = (bytes: Uint8Array | undefined): string | null =>
   bytes === undefined ? null : `\\x${Buffer.from(bytes).toString("hex")}`;
 
-function rowOf({ identity, record }: Placed): unknown {
+function rowOf({ identity, record, damage }: Placed): unknown {
   const response = record.response ?? record.interim;
   return {
     key: identity.key,
@@ -124,7 +126,7 @@ function rowOf({ identity, record }: Placed): unknown {
     raw: bytea(record.fingerprint.raw as Uint8Array),
     canonical: bytea(record.fingerprint.canonical as Uint8Array),
     former: bytea(record.fingerprint.former as Uint8Array | undefined),
-    state: record.state,
+    state: damage === undefined ? record.state : "paused",
     origin: record.origin,
     owner: record.owner,
     fence: record.fence,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/services.ts";
 import { joined } from "./joined.ts";
-import { findMutants, runJoined, runVectors, type Mutant } from "./run.ts";
+import { findMutants, runDamaged, runJoined, runVectors, type Mutant } from "./run.ts";
 import { postgresServer, type PostgresServer } from "./postgres-bed.ts";
 
 const mutants: readonly Mutant[] = [
@@ -117,6 +117,7 @@ describeWith("postgres", "PostgreSQL by the record machine", (url) => {
   afterAll(() => server.close());
 
   runVectors({ test, expect }, () => server.bed("vectors_"));
+  runDamaged({ test, expect }, () => server.bed("vectors_"));
   findMutants({ test, expect }, mutants, (edit) => server.bed("mutant_", edit));
 
   const joinedBed = async (last: boolean, edit?: (sql: string) => string) =>

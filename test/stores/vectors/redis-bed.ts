@@ -9,7 +9,10 @@ import { namesFor } from "../../../packages/ichido/src/stores/redis/names.ts";
 import { decodeResponse, encodeHead, encodeFirstClaim } from "../../../packages/ichido/src/stores/redis/row.ts";
 import { statements } from "../../../packages/ichido/src/stores/redis/statements.generated.ts";
 import { removeKeys } from "../redis-clients.ts";
-import { nowUs } from "./cases.ts";
+import { nobody } from "../../../packages/ichido/src/core/record-machine/bounds.ts";
+import { forgetRefusal } from "../../../packages/ichido/src/core/record-machine/forget.ts";
+import { sampleIdentity } from "ichido/testing";
+import { arrangements, nowUs } from "./cases.ts";
 import type { Bed, Lying, Placed } from "./check.ts";
 
 const dayMs = "86400000";
@@ -39,7 +42,20 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
   const empty = (): Promise<void> => removeKeys({ ...admin, end: async () => undefined }, family);
   let lives = 0;
   let prefix = family;
-  return {
+  const namesThere = async (): Promise<readonly string[]> => {
+    const names: string[] = [];
+    for await (const page of redis.scanStream({ match: `${prefix}{*`, count: 5_000 })) {
+      names.push(...(page as string[]).filter((name) => name.length === prefix.length + 45));
+    }
+    return names.toSorted();
+  };
+  const bed: Bed = {
+    damages: Object.keys(damages),
+    async rows() {
+      const pipeline = redis.pipeline();
+      for (const name of await namesThere()) pipeline.hgetallBuffer(name);
+      return ((await pipeline.exec()) ?? []).map(([, reply]) => reply);
+    },
     async arrange(placed, tick) {
       await empty();
       lives += 1;
@@ -48,7 +64,7 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
       const pipeline = redis.pipeline();
       for (const each of placed) {
         const name = names.record(each.identity);
-        pipeline.hset(name, ...fieldsOf(each));
+        pipeline.hset(name, ...damaged(fieldsOf(each), each.damage));
         if (!isNeeded(each.record)) pipeline.pexpire(name, dayMs);
       }
       if (tick !== undefined) {
@@ -60,10 +76,7 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
     },
     async lying() {
       const found = new Map<string, Lying>();
-      const names: string[] = [];
-      for await (const page of redis.scanStream({ match: `${prefix}{*`, count: 5_000 })) {
-        names.push(...(page as string[]).filter((name) => name.length === prefix.length + 45));
-      }
+      const names = await namesThere();
       const pipeline = redis.pipeline();
       for (const name of names) pipeline.hgetallBuffer(name).pttl(name);
       const replies = ((await pipeline.exec()) ?? []).map(([, reply]) => reply);
@@ -82,11 +95,61 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
         placed.map(({ identity }) => client.callBuffer("evalsha", [digest, "1", names.record(identity), ...known])),
       );
     },
+    async forgetEach() {
+      const held = arrangements(["past"], ["none"]).flatMap(({ title, record }, at) =>
+        record === undefined ? [] : [{ title, record, identity: sampleIdentity(`forget-${at}`) }],
+      );
+      const found: string[] = [];
+      const digest = createHash("sha1").update(statements.forget).digest("hex");
+      for (const notes of [0, 1]) {
+        await bed.arrange(held, undefined);
+        const names = namesFor(prefix, "");
+        for (const [at, { title, identity, record }] of held.entries()) {
+          const looked = record.fence + (at % 3 === 1 ? 1 : 0);
+          const args = [String(looked), String(notes), "[]", "tombstone 410 []", nobody, "0", "[]"];
+          const reply = await client.callBuffer("evalsha", [digest, "1", names.record(identity), ...args]);
+          const wanted =
+            forgetRefusal(record, { fence: looked }, nowUs) === undefined && notes === 0 ? "ok" : "changed";
+          if (String(reply) !== wanted) found.push(`${title}: ${String(reply)}, not ${wanted}`);
+        }
+      }
+      return found;
+    },
     async close() {
       await empty();
       redis.disconnect();
     },
   };
+  return bed;
+}
+
+type Field = string | Buffer;
+
+/** A row of which little is left, that says nothing known, or of which bytes are missing. */
+const damages: Readonly<Record<string, (row: Map<Field, Field>) => unknown>> = {
+  "no state": (row) => row.delete("s"),
+  "an unknown state": (row) => row.set("s", "q"),
+  "no hashes": (row) => row.delete("f"),
+  ...Object.fromEntries([32, 63, 65, 80, 95, 97].map((length) => [`hashes of ${length} bytes`, hashesOf(length)])),
+  "a body of another length": (row) => row.set("z", "7"),
+  "no body": (row) => [row.delete("b"), row.set("z", "7")],
+  ...Object.fromEntries(["s", "f", "o", "t", "n", "l", "e", "c"].map((name) => [`nothing but ${name}`, alone(name)])),
+};
+
+function hashesOf(length: number): (row: Map<Field, Field>) => unknown {
+  return (row) => row.set("f", Buffer.concat([Buffer.from(row.get("f") ?? ""), Buffer.alloc(97)]).subarray(0, length));
+}
+
+function alone(name: string): (row: Map<Field, Field>) => unknown {
+  return (row) => [...row.keys()].filter((each) => each !== name).map((each) => row.delete(each));
+}
+
+function damaged(fields: readonly Field[], damage: string | undefined): Field[] {
+  if (damage === undefined) return [...fields];
+  const row = new Map<Field, Field>();
+  for (let at = 0; at < fields.length; at += 2) row.set(fields[at] ?? "", fields[at + 1] ?? "");
+  damages[damage]?.(row);
+  return [...row].flat();
 }
 
 function fieldsOf({ identity, record }: Placed): (string | Buffer)[] {
@@ -123,7 +186,9 @@ function keyOf(fields: Readonly<Record<string, Buffer>>): string {
 function lyingOf(fields: Readonly<Record<string, Buffer>>, leftMs: number): Lying {
   const text = (name: string): string => String(fields[name]);
   const state = text("s") === "p" ? "processing" : text("s") === "c" ? "completed" : "failed";
-  const answer = fields["r"] === undefined ? undefined : decodeResponse(fields["r"], fields["b"]);
+  // One whose length is told otherwise is damaged to whoever claims it.
+  const isWhole = fields["r"] !== undefined && Number(text("z")) === fields["b"]?.length;
+  const answer = isWhole ? decodeResponse(fields["r"], fields["b"]) : undefined;
   const print = fields["f"] ?? Buffer.alloc(0);
   return {
     state,

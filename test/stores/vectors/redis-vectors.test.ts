@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describeWith, uniqueName } from "../../support/services.ts";
 import { redisBed } from "./redis-bed.ts";
-import { findMutants, runVectors, type Mutant } from "./run.ts";
+import { findMutants, runDamaged, runVectors, type Mutant } from "./run.ts";
 
 const mutants: readonly Mutant[] = [
   { title: "a lease that ends now is live", from: "leaseEnd > now", to: "leaseEnd >= now" },
@@ -66,5 +66,11 @@ const mutants: readonly Mutant[] = [
 
 describeWith("redis", "Redis by the record machine", (url) => {
   runVectors({ test, expect }, () => redisBed(url, `${uniqueName("vectors")}:`));
+  runDamaged({ test, expect }, () => redisBed(url, `${uniqueName("vectors")}:`));
+  test("a record is forgotten only as it was looked at", async () => {
+    const bed = await redisBed(url, `${uniqueName("vectors")}:`);
+    expect(await bed.forgetEach?.()).toEqual([]);
+    await bed.close();
+  });
   findMutants({ test, expect }, mutants, (edit) => redisBed(url, `${uniqueName("mutant")}:`, edit));
 });

@@ -1,30 +1,13 @@
 /** The vectors as tests of one store. */
 import type { expect as Expect, test as Test } from "vitest";
-import type { WholeRecord } from "../../../packages/ichido/src/core/record-machine/record.ts";
-import { isTrusted, nextTick, type TickRow } from "../../../packages/ichido/src/core/record-machine/ticks.ts";
-import {
-  createTally,
-  isExpired,
-  isForsaken,
-  stateSeen,
-} from "../../../packages/ichido/src/core/record-machine/view.ts";
+import { isTrusted, tickSeen, type TickRow } from "../../../packages/ichido/src/core/record-machine/ticks.ts";
 import { arrangements, claimVectors, forgetVectors, nowUs, ownerVectors, type Vector } from "./cases.ts";
 import { differences, type Bed } from "./check.ts";
-
-const minuteUs = 60_000_000;
-const gapUs = 3 * minuteUs;
-
-/** Trusted at both bounds at once; the others are a microsecond beyond one of them, or ahead of the clock. */
-export const trustedTick: TickRow = { lastUs: nowUs - gapUs, intervalUs: minuteUs, steadySinceUs: nowUs - gapUs };
-const uneven: Readonly<Record<string, TickRow | undefined>> = {
-  "no tick": undefined,
-  "a tick too long ago": { ...trustedTick, lastUs: nowUs - gapUs - 1 },
-  "a clock steady too short a time": { ...trustedTick, lastUs: nowUs - minuteUs, steadySinceUs: nowUs - gapUs + 1 },
-  "a clock that went back": { ...trustedTick, lastUs: nowUs + 2_000_000 },
-};
+import { damagedDifferences } from "./damaged.ts";
+import { ticksSeen, trustedTick } from "./ticks.ts";
+import { viewDifferences } from "./views.ts";
 
 const threeSteps = ["none", "unfinished", "finished"];
-const fourSteps = [...threeSteps, "both"];
 
 export interface Family {
   readonly asked: "claims" | "uneven ticks" | "owners";
@@ -33,13 +16,17 @@ export interface Family {
   readonly vectors: readonly Vector[];
 }
 
-/** A store that asks the machine about claims needs no proof that it compares hashes as the machine does. */
-export type Judge = "the store" | "the machine";
+export interface Traits {
+  /** A store that asks the machine about claims needs no proof that it compares hashes as the machine does. */
+  readonly judge?: "the machine";
+  /** How far a tick may be ahead of a moment that was read before it. */
+  readonly tickPatienceUs?: number;
+}
 
-export function families(judge: Judge = "the store"): readonly Family[] {
+export function families({ judge, tickPatienceUs = 0 }: Traits = {}): readonly Family[] {
   const past = arrangements(["past"], threeSteps);
   const owned = arrangements(["past"], ["none", "unfinished", "both"]);
-  const unevenClaims = { trusted: false, arranged: past, fingerprints: ["raw"] };
+  const fewPast = arrangements(["past"], ["none"]);
   return [
     {
       asked: "claims",
@@ -51,12 +38,14 @@ export function families(judge: Judge = "the store"): readonly Family[] {
         ...(judge === "the machine" && { fingerprints: ["raw", "other"] }),
       }),
     },
-    ...Object.entries(uneven).map(([title, tick]) => ({
-      asked: "uneven ticks" as const,
-      title: `claims past retention with ${title}`,
-      tick,
-      vectors: claimVectors(unevenClaims),
-    })),
+    ...ticksSeen(tickPatienceUs)
+      .filter(({ tick }) => tick !== trustedTick)
+      .map(({ title, tick, trusted, isBound }) => ({
+        asked: "uneven ticks" as const,
+        title: `claims past retention with ${title}`,
+        tick,
+        vectors: claimVectors({ trusted, arranged: isBound ? fewPast : past, fingerprints: ["raw"] }),
+      })),
     {
       asked: "owners",
       title: "the owner's verbs, settlements and what landed",
@@ -72,19 +61,35 @@ interface Framework {
   readonly expect: typeof Expect;
 }
 
-export function runVectors({ test, expect }: Framework, open: () => Promise<Bed>, judge?: Judge): void {
-  for (const { title, tick, vectors } of families(judge)) {
+export function runVectors({ test, expect }: Framework, open: () => Promise<Bed>, traits: Traits = {}): void {
+  for (const { title, tick, vectors } of families(traits)) {
     test(`${title}: ${vectors.length} vectors`, { timeout: 120_000 }, async () => {
       const bed = await open();
-      expect(isTrusted(tick, nowUs)).toBe(tick === trustedTick);
       expect(await differences(bed, vectors, tick)).toEqual([]);
       await bed.close();
     });
   }
 
+  test("ticks are trusted as the machine trusts them", () => {
+    for (const { tick, trusted } of ticksSeen(traits.tickPatienceUs ?? 0)) {
+      const seen = tick && { ...tick, lastUs: tickSeen(tick.lastUs, nowUs, traits.tickPatienceUs ?? 0) };
+      expect(isTrusted(seen, nowUs)).toBe(trusted);
+    }
+  });
+
   test("ticks, lists, sums and sweeps: each record as the machine sees it", { timeout: 120_000 }, async () => {
     const bed = await open();
-    expect(await viewDifferences(bed)).toEqual([]);
+    expect(await viewDifferences(bed, traits)).toEqual([]);
+    await bed.close();
+  });
+}
+
+/** Where a row can be damaged at all. */
+export function runDamaged({ test, expect }: Framework, open: () => Promise<Bed>): void {
+  test("a row that no verb leaves is told as damage and left as it is", { timeout: 120_000 }, async () => {
+    const bed = await open();
+    expect(bed.damages?.length).toBeGreaterThan(0);
+    expect(await damagedDifferences(bed)).toEqual([]);
     await bed.close();
   });
 }
@@ -100,7 +105,7 @@ export interface JoinedVectors {
 
 /** The same rules on a caller's own transaction; which hashes are alike is said in one place for both. */
 export function runJoined({ test, expect }: Framework, ways: readonly JoinedVectors[]): void {
-  const joinedFamilies = families("the machine").map(({ tick, vectors }) => ({ tick, vectors }));
+  const joinedFamilies = families({ judge: "the machine" }).map(({ tick, vectors }) => ({ tick, vectors }));
   for (const { title, verbs, open } of ways) {
     const asked = joinedFamilies.flatMap(({ tick, vectors }) => {
       const all = vectors.filter(({ verb }) => verbs.includes(verb));
@@ -156,66 +161,3 @@ export function findMutants(
     });
   }
 }
-
-/** Every record at once: by state, in sums, and what a sweep takes, by a clock that is trusted and by those that are not. */
-export async function viewDifferences(bed: Bed): Promise<readonly string[]> {
-  const found: string[] = [];
-  const whole = ownerVectors(arrangements(["before", "past", "nearly long past", "long past"], fourSteps)).filter(
-    ({ verb, title }) => verb === "release" && title.includes("by another"),
-  );
-  const placed = whole.flatMap(({ identity, before }) => (before === undefined ? [] : [{ identity, record: before }]));
-  const titles = new Map(whole.map(({ identity, title }) => [identity.key as string, title]));
-  const same = (what: string, got: Iterable<string>, wanted: Iterable<string>): void => {
-    const [one, other] = [new Set(got), new Set(wanted)];
-    for (const key of one) if (!other.has(key)) found.push(`${what}: has ${titles.get(key)}`);
-    for (const key of other) if (!one.has(key)) found.push(`${what}: lacks ${titles.get(key)}`);
-  };
-  const store = await bed.arrange(placed, undefined);
-  for (const state of ["processing", "completed", "failed", "unknown"] as const) {
-    const page = await store.list({ state, limit: 1_000 });
-    const wanted = placed.filter(({ record }) => stateSeen(record, nowUs) === state);
-    same(
-      state,
-      page.records.map(({ identity }) => identity.key),
-      wanted.map(({ identity }) => identity.key),
-    );
-  }
-  const tally = createTally();
-  for (const { record } of placed) {
-    const bytes = (record.response?.body.length ?? 0) + (record.interim?.body.length ?? 0);
-    tally.add(record, bytes, nowUs);
-  }
-  const [sums, wantedSums] = [JSON.stringify(await store.stats(), sorted), JSON.stringify(tally.sum(), sorted)];
-  if (sums !== wantedSums) found.push(`stats: ${sums}, not ${wantedSums}`);
-  for (const [what, tick] of [...Object.entries(uneven), ["even ticks", trustedTick] as const]) {
-    const { trusted } = await (await bed.arrange([], tick)).tick({ intervalMs: minuteUs / 1_000 });
-    const wanted = isTrusted(nextTick(tick, nowUs, minuteUs), nowUs);
-    if (trusted !== wanted) found.push(`a tick after ${what}: trusted is ${trusted}, not ${wanted}`);
-  }
-  const isSpent = (record: WholeRecord): boolean =>
-    isForsaken(record, nowUs) && record.steps.every((step) => step.finishedUs !== undefined);
-  const going = placed.filter(({ record }) => isExpired(record, nowUs) || isSpent(record));
-  for (const [what, tick] of [...Object.entries(uneven), ["trusted", trustedTick] as const]) {
-    const sweeper = await bed.arrange(placed, tick);
-    for (let more = true; more;) ({ more } = await sweeper.sweep({ limit: 1_000, budgetMs: 10_000 }));
-    await bed.sweepEach?.(placed, tick);
-    const wanted = tick === trustedTick ? placed.filter((each) => !going.includes(each)) : placed;
-    same(
-      `sweep, ${what}`,
-      (await bed.lying()).keys(),
-      wanted.map(({ identity }) => identity.key),
-    );
-  }
-  return found;
-}
-
-const sorted = [
-  "records",
-  "processing",
-  "completed",
-  "failed",
-  "unknown",
-  "bodyBytes",
-  "sweepLagMs",
-  "oldestUnknownMs",
-];

@@ -112,7 +112,7 @@ async function sqliteBed(database = new DatabaseSync(":memory:")): Promise<Bed> 
 }
 
 describe("SQLite by the record machine", () => {
-  runVectors({ test, expect }, () => sqliteBed(), "the machine");
+  runVectors({ test, expect }, () => sqliteBed(), { judge: "the machine" });
   runJoined({ test, expect }, [
     {
       title: "claims and answers on a transaction",
