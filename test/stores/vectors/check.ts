@@ -56,14 +56,14 @@ export async function differences(
   bed: Bed,
   vectors: readonly Vector[],
   tick: TickRow | undefined,
-  enough = 20,
+  { enough = 20, alone = false }: { readonly enough?: number; readonly alone?: boolean } = {},
 ): Promise<readonly string[]> {
   const found: string[] = [];
   for (let start = 0; start < vectors.length && found.length < enough; start += arrangedAtOnce) {
     const some = vectors.slice(start, start + arrangedAtOnce);
     const placed = some.flatMap(({ identity, before }) => (before === undefined ? [] : [{ identity, record: before }]));
     const store = await bed.arrange(placed, tick);
-    found.push(...(await differencesIn(bed, store, some, enough)));
+    found.push(...(await differencesIn(bed, store, some, { enough, atOnce: alone ? 1 : askedAtOnce })));
   }
   return found.slice(0, enough);
 }
@@ -72,15 +72,15 @@ async function differencesIn(
   bed: Bed,
   store: Store,
   vectors: readonly Vector[],
-  enough: number,
+  { enough, atOnce }: { readonly enough: number; readonly atOnce: number },
 ): Promise<readonly string[]> {
   const found: string[] = [];
   const tell = (vector: Vector, what: string, got: unknown, wanted: unknown): void => {
     const [one, other] = unlike(plain(got), plain(wanted));
     found.push(`${vector.title}: ${what} ${shown(one)}, not ${shown(other)}`);
   };
-  for (let start = 0; start < vectors.length; start += askedAtOnce) {
-    const some = vectors.slice(start, start + askedAtOnce);
+  for (let start = 0; start < vectors.length; start += atOnce) {
+    const some = vectors.slice(start, start + atOnce);
     const results = await Promise.all(some.map((vector) => outcomeOf(vector.apply(store))));
     for (const [index, vector] of some.entries()) {
       const got = results[index];

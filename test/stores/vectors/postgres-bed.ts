@@ -1,4 +1,5 @@
 /** PostgreSQL with a clock that stands, and records laid into its tables. */
+import { createHash } from "node:crypto";
 import pg from "pg";
 import { postgresStore } from "ichido/postgres";
 import { pgTransactions, type TransactionRunner } from "ichido/transactions";
@@ -6,7 +7,9 @@ import type { OwnerToken } from "ichido";
 import type { WrittenState } from "../../../packages/ichido/src/core/contract/record.ts";
 import { originOf } from "../../../packages/ichido/src/core/record-machine/record.ts";
 import { decodeHeaders, encodeHeaders } from "../../../packages/ichido/src/stores/encoding.ts";
-import { migrations } from "../../../packages/ichido/src/stores/postgres/statements.generated.ts";
+import { migrations, statements } from "../../../packages/ichido/src/stores/postgres/statements.generated.ts";
+import { expandText } from "../../../packages/ichido/src/sql/statement.ts";
+import { nameTables } from "../../../packages/ichido/src/stores/postgres/statements.ts";
 import { freshDatabase } from "../../support/services.ts";
 import { nowUs } from "./cases.ts";
 import type { Bed, Lying, Placed } from "./check.ts";
@@ -21,7 +24,7 @@ const recordColumns = `
 
 export interface PostgresServer {
   readonly runner: TransactionRunner<unknown>;
-  /** A bed with tables of its own; until it is closed, functions of its migrations are edited as told. */
+  /** A bed with tables of its own; until it is closed, its statements and the functions of its migrations are edited as told. */
   bed(prefix: string, edit?: (sql: string) => string): Promise<Bed>;
   close(): Promise<void>;
 }
@@ -38,11 +41,21 @@ export async function postgresServer(serverUrl: string): Promise<PostgresServer>
   await pool.query(`alter database ${database.name} set search_path = public, test_clock, pg_catalog`);
   await pool.query(`alter database ${database.name} set synchronous_commit = off`);
   await pool.end();
-  const own = new pg.Pool({ connectionString: database.url, max: 6 });
+  // A copy that is edited may never end.
+  const own = new pg.Pool({ connectionString: database.url, max: 6, statement_timeout: 15_000 });
   own.on("error", () => {});
+  const edited = new Map<string, string>();
+  // Also of the connection that the store makes for itself, as the pool makes its own.
+  class Client extends pg.Client {
+    constructor(options?: pg.ClientConfig) {
+      super(options);
+      sendEdited(this, edited);
+    }
+  }
+  Object.assign(own, { Client });
   return {
     runner: pgTransactions(own),
-    bed: (prefix, edit) => postgresBed(own, prefix, edit),
+    bed: (prefix, edit) => postgresBed(own, prefix, edited, edit),
     async close() {
       await own.end();
       await database.drop();
@@ -50,12 +63,34 @@ export async function postgresServer(serverUrl: string): Promise<PostgresServer>
   };
 }
 
-async function postgresBed(pool: pg.Pool, prefix: string, edit?: (sql: string) => string): Promise<Bed> {
+/** In the place of a statement that the store sends, another one. */
+function sendEdited(client: pg.Client, edited: ReadonlyMap<string, string>): void {
+  const query = client.query.bind(client) as (...values: readonly unknown[]) => unknown;
+  const send = (asked: string | pg.QueryConfig, ...rest: readonly unknown[]): unknown => {
+    const text = typeof asked === "string" ? undefined : edited.get(asked.text);
+    if (typeof asked === "string" || text === undefined) return query(asked, ...rest);
+    const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
+    return query({ ...asked, text, ...(asked.name !== undefined && { name: `edited_${digest}` }) }, ...rest);
+  };
+  Object.assign(client, { query: send });
+}
+
+async function postgresBed(
+  pool: pg.Pool,
+  prefix: string,
+  edited: Map<string, string>,
+  edit?: (sql: string) => string,
+): Promise<Bed> {
   const open = () => postgresStore(pool, { tablePrefix: prefix, groupSizeMax: 400, callTimeoutMs: 30_000 });
   await open().migrate();
   const changed = functions.filter((text) => edit !== undefined && edit(text) !== text);
   const define = (text: string) => pool.query(text.replaceAll("{prefix}", prefix));
   for (const text of changed) await define(edit?.(text) ?? text);
+  const named = (text: string): string => nameTables({ schema: undefined, tablePrefix: prefix }, expandText(text, {}));
+  for (const text of Object.values(statements)) {
+    const other = edit?.(text) ?? text;
+    if (other !== text) edited.set(named(text), named(other));
+  }
 
   return {
     damages: ["an unknown state"],
@@ -105,12 +140,13 @@ async function postgresBed(pool: pg.Pool, prefix: string, edit?: (sql: string) =
     },
     async close() {
       for (const text of changed) await define(text);
+      edited.clear();
     },
   };
 }
 
 /** Those of all migrations, each as it can be put in the place of the one that is there. */
-const functions = migrations
+export const functions = migrations
   .flatMap(({ sql }) => [...sql.matchAll(/^create function [^]*?\$(\w+)\$[^]*?\$\1\$;/gm)].map(([text]) => text))
   .map((text) => text.replace(/^create function/, "create or replace function"));
 

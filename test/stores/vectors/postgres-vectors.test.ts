@@ -2,7 +2,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/services.ts";
 import { joined } from "./joined.ts";
 import { findMutants, runDamaged, runJoined, runVectors, type Mutant } from "./run.ts";
-import { postgresServer, type PostgresServer } from "./postgres-bed.ts";
+import { statements } from "../../../packages/ichido/src/stores/postgres/statements.generated.ts";
+import { unseenInSql } from "./unseen-flips.ts";
+import { findFlips, type Edit, type Rule } from "./flips.ts";
+import { functions, postgresServer, type PostgresServer } from "./postgres-bed.ts";
 
 const mutants: readonly Mutant[] = [
   { title: "a lease that ends now is live", from: "r.lease_until > moment and", to: "r.lease_until >= moment and" },
@@ -109,6 +112,28 @@ const lastMutants: readonly Mutant[] = [
   },
 ];
 
+type Asked = Pick<Rule, "name" | "verbs" | "views">;
+
+const askedFunctions: readonly Asked[] = [
+  { name: "claim", verbs: ["claim"] },
+  { name: "complete", verbs: ["complete"] },
+  { name: "step", verbs: ["startStep", "finishStep"] },
+  { name: "settle", verbs: ["settle"] },
+  { name: "forget", verbs: ["forget"] },
+];
+const askedStatements: readonly (Asked & { readonly name: keyof typeof statements })[] = [
+  { name: "renew", verbs: ["renew"] },
+  { name: "release", verbs: ["release"] },
+  { name: "suspend", verbs: ["suspend"] },
+  { name: "landed", verbs: ["landed"] },
+  { name: "tick", views: ["ticks"] },
+  { name: "sweep", views: ["sweeps"] },
+];
+
+function functionNamed(name: string): string {
+  return functions.find((text) => text.startsWith(`create or replace function {prefix}${name}(`)) ?? "";
+}
+
 describeWith("postgres", "PostgreSQL by the record machine", (url) => {
   let server: PostgresServer;
   beforeAll(async () => {
@@ -132,4 +157,32 @@ describeWith("postgres", "PostgreSQL by the record machine", (url) => {
   ]);
   findMutants({ test, expect }, joinedMutants, (edit) => joinedBed(false, edit));
   findMutants({ test, expect }, lastMutants, (edit) => joinedBed(true, edit));
+
+  const alone = (edit: Edit) => server.bed("flip_", edit);
+  const onTransaction = [false, true].map((last) => (edit: Edit) => joinedBed(last, edit));
+  const rules: readonly Rule[] = [
+    ...askedFunctions.map((each): Rule => ({
+      ...each,
+      text: functionNamed(each.name),
+      language: "sql",
+      beds: [alone],
+    })),
+    ...askedStatements.map((each): Rule => ({ ...each, text: statements[each.name], language: "sql", beds: [alone] })),
+    {
+      name: "claim_new",
+      text: functionNamed("claim_new"),
+      language: "sql",
+      verbs: ["claim"],
+      beds: onTransaction.slice(0, 1),
+    },
+    {
+      name: "complete_one",
+      text: functionNamed("complete_one"),
+      language: "sql",
+      verbs: ["complete"],
+      beds: onTransaction,
+    },
+    { name: "landed_within", text: functionNamed("landed_within"), language: "sql", verbs: ["landed"], beds: [alone] },
+  ];
+  findFlips({ test, expect }, rules, unseenInSql);
 });

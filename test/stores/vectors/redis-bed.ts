@@ -17,7 +17,8 @@ import type { Bed, Lying, Placed } from "./check.ts";
 
 const dayMs = "86400000";
 const states = { processing: "p", completed: "c", failed: "f" } as const;
-const time = [String(nowUs / 1e6), "0"] as const;
+// Both parts count.
+const time = [String(nowUs / 1e6 - 1), "1000000"] as const;
 
 /** Scripts are edited as told, and always see the same time. */
 export async function redisBed(url: string, family: string, edit = (lua: string): string => lua): Promise<Bed> {
@@ -196,7 +197,7 @@ function lyingOf(fields: Readonly<Record<string, Buffer>>, leftMs: number): Lyin
     origin: originKept(fields["a"] && text("a"), Number(text("n"))),
     fence: Number(text("t")),
     attempts: Number(text("n")),
-    doubtStays: fields["d"] !== undefined,
+    doubtStays: fields["d"] !== undefined && text("d") === "1",
     leaseUs: state === "processing" ? Number(text("l")) : 0,
     hasSteps: Number(text("x")) > 0,
     holdReason: fields["h"] === undefined ? undefined : text("h"),

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 import { describeWith, uniqueName } from "../../support/services.ts";
+import { statements } from "../../../packages/ichido/src/stores/redis/statements.generated.ts";
+import { unseenInLua } from "./unseen-flips.ts";
+import { findFlips, type Rule } from "./flips.ts";
 import { redisBed } from "./redis-bed.ts";
 import { findMutants, runDamaged, runVectors, type Mutant } from "./run.ts";
 
@@ -64,6 +67,22 @@ const mutants: readonly Mutant[] = [
   },
 ];
 
+const asked: readonly (Pick<Rule, "verbs" | "views"> & { readonly name: keyof typeof statements })[] = [
+  { name: "claim", verbs: ["claim"] },
+  { name: "renew", verbs: ["renew"] },
+  { name: "complete", verbs: ["complete"] },
+  { name: "release", verbs: ["release"] },
+  { name: "suspend", verbs: ["suspend"] },
+  { name: "startStep", verbs: ["startStep"] },
+  { name: "finishStep", verbs: ["finishStep"] },
+  { name: "settle", verbs: ["settle"] },
+  { name: "forget", verbs: ["forget"] },
+  { name: "steps", verbs: ["startStep"] },
+  { name: "audit", verbs: ["settle"] },
+  { name: "tick", views: ["ticks"] },
+  { name: "sweep", views: ["sweeps"] },
+];
+
 describeWith("redis", "Redis by the record machine", (url) => {
   runVectors({ test, expect }, () => redisBed(url, `${uniqueName("vectors")}:`));
   runDamaged({ test, expect }, () => redisBed(url, `${uniqueName("vectors")}:`));
@@ -73,4 +92,11 @@ describeWith("redis", "Redis by the record machine", (url) => {
     await bed.close();
   });
   findMutants({ test, expect }, mutants, (edit) => redisBed(url, `${uniqueName("mutant")}:`, edit));
+  const rules = asked.map((each): Rule => ({
+    ...each,
+    text: statements[each.name],
+    language: "lua",
+    beds: [(edit) => redisBed(url, `${uniqueName("flip")}:`, edit)],
+  }));
+  findFlips({ test, expect }, rules, unseenInLua);
 });

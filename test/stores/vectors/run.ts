@@ -14,6 +14,8 @@ export interface Family {
   readonly title: string;
   readonly tick: TickRow | undefined;
   readonly vectors: readonly Vector[];
+  /** One after the other: what comes at once may go another way. */
+  readonly alone?: true;
 }
 
 export interface Traits {
@@ -22,6 +24,8 @@ export interface Traits {
   /** How far a tick may be ahead of a moment that was read before it. */
   readonly tickPatienceUs?: number;
 }
+
+const aloneThinnedBy = 7;
 
 export function families({ judge, tickPatienceUs = 0 }: Traits = {}): readonly Family[] {
   const past = arrangements(["past"], threeSteps);
@@ -52,6 +56,16 @@ export function families({ judge, tickPatienceUs = 0 }: Traits = {}): readonly F
       tick: trustedTick,
       vectors: ownerVectors(owned),
     },
+    {
+      asked: "owners",
+      title: "claims and answers that come alone",
+      tick: trustedTick,
+      vectors: [
+        ...claimVectors({ trusted: true, arranged: arrangements(["before", "past"], ["none"]), fingerprints: ["raw"] }),
+        ...ownerVectors(fewPast).filter(({ verb }) => verb === "complete"),
+      ].filter(({ before }, at) => before === undefined || at % aloneThinnedBy === 0),
+      alone: true,
+    },
     { asked: "owners", title: "what a person has erased", tick: trustedTick, vectors: forgetVectors(owned) },
   ];
 }
@@ -62,10 +76,10 @@ interface Framework {
 }
 
 export function runVectors({ test, expect }: Framework, open: () => Promise<Bed>, traits: Traits = {}): void {
-  for (const { title, tick, vectors } of families(traits)) {
+  for (const { title, tick, vectors, alone = false } of families(traits)) {
     test(`${title}: ${vectors.length} vectors`, { timeout: 120_000 }, async () => {
       const bed = await open();
-      expect(await differences(bed, vectors, tick)).toEqual([]);
+      expect(await differences(bed, vectors, tick, { alone })).toEqual([]);
       await bed.close();
     });
   }
@@ -154,7 +168,7 @@ export function findMutants(
       expect(hits, "the line is there").toBeGreaterThan(0);
       const found = by === "views" ? [...(await viewDifferences(bed))] : [];
       for (const { vectors, tick, asked } of thinned) {
-        if (asked === by && found.length === 0) found.push(...(await differences(bed, vectors, tick, 1)));
+        if (asked === by && found.length === 0) found.push(...(await differences(bed, vectors, tick, { enough: 1 })));
       }
       await bed.close();
       expect(found).not.toEqual([]);
