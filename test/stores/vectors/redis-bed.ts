@@ -107,7 +107,8 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
         const names = namesFor(prefix, "");
         for (const [at, { title, identity, record }] of held.entries()) {
           const looked = record.fence + (at % 3 === 1 ? 1 : 0);
-          const args = [String(looked), String(notes), "[]", "tombstone 410 []", nobody, "0", "[]"];
+          const told = [String(looked), String(notes), "[]", "tombstone 410 []", nobody, "0"];
+          const args = [...told, `call ${at} ${notes}`, "[]"];
           const reply = await client.callBuffer("evalsha", [digest, "1", names.record(identity), ...args]);
           const wanted =
             forgetRefusal(record, { fence: looked }, nowUs) === undefined && notes === 0 ? "ok" : "changed";
