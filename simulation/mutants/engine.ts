@@ -23,8 +23,8 @@ export const engine: readonly Mutant[] = [
   one(
     "a renewal counts from its answer",
     "core/engine/heartbeat.ts",
-    'if (answer === "ok" || isHeld) claim.confirmedMs = sentMs;',
-    'if (answer === "ok" || isHeld) claim.confirmedMs = environment.monotonicMs();',
+    'if (answer === "ok" || (answer === "locked" && isHeld)) claim.confirmedMs = sentMs;',
+    'if (answer === "ok" || (answer === "locked" && isHeld)) claim.confirmedMs = environment.monotonicMs();',
   ),
   one(
     "a claim counts from its answer",

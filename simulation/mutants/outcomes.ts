@@ -11,8 +11,8 @@ const leases: readonly Mutant[] = [
   one(
     "a renewal that was refused counts",
     "core/engine/heartbeat.ts",
-    'if (answer === "ok" || isHeld) claim.confirmedMs = sentMs;',
-    "if (answer !== undefined || isHeld) claim.confirmedMs = sentMs;",
+    'if (answer === "ok" || (answer === "locked" && isHeld)) claim.confirmedMs = sentMs;',
+    "if (answer !== undefined) claim.confirmedMs = sentMs;",
   ),
   one(
     "a renewal that failed counts",

@@ -54,14 +54,14 @@ it("a lease that ran out while the process stood still is lost at once, whatever
   expect(lost).toEqual(["first unreachable", "second unreachable"]);
 });
 
-/** A store that tells every renewal as locked. */
-function lockedRenewals() {
+/** A store that tells every renewal the same. */
+function renewalsThatAre(answer: "locked" | "stale") {
   const clock = fakeClock();
   const sentMs: number[] = [];
   const calls = {
     renew: async (requests: readonly unknown[]) => {
       sentMs.push(clock.environment.monotonicMs());
-      return requests.map(() => "locked" as const);
+      return requests.map(() => answer);
     },
   };
   const heartbeat = createHeartbeat({ calls, environment: clock.environment, executionMs: 60_000 });
@@ -69,7 +69,7 @@ function lockedRenewals() {
 }
 
 it("S5 a lease that could not be moved is not trusted for longer, and is tried again soon", async () => {
-  const { clock, sentMs, heartbeat } = lockedRenewals();
+  const { clock, sentMs, heartbeat } = renewalsThatAre("locked");
   const lost: string[] = [];
   heartbeat.add(claimOf("locked", clock.environment.monotonicMs(), lost));
   await clock.advance(790);
@@ -80,7 +80,7 @@ it("S5 a lease that could not be moved is not trusted for longer, and is tried a
 });
 
 it("the lease of who holds the record in a transaction of its own is trusted as long as that goes on", async () => {
-  const { clock, heartbeat } = lockedRenewals();
+  const { clock, heartbeat } = renewalsThatAre("locked");
   const lost: string[] = [];
   const holder = { holdsRecord: true };
   heartbeat.add({ ...claimOf("own", clock.environment.monotonicMs(), lost), holder });
@@ -89,4 +89,17 @@ it("the lease of who holds the record in a transaction of its own is trusted as 
   holder.holdsRecord = false;
   await clock.advance(1_500);
   expect(lost).toEqual(["own unreachable"]);
+});
+
+it("an attempt whose own transaction has just completed the record has not lost it", async () => {
+  const { clock, sentMs, heartbeat } = renewalsThatAre("stale");
+  const lost: string[] = [];
+  const holder = { holdsRecord: true };
+  heartbeat.add({ ...claimOf("own", clock.environment.monotonicMs(), lost), holder });
+  await clock.advance(400);
+  expect(sentMs).toHaveLength(1);
+  expect(lost).toEqual([]);
+  holder.holdsRecord = false;
+  await clock.advance(400);
+  expect(lost).toEqual(["own stale"]);
 });

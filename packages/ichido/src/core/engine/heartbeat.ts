@@ -127,10 +127,12 @@ export function createHeartbeat(parts: {
       const answers = await calls.renew(requests, shortestMs * renewedShare);
       batch.forEach((claim, index) => {
         const answer = answers[index];
-        const isHeld = answer === "locked" && claim.holder.holdsRecord;
-        if (answer === "ok" || isHeld) claim.confirmedMs = sentMs;
+        const isHeld = claim.holder.holdsRecord;
+        if (answer === "ok" || (answer === "locked" && isHeld)) claim.confirmedMs = sentMs;
         else if (answer === "locked")
           claim.dueMs = sentMs + claim.renewal.leaseMs * (claim.lost ? renewedShare : lockedShare);
+        // Its own transaction has just completed the record: what is to be thought of that, its end will tell.
+        else if (isHeld) return;
         else if (remove(claim)) lose(claim, "stale");
       });
     } catch {
