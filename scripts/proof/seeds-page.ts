@@ -5,6 +5,7 @@ import type { Reading } from "./readings.ts";
 /** Rows with violations that are left out of the sum, by commit, and why. Any other one is a broken run. */
 const mended: Readonly<Record<string, string>> = {
   fc64002bdb: "seeds 1000141298 and 1000179662, which were mended after it and are tests",
+  "5532213e61": "seed 1400157735, which the watcher took for wrong and does not any more; it is a test",
   "6ee0642743": "seed 1100001713 and three of its kind, which were mended after it; the first is a test",
 };
 
