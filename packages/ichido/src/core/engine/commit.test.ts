@@ -111,6 +111,43 @@ describe("ctx.transaction", () => {
     else expect(problemIn(next)).toMatchObject({ code: "outcome-unknown", retryable: false });
   });
 
+  it.each([
+    ["is lost to whoever waits for its answer to be written", "complete", 1],
+    ["is not lost to whoever has written its answer, and waits for COMMIT", "commit", 0],
+  ] as const)("a record that is another's %s", async (_, waitsFor, losses) => {
+    const { store, runner } = joined({});
+    const way = Promise.withResolvers<void>();
+    const { ask, clock, events } = bed(
+      {
+        leaseMs: 1_000,
+        transactions: {
+          ...runner,
+          run: async (fn) => {
+            await runner.run(fn);
+            if (waitsFor === "commit") await way.promise;
+          },
+        } as TransactionRunner<string>,
+      },
+      ({ nowMs, environment }) => {
+        const base = store(memoryStore({ nowMs, environment }));
+        return {
+          ...base,
+          renew: async (requests) => requests.map(() => "stale" as const),
+          complete: async (...given) => {
+            if (waitsFor === "complete") await way.promise;
+            return base.complete(...given);
+          },
+        };
+      },
+    );
+    const first = executionOf(await ask());
+    const running = first.context.transaction(() => made);
+    await clock.advance(400);
+    expect(events.filter(({ type }) => type === "lease-lost")).toHaveLength(losses);
+    way.resolve();
+    await running;
+  });
+
   it("a lost commit answer is resolved by asking the record: committed", async () => {
     const { ask } = transactional({ commit: "lost-after" });
     const first = executionOf(await ask());

@@ -22,6 +22,8 @@ export interface Commit {
   readonly pending: boolean;
   /** The answer lies on a transaction of `ctx.transaction`: resolves when its outcome is known. */
   readonly underWay: Promise<void> | undefined;
+  /** The answer was written, and its transaction is not known to have ended: the record's row is locked by it. */
+  readonly holdsRecord: boolean;
   /** Asks the record what became of that transaction; undefined: it was rolled back. */
   resolve(): Promise<Provided | undefined>;
 }
@@ -37,6 +39,7 @@ export function createCommit(
   let used = false;
   let pending: { readonly response: NeutralResponse; readonly stored: Promise<void> } | undefined;
   let underWay: Promise<void> | undefined;
+  let holdsRecord = false;
 
   /**
    * Answered before COMMIT is sent, never together with it: from here on the transaction has the record's row, so that
@@ -47,6 +50,7 @@ export function createCommit(
       calls.complete({ ...claim, response: attempt.keptOf(response), ...attempt.news }, handle),
     );
     if (result === "stale") throw new FenceLost("another attempt owns this key; this transaction must not commit");
+    holdsRecord = true;
   }
 
   /** A body past its time loses its connection. Where the runner cannot take that away, it can only be waited for. */
@@ -137,6 +141,7 @@ export function createCommit(
         return answer as AnswerLike;
       } finally {
         underWay = undefined;
+        holdsRecord = false;
         ended.resolve();
       }
       attempt.provide({ kind: "own", response: response as unknown as NeutralResponse });
@@ -156,13 +161,20 @@ export function createCommit(
     get underWay() {
       return underWay;
     },
+    get holdsRecord() {
+      return holdsRecord;
+    },
     async resolve() {
       const made = pending;
       pending = undefined;
       if (made === undefined) return undefined;
       // Before it is answered, the record's row is not locked, and the question would come too early.
       await made.stored.catch(() => undefined);
-      return resolved(made.response);
+      try {
+        return await resolved(made.response);
+      } finally {
+        holdsRecord = false;
+      }
     },
   };
 }

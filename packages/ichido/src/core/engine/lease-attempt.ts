@@ -62,7 +62,7 @@ export class LeaseAttempt extends Attempt {
 
   /** Its answer lies on a transaction that has not ended. */
   get holdsRecord(): boolean {
-    return this.#commit !== undefined && (this.#commit.pending || this.#commit.underWay !== undefined);
+    return this.#commit?.holdsRecord === true;
   }
 
   /** Its last word to the store, which may be on its way. */
