@@ -55,10 +55,9 @@ function keptUntilMs({ createdAtMs, expiresAtMs }: StoredRecord): number {
   return expiresAtMs + 7 * (expiresAtMs - createdAtMs) - 20;
 }
 
-/** Who only asks about a record runs nothing: where it was granted a new one, nobody has to know what became of that. */
-function leavesDoubt({ askers, begun }: Seen, record: StoredRecord, { onUnknown }: RoutePlan): boolean {
-  const isOnlyAsked = record.attempts === 1 && askers.has(record.owner ?? "") && !begun.has(record.fence);
-  return onUnknown !== "rerun" && !isOnlyAsked;
+/** Who only asks about a record runs nothing: of one that nobody else has had, nobody has to know what became. */
+function leavesDoubt({ isOnlyAsked, begun }: Seen, { fence }: StoredRecord, { onUnknown }: RoutePlan): boolean {
+  return onUnknown !== "rerun" && (!isOnlyAsked || begun.has(fence));
 }
 
 export function judgeExpiry(
@@ -139,6 +138,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   }
   const isTaken = before === undefined || before.fence !== after.fence;
   const isNew = before === undefined || after.createdAtMs !== before.createdAtMs || after.attempts < before.attempts;
+  const asks = request.takeover === "open";
   if (isTaken && after.fence <= seen.fenceMax) {
     world.violate("fence-not-growing", `${seen.id}: granted ${after.fence} after ${seen.fenceMax}`);
   }
@@ -156,6 +156,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
     const unfinished = stepsBefore.some(({ state }) => state === "started");
     if (before !== undefined) judgeExpiry(world, seen, before, unfinished, isSteady);
     seen.life += 1;
+    seen.isOnlyAsked = asks;
     seen.bornMs = world.nowMs;
     seen.steps = [];
     seen.origin = "new";
@@ -165,6 +166,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   }
   if (!isTaken || before === undefined) return;
   world.counts.takeovers += 1;
+  if (!asks) seen.isOnlyAsked = false;
   if (!sameContent(before, request)) world.violate("mismatch-granted", seen.id);
   if (isOpen(before) && isLive(world, seen) && before.owner !== request.owner) {
     world.violate("taken-under-owner", `${seen.id}: ${shown(before)}`);
@@ -192,7 +194,8 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
 /** A slow handler is never overtaken while its process runs and reaches the store. */
 function judgeLapse(world: World, { id }: Seen, { fence }: StoredRecord): void {
   const run = world.runs.find((each) => each.id === id && each.fence === fence);
-  if (run === undefined || run.endedMs !== undefined || world.hasJumped) return;
+  // Whoever was told to stop counts on no lease: what revives it is a copy of a claim.
+  if (run === undefined || run.endedMs !== undefined || run.isOpen || world.hasJumped) return;
   const { isAlive, isUntroubled, wakesAtMs } = run.machine;
   if (isAlive && wakesAtMs === undefined && run.signal?.aborted === false) {
     world.violate("trust-outlived", `${id}: ${run.machine.name} counts on a lease that is another's`);
@@ -268,6 +271,7 @@ function judgeOwned(world: World, change: Change, proof: Claim): void {
     world.violate("stale-accepted", `${seen.id}: ${verb} with fence ${proof.fence % 1e9}; ${shown(before)}`);
     return;
   }
+  if (verb === "complete") seen.completed.add(proof.fence);
   const isRepeated =
     verb === "complete" ? before.state === "completed" : verb === "release" && before.state === "failed";
   if (!isOpen(before) && !isRepeated) {

@@ -130,6 +130,8 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       const isHeard = machine.monotonicMs() - sentMs < Math.min(...requests.map(({ leaseMs }) => leaseMs)) / 3;
       for (const [place, run] of runs.entries()) {
         if (results[place] !== "stale" || run === undefined || !isHeard) continue;
+        // Completed by its own transaction, whose end it has yet to hear of: it has lost nothing.
+        if (world.seen.get(run.id)?.completed.has(run.fence) === true) continue;
         machine.after(1, () => {
           // A step may have told it already that it must stop.
           if (run.endedMs === undefined && !run.isOpen && run.signal?.aborted === false) {

@@ -64,6 +64,10 @@ export interface Seen {
   readonly hasty: Map<string, number>;
   /** Claims by which the outside world is asked about a record in doubt. */
   readonly askers: Set<string>;
+  /** Nobody has claimed its present life but to ask, so that nothing can have run in it. */
+  isOnlyAsked: boolean;
+  /** Fences under which an answer was stored. */
+  readonly completed: Set<number>;
   /** What was ever asked for under the key. */
   readonly intents: Set<string>;
   /** Fences whose commit did not land, as the store has told. */
@@ -290,6 +294,8 @@ export class World {
         asked: new WeakMap(),
         hasty: new Map(),
         askers: new Set(),
+        isOnlyAsked: false,
+        completed: new Set(),
         intents: new Set(),
         notLanded: new Set(),
         owners: new Map(),

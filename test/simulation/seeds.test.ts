@@ -60,6 +60,11 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [1_200_104_049, "a claim beside the first word of an answer, after a former attempt's was not taken"],
   [1_100_001_713, "a copy of a claim that arrives after the retention of the answer to the other one"],
   [1_400_157_735, "a person who decides while a grant is on its way, on a clock of the store that has leapt"],
+  [1_500_000_040, "a renewal that is answered between a commit and its answer"],
+  [1_500_030_853, "the same, of a record that is swept before it is answered"],
+  [1_500_037_151, "a copy of a reconciler's claim that makes a record in which nothing ever runs"],
+  [1_510_013_081, "a record that is taken over while its completion is on its way to a transaction"],
+  [1_510_018_850, "a copy of a claim that revives the lease of a handler which was told to stop"],
   [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
 
