@@ -1,7 +1,7 @@
 /** A handler that follows its script: calls to the outside world, as steps or by themselves, and one of several endings. */
 import type { Context } from "../packages/ichido/src/core/contract/context.ts";
 import { stepOptionsFor } from "../packages/ichido/src/core/contract/provider-profiles.ts";
-import { OutcomeOpen } from "../packages/ichido/src/core/engine/steps.ts";
+import { FenceLost, OutcomeOpen } from "../packages/ichido/src/core/engine/steps.ts";
 import type { StepOptions } from "../packages/ichido/src/core/contract/options.ts";
 import type { TransactionRunner } from "../packages/ichido/src/core/contract/transaction.ts";
 import type { Machine } from "./machine.ts";
@@ -153,6 +153,9 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
         return provider.call(machine, requestOf(action, step.reference));
       });
     } catch (error) {
+      if ((error instanceof OutcomeOpen || error instanceof FenceLost) && !context.signal.aborted) {
+        world.violate("loss-untold", `${seen.id}: ${action.name} told ${machine.name} to stop, and its signal did not`);
+      }
       if (error instanceof OutcomeOpen) {
         run.isOpen = true;
         if (error.holdReason !== undefined && seen.releasedByPerson) {

@@ -194,8 +194,7 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
 /** A slow handler is never overtaken while its process runs and reaches the store. */
 function judgeLapse(world: World, { id }: Seen, { fence }: StoredRecord): void {
   const run = world.runs.find((each) => each.id === id && each.fence === fence);
-  // Whoever was told to stop counts on no lease: what revives it is a copy of a claim.
-  if (run === undefined || run.endedMs !== undefined || run.isOpen || world.hasJumped) return;
+  if (run === undefined || run.endedMs !== undefined || world.hasJumped) return;
   const { isAlive, isUntroubled, wakesAtMs } = run.machine;
   if (isAlive && wakesAtMs === undefined && run.signal?.aborted === false) {
     world.violate("trust-outlived", `${id}: ${run.machine.name} counts on a lease that is another's`);

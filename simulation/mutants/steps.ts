@@ -30,8 +30,14 @@ const inPlace: readonly Mutant[] = [
   one(
     "a step is called although its attempt was told to stop",
     "core/engine/lease-attempt.ts",
-    'const isOver = this.isLeftOpen || (this.answer !== undefined && this.answer.kind !== "own");',
-    "const isOver = false as boolean;",
+    "return this.stoppedBy === undefined && !isOver && isTrusted(",
+    "return isTrusted(",
+  ),
+  one(
+    "a step tells its handler to stop, and the signal does not",
+    "core/engine/lease-attempt.ts",
+    "      if (error instanceof FenceLost || error instanceof OutcomeOpen) this.stop(error);\n",
+    "",
   ),
 ];
 

@@ -258,6 +258,8 @@ export class LeaseAttempt extends Attempt {
     } catch (error) {
       if (error instanceof FenceLost) this.tellFenceRejected("step");
       if (this.#settling !== undefined) throw error;
+      // Before another may have the key: a handler may go on after a step that told it to stop.
+      if (error instanceof FenceLost || error instanceof OutcomeOpen) this.stop(error);
       if (error instanceof FenceLost) {
         await this.#provideLost();
       } else if (error instanceof OutcomeOpen) {

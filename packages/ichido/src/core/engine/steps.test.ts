@@ -39,6 +39,30 @@ describe("steps", () => {
     expect(calls).toBe(1);
   });
 
+  it("I7 whoever is told by a step to stop is told by the signal, too, before another may have the key", async () => {
+    const open = bed({ leaseMs: 1_000, onUnknown: "hold" });
+    const first = executionOf(await open.ask());
+    await first.context.step("bank.charge", () => Promise.reject(new Error("no answer"))).catch(() => undefined);
+    expect(first.context.signal.aborted).toBe(false);
+    await expect(first.context.step("bank.charge", () => 1)).rejects.toMatchObject({ name: "OutcomeOpen" });
+    expect(first.context.signal).toMatchObject({ aborted: true, reason: { name: "OutcomeOpen" } });
+
+    const blocked = bed({ leaseMs: 1_000 }, (clock) => {
+      const base = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });
+      return {
+        ...base,
+        async startStep(request) {
+          const answered = await base.startStep(request);
+          clock.stall(2_000);
+          return answered;
+        },
+      };
+    });
+    const second = executionOf(await blocked.ask());
+    await expect(second.context.step("bank.charge", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
+    expect(second.context.signal).toMatchObject({ aborted: true, reason: { name: "FenceLost" } });
+  });
+
   it.each<[string, "rerun" | "hold", StepOptions<number>, boolean]>([
     ["rerun", "rerun", {}, true],
     ["rerun on a route that holds", "hold", { onUnknown: "rerun" }, false],
