@@ -1,7 +1,10 @@
 /** The two banks: one honours references, the other takes every call for a new one. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { bankMs } from "./settings.ts";
 import { fakeProvider, type Charge, type FakeProvider } from "../packages/ichido/src/testing/fake-provider.ts";
 
+/** Longer than its caller waits. */
+const slowMs = 2 * bankMs;
 const portTries = 100;
 const portAgainMs = 100;
 
@@ -9,7 +12,7 @@ const portAgainMs = 100;
 async function reopened(port: number, dedupes: boolean): Promise<FakeProvider> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await fakeProvider({ port, dedupes });
+      return await fakeProvider({ port, dedupes, slowMs });
     } catch (error) {
       if (tries === portTries) throw error;
       await sleep(portAgainMs);
@@ -27,7 +30,7 @@ export class Banks {
   }
 
   static async open(): Promise<Banks> {
-    return new Banks(await fakeProvider(), await fakeProvider({ dedupes: false }));
+    return new Banks(await fakeProvider({ slowMs }), await fakeProvider({ dedupes: false, slowMs }));
   }
 
   get both(): readonly FakeProvider[] {

@@ -35,7 +35,7 @@ export function runnerOf({ runner }: Side): TransactionRunner<unknown> {
 
 const tables = [
   "CREATE TABLE IF NOT EXISTS effects (intent varchar(100) NOT NULL, effect varchar(100) NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS notes (name varchar(200) NOT NULL, text varchar(4000) NOT NULL)",
+  "CREATE TABLE IF NOT EXISTS notes (name varchar(200) NOT NULL, text text NOT NULL)",
 ];
 
 /** With the placeholders of the dialect. */

@@ -1,8 +1,10 @@
 /** What the judgement of requests sees, one fault of a middleware at a time. */
 import { describe, expect, test } from "vitest";
+import type { Callers } from "../../chaos/callers.ts";
 import { History } from "../../chaos/history.ts";
 import { judge } from "../../chaos/judgement.ts";
 import { intentOf, operationOf, type Policy } from "../../chaos/policies.ts";
+import { settleAll } from "../../chaos/settling.ts";
 import type { Answer } from "../../chaos/wire.ts";
 import type { Charge } from "../../packages/ichido/src/testing/fake-provider.ts";
 
@@ -88,6 +90,18 @@ describe("I19 the judgement of requests", () => {
     expect(history.violations).toEqual([]);
     history.noteMismatch(operation, answer(intent, "e1"));
     expect(history.violations.map(({ invariant }) => invariant)).toEqual(["mismatch-passed"]);
+  });
+
+  test("sees an answer that can never be had again", async () => {
+    const history = new History();
+    const order = { intent, amount: 1, beforeMs: 0, insideMs: 0, afterMs: 0, paddingBytes: 0 };
+    const operation = history.begin({ number: 1, policy: "commit", caller, key: "key-1", order });
+    history.note(operation, answer(intent, "e1"));
+    const callers = (isAnswered: boolean) => ({ insist: () => Promise.resolve(isAnswered) }) as unknown as Callers;
+    await settleAll(history, callers(true));
+    expect(history.violations).toEqual([]);
+    await settleAll(history, callers(false));
+    expect(history.violations.map(({ invariant }) => invariant)).toEqual(["answer-gone"]);
   });
 
   test("counts what a forgetful store made anew, and forgives it no second row", () => {
