@@ -31,6 +31,10 @@ export class History {
   readonly violations: Violation[] = [];
   readonly statuses = new Map<string, number>();
   answers = 0;
+  /** Nothing goes wrong any more: all is asked for once more, which is no proof that anything goes on under faults. */
+  isCalm = false;
+  /** Of those, until it was calm; and what was replayed until then. */
+  stormAnswers = 0;
   replays = 0;
   interrupted = 0;
   mismatches = 0;
@@ -67,6 +71,7 @@ export class History {
       return false;
     }
     this.answers += 1;
+    if (!this.isCalm) this.stormAnswers += 1;
     const name = `${answer.status}${codeOf(answer)}`;
     this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1);
     return true;
@@ -85,7 +90,7 @@ export class History {
       return true;
     }
     operation.isAcknowledged = true;
-    if (answer.headers["idempotency-replayed"] === "true") this.replays += 1;
+    if (answer.headers["idempotency-replayed"] === "true" && !this.isCalm) this.replays += 1;
     if (answer.headers["idempotency-stored"] === "false") {
       this.unstored += 1;
       return false;

@@ -37,9 +37,11 @@ if (!controls.includes(control)) throw new RangeError(`--control: expected ${con
 const progress = (line: string): void => {
   if (!values.quiet) console.log(line);
 };
+const seconds = Number(values.seconds);
+if (!(seconds > 0)) throw new RangeError(`--seconds: expected a number above 0, got ${values.seconds}`);
 const shared = {
   store,
-  seconds: Number(values.seconds),
+  seconds,
   seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 31)),
   control: control as Control,
   ...(values.only === undefined ? {} : { only: values.only.split(",") }),

@@ -135,6 +135,7 @@ export class Stage {
     const { fleet, backend, banks, tally } = this;
     const { orders } = this.#callers;
     fleet.alarm();
+    this.history.isCalm = false;
     const kinds = except.length === 0 ? only : this.kinds.filter((kind) => !except.includes(kind));
     await Promise.all([
       storm({ fleet, backend, banks, random: this.#random, only: kinds, pace, orders }, tally, isOver),
@@ -145,6 +146,7 @@ export class Stage {
 
   /** Tells how long it took until every key had its answer. */
   settle(): Promise<number> {
+    this.history.isCalm = true;
     return settleAll(this.history, this.#callers);
   }
 

@@ -6,6 +6,8 @@ export const sights = [
   "ambiguous-commit",
   "settled-by-reconciler",
   "settled-by-person",
+  "answer-by-http1",
+  "answer-by-http2",
 ] as const;
 
 export type Sight = (typeof sights)[number];

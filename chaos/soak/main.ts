@@ -26,6 +26,9 @@ const { values } = parseArgs({
 const { store, json } = values;
 if (!isStoreName(store)) throw new RangeError(`--store: expected ${storeNames.join(", ")}, got ${store}`);
 
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new RangeError(`--minutes: expected a number above 0, got ${values.minutes}`);
+
 const ending = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
 const numberOf = (name: "servers" | "callers" | "pace" | "rest-ms"): number | undefined =>
@@ -38,7 +41,7 @@ const keep = (report: SoakReport): void => {
 
 const report = await soak({
   store,
-  minutes: Number(values.minutes),
+  minutes,
   seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 31)),
   ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Record<string, number>),
   ...(values["rest-ms"] === undefined ? {} : { restMs: Number(values["rest-ms"]) }),

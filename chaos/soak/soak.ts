@@ -3,7 +3,7 @@
  * nothing grows but what leaks: memory and store are measured after every round.
  */
 import { originNow } from "../../scripts/proof/origin.ts";
-import { reportOf, type Report } from "../report.ts";
+import { reportOf, holds as reportHolds, type Report } from "../report.ts";
 import { progressOf } from "../run.ts";
 import type { StoreName } from "../setup.ts";
 import { Stage, type StageOptions } from "../stage.ts";
@@ -64,8 +64,7 @@ async function judgeAndForget(stage: Stage): Promise<number> {
   return told.records.length;
 }
 
-export const holds = ({ violations, vacuous, grown }: SoakReport): boolean =>
-  violations.length + vacuous.length + grown.length === 0;
+export const holds = (report: SoakReport): boolean => reportHolds(report) && report.grown.length === 0;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { store, minutes, seed, servers = 3, callers = 6, pace = 3, restMs = 400, progress, signal } = options;

@@ -81,7 +81,10 @@ function eventsReading(file: string, report: EventsReport): Reading {
 }
 
 function chaosReading(file: string, report: Report | Soak): Reading {
-  const { store, seconds, seed, operations, answers, faults, forgotten, seen } = report;
+  const { store, seconds, seed, operations, answers, faults, forgotten, seenBesides = {} } = report;
+  // Some were counted before they had to be seen.
+  const before = Object.entries(seenBesides).filter(([name]) => sights.some((sight) => sight === name));
+  const seen: Seen = { ...Object.fromEntries(before), ...report.seen };
   const isSoak = "rounds" in report;
   const long = isSoak ? { minutes: Math.round(report.minutes), rounds: report.rounds } : { seconds };
   return {
@@ -95,7 +98,7 @@ function chaosReading(file: string, report: Report | Soak): Reading {
     seeds: String(seed),
     counts: { answers, ...long, ...seen, ...(forgotten > 0 ? { forgotten } : {}) },
     violations: report.violations.length,
-    ...shownBy(report, sights),
+    ...shownBy({ ...report, seen }, sights),
     ...originOf(report),
     ...controlOf(report),
   };

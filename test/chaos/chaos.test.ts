@@ -1,6 +1,6 @@
 /** A short run with every test; `npm run chaos -- --store … --seconds 60` is the long one, and has the other stores. */
 import { describe, expect, test } from "vitest";
-import { textOf, type Report } from "../../chaos/report.ts";
+import { crashesIn, textOf, type Report } from "../../chaos/report.ts";
 import { run } from "../../chaos/run.ts";
 import type { StoreName } from "../../chaos/setup.ts";
 import type { Control } from "../../chaos/stage.ts";
@@ -45,8 +45,9 @@ describe.concurrent("chaos", () => {
   test.each(["sqlite", "postgres"] as const)(
     "I1 I2 I3 I8 I9 I17 on %s every answer that was given is true, kept and of one effect, whatever goes wrong",
     async (store) => {
-      const { violations, vacuous } = await runOn(store);
+      const { violations, vacuous, troubles } = await runOn(store);
       expect(violations).toEqual([]);
+      expect(crashesIn(troubles)).toEqual([]);
       expect(vacuous).toEqual([]);
     },
     withinMs,

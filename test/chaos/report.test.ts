@@ -7,7 +7,7 @@ import { eventSights, eventsVacuousBy } from "../../chaos/events/report.ts";
 import { History } from "../../chaos/history.ts";
 import { note } from "../../chaos/engine.ts";
 import { seenByDeathAt } from "../../chaos/fleet.ts";
-import { hasFailed, vacuousBy } from "../../chaos/report.ts";
+import { hasFailed, holds, vacuousBy } from "../../chaos/report.ts";
 import { sights, Tally } from "../../chaos/tally.ts";
 
 const kinds = ["kill", "half-open"];
@@ -20,7 +20,7 @@ function tallyWith(seen: readonly string[], hits: Readonly<Record<string, number
 }
 
 function requests(seconds: number, tally: Tally, { replays = 1, answers = 5_000 } = {}): readonly string[] {
-  const history = Object.assign(new History(), { replays, answers });
+  const history = Object.assign(new History(), { replays, stormAnswers: answers });
   return vacuousBy({ options: { store: "sqlite", control: "none", seed: 1, seconds }, history, tally, kinds });
 }
 
@@ -65,6 +65,29 @@ describe("I19 a run proves nothing", () => {
   test.each(eventSights)("of events without a %s", (sight) => {
     const others = eventSights.filter((each) => each !== sight);
     expect(eventsVacuousBy({ seconds: 12 }, tallyWith(others, full), kinds)).toEqual([`no ${sight} was seen`]);
+  });
+});
+
+describe("I19 a run does not hold", () => {
+  const clean = { violations: [], vacuous: [], troubles: [] };
+
+  test("where a process ended by itself, or would have ended a user's", () => {
+    expect(holds(clean)).toBe(true);
+    expect(holds({ ...clean, troubles: ["a server ended by itself: out of memory"] })).toBe(false);
+    expect(holds({ ...clean, troubles: ["unhandledRejection: Error: nobody waited"] })).toBe(false);
+    expect(holds({ ...clean, troubles: ["store-restart could not strike: Error: busy"] })).toBe(true);
+  });
+
+  test("by what was answered when it was calm again", () => {
+    const history = new History();
+    const order = { intent: "i", amount: 1, beforeMs: 0, insideMs: 0, afterMs: 0, paddingBytes: 0 };
+    const operation = history.begin({ number: 1, policy: "commit", caller: "ann", key: "k", order });
+    const text = JSON.stringify({ intent: "i", caller: "ann", effect: "e", made: "m" });
+    const replay = { status: 201, headers: { "x-made": "m", "idempotency-replayed": "true" }, text };
+    history.note(operation, replay);
+    history.isCalm = true;
+    history.note(operation, replay);
+    expect([history.answers, history.stormAnswers, history.replays]).toEqual([2, 1, 1]);
   });
 });
 
