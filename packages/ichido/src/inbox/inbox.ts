@@ -5,7 +5,8 @@
  * one that is older than the retention is not run by itself, since it may have been processed and forgotten; one whose
  * transaction did not commit is never called processed. Left to the caller: to acknowledge only after `processed` or
  * `duplicate`, to keep `retentionMs` above the longest time after which the broker may deliver again, and to keep the
- * clocks of producers, consumers and the database within five minutes of each other.
+ * clocks of producers, consumers and the database within five minutes of each other, or a tenth of `retentionMs` where
+ * that is less.
  */
 import { knownOptions, optionInvalid, type OptionNames } from "../core/contract/option-checks.ts";
 import { environment, given, integer, optional, positive, readOptions } from "../core/contract/read-options.ts";
