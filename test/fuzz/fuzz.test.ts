@@ -1,5 +1,9 @@
 /** Hostile input of every kind, drawn from numbers: `npm run fuzz` tries more of it. */
-import { describe, expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryStore } from "ichido/memory";
 import { describeWith } from "../support/services.ts";
 import { floodRequest } from "./key-flood.ts";
@@ -44,6 +48,21 @@ test("the number of an input is all that is needed to try it again", async () =>
   expect(await runTarget(broken, { from: 7 })).toEqual({
     inputs: 1,
     found: { seed: 7, detail: "threw Error: no\\nsuch" },
+  });
+});
+
+test("the command that is kept of a run is the one that was given", { timeout }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "ichido-fuzz-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "run.json");
+  const given = ["--target", "stored-texts", "--inputs", "2", "--from", "7"];
+  const program = new URL("./main.ts", import.meta.url).pathname;
+  const { status } = spawnSync(process.execPath, ["--conditions=ichido-source", program, ...given, "--json", file]);
+  expect(status).toBe(0);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+    command: `npm run fuzz -- ${given.join(" ")}`,
+    what: "stored-texts",
+    tried: 2,
   });
 });
 

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { findService } from "../../scripts/services/find.ts";
 import type { Instance } from "../../scripts/services/instance.ts";
 import { runTarget, type Target } from "./target.ts";
+import { commandOf } from "../../scripts/proof/command.ts";
 import { beginRun } from "../../scripts/proof/run.ts";
 import { targets } from "./targets.ts";
 
@@ -66,7 +67,7 @@ say(`${total} inputs from ${values.from}`);
 keep({
   kind: "fuzz",
   what: values.target ?? "all kinds",
-  command: `npm run fuzz -- --from ${values.from}${values.inputs === undefined ? "" : ` --inputs ${values.inputs}`}`,
+  command: commandOf("fuzz", process.argv.slice(2)),
   tried: total,
   unit: "inputs",
   seeds: `from ${values.from}`,
