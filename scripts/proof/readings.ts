@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventSights, type EventsReport } from "../../chaos/events/report.ts";
-import type { Report } from "../../chaos/report.ts";
+import { hasFailed, type Report } from "../../chaos/report.ts";
 import { sights } from "../../chaos/tally.ts";
 import type { Origin } from "./origin.ts";
-import type { ProofRun } from "./run.ts";
+import { emptyBy, type ProofRun } from "./run.ts";
 
 type Soak = Report & { readonly minutes: number; readonly rounds: number };
 
@@ -16,6 +16,8 @@ export interface Reading extends Omit<ProofRun, "command"> {
   /** Where the data is, below docs/reference. */
   readonly file: string;
   readonly control?: string;
+  /** Of a control: it did what a blind judgement would not see. */
+  readonly failed?: boolean;
   /** It has violations that were mended after it, and is left out of the sum. */
   readonly mended?: string;
   /** Why it proves nothing: what it said itself, and what a run of today must have seen. */
@@ -35,8 +37,10 @@ const originOf = ({ date, commit, source }: Origin): Origin => ({
   commit,
   ...(source === undefined ? {} : { source }),
 });
-const controlOf = ({ control }: { readonly control: string }): { readonly control?: string } =>
-  control === "none" ? {} : { control };
+const controlOf = (
+  report: Pick<Report, "violations"> & { readonly control: string },
+): Pick<Reading, "control" | "failed"> =>
+  report.control === "none" ? {} : { control: report.control, failed: hasFailed(report) };
 const commandOf = ({ command }: { readonly command?: string }): { readonly command?: string } =>
   command === undefined ? {} : { command };
 
@@ -104,10 +108,14 @@ function chaosReading(file: string, report: Report | Soak): Reading {
   };
 }
 
-export function readingOf(file: string, text: string): Reading {
-  const data = JSON.parse(text) as ProofRun | EventsReport | Report | Soak;
+function told(file: string, data: ProofRun | EventsReport | Report | Soak): Reading {
   if ("kind" in data) return { ...data, file, vacuous: [] };
   return "part" in data ? eventsReading(file, data) : chaosReading(file, data);
+}
+
+export function readingOf(file: string, text: string): Reading {
+  const reading = told(file, JSON.parse(text) as ProofRun | EventsReport | Report | Soak);
+  return { ...reading, vacuous: [...reading.vacuous, ...emptyBy(reading)] };
 }
 
 export function readAll(folder: string): readonly Reading[] {

@@ -17,6 +17,8 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
+const withoutFaults: readonly Kind[] = ["model", "fuzz", "rules undone"];
+
 export interface ProofRun extends Origin {
   readonly kind: Kind;
   /** What it ran on or looked at: a store, a part, a broker. */
@@ -33,6 +35,14 @@ export interface ProofRun extends Origin {
   readonly violations: number;
   /** All there are within its bounds were tried, or each is a trial of its own: chance has no part in it. */
   readonly isExhaustive?: boolean;
+}
+
+/** Why a run of this kind shows nothing, whatever else it says of itself. */
+export function emptyBy({ kind, tried, faults = 0 }: Pick<ProofRun, "kind" | "tried" | "faults">): readonly string[] {
+  return [
+    ...(tried > 0 ? [] : ["nothing was tried"]),
+    ...(faults > 0 || withoutFaults.includes(kind) ? [] : ["no fault was made"]),
+  ];
 }
 
 type Told = Omit<ProofRun, keyof Origin>;

@@ -1,6 +1,7 @@
 /** The rows of docs/reference/simulation.md, which are written as seeds are played, as runs. */
 import { execFileSync } from "node:child_process";
 import type { Reading } from "./readings.ts";
+import { emptyBy } from "./run.ts";
 
 /** Rows with violations that are left out of the sum, by commit, and why. Any other one is a broken run. */
 const mended: Readonly<Record<string, string>> = {
@@ -40,22 +41,21 @@ function readingOf(line: string, sourceOf: SourceOf): Reading | undefined {
   const each = averages.split(", ").map((pair) => pair.split(" "));
   const totals = each.map(([name = "", value]) => [name, Math.round(Number(value) * tried)] as const);
   const { faults, ...counts } = Object.fromEntries(totals);
+  const run = { kind: "simulation", tried, ...(faults === undefined ? {} : { faults }) } as const;
   // What was changed has no name.
   const source = /^[0-9a-f]+$/.test(commit) ? sourceOf(commit) : undefined;
   const found = Number(violations);
   const why = found > 0 ? mended[commit] : undefined;
   return {
     file: "simulation.md",
-    kind: "simulation",
+    ...run,
     what: part,
     command: `npm run simulate -- --part ${part} --seeds ${tried} --from ${first} --workers 2`,
-    tried,
     unit: "histories",
-    ...(faults === undefined ? {} : { faults }),
     seeds,
     counts,
     violations: found,
-    vacuous: [],
+    vacuous: emptyBy(run),
     date: "",
     commit,
     ...(source === undefined ? {} : { source }),

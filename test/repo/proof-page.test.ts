@@ -4,6 +4,7 @@ import { eventSights } from "../../chaos/events/report.ts";
 import { sights } from "../../chaos/tally.ts";
 import { boundOf, pageOf } from "../../scripts/proof/page.ts";
 import { commandOf } from "../../scripts/proof/command.ts";
+import { kinds, type Kind } from "../../scripts/proof/run.ts";
 import { readAll, readingOf } from "../../scripts/proof/readings.ts";
 import { readSeeds, sourceByGit, sourceByPage } from "../../scripts/proof/seeds-page.ts";
 
@@ -58,7 +59,33 @@ test("no run that is told of was broken or empty, and every control was broken",
   const isBad = ({ violations, vacuous, mended }: (typeof readings)[number]): boolean =>
     (violations > 0 && mended === undefined) || vacuous.length > 0;
   expect(proofs.filter(isBad)).toEqual([]);
-  expect(readings.filter(({ control, violations }) => control !== undefined && violations === 0)).toEqual([]);
+  expect(readings.filter(({ control, failed }) => control !== undefined && failed !== true)).toEqual([]);
+});
+
+describe("a run that tried nothing", () => {
+  const whole = { what: "a", command: "npm run a", tried: 9, unit: "points", faults: 9, counts: {}, violations: 0 };
+  const read = (kind: Kind, changed: Readonly<Record<string, number | undefined>> = {}) =>
+    readingOf("proof/some.json", JSON.stringify({ kind, ...whole, ...changed, date: "", commit: "" })).vacuous;
+  const faultless: readonly Kind[] = ["model", "fuzz", "rules undone"];
+  const ofChaos: readonly Kind[] = ["chaos", "chaos of events", "soak"];
+
+  test.each(kinds.filter((kind) => !ofChaos.includes(kind)))("%s: is no proof", (kind) => {
+    expect(read(kind)).toEqual([]);
+    expect(read(kind, { tried: 0 })).toEqual(["nothing was tried"]);
+    const unharmed = faultless.includes(kind) ? [] : ["no fault was made"];
+    expect(read(kind, { faults: 0 })).toEqual(unharmed);
+    expect(read(kind, { faults: undefined })).toEqual(unharmed);
+  });
+
+  test("of seeds that were played, too", () => {
+    const row = (seeds: string, counted: string): string => `| engine | aaaaaaaaaa | ${seeds} | 0 | ${counted} |`;
+    const rows = [row("1 to 9", "faults 32.1"), row("1 to 0", "faults 32.1"), row("1 to 9", "storeCalls 97.44")];
+    expect(readSeeds(rows.join("\n"), () => undefined).map(({ vacuous }) => vacuous)).toEqual([
+      [],
+      ["nothing was tried", "no fault was made"],
+      ["no fault was made"],
+    ]);
+  });
 });
 
 test("a command is the one that was given, but for where its report went", () => {
@@ -98,7 +125,7 @@ test("the page quotes the commands in the data, and says of which runs there is 
 });
 
 describe("a run has seen what one of today must see", () => {
-  const counts = { seconds: 60, seed: 1, operations: 9, answers: 9, faults: 9, forgotten: 0, settledMs: 9 };
+  const counts = { seconds: 60, seed: 1, operations: 9, effects: 9, answers: 9, faults: 9, forgotten: 0, settledMs: 9 };
   const chaos = {
     ...counts,
     store: "redis",
@@ -131,6 +158,26 @@ describe("a run has seen what one of today must see", () => {
       // It was not counted: neither seen nor not seen.
       expect(read(run, { [sight]: undefined })).toMatchObject({ vacuous: [], untold: [{ sight }] });
     }
+  });
+
+  test.each(both)("%s: what it tried and met, whatever it saw", (_kind, run) => {
+    expect(read({ ...run, operations: 0, effects: 0 }).vacuous).toEqual(["nothing was tried"]);
+    expect(read({ ...run, faults: 0 }).vacuous).toEqual(["no fault was made"]);
+  });
+
+  test("a control has failed by what chaos itself goes by, not by a key that was stuck", () => {
+    const control = (...invariants: readonly string[]) => {
+      const violations = invariants.map((invariant) => ({ invariant, detail: "" }));
+      const violated = Object.fromEntries(invariants.map((invariant) => [invariant, 1]));
+      return [chaos, events].map((run) =>
+        readingOf("proof/some.json", JSON.stringify({ ...run, control: "no-fence", violations, violated })),
+      );
+    };
+    for (const { violations, failed } of control("stuck")) expect([violations, failed]).toEqual([1, false]);
+    for (const { violations, failed } of control("stuck", "effect-doubled"))
+      expect([violations, failed]).toEqual([2, true]);
+    for (const { failed } of control()) expect(failed).toBe(false);
+    expect(read(chaos)).not.toHaveProperty("failed");
   });
 
   test("a settlement that was not told whose is not taken for the person's, and none is none", () => {
