@@ -3,8 +3,8 @@ import { createIchido } from "../core/engine/create-ichido.ts";
 import { memoryStore } from "../stores/memory/index.ts";
 import { answerMatchers } from "./answer-matchers.ts";
 import { fakeClock } from "./clock.ts";
-import { everyCrashPoint, type CrashRun } from "./crash-points.ts";
-import { everyStoreFault, faultyStore, type StoreFaultRun } from "./faulty-store.ts";
+import { everyCrashPoint, type CrashLife, type CrashRun, type EveryCrashPointOptions } from "./crash-points.ts";
+import { everyStoreFault, faultyStore, type EveryStoreFaultOptions, type StoreFaultRun } from "./faulty-store.ts";
 import { race } from "./race.ts";
 import { sampleFingerprint, sampleIdentity, sampleOwner } from "./store-suite/samples.ts";
 
@@ -82,6 +82,50 @@ describe("everyCrashPoint with pairs", () => {
   });
 });
 
+describe("everyCrashPoint of a scenario in which nothing crashes", () => {
+  const refusal = (scenario: (run: CrashRun) => Promise<World>, options: EveryCrashPointOptions = {}) =>
+    everyCrashPoint(scenario, once, options).then(
+      ({ matrix }) => matrix,
+      ({ code, message }: { readonly code: string; readonly message: string }) => `${code}: ${message}`,
+    );
+  const unharmed: CrashLife = { faults: () => undefined, env: {}, crashed: new Promise(() => {}) };
+
+  it("is refused where the engine has no faults, before anything is tried", async () => {
+    let runs = 0;
+    const forgetful = ({ lives: [{ crashed } = unharmed] }: CrashRun): Promise<World> => {
+      runs += 1;
+      return paid({ ...unharmed, point: undefined, nth: 0, lives: [{ ...unharmed, crashed }] }, true);
+    };
+    for (const options of [{}, { pairs: true }, { points: ["after-claim"] }] as const) {
+      expect(await refusal(forgetful, options)).toMatch(/^usage-invalid: .*createIchido\(\{ …, faults \}\).*\{ env \}/);
+    }
+    expect(runs).toBe(3);
+  });
+
+  it("tells what the scenario threw, where it never came to an engine", async () => {
+    const told = await refusal(() => Promise.reject(new Error("no database")), { points: ["after-claim"] });
+    expect(told).toMatch(/2 of 2 runs broke the invariant:[^]*no database/);
+  });
+
+  it("is refused where pairs are asked for and the second life is left out", async () => {
+    const single = async (run: CrashRun): Promise<World> => {
+      const { lives } = run;
+      const [first = unharmed] = lives;
+      return paid({ ...run, lives: [first, unharmed] }, true);
+    };
+    expect(await refusal(single, { points: ["after-claim"] })).toMatch(/after-claim #1 +crashed +holds/);
+    expect(await refusal(single, { points: ["after-claim"], pairs: true })).toMatch(
+      /^usage-invalid: .*the second of the run's lives/,
+    );
+  });
+
+  it("is refused where the options leave no point", async () => {
+    for (const options of [{ points: [] }, { nthMax: 0 }]) {
+      expect(await refusal((run) => paid(run, true), options)).toMatch(/^usage-invalid: .*points and nthMax/);
+    }
+  });
+});
+
 describe("everyStoreFault", () => {
   /** The caller tries again until there is an answer. */
   async function asked({ wrap, arrive }: StoreFaultRun, isRemembered: boolean): Promise<World> {
@@ -112,6 +156,27 @@ describe("everyStoreFault", () => {
     for (const line of ["claim #1 fail", "claim #1 lose", "claim #1 late", "complete #1 lose"]) {
       expect(matrix).toMatch(new RegExp(`^${line} +holds$`, "m"));
     }
+  });
+
+  it("refuses a scenario of which no call would be broken", async () => {
+    let tried = 0;
+    const refusal = (scenario: (run: StoreFaultRun) => Promise<World>, options: EveryStoreFaultOptions = {}) =>
+      everyStoreFault((run) => ((tried += 1), scenario(run)), once, options).then(
+        ({ runs }) => `${runs} runs`,
+        ({ code, message }: { readonly code: string; readonly message: string }) => `${code}: ${message}`,
+      );
+    const unwrapped = (run: StoreFaultRun): Promise<World> => asked({ ...run, wrap: (store) => store }, true);
+    const wrapped = (run: StoreFaultRun): Promise<World> => asked(run, true);
+    expect(await refusal(unwrapped)).toMatch(/^usage-invalid: .*store: wrap\(store\)/);
+    expect(await refusal(unwrapped, { verbs: ["claim"] })).toMatch(/^usage-invalid: .*store: wrap\(store\)/);
+    expect(await refusal(wrapped, { verbs: ["settle", "claim", "forget"] })).toMatch(
+      /^usage-invalid: .*never called settle, forget; it called .*claim/,
+    );
+    for (const options of [{ verbs: [] }, { faults: [] }, { nthMax: 0 }]) {
+      expect(await refusal(wrapped, options)).toMatch(/^usage-invalid: .*verbs, faults and nthMax/);
+    }
+    expect(tried).toBe(6);
+    expect(await refusal(() => Promise.reject(new Error("no database")))).toMatch(/1 of 1 runs[^]*no database/);
   });
 
   it("names the call at which an invariant breaks", async () => {

@@ -1,5 +1,6 @@
 /** Runs a scenario once for every point at which it can crash, and once for every pair of them. */
 import { knownOptions } from "../core/contract/option-checks.ts";
+import { IchidoError } from "../core/contract/errors.ts";
 import { faultPoints } from "../core/contract/faults.ts";
 import type { FaultName, FaultPoint } from "../core/contract/faults.ts";
 import { crashAt, faultsToEnv } from "./faults.ts";
@@ -43,7 +44,7 @@ export interface CrashReport {
 export interface EveryCrashPointOptions {
   /** Default `die`: the engine stops where it is, as if its process had been killed. */
   readonly action?: Exclude<CrashAction, "kill">;
-  /** Default: each time that the rehearsal passed each point; all points when it passed none. */
+  /** Default: each time that the rehearsal passed each point; all points when it passed none, and gave `env` to a child. */
   readonly points?: readonly FaultName[];
   /** How many passes of one point are crashed at, at most. Default 3. */
   readonly nthMax?: number;
@@ -81,26 +82,47 @@ function crashing({ point, nth }: Place, action: Exclude<CrashAction, "kill">): 
   };
 }
 
-/** Counts the points that an engine passes. */
-class Recorder {
-  readonly #passed = new Map<FaultName, number>();
+interface Rehearsal {
+  readonly life: Life;
+  /** The scenario gave an engine, or a child, what would let it crash. */
+  readonly isUsed: () => boolean;
+  readonly places: (options: EveryCrashPointOptions) => readonly Place[];
+}
 
-  readonly faults = (name: FaultName): void => void this.#passed.set(name, (this.#passed.get(name) ?? 0) + 1);
+/** A life in which the points that its engine passes are counted. */
+function rehearsing(): Rehearsal {
+  const passed = new Map<FaultName, number>();
+  let isRead = false;
+  const life = {
+    ...livingOn((name) => void passed.set(name, (passed.get(name) ?? 0) + 1)),
+    get env() {
+      isRead = true;
+      return {};
+    },
+  };
+  return {
+    life,
+    isUsed: () => isRead || passed.size > 0,
+    /** All points once where none was passed: then they are passed in a process of their own, if at all. */
+    places({ points, nthMax = nthMaxDefault }) {
+      const names = points ?? (passed.size === 0 ? faultPoints : faultPoints.filter((name) => passed.has(name)));
+      return names.flatMap((point) =>
+        Array.from({ length: Math.min(passed.get(point) ?? 1, nthMax) }, (_, at) => ({ point, nth: at + 1 })),
+      );
+    },
+  };
+}
 
-  /** All points once where none was passed: then they are passed in a process of their own, if at all. */
-  places({ points, nthMax = nthMaxDefault }: EveryCrashPointOptions): readonly Place[] {
-    const passed = this.#passed;
-    const names = points ?? (passed.size === 0 ? faultPoints : faultPoints.filter((name) => passed.has(name)));
-    return names.flatMap((point) =>
-      Array.from({ length: Math.min(passed.get(point) ?? 1, nthMax) }, (_, at) => ({ point, nth: at + 1 })),
-    );
-  }
+/** Every run would hold, since nothing crashes in it. */
+function nothingCrashes(why: string): IchidoError {
+  return new IchidoError("usage-invalid", `everyCrashPoint: ${why}`);
 }
 
 /**
  * Rehearses the scenario, then runs it again for each point that it passed, and crashes there. Each time the scenario
  * makes a new world, tries, survives the crash, retries as a caller would and returns what the invariant checks.
- * Rejects with the whole matrix when an invariant, or the scenario itself, failed anywhere.
+ * Rejects with the whole matrix when an invariant, or the scenario itself, failed anywhere; with `usage-invalid` when
+ * nothing would crash, since the scenario does not hand on what its run gives it.
  */
 export async function everyCrashPoint<World>(
   scenario: (run: CrashRun) => Promise<World>,
@@ -114,8 +136,17 @@ export async function everyCrashPoint<World>(
 
   async function attempt(lives: readonly [Life, ...Life[]], first?: Place, second?: Place): Promise<void> {
     const where = { point: first?.point, nth: first?.nth ?? 0, ...(second && { second }) };
-    const { faults, env, crashed } = lives[0];
-    const run: CrashRun = { ...where, faults, env, crashed, lives };
+    const [life] = lives;
+    const { faults, crashed } = life;
+    const run: CrashRun = {
+      ...where,
+      faults,
+      crashed,
+      lives,
+      get env() {
+        return life.env;
+      },
+    };
     let failure: { readonly error: unknown } | undefined;
     try {
       await invariant(await scenario(run), run);
@@ -127,15 +158,31 @@ export async function everyCrashPoint<World>(
     verdicts.push({ ...where, reached, ...failure });
   }
 
-  const rehearsal = new Recorder();
-  await attempt([livingOn(rehearsal.faults)]);
-  for (const first of rehearsal.places(options)) {
-    const retry = new Recorder();
-    await attempt([crashing(first, action), livingOn(retry.faults)], first);
-    if (!pairs) continue;
+  const rehearsal = rehearsing();
+  await attempt([rehearsal.life]);
+  if (errors.length === 0 && !rehearsal.isUsed()) {
+    throw nothingCrashes(
+      "the rehearsal passed no crash point, and nothing read its env. Give the engine the run's faults, " +
+        "createIchido({ …, faults }), or a child process the run's env, spawnChild(entry, { env })",
+    );
+  }
+  const firsts = rehearsal.places(options);
+  if (firsts.length === 0) throw nothingCrashes("the options points and nthMax leave no point to crash at");
+  let isRetried = false;
+  for (const first of firsts) {
+    const retry = rehearsing();
+    await attempt([crashing(first, action), retry.life], first);
+    if (!pairs || !retry.isUsed()) continue;
+    isRetried = true;
     for (const second of retry.places(options)) {
       await attempt([crashing(first, action), crashing(second, action), livingOn()], first, second);
     }
+  }
+  if (errors.length === 0 && pairs && !isRetried) {
+    throw nothingCrashes(
+      "with pairs, nothing used the second of the run's lives. Go through all of them, one engine after the other on " +
+        "the same store, each with the faults, or for a child process the env, of its own life",
+    );
   }
   const matrix = verdicts.map(lineOf).join("\n");
   if (errors.length > 0) {

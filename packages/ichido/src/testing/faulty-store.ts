@@ -1,4 +1,5 @@
 /** A store whose answers are lost, late or never come, call by call. */
+import { IchidoError } from "../core/contract/errors.ts";
 import { knownOptions } from "../core/contract/option-checks.ts";
 import type { Store } from "../core/contract/store.ts";
 
@@ -102,9 +103,28 @@ export interface StoreFaultReport {
 
 const nthMaxDefault = 3;
 
+/** Every run would hold, since no call of it is broken. */
+function requireCalls(called: ReadonlyMap<string, number>, verbs: readonly string[] = []): void {
+  if (called.size === 0) {
+    throw new IchidoError(
+      "usage-invalid",
+      "everyStoreFault: the rehearsal called no verb of its store. Give the engine the store that the run wraps, " +
+        "createIchido({ …, store: wrap(store) })",
+    );
+  }
+  const unmet = verbs.filter((verb) => !called.has(verb));
+  if (unmet.length === 0) return;
+  throw new IchidoError(
+    "usage-invalid",
+    `everyStoreFault: the rehearsal never called ${unmet.join(", ")}; it called ${[...called.keys()].join(", ")}. Name ` +
+      "verbs that the scenario uses, or leave the option verbs out for all of them",
+  );
+}
+
 /**
  * Rehearses the scenario, then runs it again for each call that it made of its store, and loses, delays or refuses that
- * one. Rejects with the whole matrix when an invariant, or the scenario itself, failed anywhere.
+ * one. Rejects with the whole matrix when an invariant, or the scenario itself, failed anywhere; with `usage-invalid` when
+ * no call would be broken.
  */
 export async function everyStoreFault<World>(
   scenario: (run: StoreFaultRun) => Promise<World>,
@@ -140,10 +160,17 @@ export async function everyStoreFault<World>(
   }
 
   const called = await attempt();
+  if (errors.length === 0) requireCalls(called, options.verbs);
   for (const verb of options.verbs ?? called.keys()) {
     for (let nth = 1; nth <= Math.min(called.get(verb) ?? 0, nthMax); nth += 1) {
       for (const fault of faults) await attempt(verb, nth, fault);
     }
+  }
+  if (lines.length === 1 && errors.length === 0) {
+    throw new IchidoError(
+      "usage-invalid",
+      "everyStoreFault: the options verbs, faults and nthMax leave no call to break",
+    );
   }
   const matrix = lines.join("\n");
   if (errors.length > 0) {
