@@ -83,6 +83,40 @@ describe("an answer on its way", () => {
     expect((await elsewhere.ask()).kind).toBe("replay");
   });
 
+  it("S5 nor by that look where the store was not heard in time, and may still hear of it", async () => {
+    const claimedTwice = (store: Store): Partial<Store> => ({
+      claim: async (...given) => sentAgain(await store.claim(...given)),
+    });
+    const { all, elsewhere, arrive } = await slowBeds({ leaseMs: 60_000, executionMs: 2_000 }, claimedTwice);
+    const first = executionOf(await all.ask());
+    await all.clock.advance(19_900);
+    const settled = answer(first);
+    await all.clock.advance(6_000);
+    await settled;
+    expect(problemIn(await elsewhere.ask())).toMatchObject({ code: "idempotency-in-flight" });
+    arrive();
+    await all.clock.advance(10);
+    expect((await elsewhere.ask()).kind).toBe("replay");
+  });
+
+  it("I17 is tried again though a branch, refused a step before it, is told of that after it", async () => {
+    const leaseMs = 1_000;
+    const all = bed({ leaseMs });
+    const first = executionOf(await all.ask());
+    await lapse(all, leaseMs);
+    all.store.break("find", "late", 1);
+    const branch = first.context.step("email", () => 1).catch((error: Error) => error.name);
+    await all.clock.advance(1);
+    all.store.break("complete", "hang", 1);
+    const settled = answer(first);
+    await all.clock.advance(1);
+    all.store.arrive();
+    await all.clock.advance(10_010);
+    expect(await branch).toBe("FenceLost");
+    expect(await settled).toEqual({ kind: "send", addHeaders: [["idempotency-stored", "false"]] });
+    expect((await all.ask()).kind).toBe("replay");
+  });
+
   it("I17 is tried again though a branch was refused a step", async () => {
     const leaseMs = 1_000;
     const all = bed({ leaseMs });
@@ -95,6 +129,84 @@ describe("an answer on its way", () => {
     expect(await branch).toBe("FenceLost");
     expect(await settled).toEqual({ kind: "send", addHeaders: [["idempotency-stored", "false"]] });
     expect((await all.ask()).kind).toBe("replay");
+  });
+});
+
+/** A branch that nobody awaits leaves the outcome open, and its word is on its way when the handler answers. */
+async function withBranch(all: Bed, how: "ctx.unknown" | "a step") {
+  if (how === "ctx.unknown") {
+    const execution = executionOf(await all.ask());
+    const leave = () => execution.context.unknown({ status: 202, body: {} }).catch(() => undefined);
+    return { execution, leave };
+  }
+  const failure = new Error("no answer");
+  const former = executionOf(await all.ask());
+  await former.context.step("email", () => Promise.reject(failure)).catch(() => undefined);
+  await former.settle({ kind: "threw", error: failure });
+  const execution = executionOf(await all.ask());
+  const leave = () => execution.context.step("email", { onUnknown: "hold" }, () => 1).catch(() => undefined);
+  return { execution, leave };
+}
+
+/** Whoever is told 201 finds it again; whoever is told that the outcome is open does not. */
+async function expectTrue(all: Bed, settled: ReturnType<typeof answer>): Promise<void> {
+  await all.clock.advance(60_000);
+  const isTold = (await settled).kind === "send";
+  expect((await all.ask()).kind).toBe(isTold ? "replay" : "reject");
+}
+
+describe("I3 an answer that comes while an outcome is being left open", () => {
+  it.each(["ctx.unknown", "a step"] as const)("is not lost where the store hangs, then refuses: %s", async (how) => {
+    const all = bed({});
+    const { execution, leave } = await withBranch(all, how);
+    all.store.break("suspend", "hang", 1);
+    void leave();
+    await all.clock.advance(10);
+    for (const verb of ["complete", "renew", "find"] as const) all.store.break(verb, "fail");
+    const settled = answer(execution);
+    await all.clock.advance(6_000);
+    all.store.mend();
+    await expectTrue(all, settled);
+  });
+
+  it.each(["ctx.unknown", "a step"] as const)("is not lost where the store is heard of that late: %s", async (how) => {
+    const all = bed({});
+    const { execution, leave } = await withBranch(all, how);
+    all.store.break("suspend", "late", 1);
+    void leave();
+    await all.clock.advance(10);
+    all.store.break("complete", "hang", 1);
+    const settled = answer(execution);
+    await all.clock.advance(10);
+    all.store.arrive();
+    await expectTrue(all, settled);
+  });
+
+  it("is not given beside another attempt, to which the key went by it", async () => {
+    const { all, elsewhere, arrive } = await slowBeds({}, (store) => ({
+      // Takes effect at once; its reply is under way for a while.
+      async suspend(...given) {
+        const result = await store.suspend(...given);
+        await new Promise<void>((resolve) => all.clock.environment.after(1_000, resolve));
+        return result;
+      },
+    }));
+    const failure = new Error("no answer");
+    const former = executionOf(await all.ask());
+    await former.context.step("email", () => Promise.reject(failure)).catch(() => undefined);
+    const threw = former.settle({ kind: "threw", error: failure });
+    await all.clock.advance(1_100);
+    await threw;
+    const second = executionOf(await all.ask());
+    const verify = (): { verdict: "not-visible-yet" } => ({ verdict: "not-visible-yet" });
+    void second.context.step("email", { verify }, () => 1).catch(() => undefined);
+    await all.clock.advance(10);
+    const settled = answer(second);
+    await all.clock.advance(100);
+    const third = await elsewhere.ask();
+    await all.clock.advance(10_000);
+    arrive();
+    expect([(await settled).kind, third.kind]).toEqual(["replace", "execute"]);
   });
 });
 

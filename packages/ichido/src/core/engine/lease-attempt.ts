@@ -30,6 +30,8 @@ export class LeaseAttempt extends Attempt {
   #answered = false;
   #ended = false;
   #settling: Promise<Settled> | undefined;
+  /** What a branch says of an outcome that stays open, on its way. */
+  #leaving: Promise<unknown> | undefined;
   // Both are made when a handler asks for them.
   #steps: Steps | undefined;
   #commit: Commit | undefined;
@@ -104,7 +106,10 @@ export class LeaseAttempt extends Attempt {
   #lookForCopy(): void {
     const { claim, grant, parts } = this;
     if (grant.unheard !== true) return;
-    void this.#writer.heard().then(() => parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined));
+    void this.#writer.heard().then(() => {
+      // A word that was given up may still arrive: its lease must not be ended before that, only by itself.
+      if (!this.#writer.isUnheard) parts.calls.giveBackLater(claim, this.started ? claim.fence : undefined);
+    });
   }
 
   /** The caller has its answer. Until the store has the outcome too, the lease is kept. */
@@ -125,7 +130,9 @@ export class LeaseAttempt extends Attempt {
   }
 
   async #provideLost(): Promise<void> {
-    this.provide({ kind: "lost", response: await this.parts.answers.fromRecord(this.ask) });
+    const response = await this.parts.answers.fromRecord(this.ask);
+    // Answered meanwhile: that is its last word, and still needs its lease and its writer.
+    if (this.#settling === undefined) this.provide({ kind: "lost", response });
   }
 
   async #keep(response: StoredResponse): Promise<Settled> {
@@ -174,12 +181,14 @@ export class LeaseAttempt extends Attempt {
   }
 
   #conclude(outcome: HandlerOutcome): Promise<Settled> {
-    return this.#commit === undefined ? this.#concludeNow(outcome) : this.#concludeAfter(this.#commit, outcome);
+    const isPlain = this.#commit === undefined && this.#leaving === undefined;
+    return isPlain ? this.#concludeNow(outcome) : this.#concludeAfter(this.#commit, outcome);
   }
 
-  async #concludeAfter(commit: Commit, outcome: HandlerOutcome): Promise<Settled> {
-    await commit.underWay;
-    if (commit.pending) {
+  async #concludeAfter(commit: Commit | undefined, outcome: HandlerOutcome): Promise<Settled> {
+    await this.#leaving;
+    await commit?.underWay;
+    if (commit?.pending === true) {
       const made = await commit.resolve();
       if (made !== undefined) this.provide(made);
     }
@@ -227,6 +236,7 @@ export class LeaseAttempt extends Attempt {
 
   beginStream(head: AnswerHead): Promise<Settled> {
     return this.#settleOnce(head.status, async () => {
+      await this.#leaving;
       await this.#commit?.underWay;
       const keeps = !this.isReleased && verdictOn(head, this.ask.route.keep) === "keep";
       if (keeps && this.answer === undefined && this.#commit?.pending !== true) {
@@ -263,11 +273,20 @@ export class LeaseAttempt extends Attempt {
       if (error instanceof FenceLost) {
         await this.#provideLost();
       } else if (error instanceof OutcomeOpen) {
-        await this.#suspend(error.holdReason);
-        this.provide({ kind: "open", response: await this.parts.answers.whileOpen(this.ask, error.holdReason) });
+        await this.#leave(async () => {
+          await this.#suspend(error.holdReason);
+          this.provide({ kind: "open", response: await this.parts.answers.whileOpen(this.ask, error.holdReason) });
+        });
       }
       throw error;
     }
+  }
+
+  /** The lease is being ended, by which no answer is kept any longer: one that comes meanwhile waits for it, and is none. */
+  async #leave(work: () => Promise<void>): Promise<void> {
+    const leaving = work();
+    this.#leaving = Promise.allSettled([this.#leaving, leaving]);
+    await leaving;
   }
 
   step<Value>(name: string, options: StepOptions<Value>, fn: StepFunction<Value>): Promise<Value> {
@@ -308,11 +327,13 @@ export class LeaseAttempt extends Attempt {
       throw new IchidoError("usage-invalid", "ctx.unknown was called after the handler had given its answer; await it");
     }
     const response = answerOf(made);
-    const result = await this.#writer.writeAnswer("suspend", recordedOf(response), (interim) =>
-      this.parts.calls.suspend({ ...this.claim, interim, ...this.news }),
-    );
-    if (result === "stale") await this.#provideLost();
-    else this.provide({ kind: "open", response });
+    await this.#leave(async () => {
+      const result = await this.#writer.writeAnswer("suspend", recordedOf(response), (interim) =>
+        this.parts.calls.suspend({ ...this.claim, interim, ...this.news }),
+      );
+      if (result === "stale") await this.#provideLost();
+      else this.provide({ kind: "open", response });
+    });
   }
 
   /** Stores an answer that was found rather than made. */

@@ -19,6 +19,8 @@ export class OutcomeWriter {
   #late: LateWrite | undefined;
   #sent: Promise<Fenced> | undefined;
   #stopped = false;
+  /** A word was given up, and may still arrive. */
+  isUnheard = false;
 
   constructor(parts: EngineParts, attempt: LeaseAttempt) {
     this.#parts = parts;
@@ -119,7 +121,13 @@ export class OutcomeWriter {
 
   #goOn(verb: string, write: () => Promise<Fenced>, error: unknown, body: Body | undefined): Fenced | "failed" {
     this.#attempt.tellNotStored(error);
-    return this.#writeLater(verb, async () => this.fenced(verb, await write()), body);
+    this.isUnheard = true;
+    const writeAgain = async (): Promise<Fenced> => {
+      const result = this.fenced(verb, await write());
+      this.isUnheard = false;
+      return result;
+    };
+    return this.#writeLater(verb, writeAgain, body);
   }
 
   #writeLater(verb: string, write: () => Promise<Fenced>, body?: Body): Fenced | "failed" {
