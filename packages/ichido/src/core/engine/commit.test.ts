@@ -148,6 +148,74 @@ describe("ctx.transaction", () => {
     await running;
   });
 
+  it("an answer that is refused before anything was sent does not use up the attempt", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask());
+    const handle: TransactionHandle = { dialect: "sqlite", execute: async () => ({ rows: [], affected: 0 }) };
+    await expect(first.context.complete(handle, { status: 99 })).rejects.toThrow("status");
+    await first.context.complete(handle, made);
+  });
+
+  it("a body that was given up and ends late does not hide the transaction that came after it", async () => {
+    let store: Store | undefined;
+    const commits = Promise.withResolvers<void>();
+    // What is given up rejects, and its handle refuses from then on. The completion shows at COMMIT.
+    const runner: TransactionRunner<string> = {
+      dialect: "sqlite",
+      async run(fn) {
+        const given = Promise.withResolvers<never>();
+        const staged: CompleteRequest[] = [];
+        let isOver = false;
+        const handle = {
+          dialect: "sqlite",
+          execute: async () => ({ rows: [], affected: 0 }),
+          giveUp() {
+            isOver = true;
+            given.reject(new Error("given up"));
+          },
+          stage(request: CompleteRequest) {
+            if (isOver) throw new Error("not in a transaction");
+            staged.push(request);
+          },
+        } as unknown as TransactionHandle;
+        const value = await Promise.race([given.promise, fn("tx", handle)]);
+        await commits.promise;
+        for (const request of staged) await store?.complete(request);
+        return value;
+      },
+    };
+    const all = bed({ transactions: runner, transactionMs: 500, leaseMs: 30_000 }, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      store = base;
+      return {
+        ...base,
+        capabilities: { ...base.capabilities, transactions: "sqlite" },
+        async complete(request, transaction) {
+          if (transaction === undefined) return base.complete(request);
+          (transaction as unknown as { stage(request: CompleteRequest): void }).stage(request);
+          return "ok";
+        },
+      };
+    });
+    const execution = executionOf(await all.ask());
+    const slow = Promise.withResolvers<{ status: number }>();
+    const first = execution.context.transaction(() => slow.promise);
+    first.catch(() => undefined);
+    await all.clock.advance(600);
+    await expect(first).rejects.toThrow("given up");
+    // Tried again, by a branch that nobody awaits.
+    execution.context.transaction(() => ({ status: 201, body: { id: 2 } })).catch(() => undefined);
+    await all.clock.advance(10);
+    slow.resolve({ status: 201 });
+    await all.clock.advance(10);
+    const settled = answer(execution, { status: 200 });
+    await all.clock.advance(10);
+    commits.resolve();
+    await all.clock.advance(10);
+    expect((await settled).kind).toBe("replace");
+    expect(textOf(responseOf(await all.ask()))).toBe('{"id":2}');
+  });
+
   it("a lost commit answer is resolved by asking the record: committed", async () => {
     const { ask } = transactional({ commit: "lost-after" });
     const first = executionOf(await ask());

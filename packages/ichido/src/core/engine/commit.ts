@@ -113,6 +113,8 @@ export function createCommit(
       let answer: AnswerLike | undefined;
       let response: NeutralResponse | undefined;
       const ended = Promise.withResolvers<void>();
+      /** Given up, while the body went on: another transaction may be under way by the time that it ends. */
+      let isOver = false;
       try {
         const body = async (tx: unknown, handle: TransactionHandle): Promise<void> => {
           const [made, serialised] = await inTime(async () => {
@@ -120,6 +122,7 @@ export function createCommit(
             return [returned, await attempt.render(returned)] as const;
           }, handle);
           requireUnsettled();
+          if (isOver) throw new IchidoError("transaction-aborted", "this transaction was given up while its body ran");
           underWay = ended.promise;
           answer = made;
           response = serialised;
@@ -140,6 +143,7 @@ export function createCommit(
         if (made.kind !== "own") throw error;
         return answer as AnswerLike;
       } finally {
+        isOver = true;
         underWay = undefined;
         holdsRecord = false;
         ended.resolve();
@@ -149,8 +153,8 @@ export function createCommit(
     },
     async complete(handle, answer) {
       requireUnsettled();
-      once();
       const response = answerOf(answer);
+      once();
       const stored = storeOn(handle, response);
       pending = { response, stored };
       await stored;
