@@ -127,6 +127,23 @@ describe("the reconciler", () => {
     expect(kinds).toEqual(["execute"]);
   });
 
+  it.each(["lose", "late"] as const)("calls rerun though the reply to the release was lost: %s", async (fault) => {
+    const world = bed();
+    const execution = executionOf(await world.ask());
+    await execution.context.unknown({ status: 202, body: { state: "pending" } });
+    await world.clock.advance(2_000);
+    const reruns: string[] = [];
+    const verify = () => ({ verdict: "absent" }) as const;
+    const reconciler = reconcilerOf(world, verify, {
+      operations: { [operation]: { verify, rerun: ({ identity }) => reruns.push(identity.key) } },
+    });
+    world.store.break("settle", fault, 1);
+    const ticked = reconciler.tick();
+    await world.clock.advance(10_000);
+    expect(await ticked).toMatchObject({ released: 1 });
+    expect(reruns).toEqual(["key-1"]);
+  });
+
   it("does not wait for ever for a rerun", async () => {
     const world = bed();
     await open(world, "key-1");

@@ -3,7 +3,7 @@ import { DeadlineExceeded, withDeadline } from "../contract/deadline.ts";
 import { limits } from "../contract/defaults.ts";
 import { askVerify } from "./doubt.ts";
 import { isInDoubt } from "../record-machine/claim.ts";
-import { isAsSeen } from "../record-machine/seen.ts";
+import { claimFinds, isAsSeen } from "../record-machine/seen.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NextLooks } from "./next-looks.ts";
 import type { VerifyAnswer } from "../contract/options.ts";
@@ -147,6 +147,13 @@ export function createReconciliation(parts: {
     }
   }
 
+  /** The reply to a release was lost: where the key is free, no list shows it any more, and nobody else would call `rerun`. */
+  async function isFree(identity: StoredRecord["identity"], error: unknown): Promise<boolean> {
+    const record = await calls.find(identity);
+    if (record !== undefined && claimFinds(record) === "free") return true;
+    throw error;
+  }
+
   async function writeVerdict(taken: Taken, answer: VerifyAnswer): Promise<Reconciled> {
     const { record, claim, grant, ageMs } = taken;
     const { identity, createdAtMs, expiresAtMs } = record;
@@ -167,7 +174,8 @@ export function createReconciliation(parts: {
       return (await settle(adopt, "verify found the outcome")) ? "adopted" : "overtaken";
     }
     if (answer.verdict === "absent") {
-      if (!(await settle({ kind: "release" }, "verify found that nothing had happened"))) return "overtaken";
+      const released = settle({ kind: "release" }, "verify found that nothing had happened");
+      if (!(await released.catch((error: unknown) => isFree(identity, error)))) return "overtaken";
       // Before a copy of this claim stands in its way.
       if (grant.unheard === true) calls.giveBackLater(claim);
       await callRerun(taken);
