@@ -82,6 +82,27 @@ export function intercepted(pool: MysqlPool, before: (sql: string) => Promise<vo
   };
 }
 
+/** A pool that loses the reply to the first statement that matches, and says how many it lost. */
+export function losing(pool: MysqlPool, statement: RegExp) {
+  let lost = 0;
+  const lossy: MysqlPool = {
+    async getConnection() {
+      const connection = await pool.getConnection();
+      return {
+        async query(query, values) {
+          const reply: unknown = await connection.query(query, values);
+          if (lost > 0 || !statement.test(query.sql)) return reply;
+          lost += 1;
+          throw Object.assign(new Error("lost"), { code: "ECONNRESET", fatal: true });
+        },
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      };
+    },
+  };
+  return { pool: lossy, lost: () => lost };
+}
+
 /** A pool on which the first statement that matches stands still until it may go on. */
 export function standing(pool: MysqlPool, statement: RegExp) {
   const reached = Promise.withResolvers<void>();

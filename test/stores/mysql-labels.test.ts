@@ -3,8 +3,8 @@ import { mysqlStore, type MysqlStore } from "ichido/mysql";
 import { sampleResponse } from "ichido/testing";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/services.ts";
-import { keysByLabel, openBed } from "./mysql-bed.ts";
-import { dying } from "./mysql-clients.ts";
+import { completed, keysByLabel, openBed, pastRetention } from "./mysql-bed.ts";
+import { dying, losing } from "./mysql-clients.ts";
 import { granted, request } from "./mysql-life.ts";
 
 const labels = { order: "7" };
@@ -40,5 +40,45 @@ describeWith("mariadb", "a record whose claimant died before its labels were wri
     const decision = { kind: "adopt", response: sampleResponse() } as const;
     expect(await store.settle({ identity, fence, decision, actor: "ann", reason: "looked" })).toBe("ok");
     await expectFound(store);
+  });
+});
+
+describeWith("mariadb", "labels of a life that is over", (url) => {
+  const bounds = { limit: 10, budgetMs: 1_000 };
+
+  async function expectGone({ client, store }: Awaited<ReturnType<typeof openBed>>): Promise<void> {
+    await pastRetention(client);
+    await store.sweep(bounds);
+    expect(await client.rows("select count(*) as n from ichido_records")).toMatchObject([{ n: 0 }]);
+    expect(await client.rows("select count(*) as n from ichido_labels")).toMatchObject([{ n: 0 }]);
+  }
+
+  const short = { retentionMs: 400, leaseMs: 100 };
+
+  async function expired() {
+    const bed = await openBed(url);
+    await completed(bed.store, "key", "a", { ...short, labels: { customer: "42" } });
+    await pastRetention(bed.client);
+    return bed;
+  }
+
+  test.each([/delete (l )?from ichido_labels/, /^update ichido_records set/, /insert into ichido_labels/])(
+    "S25 go with it, though the process that runs its key as new died before %s",
+    async (statement) => {
+      const bed = await expired();
+      const dead = mysqlStore(dying(bed.client.pool, statement));
+      await expect(dead.claim(request("key", "b", { ...short, labels: { customer: "43" } }))).rejects.toThrow();
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      await expectGone(bed);
+    },
+  );
+
+  test("S25 go with it, though the reply to that claim was lost", async () => {
+    const bed = await expired();
+    const { pool, lost } = losing(bed.client.pool, /life = greatest/);
+    const claim = await granted(mysqlStore(pool), request("key", "b", { ...short, labels: { customer: "43" } }));
+    expect([lost(), claim.origin]).toEqual([1, "new"]);
+    await bed.store.release(claim);
+    await expectGone(bed);
   });
 });

@@ -34,7 +34,7 @@ import { idOf } from "../group.ts";
 import { integerOf, type Row } from "./client.ts";
 import type { Dialect, Value, Values } from "./dialect.ts";
 import { readClock } from "./sweep.ts";
-import { addLabels, forgetLabels } from "./labels.ts";
+import { addLabels, sweepLabels } from "./labels.ts";
 import { positionOf, seenOf, type Seen } from "./row.ts";
 import type { Run } from "./session.ts";
 import { fingerprintValues, identityValues, labelValue, ownerValue, scopeValues, text } from "./values.ts";
@@ -146,9 +146,10 @@ async function hold(
     return granted(await withSteps(run, dialect, values, seen), verdict);
   }
   if (verdict === "new") {
+    // Before it, judged as a sweep judges: afterwards nothing names them any more.
+    await sweepLabels(run, dialect, [{ identity: request.identity, labels: seen.labels }], seen.nowUs);
     const { insertId } = await dialect.send(run, "claimRestart", { ...values, fence });
     if (insertId === 0) return undefined;
-    await forgetLabels(run, dialect, { identity: request.identity, labels: seen.labels, fence: insertId });
     await addLabels(run, dialect, [request]);
     const fresh = await look(run, dialect, request);
     return fresh !== undefined && isAsSeen(fresh, { fence: insertId }) ? granted(fresh, verdict) : undefined;
