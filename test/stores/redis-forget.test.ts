@@ -5,6 +5,7 @@ import { redisStore } from "ichido/redis";
 import { sampleResponse } from "ichido/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { statements } from "../../packages/ichido/src/stores/redis/statements.generated.ts";
+import { eventually } from "../support/eventually.ts";
 import { describeWith, uniqueName } from "../support/services.ts";
 import { grant, request } from "./postgres-life.ts";
 
@@ -44,6 +45,46 @@ describeWith("redis", "forgetting on Redis", (url) => {
     expect(entries).toMatchObject([{ ...asked, action: "forget" }]);
     expect(await store.forget({ ...held, ...asked })).toBe("forgotten");
     expect(await store.audit(held.identity)).toHaveLength(1);
+  });
+
+  test("S24 forgetting again ends what a server that was away for a moment had left of it", async () => {
+    let isAway = false;
+    const { client, prefix, store, other } = openStores(async (send, command) => {
+      if (isAway && command.toLowerCase().includes('"zrem"')) throw new Error("ERR the server of the index is away");
+      return send();
+    });
+    const held = await grant(store, request("key", "a", { labels }));
+    await store.complete({ ...held, response: sampleResponse() });
+    isAway = true;
+    await expect(other.forget({ ...held, ...asked })).rejects.toThrow();
+    isAway = false;
+    expect(await other.forget({ ...held, ...asked })).toBe("forgotten");
+    const [index = ""] = await client.keys(`${prefix}{i:*`);
+    expect(await client.zcard(index)).toBe(0);
+    const { entries } = await store.auditLog({ limit: 10 });
+    expect(entries).toMatchObject([{ ...asked, action: "forget" }]);
+    expect(await other.forget({ ...held, ...asked })).toBe("forgotten");
+    expect((await store.auditLog({ limit: 10 })).entries).toHaveLength(1);
+  });
+
+  test("S14 a decision that was made is told as made, though the journal of all decisions is away", async () => {
+    let isAway = false;
+    const { store, other } = openStores(async (send, command) => {
+      if (isAway && command.includes("{audit}")) throw new Error("ERR the server of the journal is away");
+      return send();
+    });
+    const held = await grant(store, request("key", "a"));
+    await store.suspend({ ...held, holdReason: "ask" });
+    const { identity, fence } = held;
+    isAway = true;
+    expect(await other.settle({ identity, fence, decision: { kind: "release" }, ...asked })).toBe("ok");
+    expect((await store.find(identity))?.state).toBe("failed");
+    isAway = false;
+    await eventually(async () => {
+      await other.tick({ intervalMs: 1_000 });
+      const { entries } = await store.auditLog({ limit: 10 });
+      expect(entries).toMatchObject([{ ...asked, action: "release" }]);
+    });
   });
 
   test("S24 one that stood still leaves labels, resources and attempts of a later life alone", async () => {

@@ -21,12 +21,39 @@ describeWith("redis", "the index on Redis", (url) => {
     const names = [nameOf(["label", label.name, label.value]), nameOf(["resource", resource.kind, resource.id])];
     const store = redisStore(client, { prefix });
     return {
+      client,
+      prefix,
       store,
       away: () => Promise.all(names.map((name) => client.set(name, "of another type"))),
       back: () => client.del(...names),
       found: async (query: object) => (await store.list({ ...query, limit: 10 })).records.length,
     };
   }
+
+  test("S10 of a label in use forgets the records that were swept, and finds who runs under such a key since", async () => {
+    const { client, prefix, store, found } = open();
+    const short = { retentionMs: 600, leaseMs: 600, labels: { order: "7" } };
+    const tick = async (times: number): Promise<void> => {
+      for (let turn = 0; turn < times; turn += 1) {
+        await store.tick({ intervalMs: 100 });
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    await tick(1);
+    for (const key of ["first", "second", "third"]) {
+      const claim = await grant(store, request(key, "a", short));
+      await store.complete({ ...claim, response: sampleResponse() });
+    }
+    await tick(10);
+    await grant(store, request("third", "b", { ...short, retentionMs: 60_000 }));
+    await eventually(async () => {
+      await store.tick({ intervalMs: 100 });
+      await store.sweep({ limit: 100, budgetMs: 1_000 });
+      const [index = ""] = await client.keys(`${prefix}{i:*`);
+      expect(await client.zcard(index)).toBe(1);
+    });
+    expect(await found({ label })).toBe(1);
+  });
 
   test("S17 a record whose label could not be noted is found once it is completed", async () => {
     const { store, away, back, found } = open();

@@ -7,7 +7,8 @@ import type { Identity } from "../../core/contract/record.ts";
 import { nobody } from "../../core/record-machine/bounds.ts";
 import { forgetAction, forgetRefusal, tombstoneOf } from "../../core/record-machine/forget.ts";
 import { namesAny } from "../../core/record-machine/reasons.ts";
-import { listOf, numberOf, textOf } from "../../drivers/redis/reply.ts";
+import { listOf, numberOf, optionalTextOf, textOf } from "../../drivers/redis/reply.ts";
+import { storedJson } from "../encoding.ts";
 import { auditMax, type History } from "./history.ts";
 import type { RecordIndex } from "./index-of-records.ts";
 import type { Names } from "./names.ts";
@@ -24,6 +25,8 @@ export interface ForgetParts {
   readonly history: History;
   readonly index: RecordIndex;
   readonly resources: (identity: Identity) => Promise<readonly Resource[]>;
+  /** What is left to do for a tombstone: reads it, or takes it away. */
+  readonly left: (name: string, command: "hget" | "hdel") => Promise<unknown>;
   /** Makes a record findable by the labels and resources that it has now. */
   readonly indexAgain: (identity: Identity) => Promise<void>;
 }
@@ -62,16 +65,31 @@ export async function forget(parts: ForgetParts, request: ForgetRequest): Promis
   const name = names.record(identity);
   // The script is sent again where its answer was lost, and must know its own work from another one's.
   const call = randomUUID();
+  /** What lies under other keys, perhaps on other servers: whoever asks again goes on where this ended. */
+  async function finish(left: string): Promise<void> {
+    await index.removeFrom(identity, storedJson(left) as string[]);
+    // A process that stood still may have taken a later life out of the index.
+    await parts.indexAgain(identity);
+    await history.erase(identity);
+    await history.note({ identity, fence, actor, action: forgetAction, reason });
+    await parts.left(name, "hdel");
+  }
+
   for (let round = 0; round < roundsMax; round += 1) {
     const [now, values] = listOf(await scripts.run("find", name, [...fields]));
     const row = rowOf(listOf(values));
     const held = row && { ...row, fingerprint: { raw: "", canonical: "" } };
     const refusal = forgetRefusal(held, request, numberOf(now));
-    if (refusal === "forgotten") await history.erase(identity);
+    if (refusal === "forgotten") {
+      const left = optionalTextOf(await parts.left(name, "hget"));
+      if (left === undefined) await history.erase(identity);
+      else await finish(left);
+    }
     if (row === undefined || refusal !== undefined) return refusal ?? "absent";
     const resources = await parts.resources(identity);
     const rows = await audit(scripts, name);
     const known = { ...row.identity, principal: undefined };
+    const left = JSON.stringify(index.namesOf({ labels: row.labels, resources }));
     const reply = await scripts.run("forget", name, [
       String(fence),
       String(rows.length),
@@ -81,14 +99,11 @@ export async function forget(parts: ForgetParts, request: ForgetRequest): Promis
       margin,
       call,
       encodeAudit({ actor, action: forgetAction, reason, fence }),
+      left,
       ...rows.map(emptied),
     ]);
     if (textOf(reply) !== "ok") continue;
-    await index.remove(identity, { labels: row.labels, resources });
-    // A process that stood still may have taken a later life out of the index.
-    await parts.indexAgain(identity);
-    await history.erase(identity);
-    await history.note({ identity, fence, actor, action: forgetAction, reason });
+    await finish(left);
     return "ok";
   }
   throw new IchidoError(

@@ -44,6 +44,9 @@ const pageMembers = 200;
 export interface RecordIndex {
   add(position: Position, indexed: Indexed, forMs: number): Promise<void>;
   remove(position: Position, indexed: Indexed): Promise<void>;
+  /** The names of its keys, which tell nothing of what they stand for. */
+  namesOf(indexed: Indexed): readonly string[];
+  removeFrom(position: Position, indexes: readonly string[]): Promise<void>;
   list(query: ListQuery): Promise<ListPage>;
 }
 
@@ -69,15 +72,20 @@ export function createIndex(link: Link, scripts: Scripts, names: Names): RecordI
     return found.flat();
   }
 
+  const namesOf = (indexed: Indexed): readonly string[] => termsOf(indexed).map((term) => names.index(term));
+
+  async function removeFrom(position: Position, indexes: readonly string[]): Promise<void> {
+    await Promise.all(indexes.map((name) => send(name, ["zrem", name, memberOf(position)])));
+  }
+
   return {
     async add(position, indexed, forMs) {
       const args = [memberOf(position), String(Math.ceil(forMs))];
       await Promise.all(termsOf(indexed).map((term) => scripts.run("index", names.index(term), args)));
     },
-    async remove(position, indexed) {
-      const each = termsOf(indexed).map((term) => names.index(term));
-      await Promise.all(each.map((name) => send(name, ["zrem", name, memberOf(position)])));
-    },
+    remove: (position, indexed) => removeFrom(position, namesOf(indexed)),
+    namesOf,
+    removeFrom,
     async list(query) {
       checkLimit(query.limit);
       const { label, resource } = query;

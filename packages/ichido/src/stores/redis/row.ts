@@ -7,7 +7,7 @@
  *   x steps started; N<name> place, S<place> start, L<place> last start, F<place> finished, R<place> result
  *   a how the owner came by the record (absent: it was new)   d 1 when a doubt about it outlives its retention
  *   m resources; m<place> one of them as JSON, M<JSON> its place
- *   y audit rows; A<place> one of them   w a caller waits for the end   g the call that forgot it
+ *   y audit rows; A<place> one of them   w a caller waits for the end   g the call that forgot it   q the index keys that still name it
  */
 import type {
   Fingerprint,

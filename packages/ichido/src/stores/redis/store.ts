@@ -20,7 +20,7 @@
  */
 import { withDeadline } from "../../core/contract/deadline.ts";
 import { limits } from "../../core/contract/defaults.ts";
-import type { Resource } from "../../core/contract/history.ts";
+import type { AuditNote, Resource } from "../../core/contract/history.ts";
 import type { Identity } from "../../core/contract/record.ts";
 import type { Claim, Fenced, Store, StoreCapabilities, StoredRecord } from "../../core/contract/store.ts";
 import { landedOf } from "../../core/record-machine/owned.ts";
@@ -41,7 +41,7 @@ import { createOwnedVerbs, type OwnedParts } from "./owned.ts";
 import { decodeResource, encodeAudit, encodeResource, fields, rowOf, stepsOf, type Row } from "./row.ts";
 import { createScripts } from "./scripts.ts";
 import { audit, settle } from "./settle.ts";
-import { aloneBy, createSweep } from "./sweep.ts";
+import { aloneBy, createSweep, type Afterwards } from "./sweep.ts";
 import { createTicks } from "./ticks.ts";
 import { createUnindexed } from "./unindexed.ts";
 import { readPage } from "./walk.ts";
@@ -62,6 +62,8 @@ const capabilities: StoreCapabilities = {
 
 /** Of the time of a call, what it may take to note what it tells. */
 const tellingPart = 8;
+/** Decisions that the journal has yet to hear of. */
+const unnotedMax = 1_000;
 
 export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): RedisStore {
   const driven = kindOf(client);
@@ -149,13 +151,29 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
     await index.add(identity, { labels: row.labels, resources: await resources(identity) }, leftMs);
   }
 
+  const left = (name: string, command: "hget" | "hdel"): Promise<unknown> =>
+    scripts.repeat("forget", true, {}, () => link.sendTo(name, [command, name, "q"]));
+
   const unindexed = createUnindexed(names, indexAgain);
 
   /** What was asked of records that went goes with them. */
-  async function removed(gone: readonly string[]): Promise<void> {
-    const kept = gone.flatMap((name) => ["runs", "others", "twins"].map((kind) => `${name}:${kind}`));
+  async function removed(gone: Parameters<Afterwards["removed"]>[0]): Promise<void> {
+    const kept = gone.flatMap(({ name }) => ["runs", "others", "twins"].map((kind) => `${name}:${kind}`));
     await Promise.all(kept.map((name) => scripts.repeat("sweep", true, {}, () => link.sendTo(name, ["unlink", name]))));
+    // An index of what is in use has no end of its own. Whoever runs under the key since may be in it: written again.
+    const found = gone.filter(({ indexed }) => index.namesOf(indexed).length > 0);
+    await Promise.all(
+      found.map(async ({ row, indexed }) => {
+        await index.remove(row.identity, indexed);
+        await indexAgain(row.identity);
+      }),
+    );
   }
+
+  const indexed: Afterwards["indexed"] = async ({ row: { identity, labels } }) => ({
+    labels,
+    resources: await resources(identity),
+  });
 
   /** A record in doubt outlives its retention: so does what finds it, and what was asked of it. */
   async function stayed(name: string, { identity, labels }: Row): Promise<void> {
@@ -165,6 +183,10 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       await scripts.repeat("sweep", true, {}, () => link.sendTo(own, ["pexpire", own, margin]));
     }
   }
+
+  const unnoted: AuditNote[] = [];
+  const noteSoon = (entry: AuditNote): Promise<void> =>
+    note(entry).catch(() => void (unnoted.length < unnotedMax && unnoted.push(entry)));
 
   const claim = createClaims(owned, ticks);
   const verbs = createOwnedVerbs(owned);
@@ -210,7 +232,8 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       const result = await settle(scripts, name, request, { margin, channel: names.channel(name) });
       watcher.wake(name);
       const { identity, fence, actor, reason, decision } = request;
-      if (result === "ok") await note({ identity, fence, actor, action: decision.kind, reason });
+      // It is made, and stands in the record's own audit: the journal, perhaps on another server, is written later.
+      if (result === "ok") await noteSoon({ identity, fence, actor, action: decision.kind, reason });
       return result;
     },
     ...historyVerbs,
@@ -223,16 +246,17 @@ export function redisStore(client: RedisClient, given: RedisStoreOptions = {}): 
       await scripts.run("note", names.record(identity), [row, String(auditMax)]);
     },
     emptyReasons: (values) => emptyReasons({ scripts, names, history }, values),
-    forget: (request) => forget({ scripts, names, margin, history, index, resources, indexAgain }, request),
+    forget: (request) => forget({ scripts, names, margin, history, index, resources, indexAgain, left }, request),
     audit: (identity) => audit(scripts, names.record(identity)),
     find,
     list: (query) =>
       query.label === undefined && query.resource === undefined ? list(walk, query) : index.list(query),
     stats: () => stats(walk),
-    sweep: alone(createSweep(walk, ticks, scripts, { removed, stayed })),
+    sweep: alone(createSweep(walk, ticks, scripts, { indexed, removed, stayed })),
 
     tick(request) {
       unindexed.tryAgain();
+      for (const entry of unnoted.splice(0)) void noteSoon(entry);
       return ticks.tick(request);
     },
     async ping() {

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { SweepRequest, SweepResult } from "../../core/contract/store.ts";
+import type { Indexed } from "./index-of-records.ts";
 import type { Walk } from "./listing.ts";
 import { numberOf } from "../../drivers/redis/reply.ts";
 import { isExpired, isForsaken, outstays } from "../../core/record-machine/view.ts";
@@ -15,8 +16,15 @@ import { start, type Place } from "./walk.ts";
 /** A record in doubt is looked after this long before the end of its retention, and from then on. */
 const careUs = 3_600_000_000;
 
+export interface Found {
+  readonly name: string;
+  readonly row: Row;
+}
+
 export interface Afterwards {
-  removed(names: readonly string[]): Promise<void>;
+  /** Before they go: they alone say what finds them. */
+  indexed(found: Found): Promise<Indexed>;
+  removed(gone: readonly (Found & { readonly indexed: Indexed })[]): Promise<void>;
   /** It is needed, and its retention is nearly over or past. */
   stayed(name: string, row: Row): Promise<void>;
 }
@@ -24,13 +32,14 @@ export interface Afterwards {
 export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "run">, afterwards: Afterwards) {
   let place: Place | undefined;
   /** Found expired on a page that was cut short by a limit. */
-  let left: string[] = [];
+  let left: Found[] = [];
 
   /** How many went; nothing when a server's clock turned out not to be trusted. */
-  async function remove(names: readonly string[]): Promise<number | undefined> {
-    const replies = await Promise.all(names.map((name) => scripts.run("sweep", name, [...ticks.known()])));
+  async function remove(some: readonly Found[]): Promise<number | undefined> {
+    const found = await Promise.all(some.map(async (each) => ({ ...each, indexed: await afterwards.indexed(each) })));
+    const replies = await Promise.all(found.map(({ name }) => scripts.run("sweep", name, [...ticks.known()])));
     const verdicts = replies.map(numberOf);
-    await afterwards.removed(names.filter((_, at) => verdicts[at] === 1));
+    await afterwards.removed(found.filter((_, at) => verdicts[at] === 1));
     return verdicts.includes(-1) ? undefined : verdicts.filter((verdict) => verdict === 1).length;
   }
 
@@ -55,9 +64,7 @@ export function createSweep(walk: Walk, ticks: Ticks, scripts: Pick<Scripts, "ru
       if (walk.environment.monotonicMs() >= untilMs) break;
       if (place === undefined) continue;
       const page = await walk.page(place);
-      left = page.rows
-        .filter(({ row }) => isExpired(row, page.nowUs) || isForsaken(row, page.nowUs))
-        .map(({ name }) => name);
+      left = page.rows.filter(({ row }) => isExpired(row, page.nowUs) || isForsaken(row, page.nowUs));
       for (const { name, row } of page.rows) {
         if (outstays(row, page.nowUs + careUs)) await afterwards.stayed(name, row);
       }
