@@ -74,6 +74,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     endedMs: undefined,
     kept: undefined,
     isOpen: false,
+    isCommitting: false,
     called: new Set(),
     signal: context?.signal,
   };
@@ -202,10 +203,15 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     const body = bodyOf(seen.id, intent, { by: `${machine.name}#${attempt}`, results });
     if (context === undefined) return { status: 201, body };
     const row = { intent, call: name, key: asked.key, life: String(run.life), fence: run.fence };
-    await context.transaction(parts.transactions, async (tx) => {
-      await tx.write(row);
-      return { status: 201, body: JSON.parse(body) as unknown };
-    });
+    try {
+      await context.transaction(parts.transactions, async (tx) => {
+        await tx.write(row);
+        run.isCommitting = true;
+        return { status: 201, body: JSON.parse(body) as unknown };
+      });
+    } finally {
+      run.isCommitting = false;
+    }
     return "made";
   }
 

@@ -15,12 +15,13 @@ import { keyHashOf } from "../packages/ichido/src/core/request/scope.ts";
 import type {
   Claim,
   ClaimRequest,
+  CompleteRequest,
   Fenced,
   LandedRequest,
   RenewRequest,
   StepRequest,
 } from "../packages/ichido/src/core/contract/store.ts";
-import { CommitFailed } from "../packages/ichido/src/core/contract/transaction.ts";
+import { CommitFailed, type TransactionHandle } from "../packages/ichido/src/core/contract/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import { noteGrant } from "./judgement.ts";
 import type { Machine } from "./machine.ts";
@@ -84,6 +85,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   const plainStart = store.startStep.bind(store);
   const plainLanded = store.landed.bind(store);
   const plainRenew = store.renew.bind(store);
+  const plainComplete = store.complete.bind(store);
   function noteOutcome<Sent extends readonly [Claim, ...unknown[]]>(send: (...args: Sent) => Promise<Fenced>) {
     return (...args: Sent): Promise<Fenced> => {
       sent.set(keyHashOf(args[0].identity), args[0].fence);
@@ -104,7 +106,11 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
       return result;
     },
-    complete: noteOutcome(store.complete.bind(store)),
+    complete: noteOutcome(async (request: CompleteRequest, handle?: TransactionHandle) => {
+      const result = await plainComplete(request, handle);
+      if (handle !== undefined && result === "ok") world.seenOf(request.identity).written.add(request.fence);
+      return result;
+    }),
     release: noteOutcome(store.release.bind(store)),
     suspend: noteOutcome(store.suspend.bind(store)),
     async startStep(request: StepRequest) {
@@ -130,8 +136,10 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       const isHeard = machine.monotonicMs() - sentMs < Math.min(...requests.map(({ leaseMs }) => leaseMs)) / 3;
       for (const [place, run] of runs.entries()) {
         if (results[place] !== "stale" || run === undefined || !isHeard) continue;
-        // Completed by its own transaction, whose end it has yet to hear of: it has lost nothing.
-        if (world.seen.get(run.id)?.completed.has(run.fence) === true) continue;
+        // Completed by its own transaction, whose end it has yet to hear of: that tells what became of it.
+        const seen = world.seen.get(run.id);
+        if (seen?.completed.has(run.fence) === true || (run.isCommitting && seen?.written.has(run.fence) === true))
+          continue;
         machine.after(1, () => {
           // A step may have told it already that it must stop.
           if (run.endedMs === undefined && !run.isOpen && run.signal?.aborted === false) {

@@ -66,8 +66,9 @@ export interface Seen {
   readonly askers: Set<string>;
   /** Nobody has claimed its present life but to ask, so that nothing can have run in it. */
   isOnlyAsked: boolean;
-  /** Fences under which an answer was stored. */
+  /** Fences under which an answer was stored, and those under which one was written on a transaction. */
   readonly completed: Set<number>;
+  readonly written: Set<number>;
   /** What was ever asked for under the key. */
   readonly intents: Set<string>;
   /** Fences whose commit did not land, as the store has told. */
@@ -101,6 +102,8 @@ export interface Run {
   kept: string | undefined;
   /** A step stopped it: the record is left open, or on hold. */
   isOpen: boolean;
+  /** It waits for the end of its transaction. */
+  isCommitting: boolean;
   /** Steps that called out. */
   readonly called: Set<string>;
   /** Told to the handler when it must stop. */
@@ -296,6 +299,7 @@ export class World {
         askers: new Set(),
         isOnlyAsked: false,
         completed: new Set(),
+        written: new Set(),
         intents: new Set(),
         notLanded: new Set(),
         owners: new Map(),
