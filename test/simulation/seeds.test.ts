@@ -65,6 +65,7 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [1_500_037_151, "a copy of a reconciler's claim that makes a record in which nothing ever runs"],
   [1_510_013_081, "a record that is taken over while its completion is on its way to a transaction"],
   [1_600_019_440, "a handler that goes on after a step told it to stop"],
+  [1_610_010_543, "a record that is taken over while its attempt waits for COMMIT, on a clock that has leapt"],
   [1_510_018_850, "a copy of a claim that revives the lease of a handler which was told to stop"],
   [80_091_005, "a late attempt whose key is used anew for something else"],
 ];
