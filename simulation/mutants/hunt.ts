@@ -45,25 +45,34 @@ export function play(
   });
 }
 
+type Shown = Exclude<Hunt["found"], undefined>;
+
+async function firstShown(
+  copy: Copy,
+  part: string,
+  range: { readonly from: number; readonly seeds: number },
+  ignore: string,
+): Promise<{ readonly found: Shown | undefined; readonly err: string }> {
+  const { from, seeds } = range;
+  const played = ["--part", part, "--seeds", String(seeds), "--from", String(from), "--ignore", ignore];
+  const { out, err } = await play(copy.path, "simulation/main.ts", played);
+  const [, seed, invariant = "", detail = ""] = /^seed (\d+): (\S+): (.*)$/m.exec(out) ?? [];
+  return { found: seed === undefined ? undefined : { seed: Number(seed), invariant, detail }, err };
+}
+
+/** A seed that breaks a promise with the rule in place shows nothing of its undoing: the hunt goes on behind it. */
 async function huntOne(copy: Copy, mutant: Mutant, options: HuntOptions): Promise<Hunt> {
   const { seeds, from = 1, ignore = "" } = options;
-  const undo = copy.edit(mutant.edits);
-  try {
-    const range = ["--seeds", String(seeds), "--from", String(from)];
-    const { out, err } = await play(copy.path, "simulation/main.ts", [
-      "--part",
-      partOf(mutant),
-      ...range,
-      "--ignore",
-      ignore,
-    ]);
-    const match = /^seed (\d+): (\S+): (.*)$/m.exec(out);
-    if (match === null) return { mutant, found: undefined, seeds, trouble: err.slice(0, 500) };
-    const seed = Number(match[1]);
-    const found = { seed, invariant: match[2] ?? "", detail: match[3] ?? "" };
-    return { mutant, found, seeds: seed - from + 1, trouble: "" };
-  } finally {
-    undo();
+  const part = partOf(mutant);
+  const untilSeed = from + seeds;
+  for (let next = from; ;) {
+    const undo = copy.edit(mutant.edits);
+    const { found, err } = await firstShown(copy, part, { from: next, seeds: untilSeed - next }, ignore).finally(undo);
+    if (found === undefined) return { mutant, found, seeds, trouble: err.slice(0, 500) };
+    const { found: anyway } = await firstShown(copy, part, { from: found.seed, seeds: 1 }, ignore);
+    if (anyway === undefined) return { mutant, found, seeds: found.seed - from + 1, trouble: "" };
+    next = found.seed + 1;
+    if (next === untilSeed) return { mutant, found: undefined, seeds, trouble: "" };
   }
 }
 
