@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answer, bed, executionOf, problemIn } from "../../../../../test/support/engine-bed.ts";
+import { answer, bed, executionOf, problemIn, type Bed } from "../../../../../test/support/engine-bed.ts";
 import { fakeClock } from "../../testing/clock.ts";
 import { sampleFingerprint, sampleIdentity, sampleResponse } from "../../testing/store-suite/samples.ts";
 import { createReplayCache } from "./replay-cache.ts";
@@ -42,6 +42,31 @@ describe("the replay cache", () => {
     expect((await asked).kind).toBe("replay");
     await clock.advance(6_100);
     expect((await ask()).kind).toBe("execute");
+  });
+
+  it.each<[string, (all: Bed) => Promise<void>]>([
+    ["was released", ({ serve }) => serve({}, { status: 429 })],
+    [
+      "was taken over",
+      async (all) => {
+        executionOf(await all.ask());
+        all.store.break("renew", "fail");
+      },
+    ],
+  ])("T-01 never answers past the retention of a record that %s, completed late in it", async (_, leave) => {
+    const all = bed({ replayCache: {}, retentionMs: 10_000, leaseMs: 1_000 });
+    const { clock, ask } = all;
+    await clock.advance(10_000);
+    const bornMs = clock.nowMs();
+    await leave(all);
+    await clock.advance(bornMs + 9_000 - clock.nowMs());
+    const second = executionOf(await ask());
+    expect(second.context.attempt).toBe(2);
+    await answer(second);
+    await clock.advance(900);
+    expect((await ask()).kind).toBe("replay");
+    await clock.advance(200);
+    expect(executionOf(await ask()).context.attempt).toBe(1);
   });
 
   it("keeps nothing that was released, and asks the store again after a sweep", async () => {
