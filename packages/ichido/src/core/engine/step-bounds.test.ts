@@ -153,6 +153,35 @@ describe("a step that a former attempt left without a result", () => {
     expect(ages).toEqual([400, 900]);
     expect(all.events.filter(({ type }) => type === "warning")).toEqual([]);
   });
+
+  it("I12 is never told to verify as older than it is: the question for it was long under way", async () => {
+    const all = bed({}, ({ nowMs, environment }) => {
+      const base = memoryStore({ nowMs, environment });
+      return {
+        ...base,
+        async steps(identity) {
+          await new Promise<void>((resolve) => void environment.after(300, resolve));
+          return base.steps(identity);
+        },
+      };
+    });
+    const one = executionOf(await all.ask());
+    await expect(one.context.step("pay", fails)).rejects.toThrow("timeout");
+    await one.settle({ kind: "threw", error: new Error("x") });
+    await all.clock.advance(400);
+    const ages: number[] = [];
+    const options: StepOptions<unknown> = {
+      verify({ ageMs }) {
+        ages.push(ageMs);
+        return { verdict: "absent" };
+      },
+    };
+    const { context } = executionOf(await all.ask());
+    const paid = (context as Stepping).step("pay", options, () => "paid");
+    await all.clock.advance(300);
+    expect(await paid).toBe("paid");
+    expect(ages).toEqual([700]);
+  });
 });
 
 describe("what a record says once its attempt failed, under rerun", () => {
