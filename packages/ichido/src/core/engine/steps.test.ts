@@ -102,6 +102,23 @@ describe("steps", () => {
     expect(references[0]).toBe(second.context.reference("bank.charge"));
   });
 
+  it("I12 hands the same reference to a later attempt that reads the same bytes by another fingerprint", async () => {
+    // A deploy rolls: the hash of what they mean is another one, and the bytes are known as the record's.
+    const before = { route: { fingerprint: { fields: ["amount"] } } };
+    const after = { route: { fingerprint: { fields: ["amount", "currency"] } } };
+    const body = { amount: 100, currency: "EUR" };
+    const own = executionOf(await bed().ask({ body, ...after })).context.reference("bank.charge");
+    const all = bed();
+    const first = executionOf(await all.ask({ body, ...before }));
+    const reference = first.context.reference("bank.charge");
+    expect(reference).not.toBe(own);
+    await first.settle({ kind: "threw", error: new Error("died") });
+    const { context } = executionOf(await all.ask({ body, ...after }));
+    expect(context.attempt).toBe(2);
+    expect(context.reference("bank.charge")).toBe(reference);
+    expect(await context.step("bank.charge", (step) => step.reference)).toBe(reference);
+  });
+
   describe("E-04 a throw or a 5xx after a finished step says nothing of calls made outside steps", () => {
     const bodyless = { headers: [], body: new Uint8Array(0) };
     const ends: readonly [string, HandlerOutcome][] = [
