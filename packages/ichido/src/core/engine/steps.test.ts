@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { providedBy } from "../../testing/provided-by.ts";
 import {
   bed,
@@ -239,6 +239,34 @@ describe("steps", () => {
     await expect(first.context.step("bank.charge", () => (calls += 1))).rejects.toMatchObject({ name: "FenceLost" });
     expect(calls).toBe(0);
   });
+
+  it.each([
+    [799, "is made", "charged"],
+    [800, "is not made", "FenceLost"],
+  ])(
+    "I7 a start by which the store left the lease as it was adds no trust to it: %i ms after it was given the call %s",
+    async (calledMs, _, told) => {
+      const all = bed({ leaseMs: 1_000 }, (clock) => {
+        const base = memoryStore({ nowMs: clock.nowMs, environment: clock.environment });
+        return {
+          ...base,
+          async startStep(request) {
+            if (request.name === "stock") return base.startStep(request);
+            // More than half of it is left: see `mayLeaveLease`. The process stands still before it reads the answer.
+            clock.stall(calledMs - 450);
+            return "ok";
+          },
+        };
+      });
+      all.store.break("renew", "fail");
+      const { context } = executionOf(await all.ask());
+      await context.step("stock", () => 1);
+      await all.clock.advance(450);
+      const charge = vi.fn(() => "charged");
+      expect(await context.step("bank.charge", charge).catch(({ name }: Error) => name)).toBe(told);
+      expect(charge).toHaveBeenCalledTimes(told === "charged" ? 1 : 0);
+    },
+  );
 
   it("one failed read of the steps is not remembered: the handler may try the step again", async () => {
     const all = bed({});
