@@ -30,6 +30,7 @@ interface Stage {
   readonly ledger: Ledger;
   readonly broker: Broker;
   readonly fleet: Fleet;
+  readonly provider: Provider;
 }
 
 const eventsMax = 200_000;
@@ -46,7 +47,7 @@ function copySoon({ world, ledger, broker }: Stage, id: string, delayMs: number)
 
 /** As a person would: looks whether a forgotten one, or a call to the outside, took effect, and otherwise trusts the letter. */
 function decide(stage: Stage, which: number, discards: boolean): void {
-  const { world, ledger, fleet } = stage;
+  const { world, ledger, fleet, provider } = stage;
   const { outbox, inbox, machine } = fleet.desk;
   // Nobody can call back what is on its way to the outside.
   const own = ledger.letters.filter(({ state, handler }) => state === "dead" || (discards && handler !== leasedName));
@@ -59,6 +60,8 @@ function decide(stage: Stage, which: number, discards: boolean): void {
     const isDone = (reason === "too-old" || handler === leasedName) && ledger.effectsOf(handler, id) > 0;
     // What was let go before, and came again after it was forgotten, is let go again.
     const drops = discards || isDone || ledger.isDiscarded(handler, id);
+    // It would take effect after it was let go: whoever looks again later sees it.
+    if (drops && handler === leasedName && provider.isTravelling(id)) return;
     world.note(`a person ${drops ? "discards" : "replays"} ${handler} of ${id}`);
     machine.deliver("reply", () => {
       const decision = { handler, id, ...by };
@@ -263,8 +266,9 @@ function* played(world: EventsWorld): Events<void> {
   const ledger = new Ledger(world);
   const server = createDatabaseServer(world, ledger);
   const broker = new Broker(world, ledger);
-  const fleet = createFleet(world, { server, broker, provider: new Provider(world, ledger), ledger });
-  const stage: Stage = { world, server, ledger, broker, fleet };
+  const provider = new Provider(world, ledger);
+  const fleet = createFleet(world, { server, broker, provider, ledger });
+  const stage: Stage = { world, server, ledger, broker, fleet, provider };
   yield;
   strikeAtCommits(stage);
   stallAtLeases(stage);

@@ -13,6 +13,7 @@ export class Provider {
   readonly #world: EventsWorld;
   readonly #ledger: Ledger;
   readonly #known = new Set<string>();
+  /** By their references, and by the events that they are of. */
   readonly #travelling = new Map<string, number>();
 
   constructor(world: EventsWorld, ledger: Ledger) {
@@ -23,7 +24,7 @@ export class Provider {
   call(machine: Machine, request: CallRequest): Promise<void> {
     const { scheduler, plan } = this.#world;
     const fate = this.#world.fateOf(machine, "to the provider");
-    const { reference } = request;
+    const { id, reference } = request;
     return new Promise((resolve, reject) => {
       const timer = machine.after(plan.callMs, () => reject(new Error("the provider did not answer")));
       const answer = (end: () => void): void => {
@@ -38,9 +39,9 @@ export class Provider {
         if (fate.tells) answer(() => reject(new Error("the call was lost")));
       };
       if (fate.lost === "before") return broken();
-      this.#count(reference, 1);
+      for (const each of [reference, id]) this.#count(each, 1);
       scheduler.after(fate.thereMs, () => {
-        this.#count(reference, -1);
+        for (const each of [reference, id]) this.#count(each, -1);
         if (plan.leased !== "honours" || !this.#known.has(reference)) {
           this.#known.add(reference);
           this.#ledger.tookEffect(machine, request.handler, request.id, "outside");
@@ -56,13 +57,21 @@ export class Provider {
     this.#travelling.set(reference, (this.#travelling.get(reference) ?? 0) + by);
   }
 
+  /** A call for this event, or by this reference, is on its way. */
+  isTravelling(idOrReference: string): boolean {
+    return (this.#travelling.get(idOrReference) ?? 0) > 0;
+  }
+
   /** What it says of a reference; a call on its way is not to be seen yet. */
   ask(machine: Machine, reference: string): Promise<"found" | "absent" | "not-visible-yet"> {
     const { scheduler } = this.#world;
     return new Promise((resolve) => {
       scheduler.after(0.5, () => {
-        const isTravelling = (this.#travelling.get(reference) ?? 0) > 0;
-        const verdict = this.#known.has(reference) ? "found" : isTravelling ? "not-visible-yet" : "absent";
+        const verdict = this.#known.has(reference)
+          ? "found"
+          : this.isTravelling(reference)
+            ? "not-visible-yet"
+            : "absent";
         scheduler.after(0.5, () => machine.deliver("reply", () => resolve(verdict)));
       });
     });
