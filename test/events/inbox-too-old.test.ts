@@ -245,6 +245,47 @@ forEachDatabase("an inbox that forgets", (open) => {
     expect(await desk.dead.get(decision)).toMatchObject({ state: "dead", reason: "too-old" });
   });
 
+  test("a replayed letter of a run handler that ran and could not be noted is only noted, also once its record is forgotten", async () => {
+    const side = open().side();
+    const options = { dangerouslyShareKeys: true, onUnknown: "rerun", sweepMs: "off", onEvent: () => {} } as const;
+    const engineOn = () => createIchido({ store: memoryStore(), ...options });
+    let [engine, isAway, runs] = [engineOn(), false, 0];
+    const runner: typeof side.runner = {
+      ...side.runner,
+      run: (fn, how) => {
+        if (!isAway) return side.runner.run(fn, how);
+        return Promise.reject(new Error("ECONNREFUSED"));
+      },
+    };
+    const leased = inboxOn(runner, { ichido: { run: (...args) => engine.run(...args) } });
+    const run = (): void => {
+      runs += 1;
+      isAway = true;
+    };
+    const bed = await consuming(leased, [{ name: "remit", topics: ["*"], run }], {
+      ...short,
+      redeliveryMsMax: dayMs,
+      onEvent: ({ type }) => {
+        if (type !== "unavailable") return;
+        // Its record counts from first sight, and expires with the answer.
+        engine = engineOn();
+        isAway = false;
+      },
+    });
+    const one = old();
+    await bed.deliver(one);
+    const decision = { handler: "remit", id: one.id, actor: "ann", reason: "it never ran" };
+    expect(await leased.dead.replay(decision)).toBe("ok");
+    await eventually(async () => {
+      await bed.consumer.replay();
+      expect(await inboxOn(side.runner).dead.get(decision)).toBeUndefined();
+    }, 20_000);
+    expect(runs).toBe(1);
+    expect(await inboxOn(side.runner, { ichido: engineOn() }).run(one, "remit", run, { evenIfOld: true })).toEqual({
+      outcome: "duplicate",
+    });
+  });
+
   test("a replayed letter of a run handler that proves to have run is a duplicate, also for whoever meets it without its record", async () => {
     const side = open().side();
     let isVisible = false;

@@ -20,6 +20,11 @@ test("seed 15573 of events: a replay that ran and could not be noted does not ru
   expect(await events("--seeds", 1, "--from", 15_573)).not.toMatch(/^seed /m);
 });
 
+/** Where whoever could not note a replay that had run asked for it again, its record, which was forgotten by then, let it run. */
+test("seed 18522 of events: a replay that ran and could not be noted is only noted", async () => {
+  expect(await events("--seeds", 1, "--from", 18_522)).not.toMatch(/^seed /m);
+});
+
 /** Where a person let go of a letter whose call was still on its way to the outside, this one took effect after it. */
 test("seed 1578 of events: nobody discards what is on its way", async () => {
   expect(await events("--seeds", 1, "--from", 1_578)).not.toMatch(/^seed /m);

@@ -150,6 +150,7 @@ export async function settleMessage<Tx>(
   let isUnknown = false;
 
   async function step(): Promise<Settled | "busy"> {
+    if (isUnnoted) return noteRun();
     if (verdict !== undefined) return deadLetter(verdict);
     if (parking !== undefined) return park(parking);
     const asOne = lookAndRun();
@@ -168,7 +169,6 @@ export async function settleMessage<Tx>(
       asOne === undefined ? attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided }) : asOne(),
     );
     running = false;
-    isUnnoted = false;
     if (result.outcome === "behind") return (await behind()) ?? step();
     const { outcome, reason } = result;
     if (outcome === "duplicate") return known(result);
@@ -242,6 +242,13 @@ export async function settleMessage<Tx>(
     if (!decided && parts.isTooOld(message)) return deadLetter(tooOld);
     const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;
     return deadLetter({ reason: "crashed", error });
+  }
+
+  /** It must not be asked for again: its record, which counts from first sight, may be forgotten by now. */
+  async function noteRun(): Promise<"duplicate"> {
+    await parts.noteProcessed(message, name);
+    isUnnoted = false;
+    return "duplicate";
   }
 
   async function end(): Promise<void> {
