@@ -81,8 +81,8 @@ export const inboxMutants: readonly Mutant[] = [
   one(
     "a replay that was started and may be forgotten is started again",
     "inbox/attempts.ts",
-    "const crashesMax = isForgotten ? 1 : settings.crashesMax;",
-    "const crashesMax = settings.crashesMax;",
+    "return mayBeForgotten() ? 1 : settings.crashesMax;",
+    "return settings.crashesMax;",
   ),
   one(
     "a handler under a lease does not look for letters",
@@ -111,7 +111,7 @@ export const inboxMutants: readonly Mutant[] = [
   one(
     "deaths are counted once, without waiting for those who end late",
     "inbox/attempts.ts",
-    "if (crashes < crashesMax) return undefined;",
+    "if (crashes < crashesMax()) return undefined;",
     "",
   ),
   one(

@@ -1,4 +1,5 @@
 /** Only deaths count as deaths: not copies that found a message at work, not outages. On the three databases. */
+import { createIchido, type Ichido } from "ichido";
 import type { ConsumerHandler, EventMessage, Inbox } from "ichido/inbox";
 import { createFaultProxy } from "ichido/testing";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
@@ -105,6 +106,55 @@ forEachDatabase("starts of messages", (open) => {
     expect(await bed.consumer.replay()).toBe(1);
     expect(work.runs()).toBe(1);
     expect(await inbox.dead.get({ handler: "buried", id: one.id })).toBeUndefined();
+  });
+
+  /** Another consumer puts its letter, which takes all starts along, and a person has it run. */
+  async function putAndReplayed(one: EventMessage, handler: string): Promise<void> {
+    const other = inboxOn(open().side().runner);
+    const news = { reason: "crashed", error: "died", attempts: 0 } as const;
+    expect(await partsOf(other as Inbox<never>).letters.put(one, handler, news)).toBe("dead");
+    expect(await other.dead.replay({ handler, id: one.id, actor: "ann", reason: "mended" })).toBe("ok");
+  }
+
+  const startsOf = ({ id }: EventMessage): string => `select token from ichido_inbox_starts where id = '${id}'`;
+
+  test("a copy whose start went with a letter while it waited for those who end late begins anew", async () => {
+    const one = message();
+    const seen: number[] = [];
+    const counting: ConsumerHandler<unknown> = {
+      name: "waited",
+      topics: ["*"],
+      once: async (_tx, { handle }) => void seen.push((await handle.execute(startsOf(one), [])).rows.length),
+    };
+    const bed = await consuming(inboxOn(open().side().runner), [counting], { crashesMax: 1, replayMs: 600_000 });
+    await diedAt(one, "waited");
+    const delivered = bed.deliver(one, 2);
+    await eventually(async () => expect(await open().query(startsOf(one))).toHaveLength(2), 20_000);
+    await putAndReplayed(one, "waited");
+    await delivered;
+    expect(seen).toEqual([1]);
+  });
+
+  test("a copy whose start went with a letter before it had its lease begins anew: it never runs without a start", async () => {
+    const one = message();
+    const seen: number[] = [];
+    const run = async (): Promise<void> => void seen.push((await open().query(startsOf(one))).length);
+    const { runner, store } = open().side();
+    const options = { dangerouslyShareKeys: true, onUnknown: "rerun", sweepMs: "off", onEvent: () => {} } as const;
+    const engine = createIchido({ store, ...options });
+    let claims = 0;
+    const ichido: Pick<Ichido, "run"> = {
+      async run(...args) {
+        claims += 1;
+        if (claims === 1) await putAndReplayed(one, "stood-still");
+        return engine.run(...args);
+      },
+    };
+    const handlers = [{ name: "stood-still", topics: ["*"], run }];
+    const bed = await consuming(inboxOn(runner, { ichido }), handlers, { replayMs: 600_000 });
+    await bed.deliver(one, 2);
+    expect(seen).toEqual([1]);
+    expect(bed.types()).toEqual(["busy", "processed"]);
   });
 
   test("an outage between start and end is no death, however often it comes", async (context) => {

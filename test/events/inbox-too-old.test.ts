@@ -5,6 +5,7 @@ import { inProcess } from "ichido/in-process";
 import { memoryStore } from "ichido/memory";
 import { createOutbox, createRelay } from "ichido/outbox";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { systemEnvironment, type Environment } from "../../packages/ichido/src/core/contract/environment.ts";
 import { partsOf } from "../../packages/ichido/src/inbox/inbox.ts";
 import { eventually } from "../support/eventually.ts";
 import { consuming, writes } from "./consumer-bed.ts";
@@ -184,6 +185,33 @@ forEachDatabase("an inbox that forgets", (open) => {
     expect(await leased.dead.replay(decision)).toBe("ok");
     await eventually(async () => expect(await leased.dead.get(decision)).toBeUndefined(), 20_000);
     expect(runs).toBe(1);
+  });
+
+  test("a replayed letter of a run handler whose record may be gone since its deaths were counted is too old, not crashed", async () => {
+    const side = open().side();
+    let aheadMs = 0;
+    const environment: Environment = {
+      ...systemEnvironment,
+      wallMs: () => Date.now() + aheadMs,
+      after(delayMs, ...rest) {
+        // It waits for those who end late; meanwhile the record expires.
+        if (delayMs === 1_500) aheadMs = 15 * dayMs;
+        return systemEnvironment.after(delayMs, ...rest);
+      },
+    };
+    const leased = leasedInboxOn(side, "rerun", { environment });
+    const run = (): never => expect.unreachable();
+    const one = message();
+    const key = { handler: "levy", id: one.id };
+    const { letters, starts } = partsOf(inbox as Inbox<never>);
+    await letters.put(one, "levy", { reason: "failed", error: "no", attempts: 1 });
+    expect(await inbox.dead.replay({ ...key, actor: "ann", reason: "mended" })).toBe("ok");
+    for (const _death of [1, 2]) await starts.begin(one, "levy");
+    const options = { crashesMax: 2, replayMs: 600_000, redeliveryMsMax: dayMs };
+    const bed = await consuming(leased, [{ name: "levy", topics: ["*"], run }], options);
+    await bed.consumer.replay();
+    // Who reads `crashed` takes it that it never ended, and may replay it without a look.
+    expect(await inbox.dead.get(key)).toMatchObject({ state: "dead", reason: "too-old" });
   });
 
   test("a replayed letter of a run handler that ended does not run again when its record is forgotten before the letter is gone", async () => {

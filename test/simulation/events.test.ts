@@ -20,6 +20,16 @@ test("seed 15573 of events: a replay that ran and could not be noted does not ru
   expect(await events("--seeds", 1, "--from", 15_573)).not.toMatch(/^seed /m);
 });
 
+/** Where a consumer whose start had gone with a letter ran the event, nothing told of it once its record was forgotten. */
+test("seed 7376 of events: nothing redelivered runs without a start", async () => {
+  expect(await events("--seeds", 1, "--from", 7_376)).not.toMatch(/^seed /m);
+});
+
+/** Where a record was forgotten while deaths were counted, a letter said `crashed` of what had been processed. */
+test("seed 2945 of events: a letter whose record may be gone by now says so", async () => {
+  expect(await events("--seeds", 1, "--from", 2_945)).not.toMatch(/^seed /m);
+});
+
 /** Where whoever could not note a replay that had run asked for it again, its record, which was forgotten by then, let it run. */
 test("seed 18522 of events: a replay that ran and could not be noted is only noted", async () => {
   expect(await events("--seeds", 1, "--from", 18_522)).not.toMatch(/^seed /m);

@@ -13,7 +13,7 @@ import { leasedOptions, type ConsumerHandler } from "./handlers.ts";
 import type { Inbox, InboxParts, RunOptions } from "./inbox.ts";
 import type { ParkedMessage, ParkedNews } from "./parked.ts";
 import type { InboxResult, OnceHandler } from "./run-once.ts";
-import { NotNoted } from "./run-leased.ts";
+import { NotNoted, type LeasedHandler } from "./run-leased.ts";
 import type { Start } from "./starts.ts";
 
 export interface AttemptSettings {
@@ -100,6 +100,38 @@ function attempt<Tx>(
   return inbox.run(message, handler.name, handler.run, { ...options, ...leasedOptions(handler) });
 }
 
+/** Its start went with a letter, before it had the lease. */
+class StartGone extends Error {}
+
+/**
+ * Under a lease, and only where its start is still there: without one nothing would tell of its run once the record is
+ * forgotten. While it has the lease nobody puts a letter.
+ */
+async function attemptNoted<Tx>(
+  attempts: Attempts,
+  message: EventMessage,
+  { handler, start }: { readonly handler: ConsumerHandler<Tx>; readonly start: Start | undefined },
+  options: RunOptions,
+): Promise<InboxResult> {
+  const { run } = handler;
+  if (run === undefined || start === undefined) return attempt(attempts, message, handler, options);
+  const guarded: LeasedHandler = async (context, delivery) => {
+    const isThere = await attempts.parts.starts.has(start).catch((error: unknown) => {
+      context.release();
+      throw error;
+    });
+    if (isThere) return run(context, delivery);
+    context.release();
+    throw new StartGone();
+  };
+  try {
+    return await attempt(attempts, message, { ...handler, run: guarded }, options);
+  } catch (error) {
+    if (error instanceof StartGone) return { outcome: "busy" };
+    throw error;
+  }
+}
+
 /** An attempt as a span, beneath the one that added the event. */
 async function traced<Result extends { readonly outcome: string }>(
   { tracing }: Attempts,
@@ -166,7 +198,9 @@ export async function settleMessage<Tx>(
     running = true;
     startedMs = attempts.nowMs();
     const result = await traced(attempts, message, name, () =>
-      asOne === undefined ? attempt(attempts, message, handler, { attempt: failed + 1, evenIfOld: decided }) : asOne(),
+      asOne === undefined
+        ? attemptNoted(attempts, message, { handler, start }, { attempt: failed + 1, evenIfOld: decided })
+        : asOne(),
     );
     running = false;
     if (result.outcome === "behind") return (await behind()) ?? step();
@@ -224,20 +258,29 @@ export async function settleMessage<Tx>(
     return isDead === true ? "dead" : "duplicate";
   }
 
+  /** Its record may be gone: there a start without an end is the only trace of a replay that took effect. */
+  function mayBeForgotten(): boolean {
+    return decided && handler.run !== undefined && parts.isTooOld(message);
+  }
+
+  /** Asked anew after every wait: it may have been forgotten meanwhile. */
+  function crashesMax(): number {
+    return mayBeForgotten() ? 1 : settings.crashesMax;
+  }
+
   async function begin(): Promise<Settled | "busy" | undefined> {
     await end();
     const begun = await parts.starts.begin(message, name);
     if ("outcome" in begun) return begun.outcome === "conflict" ? deadLetter(conflict) : known(begun);
     ({ start } = begun);
-    // Its record may be gone: there a start without an end is the only trace of a replay that took effect.
-    const isForgotten = decided && handler.run !== undefined && parts.isTooOld(message);
-    const crashesMax = isForgotten ? 1 : settings.crashesMax;
-    if (begun.crashes < crashesMax) return undefined;
+    if (begun.crashes < crashesMax()) return undefined;
     // An attempt that only waited, or was cut off from the database, takes its start back in a moment.
     if (!(await attempts.pause(lateEndMs))) return "handed-back";
     const crashes = await parts.starts.crashes(begun.start);
-    if (crashes < crashesMax) return undefined;
-    if (isForgotten) return deadLetter(startedBefore);
+    // A letter that was put meanwhile took its start along: without one it must not run.
+    if (crashes === undefined) return "busy";
+    if (crashes < crashesMax()) return undefined;
+    if (mayBeForgotten()) return deadLetter(startedBefore);
     // It may have been processed and forgotten: it is not known that it never ended.
     if (!decided && parts.isTooOld(message)) return deadLetter(tooOld);
     const error = `started ${crashes === 1 ? "once" : `${crashes} times`} without an end: whoever ran it died`;

@@ -7,6 +7,7 @@ import type { EventMessage } from "../brokers/message.ts";
 import type { Environment, Timer } from "../core/contract/environment.ts";
 import type { TransactionHandle, TransactionRunner } from "../core/contract/transaction.ts";
 import { numberOf } from "../sql/columns.ts";
+import { unavailable } from "../sql/failures.ts";
 import { keyOf, lookUp, resultOf, type InboxResult } from "./run-once.ts";
 import type { Statements } from "./statement.ts";
 
@@ -22,8 +23,10 @@ export interface Starts {
     message: EventMessage,
     handler: string,
   ): Promise<{ readonly start: Start; readonly crashes: number } | InboxResult>;
-  /** Counts them again. */
-  crashes(start: Start): Promise<number>;
+  /** Counts them again; undefined: the start itself is gone. */
+  crashes(start: Start): Promise<number | undefined>;
+  /** Whether it is still noted. Rejects with `store-unavailable` where that cannot be asked. */
+  has(start: Start): Promise<boolean>;
   /** The attempt is over. Never rejects: what cannot be written now is written as soon as it can be. */
   end(start: Start): Promise<void>;
 }
@@ -45,9 +48,9 @@ export function createStarts(
   const remove = (handle: TransactionHandle, start: Start): Promise<unknown> =>
     statements(handle, "removeStart", { ...start });
 
-  async function count(handle: TransactionHandle, start: Start): Promise<number> {
+  async function count(handle: TransactionHandle, start: Start): Promise<number | undefined> {
     const { rows } = await statements(handle, "countStarts", { ...start });
-    return rows[0] === undefined ? 0 : numberOf(rows[0], "starts");
+    return rows[0] === undefined ? undefined : numberOf(rows[0], "starts");
   }
 
   function owe(start: Start): void {
@@ -88,7 +91,7 @@ export function createStarts(
         const crashes = await transactions.run(async (_tx, handle) => {
           for (const each of mine) await remove(handle, each);
           await statements(handle, "addStart", { ...start });
-          return count(handle, start);
+          return (await count(handle, start)) ?? 0;
         });
         for (const { token } of mine) owed.delete(token);
         return { start, crashes };
@@ -99,6 +102,13 @@ export function createStarts(
       }
     },
     crashes: (start) => transactions.run((_tx, handle) => count(handle, start)),
+    async has(start) {
+      try {
+        return (await transactions.run((_tx, handle) => count(handle, start))) !== undefined;
+      } catch (error) {
+        throw unavailable("whether the message's start is still noted cannot be asked", error);
+      }
+    },
     async end(start) {
       try {
         await transactions.run((_tx, handle) => remove(handle, start));
