@@ -276,7 +276,11 @@ export class Ledger {
     const { plan, nowMs } = this.#world;
     const started = [...this.#starts.values()].filter((each) => each.name === name);
     const own = started.findLast(({ machine }) => machine === by);
-    const deaths = started.filter(({ machine, endedMs }) => endedMs === undefined && this.#isHurt(machine));
+    const deaths = started.filter(({ machine, sinceMs, endedMs }) => {
+      if (!this.#isHurt(machine)) return false;
+      // Its end may come between the last look and the letter.
+      return endedMs === undefined || (own !== undefined && endedMs - Math.max(sinceMs, own.sinceMs) >= lateEndMs);
+    });
     const atWork = started.filter(({ machine, sinceMs, ranUntilMs, endedMs = nowMs }) => {
       if (own === undefined || machine === by) return false;
       return Math.min(ranUntilMs, endedMs) - Math.max(sinceMs, own.sinceMs) >= lateEndMs;

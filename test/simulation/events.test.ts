@@ -35,6 +35,11 @@ test("seed 18522 of events: a replay that ran and could not be noted is only not
   expect(await events("--seeds", 1, "--from", 18_522)).not.toMatch(/^seed /m);
 });
 
+/** Where a start that was taken back right after the last look did not count as one that had seemed dead. */
+test("seed 465 of events: who is struck and ends late may seem to have died", async () => {
+  expect(await events("--seeds", 1, "--from", 465)).not.toMatch(/^seed /m);
+});
+
 /** Where a person let go of a letter whose call was still on its way to the outside, this one took effect after it. */
 test("seed 1578 of events: nobody discards what is on its way", async () => {
   expect(await events("--seeds", 1, "--from", 1_578)).not.toMatch(/^seed /m);
