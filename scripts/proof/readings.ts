@@ -85,8 +85,9 @@ function eventsReading(file: string, report: EventsReport): Reading {
 }
 
 function chaosReading(file: string, report: Report | Soak): Reading {
-  const { store, seconds, seed, operations, answers, faults, forgotten, seenBesides = {} } = report;
-  // Some were counted before they had to be seen.
+  const { store, seconds, seed, operations, answers, faults, forgotten } = report;
+  // Some were counted before they had to be seen. Old runs tell nothing besides.
+  const { seenBesides = {} } = report as Partial<Report>;
   const before = Object.entries(seenBesides).filter(([name]) => sights.some((sight) => sight === name));
   const seen: Seen = { ...Object.fromEntries(before), ...report.seen };
   const isSoak = "rounds" in report;
