@@ -108,7 +108,7 @@ export async function redisBed(url: string, family: string, edit = (lua: string)
         for (const [at, { title, identity, record }] of held.entries()) {
           const looked = record.fence + (at % 3 === 1 ? 1 : 0);
           const told = [String(looked), String(notes), "[]", "tombstone 410 []", nobody, "0"];
-          const args = [...told, `call ${at} ${notes}`, "[]"];
+          const args = [...told, `call ${at} ${notes}`, "[]", "[]"];
           const reply = await client.callBuffer("evalsha", [digest, "1", names.record(identity), ...args]);
           const wanted =
             forgetRefusal(record, { fence: looked }, nowUs) === undefined && notes === 0 ? "ok" : "changed";

@@ -17,7 +17,7 @@ export const unseenInLua: Unseen = {
   ],
   "another place decides the same, or nothing is left of the difference": [
     "claim: local former = fence and tonumber(fence) + 1 or [0 → 1]",
-    "forget: local count = string.format('%.0f', #ARGV [- → +] 7)",
+    "forget: local count = string.format('%.0f', #ARGV [- → +] 8)",
     "claim: local last, gap, steady = tonumber(ARGV[9]), 3 * (tonumber(ARGV[10]) or [0 → 1]), tonumber(ARGV[11])",
     "steps: for place = 1, tonumber(redis.call('HGET', KEYS[1], 'x') or [0 → 1]) do",
     "claim: local mine = former [> → >=] now and whole(former) or created",
