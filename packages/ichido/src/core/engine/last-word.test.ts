@@ -14,6 +14,11 @@ import {
 import type { Store } from "../contract/store.ts";
 import { sentAgain } from "../record-machine/claim.ts";
 
+/** As by a driver that sent it again: a copy may be under way. */
+const claimedTwice = (store: Store): Partial<Store> => ({
+  claim: async (...given) => sentAgain(await store.claim(...given)),
+});
+
 async function outage(all: Bed, during: () => Promise<unknown>): Promise<void> {
   for (const verb of ["complete", "suspend", "renew", "find"] as const) all.store.break(verb, "fail");
   await during();
@@ -68,9 +73,6 @@ describe("an answer on its way", () => {
   });
 
   it("S5 is not overtaken by the look for a copy of its claim, where executionMs is over", async () => {
-    const claimedTwice = (store: Store): Partial<Store> => ({
-      claim: async (...given) => sentAgain(await store.claim(...given)),
-    });
     const { all, elsewhere, arrive } = await slowBeds({ leaseMs: 60_000, executionMs: 2_000 }, claimedTwice);
     const first = executionOf(await all.ask());
     await all.clock.advance(19_900);
@@ -84,9 +86,6 @@ describe("an answer on its way", () => {
   });
 
   it("S5 nor by that look where the store was not heard in time, and may still hear of it", async () => {
-    const claimedTwice = (store: Store): Partial<Store> => ({
-      claim: async (...given) => sentAgain(await store.claim(...given)),
-    });
     const { all, elsewhere, arrive } = await slowBeds({ leaseMs: 60_000, executionMs: 2_000 }, claimedTwice);
     const first = executionOf(await all.ask());
     await all.clock.advance(19_900);
