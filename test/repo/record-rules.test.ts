@@ -17,7 +17,8 @@ const rules = [
   /\bMath\.max\(.*[fF]ence/,
   /\bborn\([^)]*, 0, \{/,
   // What a look at a record tells: its state, the sign of what is left of its lease, a hold, whose it is and since when.
-  /\bstate [!=]== "(completed|failed|unknown|processing)"/,
+  /\bstate [!=]== "(completed|failed|unknown|processing|started)"/,
+  /\bexpiresAtMs - [\w.]*createdAtMs\b/,
   /\bleaseLeftMs(( \?\? \d+)?\))? ([<>]=?|[!=]==) (?!null|undefined)/,
   /\bleaseLeftMs [!=]== undefined/,
   /[!-]([\w.?]+\.)?leaseLeftMs\b/,
@@ -55,6 +56,7 @@ const others: readonly (readonly [path: string, line: RegExp, why: string])[] = 
   ["operations/sentence.ts", /state !== "completed"/, "tells of a ticket by the state that the store tells"],
   ["operations/left-open.ts", /record\.state === "unknown"/, "says which runs are drawn as open"],
   ["console/traffic-ring.ts", /isOpen \? "unknown"/, "counts how requests ended"],
+  ["cli/history-view.ts", /state === "started"/, "chooses a colour"],
   ["cli/record-view.ts", /state === "(unknown|completed)"/, "says a state in words"],
 ];
 
@@ -120,6 +122,8 @@ describe("a rule is seen", () => {
     'if (former !== undefined && former.fence > outcome.fence) return "overtaken";',
     'if ((await calls.find(identity))?.fence !== record.fence) return "overtaken";',
     "if (record.fence !== body.fence) throw changed(asked, record);",
+    'const unmet = steps.filter((step) => step.state === "started");',
+    "replays.put(ask, response, grant.expiresAtMs - grant.createdAtMs);",
   ])("%s", (line) => expect(isRule.test(line)).toBe(true));
 
   test.each([

@@ -5,6 +5,7 @@ import { createCommit, type Commit } from "./commit.ts";
 import type { StepFunction } from "../contract/context.ts";
 import type { HandlerOutcome, Settled } from "../contract/decision.ts";
 import { isInDoubt } from "../record-machine/claim.ts";
+import { answerGoodForMs } from "../record-machine/seen.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { isTrusted, type LiveClaim, type LossReason } from "./heartbeat.ts";
 import { IchidoError } from "../contract/errors.ts";
@@ -145,7 +146,8 @@ export class LeaseAttempt extends Attempt {
       result = await this.#writer.goOnWithAnswer("complete", response, (kept) => this.#store(kept), error);
     }
     this.isKept = result === "ok";
-    if (result === "ok" && grant.origin === "new") replays?.put(ask, response, grant.expiresAtMs - grant.createdAtMs);
+    const goodForMs = this.isKept ? answerGoodForMs(grant) : undefined;
+    if (goodForMs !== undefined) replays?.put(ask, response, goodForMs);
     // In observe mode a caller gets what its own handler answered, whatever became of the record.
     if (!ask.route.enforce || result === "ok") return sendAsIs;
     return result === "failed" ? notStored : { kind: "replace", response: await answers.fromRecord(ask) };

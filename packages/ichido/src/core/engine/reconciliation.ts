@@ -3,7 +3,7 @@ import { DeadlineExceeded, withDeadline } from "../contract/deadline.ts";
 import { limits } from "../contract/defaults.ts";
 import { askVerify } from "./doubt.ts";
 import { isInDoubt } from "../record-machine/claim.ts";
-import { claimFinds, isAsSeen } from "../record-machine/seen.ts";
+import { claimFinds, isAsSeen, retentionToldMs } from "../record-machine/seen.ts";
 import type { IchidoListener } from "../contract/events.ts";
 import type { NextLooks } from "./next-looks.ts";
 import type { VerifyAnswer } from "../contract/options.ts";
@@ -156,7 +156,7 @@ export function createReconciliation(parts: {
 
   async function writeVerdict(taken: Taken, answer: VerifyAnswer): Promise<Reconciled> {
     const { record, claim, grant, ageMs } = taken;
-    const { identity, createdAtMs, expiresAtMs } = record;
+    const { identity } = record;
     const settle = async (decision: Settlement["decision"], reason: string): Promise<boolean> => {
       looks.forget(record);
       const result = await calls.settle({
@@ -181,7 +181,7 @@ export function createReconciliation(parts: {
       await callRerun(taken);
       return "released";
     }
-    const patienceMs = Math.min(settings.giveUpAfterMs, (expiresAtMs - createdAtMs) * retentionPart);
+    const patienceMs = Math.min(settings.giveUpAfterMs, retentionToldMs(record) * retentionPart);
     if (ageMs >= patienceMs) {
       const reason = `verify could not tell the outcome within ${Math.round(patienceMs)} ms`;
       return (await settle({ kind: "hold" }, reason)) ? "held" : "overtaken";

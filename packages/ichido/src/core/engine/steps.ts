@@ -10,6 +10,7 @@ import type { StepOptions, StepVerdict } from "../contract/options.ts";
 import { limits } from "../contract/defaults.ts";
 import type { Step, StepRequest } from "../contract/store.ts";
 import { decodeValue, encodeValue } from "../contract/value.ts";
+import { isUnfinished } from "../record-machine/seen.ts";
 
 /** The attempt must stop here; how the record is left is already decided. */
 export class OutcomeOpen extends IchidoError {
@@ -186,7 +187,7 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
    * calling again is harmless anyway, the record does not wait for a person because of that.
    */
   function beware<Value>(name: string, options: StepOptions<Value>, steps: ReadonlyMap<string, Step>): void {
-    const unmet = [...steps.values()].filter((step) => step.state === "started" && !running.has(step.name));
+    const unmet = [...steps.values()].filter((step) => isUnfinished(step) && !running.has(step.name));
     const [first] = unmet;
     if (first === undefined) return;
     const others = JSON.stringify(first.name) + (unmet.length === 1 ? "" : ` and ${unmet.length - 1} more`);

@@ -7,6 +7,7 @@ import { judgeClaim } from "./claim.ts";
 import { leavesDoubt } from "./owned.ts";
 import { cameLater, type WholeRecord } from "./record.ts";
 import {
+  answerGoodForMs,
   claimFinds,
   goesBackAs,
   isAsSeen,
@@ -14,8 +15,10 @@ import {
   isLeftBy,
   isOnHold,
   isSeenByFence,
+  isUnfinished,
   lapsedForMs,
   leaseTold,
+  retentionToldMs,
   type Found,
 } from "./seen.ts";
 import { decided } from "./settle.ts";
@@ -138,6 +141,19 @@ test("a tick that was written while the reader waited is no sign of a clock that
   expect(tickSeen(90, 100, 10)).toBe(90);
   expect(tickSeen(110, 100, 10)).toBe(100);
   expect(tickSeen(111, 100, 10)).toBe(111);
+});
+
+test("an answer is good for its retention where the record was made by this claim, else only the store knows", () => {
+  const lifetime = { createdAtMs: 1_000, expiresAtMs: 61_000 };
+  expect(retentionToldMs(lifetime)).toBe(60_000);
+  const told = (["new", "failed", "lapsed", "suspended"] as const).map((origin) =>
+    answerGoodForMs({ ...lifetime, origin }),
+  );
+  expect(told).toEqual([60_000, undefined, undefined, undefined]);
+});
+
+test("a step is unfinished until its result is noted", () => {
+  expect((["started", "finished"] as const).map((state) => isUnfinished({ state }))).toEqual([true, false]);
 });
 
 test("nobody writes that a record is in doubt", () => {

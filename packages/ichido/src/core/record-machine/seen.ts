@@ -1,6 +1,6 @@
 /** What a record tells whoever looked at it: the contract shows it as it was a moment ago, and by now it may be another. */
 import type { OwnerToken } from "../contract/record.ts";
-import type { ClaimOrigin, StoredRecord } from "../contract/store.ts";
+import type { ClaimOrigin, Step, StoredRecord } from "../contract/store.ts";
 import { leavesDoubt } from "./owned.ts";
 
 type Timed = Pick<StoredRecord, "leaseLeftMs">;
@@ -62,6 +62,26 @@ export function isLeftBy(
  */
 export function goesBackAs({ fence, origin }: Pick<StoredRecord, "fence" | "origin">, ranUnder?: number): ClaimOrigin {
   return ranUnder === fence ? "lapsed" : (origin ?? "lapsed");
+}
+
+/** Nobody noted its result: its call may have been made, and under its reference alone. */
+export function isUnfinished({ state }: Pick<Step, "state">): boolean {
+  return state === "started";
+}
+
+type Lifetime = Pick<StoredRecord, "createdAtMs" | "expiresAtMs">;
+
+/** What the record was made with. Its answer, and a doubt about it, come later and have what is left of it. */
+export function retentionToldMs({ createdAtMs, expiresAtMs }: Lifetime): number {
+  return expiresAtMs - createdAtMs;
+}
+
+/**
+ * For how long an answer of this claim may be told without asking the store. Of a record that was there before, nobody but
+ * the store knows what is left.
+ */
+export function answerGoodForMs(grant: Lifetime & { readonly origin: ClaimOrigin }): number | undefined {
+  return grant.origin === "new" ? retentionToldMs(grant) : undefined;
 }
 
 type Fence = Pick<StoredRecord, "fence">;
