@@ -102,6 +102,14 @@ describe("everyCrashPoint of a scenario in which nothing crashes", () => {
     expect(runs).toBe(3);
   });
 
+  it("is refused where it never comes to a point that was asked for, which would hold whatever the handler does", async () => {
+    const scenario = (run: CrashRun): Promise<World> => paid(run, true);
+    const told = await refusal(scenario, { points: ["after-claim", "before-commit"] });
+    expect(told).toMatch(
+      /^usage-invalid: .*never comes to before-commit,.* It comes to .*after-claim, .*after-complete/,
+    );
+  });
+
   it("tells what the scenario threw, where it never came to an engine", async () => {
     const told = await refusal(() => Promise.reject(new Error("no database")), { points: ["after-claim"] });
     expect(told).toMatch(/2 of 2 runs broke the invariant:[^]*no database/);

@@ -86,6 +86,8 @@ interface Rehearsal {
   readonly life: Life;
   /** The scenario gave an engine, or a child, what would let it crash. */
   readonly isUsed: () => boolean;
+  /** Of these points, those that its engine went without. None where it may have passed them in a child process. */
+  readonly missing: (points: readonly FaultName[]) => readonly FaultName[];
   readonly places: (options: EveryCrashPointOptions) => readonly Place[];
 }
 
@@ -103,6 +105,7 @@ function rehearsing(): Rehearsal {
   return {
     life,
     isUsed: () => isRead || passed.size > 0,
+    missing: (points) => (isRead || passed.size === 0 ? [] : points.filter((name) => !passed.has(name))),
     /** All points once where none was passed: then they are passed in a process of their own, if at all. */
     places({ points, nthMax = nthMaxDefault }) {
       const names = points ?? (passed.size === 0 ? faultPoints : faultPoints.filter((name) => passed.has(name)));
@@ -164,6 +167,14 @@ export async function everyCrashPoint<World>(
     throw nothingCrashes(
       "the rehearsal passed no crash point, and nothing read its env. Give the engine the run's faults, " +
         "createIchido({ …, faults }), or a child process the run's env, spawnChild(entry, { env })",
+    );
+  }
+  const missing = errors.length === 0 ? rehearsal.missing(options.points ?? []) : [];
+  if (missing.length > 0) {
+    const passed = faultPoints.filter((name) => !rehearsal.missing([name]).includes(name));
+    throw nothingCrashes(
+      `the scenario never comes to ${missing.join(", ")}, so that nothing would crash there. It comes to ` +
+        `${passed.join(", ")}; without the option points each of them is tried`,
     );
   }
   const firsts = rehearsal.places(options);
