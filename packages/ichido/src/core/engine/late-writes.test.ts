@@ -11,7 +11,8 @@ import {
 } from "../../../../../test/support/engine-bed.ts";
 import { limits } from "../contract/defaults.ts";
 import type { Execution } from "../contract/decision.ts";
-import { createLateWrites } from "./late-writes.ts";
+import type { Environment } from "../contract/environment.ts";
+import { createLateWrites, type LateOutcome } from "./late-writes.ts";
 import { fakeClock } from "../../testing/clock.ts";
 
 /** Nothing of the store answers, as during a failover. */
@@ -181,6 +182,19 @@ describe("an outcome that the store could not take", () => {
     expect(away.clock.pending).toBeLessThan(5);
   });
 
+  it("does not wait at all where executionMs is over by then, and the heartbeat has not noticed that yet", async () => {
+    const all = bed({ leaseMs: 3_000, executionMs: 5_500 });
+    const first = executionOf(await all.ask());
+    await all.clock.advance(5_700);
+    goAway(all);
+    await answer(first);
+    await all.clock.advance(5_000);
+    all.store.mend();
+    const before = all.store.calls.length;
+    expect(executionOf(await all.ask()).context.attempt).toBe(2);
+    expect(all.store.calls.slice(before)).toEqual(["claim"]);
+  });
+
   it("close waits for it, tries it a last time, and lets go", async () => {
     const all = bed({ closeMs: 2_000 });
     const first = executionOf(await all.ask());
@@ -273,5 +287,77 @@ describe("an outcome that the store could not take", () => {
     all.store.mend();
     await all.clock.advance(3_000);
     expect(problemIn(await all.ask({ key: "key-0" }))).toMatchObject({ code: "outcome-unknown" });
+  });
+});
+
+describe("late writes", () => {
+  function setUp() {
+    const clock = fakeClock();
+    const held: (boolean | undefined)[] = [];
+    const after: Environment["after"] = (delayMs, run, options) => {
+      held.push(options?.hold);
+      return clock.environment.after(delayMs, run);
+    };
+    const late = createLateWrites({ environment: { ...clock.environment, after }, executionMs: 10_000 });
+    const told = { tries: 0, ends: 0, drops: 0 };
+    const add = (write: () => Promise<unknown>, more: Partial<LateOutcome> = {}): ReturnType<typeof late.add> =>
+      late.add({
+        id: "a",
+        fence: 1,
+        startedMs: 0,
+        bytes: limits.lateBytesMax,
+        dropBody: () => void (told.drops += 1),
+        write: () => {
+          told.tries += 1;
+          return write();
+        },
+        onEnd: () => void (told.ends += 1),
+        ...more,
+      });
+    return { clock, held, late, told, add };
+  }
+
+  const away = (): Promise<never> => Promise.reject(new Error("away"));
+
+  it.each(["is taken", "fails"] as const)(
+    "one that was given up ends once, and frees its room once, though a try that is under way %s",
+    async (how) => {
+      const { clock, late, told, add } = setUp();
+      const way = Promise.withResolvers<void>();
+      const waiting = add(() => way.promise);
+      if (typeof waiting === "string") return expect.unreachable(waiting);
+      await clock.advance(100);
+      const flushed = late.flush("a");
+      waiting.stop();
+      if (how === "fails") way.reject(new Error("away"));
+      else way.resolve();
+      await clock.advance(9_000);
+      expect(await flushed).toBe(how === "is taken");
+      expect(told).toEqual({ tries: 1, ends: 1, drops: 0 });
+      expect([late.size, clock.pending]).toEqual([0, 0]);
+      add(away, { id: "b" });
+      expect(told.drops).toBe(0);
+      add(away, { id: "c", bytes: 1 });
+      expect(told.drops).toBe(1);
+    },
+  );
+
+  it("keep the process alive: an answer that was sent is worth waiting for", async () => {
+    const { clock, held, add } = setUp();
+    add(away);
+    await clock.advance(100);
+    expect(held.length).toBeGreaterThan(1);
+    expect(new Set(held)).toEqual(new Set([true]));
+  });
+
+  it("take nothing whose time is up when it comes: nothing would end it any more", async () => {
+    const { clock, late, told, add } = setUp();
+    await clock.advance(9_999);
+    expect(add(away, { startedMs: 0 })).not.toBe("closed");
+    await clock.advance(1);
+    expect(add(away, { id: "b", startedMs: 0 })).toBe("closed");
+    await clock.advance(10_000);
+    expect([late.size, clock.pending]).toEqual([0, 0]);
+    expect(told.ends).toBe(1);
   });
 });

@@ -33,7 +33,7 @@ export interface LateWrite {
 export interface LateWrites {
   /**
    * `full`: there is no room, nor would there be without the body. `overtaken`: an outcome of a later attempt waits, by which
-   * this one can never be written. `closed`: after `stop`.
+   * this one can never be written. `closed`: nothing is tried any more, after `stop` or past `executionMs` of its attempt.
    */
   add(outcome: LateOutcome): LateWrite | "full" | "overtaken" | "closed";
   /** Writes what this process has for an identity, before anybody claims it. False: the store still fails. */
@@ -54,10 +54,10 @@ export function createLateWrites(parts: {
   let bytes = 0;
   let isClosed = false;
 
+  const isOver = ({ startedMs }: LateOutcome): boolean => environment.monotonicMs() >= startedMs + parts.executionMs;
+
   function begin(outcome: LateOutcome, heldBytes: number): LateWrite {
-    const untilMs = outcome.startedMs + parts.executionMs;
     let delayMs = delayMsFirst;
-    let timer: Timer | undefined;
     let trying: Promise<void> | undefined;
     let ended = false;
     bytes += heldBytes;
@@ -65,9 +65,9 @@ export function createLateWrites(parts: {
     function stop(): void {
       if (ended) return;
       ended = true;
-      timer?.cancel();
+      timer.cancel();
       bytes -= heldBytes;
-      if (writes.get(outcome.id) === late) writes.delete(outcome.id);
+      writes.delete(outcome.id);
       outcome.onEnd();
     }
 
@@ -83,21 +83,21 @@ export function createLateWrites(parts: {
       return trying;
     }
 
-    function again(): void {
-      if (ended) return;
-      if (environment.monotonicMs() >= untilMs) {
-        stop();
-        return;
-      }
+    function tryLater(): Timer {
       const pauseMs = upperHalfOf(environment, delayMs);
       delayMs = Math.min(delayMs * 2, delayMsMax);
       // The process lives for it: an answer that was sent is worth waiting for.
-      timer = environment.after(pauseMs, () => void now().catch(again), { hold: true });
+      return environment.after(pauseMs, () => void now().catch(again), { hold: true });
     }
 
-    const late: LateWrite = { now, stop, fence: outcome.fence };
-    again();
-    return late;
+    function again(): void {
+      if (ended) return;
+      if (isOver(outcome)) stop();
+      else timer = tryLater();
+    }
+
+    let timer = tryLater();
+    return { now, stop, fence: outcome.fence };
   }
 
   return {
@@ -105,6 +105,7 @@ export function createLateWrites(parts: {
       if (isClosed) return "closed";
       const former = writes.get(outcome.id);
       if (former !== undefined && cameLater(former, outcome)) return "overtaken";
+      if (isOver(outcome)) return "closed";
       const fits = bytes + outcome.bytes <= limits.lateBytesMax;
       if (writes.size >= limits.lateWritesMax || (!fits && outcome.dropBody === undefined)) return "full";
       if (!fits) outcome.dropBody?.();
