@@ -97,7 +97,6 @@ export function createHeartbeat(parts: {
 
   /** All that can be renewed goes out at once, so that one statement serves as many as possible. */
   function beat(): void {
-    if (stopped) return;
     const nowMs = environment.monotonicMs();
     const ready: LiveClaim[] = [];
     for (const claim of live.all()) {
@@ -146,7 +145,6 @@ export function createHeartbeat(parts: {
 
   /** Ends the trust in every lease whose time is nearly up. It may still be renewed, if no other owner has taken it. */
   function distrustLapsing(): void {
-    if (stopped) return;
     const nowMs = environment.monotonicMs();
     for (const claim of live.all()) {
       if (claim.lost || !claim.isLive) continue;
