@@ -95,6 +95,23 @@ describe("ctx.transaction", () => {
     expect(replay.headers).toContainEqual(["location", "/tx"]);
   });
 
+  it("its runner is told how long each part may take, and to leave a connection to others", async () => {
+    const { runner, store } = joined({});
+    let told: unknown;
+    const transactions: TransactionRunner<string> = {
+      ...runner,
+      run: (fn, options) => {
+        told = options;
+        return runner.run(fn, options);
+      },
+    };
+    const { ask } = bed({ transactions, storeTimeoutMs: 700, executionMs: 90_000 }, ({ nowMs, environment }) =>
+      store(memoryStore({ nowMs, environment })),
+    );
+    await executionOf(await ask()).context.transaction(() => made);
+    expect(told).toEqual({ callMs: 700, idleMs: 90_000, leavesOne: true });
+  });
+
   it.each([
     ["rerun runs again", "rerun"],
     ["hold holds, since nobody knows of calls made beside it", "hold"],

@@ -3,7 +3,7 @@ import { memoryStore } from "../../stores/memory/index.ts";
 import { createIchido } from "./create-ichido.ts";
 import type { IchidoEvent } from "../contract/events.ts";
 import type { IchidoOptions, VerifyAnswer } from "../contract/options.ts";
-import { linkOf } from "./console-link.ts";
+import { createConsoleLink, linkOf } from "./console-link.ts";
 import { createReconciler } from "./reconciler.ts";
 import { createOperationIds } from "../request/operation-id.ts";
 import { createRecordHandles } from "../request/record-handle.ts";
@@ -104,6 +104,15 @@ test("without a secret a handle leads back in this process, and nobody opens it 
   for (const known of ["ichido-console-1 ", "ichido-console-1 undefined", ""])
     expect(createOperationIds(known).open(handle, { tenant: undefined, principal: undefined })).toBeUndefined();
 });
+
+test.each(["", "/", "//"])(
+  "a link has one slash between console and record, whatever consoleUrl ends with: %j",
+  (end) => {
+    const record = { key: key as never, scopeHash: new Uint8Array(32).fill(7) };
+    const address = createConsoleLink(`https://ops.example/console${end}`, secret, true).of(record);
+    expect(address).toMatch(/^https:\/\/ops\.example\/console\/#\/keys\//);
+  },
+);
 
 test("a handle is the same in every process with the secret, and tells nothing of the key", () => {
   const record = { key: key as never, scopeHash: new Uint8Array(32).fill(7) };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { providedBy } from "../../testing/provided-by.ts";
 import {
   answer,
@@ -245,6 +245,23 @@ describe("other content and duplicates in flight", () => {
     expect(outcomes()).toContain("replayed_after_wait");
   });
 
+  it("A30 a waiting duplicate gets the answer of its own process at once, where the store cannot watch", async () => {
+    const { ask, clock } = bed({ inFlight: { waitMs: 10_000 } }, ({ nowMs, environment }) => {
+      const store: Store = memoryStore({ nowMs, environment });
+      delete store.watch;
+      return store;
+    });
+    const first = executionOf(await ask());
+    const waiting = ask();
+    await clock.advance(300);
+    await answer(first);
+    await clock.advance(0);
+    let told: string | undefined;
+    void waiting.then(({ kind }) => (told = kind));
+    await clock.advance(0);
+    expect(told).toBe("replay");
+  });
+
   it("A30 a waiting duplicate is admitted when the winner released its key, exactly one of many", async () => {
     const { ask, clock } = bed({ inFlight: { waitMs: 5_000 } });
     const first = executionOf(await ask());
@@ -434,6 +451,15 @@ describe("which answers are kept", () => {
     }
   });
 
+  it.each([
+    [{ kind: "threw", error: new Error("boom") }, "the handler threw"],
+    [{ kind: "interrupted" }, "the connection broke under the answer"],
+  ] as const)("under hold the record says to whoever settles it how its attempt ended: %j", async (outcome, reason) => {
+    const { ask, store } = bed({ onUnknown: "hold" });
+    await executionOf(await ask()).settle(outcome);
+    expect((await store.list({ limit: 1 })).records).toMatchObject([{ holdReason: reason }]);
+  });
+
   it("ctx.release() gives the key back whatever is answered, under hold too", async () => {
     const { ask } = bed({ onUnknown: "hold" });
     const first = executionOf(await ask());
@@ -618,9 +644,12 @@ describe("leases", () => {
   });
 
   it("a handler that never ends gives up its key after executionMs", async () => {
-    const { ask, clock, events } = bed({ leaseMs: 1_000, executionMs: 5_000 });
+    const { ask, clock, events, ichido, outcomes } = bed({ leaseMs: 1_000, executionMs: 5_000 });
     const first = executionOf(await ask());
-    await clock.advance(7_000);
+    await clock.advance(4_900);
+    expect([(await ichido.health()).running, outcomes()]).toEqual([1, []]);
+    await clock.advance(2_100);
+    expect([(await ichido.health()).running, outcomes()]).toEqual([0, ["executed"]]);
     expect(events).toContainEqual(expect.objectContaining({ type: "lease-lost", reason: "execution-limit" }));
     expect(first.context.signal.aborted).toBe(true);
     expect(executionOf(await ask()).context.attempt).toBe(2);
@@ -797,7 +826,7 @@ describe("a vanished owner", () => {
 
   it("verify found: the answer is stored and replayed without running the handler", async () => {
     const references: string[] = [];
-    const { ask } = await vanished({
+    const { ask, ichido, outcomes } = await vanished({
       onUnknown: {
         verify: ({ reference }) => {
           references.push(reference("bank.charge"));
@@ -812,6 +841,8 @@ describe("a vanished owner", () => {
     expect(headerIn(response, "content-type")).toContain("application/json");
     expect((await ask()).kind).toBe("replay");
     expect(references).toHaveLength(1);
+    expect(outcomes()).toEqual(["replayed", "replayed"]);
+    expect((await ichido.health()).running).toBe(0);
   });
 
   it("verify absent: the handler runs under a new fence", async () => {
@@ -1034,13 +1065,14 @@ describe("a store that fails", () => {
   });
 
   it("a full store refuses new keys with 503 and still replays", async () => {
-    const { ask, serve } = bed({}, (clock) => memoryStore({ recordsMax: 1, nowMs: clock.nowMs }));
+    const { ask, serve, outcomes } = bed({}, (clock) => memoryStore({ recordsMax: 1, nowMs: clock.nowMs }));
     await serve();
     expect(problemIn(await ask({ key: "key-2", caller: { tenant: "acme", user: "bob" } }))).toMatchObject({
       status: 503,
       code: "store-unavailable",
     });
     expect((await ask()).kind).toBe("replay");
+    expect(outcomes()).toEqual(["executed", "store_error", "replayed"]);
   });
 
   it("a caller that has its share of the store is refused new keys with 429 quota-exceeded, and nobody else", async () => {
@@ -1390,7 +1422,8 @@ describe("closing", () => {
 });
 
 describe("events and labels", () => {
-  it("never carries the key, and a listener that throws changes nothing", async () => {
+  it("never carries the key, and a listener that throws changes nothing but for a warning to its author", async () => {
+    const said = vi.spyOn(process, "emitWarning").mockReturnValue();
     const { ask, ichido, events } = bed();
     const seen: string[] = [];
     const off = ichido.on((event) => {
@@ -1402,6 +1435,8 @@ describe("events and labels", () => {
     const before = seen.length;
     await ask({ key: "secret-key-value" });
     expect(seen).toHaveLength(before);
+    expect(said.mock.calls[0]?.[0]).toBe("an ichido listener failed: Error: broken listener");
+    said.mockRestore();
     expect(JSON.stringify(events)).not.toContain("secret-key-value");
   });
 

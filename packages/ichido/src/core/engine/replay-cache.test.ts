@@ -6,11 +6,12 @@ import { createReplayCache } from "./replay-cache.ts";
 
 describe("the replay cache", () => {
   it("serves a completed answer without a round trip, from the second request on", async () => {
-    const { ask, serve, store } = bed({ replayCache: {} });
+    const { ask, serve, store, outcomes } = bed({ replayCache: {} });
     await serve();
     const before = store.calls.filter((verb) => verb === "claim").length;
     for (let time = 0; time < 3; time += 1) expect((await ask()).kind).toBe("replay");
     expect(store.calls.filter((verb) => verb === "claim")).toHaveLength(before);
+    expect(outcomes()).toEqual(["executed", "replayed", "replayed", "replayed"]);
   });
 
   it("F-01 never answers other content", async () => {
@@ -69,14 +70,25 @@ describe("the replay cache", () => {
     expect(executionOf(await ask()).context.attempt).toBe(1);
   });
 
-  it("keeps nothing that was released, and asks the store again after a sweep", async () => {
+  it("keeps nothing that was released, and asks the store again after a sweep, once", async () => {
     const { ask, store, ichido } = bed({ replayCache: {} });
     await answer(executionOf(await ask()), { status: 429 });
     await answer(executionOf(await ask()));
     await ichido.sweep();
     const before = store.calls.filter((verb) => verb === "claim").length;
-    expect((await ask()).kind).toBe("replay");
+    for (let time = 0; time < 3; time += 1) expect((await ask()).kind).toBe("replay");
     expect(store.calls.filter((verb) => verb === "claim")).toHaveLength(before + 1);
+  });
+
+  it("T-01 never answers past the retention of a record whose answer was found by verify", async () => {
+    const found = { verdict: "found", response: { status: 201, body: { id: 7 } } } as const;
+    const all = bed({ replayCache: {}, retentionMs: 10_000, leaseMs: 1_000, onUnknown: { verify: () => found } });
+    executionOf(await all.ask());
+    all.store.break("renew", "fail");
+    await all.clock.advance(2_000);
+    expect((await all.ask()).kind).toBe("replay");
+    await all.clock.advance(30_000);
+    expect((await all.ask()).kind).toBe("execute");
   });
 
   it("is bounded in records and in bytes; the one not asked for longest goes first", () => {

@@ -64,6 +64,24 @@ describe("the event of a request", () => {
     ]);
   });
 
+  it("leads to the record in the console where its outcome is open, and only there", async () => {
+    const operationIdSecret = "a secret of thirty-two characters";
+    const { ask, serve, events } = bed({ onUnknown: "hold", consoleUrl: "https://ops.example", operationIdSecret });
+    await serve();
+    await ask();
+    await ask({ key: "" });
+    await executionOf(await ask({ key: "held" })).settle({ kind: "threw", error: 1 });
+    await ask({ key: "held" });
+    const requests = events.filter((event) => event.type === "request");
+    expect(requests.map(({ outcome, console }) => [outcome, console?.slice(0, 27)])).toEqual([
+      ["executed", undefined],
+      ["replayed", undefined],
+      ["key_invalid", undefined],
+      ["executed", "https://ops.example/#/keys/"],
+      ["outcome_unknown", "https://ops.example/#/keys/"],
+    ]);
+  });
+
   it("is told to listeners that come later, and no longer to those that went", async () => {
     const { ichido, serve } = bed({ onEvent: undefined } as never);
     const heard: string[] = [];
