@@ -10,6 +10,7 @@ import {
   type Bed,
 } from "../../../../../test/support/engine-bed.ts";
 import { DeadlineExceeded } from "../contract/deadline.ts";
+import type { Execution, Presenter, Settled } from "../contract/decision.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import { CommitFailed, type TransactionHandle, type TransactionRunner } from "../contract/transaction.ts";
 import type { CompleteRequest, Landed, Store } from "../contract/store.ts";
@@ -62,6 +63,7 @@ function transactional(fault: { commit?: "lost-after" | "lost-before" } = {}, op
 }
 
 const made = { status: 201, headers: { location: "/p/1" }, body: { id: 1 } };
+const written = new TextEncoder().encode("by the framework");
 
 describe("ctx.transaction", () => {
   it("rejects with an error that has a code and a status where no connection was to be had", async () => {
@@ -95,6 +97,20 @@ describe("ctx.transaction", () => {
     expect(replay.headers).toContainEqual(["location", "/tx"]);
   });
 
+  it("a step of a branch that was noted before its answer is still made: no other attempt would", async () => {
+    const { ask, store, clock } = transactional();
+    const first = executionOf(await ask());
+    store.break("startStep", "late", 1);
+    let calls = 0;
+    const branch = first.context.step("email", () => (calls += 1)).catch((error: Error) => error.name);
+    await clock.advance(1);
+    await first.context.transaction(() => made);
+    store.arrive();
+    expect(await branch, "the record takes no result any more").toBe("FenceLost");
+    expect(calls).toBe(1);
+    expect(textOf(responseOf(await ask()))).toBe('{"id":1}');
+  });
+
   it("its runner is told how long each part may take, and to leave a connection to others", async () => {
     const { runner, store } = joined({});
     let told: unknown;
@@ -110,6 +126,19 @@ describe("ctx.transaction", () => {
     );
     await executionOf(await ask()).context.transaction(() => made);
     expect(told).toEqual({ callMs: 700, idleMs: 90_000, leavesOne: true });
+  });
+
+  it("the log has no note of what its record tells, and has one of what was left open", async () => {
+    const { ask, clock, store } = transactional();
+    const attemptsOf = async (key: string) => {
+      await clock.advance(1_000);
+      const [record = expect.fail()] = (await store.list({ key, limit: 1 })).records;
+      return (await store.attempts(record.identity)).map(({ status, number }) => [status, number]);
+    };
+    await executionOf(await ask()).context.transaction(() => made);
+    expect(await attemptsOf("key-1")).toEqual([[201, 0]]);
+    await executionOf(await ask({ key: "key-2" })).context.unknown({ status: 202 });
+    expect(await attemptsOf("key-2")).toEqual([[202, 2]]);
   });
 
   it.each([
@@ -313,6 +342,52 @@ describe("ctx.transaction", () => {
     await clock.advance(1);
     expect(store.calls.filter((verb) => verb === "release" || verb === "suspend")).toEqual([]);
     expect(problemIn(await ask())).toMatchObject({ code: "idempotency-in-flight" });
+  });
+
+  /** A framework that writes its own bytes for what `ctx.transaction` returns; they are settled like any answer. */
+  function presented(execution: Execution): Promise<Settled> {
+    const { promise, resolve } = Promise.withResolvers<Settled>();
+    const present: Presenter["present"] = ({ status }) => {
+      resolve(execution.settle({ kind: "answered", response: { status, headers: [], body: written } }));
+      return true;
+    };
+    execution.presenter = { present };
+    return promise;
+  }
+
+  it("what the framework writes is sent once it is committed", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask());
+    const settled = presented(first);
+    await first.context.transaction(() => made);
+    expect(await settled).toEqual({ kind: "replace", response: { status: 201, headers: [], body: written } });
+    expect(textOf(responseOf(await ask()))).toBe("by the framework");
+  });
+
+  it.each([
+    ["rerun", "store-unavailable", { state: "failed" }],
+    ["hold", "outcome-unknown", { state: "unknown", holdReason: "the transaction was not committed" }],
+  ] as const)("what the framework wrote is not sent where it is not committed: %s", async (onUnknown, code, left) => {
+    const { ask, store } = transactional({ commit: "lost-before" }, { onUnknown });
+    const first = executionOf(await ask());
+    const settled = presented(first);
+    await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
+    const told = await settled;
+    if (told.kind !== "replace") return expect.unreachable(told.kind);
+    expect(JSON.parse(textOf(told.response))).toMatchObject({ code });
+    expect((await store.list({ limit: 1 })).records).toMatchObject([left]);
+  });
+
+  it("R8 nor is the key given back under it where nobody can tell", async () => {
+    const { ask, clock, store } = asking(() => "busy");
+    const first = executionOf(await ask());
+    const settled = presented(first);
+    const pending = first.context.transaction(() => made);
+    pending.catch(() => undefined);
+    await clock.advance(10_000);
+    await expect(pending).rejects.toThrow("connection lost");
+    expect((await settled).kind).toBe("replace");
+    expect(store.calls.filter((verb) => verb === "release" || verb === "suspend")).toEqual([]);
   });
 
   it("a body past executionMs loses its connection, where its runner can take that away", async () => {

@@ -209,6 +209,23 @@ describe("I3 an answer that comes while an outcome is being left open", () => {
   });
 });
 
+describe("a last word that was written late", () => {
+  it("ends no attempt whose caller is not answered yet: closing waits for that", async () => {
+    const all = bed({});
+    const { leave } = await withBranch(all, "a step");
+    all.store.break("suspend", "fail", 1);
+    all.store.break("resources", "late", 1);
+    const before = all.store.calls.length;
+    void leave();
+    await all.clock.advance(1_000);
+    expect(all.store.calls.slice(before).filter((verb) => verb === "suspend")).toHaveLength(2);
+    expect((await all.ichido.health()).running).toBe(1);
+    all.store.arrive();
+    await all.clock.advance(1);
+    expect((await all.ichido.health()).running).toBe(0);
+  });
+});
+
 describe("an answer that waits for the store", () => {
   it("I3 is not replaced by a branch whose step is left open", async () => {
     const all = bed({});

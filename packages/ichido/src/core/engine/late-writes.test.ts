@@ -223,6 +223,17 @@ describe("an outcome that the store could not take", () => {
     expect(gone.store.calls).toHaveLength(calls);
   });
 
+  it("close does not leave it to a next try that would come too late", async () => {
+    const all = bed({ closeMs: 10 });
+    const first = executionOf(await all.ask());
+    all.store.break("complete", "fail", 1);
+    await answer(first);
+    const closing = all.ichido.close();
+    await all.clock.advance(15);
+    await closing;
+    expect((await all.store.list({ limit: 1 })).records).toMatchObject([{ state: "completed" }]);
+  });
+
   it("a key whose handler never started is given back late too: under hold nobody must decide about nothing", async () => {
     const all = bed({ leaseMs: 1_000, onUnknown: "hold" });
     all.store.break("claim", "late", 1);

@@ -431,6 +431,18 @@ describe("looking for lost claims", () => {
     lost.stop();
   });
 
+  it("makes room again once its looks are over, however many claims were given up meanwhile", async () => {
+    const clock = fakeClock();
+    const find = async (): Promise<undefined> => undefined;
+    const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
+    for (let each = 0; each < limits.lateWritesMax + 10; each += 1) lost.add(requestOf("key-1", `owner-${each}`));
+    await clock.advance(2 * minuteMs);
+    for (let each = 1; each < limits.lateWritesMax; each += 1) lost.add(requestOf("key-2", `owner-${each}`));
+    lost.add(requestOf("key-3"));
+    expect(lost.look(requestOf("key-3").identity)).toBeDefined();
+    lost.stop();
+  });
+
   it("asks a store that is slow, or comes back, about few keys at a time, and about each in the end", async () => {
     const clock = fakeClock();
     const asked = new Set<string>();
@@ -476,7 +488,9 @@ describe("looking for lost claims", () => {
     };
     const lost = createLostClaims({ environment: clock.environment, find, giveBack: async () => undefined });
     lost.add(requestOf("key-1"));
-    await clock.advance(2 * minuteMs);
+    await clock.advance(minuteMs / 2);
+    expect(looks).toBeLessThan(10);
+    await clock.advance(1.5 * minuteMs);
     expect(looks).toBe(10);
     expect(clock.pending).toBe(0);
     expect(lost.look(requestOf("key-1").identity)).toBeUndefined();
