@@ -141,6 +141,20 @@ describe("ctx.transaction", () => {
     expect(await attemptsOf("key-2")).toEqual([[202, 2]]);
   });
 
+  it("everyone who listens for its answer is told once, whether they came before it or after", async () => {
+    const { ask } = transactional();
+    const first = executionOf(await ask());
+    const told: string[] = [];
+    const listen = (who: string): void => first.onProvided((response) => told.push(`${who} ${textOf(response)}`));
+    listen("one");
+    listen("two");
+    await first.context.transaction(() => made);
+    listen("late");
+    expect(told, "never before onProvided returns").not.toContain('late {"id":1}');
+    await answer(first);
+    expect(told).toEqual(['one {"id":1}', 'two {"id":1}', 'late {"id":1}']);
+  });
+
   it.each([
     ["rerun runs again", "rerun"],
     ["hold holds, since nobody knows of calls made beside it", "hold"],

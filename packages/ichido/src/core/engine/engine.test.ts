@@ -498,6 +498,24 @@ describe("which answers are kept", () => {
     expect((await ask({ route })).kind).toBe("execute");
   });
 
+  it.each([
+    [true, [["idempotency-stored", "false"]]],
+    [false, []],
+  ] as const)(
+    "a keep that throws leaves the true answer as it is, told as not stored: enforced %s",
+    async (enforce, lines) => {
+      const failing = new Error("no such currency");
+      const keep = (): never => {
+        throw failing;
+      };
+      const { ask, events, store, ichido } = bed({ keep, enforce });
+      expect(await answer(executionOf(await ask()))).toEqual({ kind: "send", addHeaders: lines });
+      expect(events).toContainEqual(expect.objectContaining({ type: "not-stored", error: failing }));
+      expect((await store.list({ limit: 1 })).records).toMatchObject([{ state: "processing" }]);
+      expect((await ichido.health()).running).toBe(0);
+    },
+  );
+
   it("a profile can be overridden setting by setting", async () => {
     const { ask, serve } = bed({ profile: { ...profiles.ietf, mismatchStatus: 409 } });
     await serve();
