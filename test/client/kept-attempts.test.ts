@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createAttempts, memoryStorage, type AttemptStorage } from "ichido/client";
+import { createAttempts, createFetch, memoryStorage, type AttemptStorage } from "ichido/client";
 import { fileStorage } from "ichido/client/node";
 import { bench, order, pay } from "./payment-bench.ts";
 
@@ -150,6 +150,26 @@ describe("a clock that was set back", () => {
     all.always.length = 0;
     nowMs -= 30_000;
     expect(await pay({ client })).toMatchObject({ kind: "done", key: lost.key });
+  });
+});
+
+describe("a device that sleeps between two tries", () => {
+  it.each(["with an attempt", "with a fetch"])("%s: past the retention nothing more is sent", async (how) => {
+    const all = await bench();
+    let nowMs = Date.now();
+    // Timers and the clock of deadlines stand still with the device; the server's time does not.
+    const sleep = async (): Promise<void> => void (nowMs += 30 * hourMs);
+    const clock = { nowMs: () => nowMs, elapsedMs: () => 0, random: () => 0, sleep };
+    all.proxy.cut({ direction: "to-client", pattern: "HTTP/1.1 201", place: "before" });
+    if (how === "with an attempt") {
+      const lost = await pay({ client: all.make({ clock, storage: memoryStorage() }) });
+      expect(lost).toMatchObject({ kind: "unknown", reason: "expired", tries: 1 });
+    } else {
+      const url = new URL("/payments", all.proxy.url);
+      const lost = createFetch({ clock, storage: memoryStorage() })(url, { method: "POST", body: "{}" });
+      await expect(lost).rejects.toMatchObject({ code: "outcome-unknown", reason: "expired" });
+    }
+    expect(all.keys).toHaveLength(1);
   });
 });
 

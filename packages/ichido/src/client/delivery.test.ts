@@ -299,6 +299,35 @@ describe("an attempt that was sent before", () => {
     expect(await aged(-60_001).result).toMatchObject({ kind: "unknown", reason: "expired" });
   });
 
+  it("is looked at before every try: pauses may be longer than they were meant to be", async () => {
+    for (const [pausedMs, tries] of [
+      [86_399_999, 2],
+      [86_400_000, 1],
+      [-60_000, 2],
+      [-60_001, 1],
+    ] as const) {
+      let atMs = nowMs;
+      const sleep = async (): Promise<void> => void (atMs += pausedMs);
+      const clock = { nowMs: () => atMs, elapsedMs: () => 0, random: () => 0, sleep };
+      const world = sending({ answers: [answer(503)], retry: { triesMax: 2 }, parts: { clock } });
+      const reason = tries === 2 ? "tries" : "expired";
+      expect(await world.result, String(pausedMs)).toMatchObject({ kind: "unknown", reason, tries });
+    }
+  });
+
+  it("has the policy read again only after another minute", async () => {
+    let atMs = nowMs;
+    const asked: boolean[] = [];
+    const sleep = async (): Promise<void> => void (atMs += 30_000);
+    const clock = { nowMs: () => atMs, elapsedMs: () => 0, random: () => 0, sleep };
+    const policy = async (ask: boolean) => {
+      asked.push(ask);
+      return undefined;
+    };
+    await sending({ answers: [answer(503)], retry: { triesMax: 8 }, parts: { clock, policy } }).result;
+    expect(asked).toEqual([false, false, true, false, false, true, false]);
+  });
+
   it("asks for no policy where it was never sent", async () => {
     const world = aged(0, { sent: { sends: 1 } });
     await world.result;

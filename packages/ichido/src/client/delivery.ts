@@ -88,18 +88,26 @@ export async function deliver(parts: DeliveryParts, delivery: Delivery): Promise
   const tell = (ms: number): void => (delivery.onRetry ?? attempt.onRetry)?.({ tries, pauseMs: ms });
   if (isAborted(signal)) return unknown("aborted");
   const { sentAtMs, sends } = await attempts.markSent(attempt, delivery.content);
-  if (sentAtMs !== undefined) {
-    // Past the retention the server runs the key as new: asking again could take effect twice.
-    const ageMs = clock.nowMs() - sentAtMs;
-    const policy = await parts.policy(ageMs > freshMs);
+  const firstSentMs = sentAtMs ?? clock.nowMs();
+  let lookedMs = firstSentMs;
+  /** Past the retention the server runs the key as new: asking again could take effect twice. */
+  const isExpired = async (): Promise<boolean> => {
+    const nowMs = clock.nowMs();
+    const isWorthAsking = nowMs - lookedMs > freshMs;
+    if (isWorthAsking) lookedMs = nowMs;
+    const policy = await parts.policy(isWorthAsking);
+    const ageMs = nowMs - firstSentMs;
     // A time of sending in the future means that the clock was set back since: the age is not known.
-    if (ageMs < -freshMs || ageMs >= (policy?.retentionMs ?? parts.retentionMs)) return unknown("expired");
-  }
+    return ageMs < -freshMs || ageMs >= (policy?.retentionMs ?? parts.retentionMs);
+  };
   let inDoubt = attempt.resumed || sentAtMs !== undefined;
   let unproven = 0;
   const wantsJson = expectsJson(init.headers);
 
   for (;;) {
+    // Before every try: a device may sleep for days in the middle of a pause, and its timers with it.
+    const mayBeOld = sentAtMs !== undefined || tries > 0;
+    if (mayBeOld && !isAborted(signal) && (await isExpired())) return unknown("expired");
     if (isAborted(signal)) return unknown("aborted");
     tries += 1;
     answer = problem = cause = undefined;
