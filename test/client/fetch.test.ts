@@ -89,6 +89,20 @@ describe("a drop-in for fetch", () => {
     expect(all.effects()).toBe(2);
   });
 
+  it.each([
+    ["a text", ""],
+    ["bytes", new Uint8Array()],
+    ["a form", new URLSearchParams()],
+    ["nothing", undefined],
+  ])("an empty body is sent as often as it needs: %s", async (_, body) => {
+    const all = await bench();
+    all.front.push((res) => void res.status(503).end());
+    const empty = { method: "POST", ...(body !== undefined && { body }) };
+    expect((await fetchOf()(paymentsOf(all), empty)).status).toBe(201);
+    expect((await fetchOf()(new Request(paymentsOf(all), empty))).status).toBe(201);
+    expect(all.keys).toHaveLength(3);
+  });
+
   it("a refusal is a Response, as with fetch", async () => {
     const all = await bench();
     all.plan.push((res) => void res.status(402).json({ code: "card-declined" }));

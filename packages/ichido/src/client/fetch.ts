@@ -76,7 +76,8 @@ export function createFetch(options: FetchOptions = {}): IdempotentFetch {
       attempt,
       // Its settings are used again; its body was read already, and every try gets a new one.
       url: request,
-      init: { method, headers, body: bytes.byteLength > 0 ? bytes : null },
+      // An empty body is one, too: without one of its own, a try would use that of the request, which was read.
+      init: { method, headers, body: request.bodyUsed ? bytes : null },
       content: given === undefined ? undefined : await contentOf(request, bytes),
       retry: resolveRetry(options.retry, retry),
       signal: request.signal,
