@@ -128,6 +128,18 @@ describe("a drop-in for fetch", () => {
     expect(all.effects()).toBe(1);
   });
 
+  it.each([
+    ["that scripts may not see", async () => Response.error()],
+    ["of a status that no Response has", undefined],
+  ])("carries the attempt also after an answer %s", async (_, hidden) => {
+    const all = await bench();
+    all.always.push((res) => void res.socket?.end("HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n"));
+    const send = fetchOf({ ...(hidden && { fetch: hidden }), retry: { ...retry, triesMax: 1 } });
+    const attempt = await send.attempts.create("pay", order);
+    const lost = send(paymentsOf(all), { ...paying, attempt });
+    await expect(lost).rejects.toMatchObject({ name: "UnknownOutcomeError", key: attempt.key, response: undefined });
+  });
+
   it("abort: before sending as fetch does, after sending with the key", async () => {
     const all = await bench();
     const send = fetchOf();

@@ -29,7 +29,7 @@ export class UnknownOutcomeError extends ClientError {
   declare readonly attempt: Attempt;
   declare readonly key: string;
   declare readonly reason: UnknownReason;
-  /** The last answer, where there was one. */
+  /** The last answer, where there was one that a `Response` can be: its status is from 200 to 599. */
   declare readonly response: Response | undefined;
   constructor(told: {
     readonly attempt: Attempt;

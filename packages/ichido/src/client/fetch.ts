@@ -28,6 +28,11 @@ export type FetchOptions = Omit<ClientOptions, "baseUrl" | "headers" | "settings
 
 const keyed = ["POST", "PATCH"];
 
+/** Undefined where the platform makes none of that status: 0 of an answer hidden from scripts, 600 and more. */
+function lastResponseOf(answer: Answer | undefined): Response | undefined {
+  return answer !== undefined && answer.status >= 200 && answer.status < 600 ? responseOf(answer) : undefined;
+}
+
 function responseOf(answer: Answer): Response {
   const { bytes, status, statusText, headers, url } = answer;
   const response = new Response(bytes.length > 0 ? bytes : null, { status, statusText, headers });
@@ -84,8 +89,7 @@ export function createFetch(options: FetchOptions = {}): IdempotentFetch {
     });
     if (result.kind !== "unknown") return responseOf(result.answer);
     if (result.tries === 0 && result.reason === "aborted") throw request.signal.reason;
-    const response = result.answer && responseOf(result.answer);
-    throw new UnknownOutcomeError({ ...result, response });
+    throw new UnknownOutcomeError({ ...result, response: lastResponseOf(result.answer) });
   }
 
   return Object.assign(send, { attempts: parts.attempts });
