@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import type { Execution, Settled } from "../core/contract/decision.ts";
 import type { AnswerHead, NeutralResponse } from "../core/contract/message.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
-import { headerOf } from "../core/engine/recorder.ts";
+import { framingHeaders, headerOf } from "../core/engine/recorder.ts";
 
 export type Content = Uint8Array | Readable;
 
@@ -34,6 +34,11 @@ function taken(settled: Settled, content: Content): Taken {
 }
 
 export const isEventStream = (type: string | undefined): boolean => /^\s*text\/event-stream\b/i.test(type ?? "");
+
+/** Frameworks give bytes a length: a stream whose handler chose another framing must stay one. */
+function isFramed(headers: readonly HeaderLine[]): boolean {
+  return headers.some(([name]) => framingHeaders.includes(name));
+}
 
 function bytesOf(chunk: unknown): Uint8Array {
   return typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Uint8Array);
@@ -80,5 +85,6 @@ export async function takeAnswer(
     }
   }
   const body = Buffer.concat(read, length);
-  return taken(await settle(body), body);
+  const settled = await settle(body);
+  return taken(settled, isFramed(headers) ? Readable.from([body], { objectMode: false }) : body);
 }

@@ -2,7 +2,7 @@
 import type { Execution, Settled } from "../core/contract/decision.ts";
 import { IchidoError } from "../core/contract/errors.ts";
 import type { NeutralResponse } from "../core/contract/message.ts";
-import { isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
+import { framingHeaders, isSendableHeader, layerHeaders } from "../core/engine/recorder.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
 import { lightContentOf } from "./light-messages.ts";
 import { isPlain, payloadOf } from "./payload.ts";
@@ -33,6 +33,8 @@ function bodyOf(bytes: Uint8Array): BodyInit | null {
 function withHeaders(response: Response, body: BodyInit | null, addHeaders: readonly HeaderLine[]): Response {
   const headers = new Headers(response.headers);
   for (const name of layerHeaders) headers.delete(name);
+  // Bytes get a length from the server.
+  if (!(body instanceof ReadableStream)) for (const name of framingHeaders) headers.delete(name);
   for (const [name, value] of addHeaders) headers.set(name, value);
   return new Response(mayHaveContent(response.status) ? body : null, {
     status: response.status,

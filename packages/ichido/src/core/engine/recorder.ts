@@ -9,6 +9,9 @@ import type { HeaderLine, StoredResponse } from "../contract/record.ts";
  */
 export const layerHeaders: readonly string[] = ["idempotency-replayed", "idempotent-replayed", "idempotency-stored"];
 
+/** RFC 9112 section 6: beside a length, by which held answers are framed, these make an answer that nobody can read. */
+export const framingHeaders: readonly string[] = ["trailer", "transfer-encoding"];
+
 /**
  * Lines that belong to one exchange or one connection, to a session, or to an outer layer that computes them anew.
  * Published in `docs/reference/http.md`.
@@ -19,8 +22,7 @@ export const neverKeptHeaders: ReadonlySet<string> = new Set([
   "keep-alive",
   "proxy-connection",
   "te",
-  "trailer",
-  "transfer-encoding",
+  ...framingHeaders,
   "upgrade",
   "content-length",
   // one moment
