@@ -35,6 +35,8 @@ function contentOfBody({ status, body, response }: KoaContext & { readonly respo
     const { _explicitNullBody: isEmpty } = response as { readonly _explicitNullBody?: boolean };
     return isEmpty === true ? contentOf(null) : undefined;
   }
+  // Koa takes buffers alone for bytes, and writes any other list of them as JSON.
+  if (body instanceof Uint8Array && !Buffer.isBuffer(body)) return Buffer.from(JSON.stringify(body));
   // Koa has taken status and lines from it already.
   if (body instanceof Response) return contentOf(body.body);
   return contentOf(body) ?? Buffer.from(JSON.stringify(body));
