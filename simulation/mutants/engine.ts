@@ -83,8 +83,8 @@ export const engine: readonly Mutant[] = [
   one(
     "a held step is called again",
     "core/engine/steps.ts",
-    'if (policy === "hold") {',
-    'if (policy === ("never" as string)) {',
+    'if (policyOf(options) === "hold") {',
+    'if (policyOf(options) === ("never" as string)) {',
   ),
   one(
     "a step's failed verify counts as absent",

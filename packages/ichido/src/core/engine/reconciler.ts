@@ -51,15 +51,13 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
   };
   const looks = createNextLooks(settings);
   const newOwner = createOwners(environment);
-  /** Until it is stopped: lost claims are looked for no longer then. */
+  /** Until it is stopped: its look takes no further record then, and lost claims are looked for no longer. */
   let work: Work | undefined = open();
   /** Where the last look stopped, by operation: a long list is walked over several looks. */
   const cursors = new Map<string, string>();
   let timer: Timer | undefined;
   let running: { readonly look: Promise<ReconcilerReport>; readonly work: Work } | undefined;
   let stopped = true;
-  /** The look under way takes no further record. */
-  let halted = false;
 
   function open(): Work {
     const calls = callsOf(holder, { environment, emit });
@@ -78,8 +76,8 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     looks.forgetOld();
     let left = settings.batchMax;
     for (const operation of Object.keys(settings.operations)) {
-      for (const record of left > 0 && !halted ? await openRecords(on.calls, operation, left) : []) {
-        if (halted) return report;
+      for (const record of left > 0 && work === on ? await openRecords(on.calls, operation, left) : []) {
+        if (work !== on) return report;
         left -= 1;
         const outcome = await on.reconcileSafely(record);
         report[outcome] += 1;
@@ -106,7 +104,6 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
 
   function tick(): Promise<ReconcilerReport> {
     if (running === undefined) {
-      halted = false;
       work ??= open();
       const ended = look(work).finally(() => {
         running = undefined;
@@ -137,7 +134,6 @@ export function createReconciler(holder: StoreHolder, options: ReconcilerOptions
     },
     async stop({ drainMs = drainMsDefault } = {}) {
       stopped = true;
-      halted = true;
       timer?.cancel();
       // A start meanwhile gets calls of its own.
       const stopping = work;

@@ -103,7 +103,7 @@ const challengeBytesMax = 64 * 1024;
 
 function isChallenge({ headers, body }: JudgedAnswer): boolean {
   if (headers.some(([name]) => paymentChallenges.has(name))) return true;
-  if (body === undefined || body.length === 0 || body.length > challengeBytesMax) return false;
+  if (body === undefined || body.length > challengeBytesMax) return false;
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));
     return typeof value === "object" && value !== null && "x402Version" in value && "accepts" in value;

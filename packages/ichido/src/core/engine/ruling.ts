@@ -64,7 +64,6 @@ export function rulingOf(result: Exclude<ClaimResult, Grant>): Refusal {
     case "unknown":
       return { ...result, kind: "unknown" };
     case "mismatch":
-      return { kind: "mismatch" };
     case "full":
     case "quota":
       return { kind: result.outcome };

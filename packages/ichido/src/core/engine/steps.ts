@@ -147,12 +147,11 @@ export function createSteps({ settings, calls, emit, measurements }: EngineParts
     const { name } = step;
     open.add(name);
     const quoted = JSON.stringify(name);
-    const policy = policyOf(options);
-    if (policy === "hold") {
+    if (policyOf(options) === "hold") {
       throw new OutcomeOpen(`step ${quoted} has no recorded result`, `step ${quoted} was started and never finished`);
     }
-    if (policy === "verify" && options.verify !== undefined) {
-      const { verify } = options;
+    const { verify } = options;
+    if (verify !== undefined) {
       const verdict = await withDeadline<StepVerdict<Value>>(environment, verifyMs, async () => {
         const request = { reference: attempt.reference(name), signal, ageMs: step.ageMs };
         return believed(await verify(request), `step ${quoted}`, emit);

@@ -119,15 +119,13 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
   function open(ask: Ask<never>, id: string): Promise<Ruling> {
     const ruled = Promise.withResolvers<Ruling>();
     const request = claimRequestOf(ask, parts.newOwner(), waitMsOf(ask));
-    const slot = { id, over: false };
-    const work = transact(ask, slot, request, ruled);
-    if (!slot.over) underWay.set(id, work);
+    underWay.set(id, transact(ask, id, request, ruled));
     return ruled.promise;
   }
 
   async function transact(
     ask: Ask<never>,
-    slot: { readonly id: string; over: boolean },
+    id: string,
     request: ClaimRequest,
     ruled: PromiseWithResolvers<Ruling>,
   ): Promise<Seen | undefined> {
@@ -177,8 +175,7 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
       if (attempt !== undefined) await ended(attempt, error, answer);
       return error instanceof LeaveUncommitted ? seen : undefined;
     } finally {
-      slot.over = true;
-      underWay.delete(slot.id);
+      underWay.delete(id);
     }
   }
 
@@ -216,9 +213,9 @@ export function createTransactionMode(parts: EngineParts, runner: TransactionRun
     const endMs = environment.monotonicMs() + waitMsOf(ask);
     for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
       const leftMs = endMs - environment.monotonicMs();
+      if (leftMs <= 0) return inFlight;
       const ahead = first;
-      const ended = leftMs > 0 && (await withDeadline(environment, leftMs, () => ahead).catch(() => false as const));
-      if (ended === false) return inFlight;
+      const ended = await withDeadline(environment, leftMs, () => ahead).catch(() => undefined);
       if (ended !== undefined && isSameRequest(ended.fingerprint, ask.fingerprint)) {
         // Not for how long it is kept: that was told to an earlier ask, and the cache would count from this one.
         return { kind: "replay", stored: ended.result.response, waited: false };

@@ -280,7 +280,7 @@ function storeOf(value: unknown): Store {
 export function storeTimeoutOf(value: number | undefined, { name, callTimeoutMs }: Store): number {
   if (value === undefined) return Math.max(defaults.storeTimeoutMs, callTimeoutMs + limits.storeSlackMs);
   const storeTimeoutMs = integerOption("storeTimeoutMs", value, 10, limits.storeTimeoutMsMax);
-  if (storeTimeoutMs > callTimeoutMs || callTimeoutMs === 0) return storeTimeoutMs;
+  if (storeTimeoutMs > callTimeoutMs) return storeTimeoutMs;
   throw optionInvalid(
     "storeTimeoutMs",
     `more than the ${name} store's own callTimeoutMs (${callTimeoutMs}), which you may lower`,
@@ -352,7 +352,7 @@ function secretOf(value: unknown): string | undefined {
 /** A link goes into logs and chats: without a secret its key could be read from it, or it would end with the process. */
 function consoleUrlOf(value: unknown, secret: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  const isUrl = typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+  const isUrl = typeof value === "string" && /^https?:/.test(URL.parse(value)?.protocol ?? "");
   if (!isUrl || /[?#]/.test(value))
     throw optionInvalid("consoleUrl", "an http or https address without ? and #", value);
   if (secret === undefined)
