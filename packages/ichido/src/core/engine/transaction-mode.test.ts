@@ -3,6 +3,7 @@ import { providedBy } from "../../testing/provided-by.ts";
 import {
   answer,
   bed,
+  copying,
   executionOf,
   problemIn,
   responseOf,
@@ -15,10 +16,12 @@ import {
   CommitFailed,
   GivenUp,
   TransactionAborted,
+  type RunOptions,
   type TransactionHandle,
   type TransactionRunner,
 } from "../contract/transaction.ts";
 import type { ClaimRequest, ClaimResult, CompleteRequest, Store } from "../contract/store.ts";
+import { sampleOwner } from "../../testing/store-suite/samples.ts";
 
 type Fault = {
   commit?: "lost-after" | "lost-before";
@@ -36,6 +39,12 @@ type Fault = {
   givesUp?: boolean;
   open?: number;
   begun?: number;
+  /** With what the last one began. */
+  options?: RunOptions | undefined;
+  /** How transactions ended, in order. */
+  ends?: ("committed" | "undone")[];
+  /** What happens right after one was undone. */
+  afterUndo?: () => Promise<unknown>;
 };
 
 /**
@@ -81,7 +90,8 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
     },
     runner: {
       dialect: "sqlite",
-      async run(fn) {
+      async run(fn, options) {
+        fault.options = options;
         fault.begun = (fault.begun ?? 0) + 1;
         fault.open = (fault.open ?? 0) + 1;
         const given = Promise.withResolvers<never>();
@@ -94,6 +104,8 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
         };
         const undo = async (): Promise<void> => {
           for (const { request, fence } of handle.claims) await inner.release({ ...request, fence });
+          (fault.ends ??= []).push("undone");
+          await fault.afterUndo?.();
         };
         try {
           const value = await Promise.race([fn("tx", handle), given.promise]);
@@ -104,6 +116,7 @@ function database(fault: Fault): { store: (base: Store) => Store; runner: Transa
             throw new CommitFailed("connection lost");
           }
           for (const request of handle.completions) await inner.complete(request);
+          (fault.ends ??= []).push("committed");
           if (commit === "lost-after") throw new CommitFailed("connection lost");
           return value;
         } catch (error) {
@@ -128,18 +141,33 @@ function transactional(fault: Fault = {}, options = {}): Bed {
   );
 }
 
+/** Another process claims the one record that there is. */
+async function claimElsewhere(store: Store): Promise<void> {
+  const [{ identity, fingerprint } = expect.unreachable()] = (await store.list({ limit: 1 })).records;
+  const bounds = { leaseMs: 60_000, retentionMs: 60_000, takeover: "none" } as const;
+  await store.claim({ identity, fingerprint, owner: sampleOwner("another"), ...bounds });
+}
+
 const route = { mode: "transaction" } as const;
 const made = { status: 201, body: { id: 1 } };
 
 describe("transaction mode", () => {
   it("A32 keeps the handler's answer in the commit, and replays it", async () => {
     const fault: Fault = {};
-    const { ask } = transactional(fault);
+    const { ask, outcomes } = transactional(fault);
     const first = executionOf(await ask({ route }));
     expect(fault.open).toBe(1);
     expect(await answer(first)).toEqual({ kind: "send", addHeaders: [] });
     expect(fault.open).toBe(0);
     expect((await ask({ route })).kind).toBe("replay");
+    expect(outcomes(), "which waited for nobody").toEqual(["executed", "replayed"]);
+  });
+
+  it("begins with its claim, within the bounds of the engine, and leaves a connection to others", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault, { storeTimeoutMs: 2_000, executionMs: 9_000 });
+    await ask({ route });
+    expect(fault.options).toEqual({ opensByHandle: true, callMs: 2_000, idleMs: 9_000, leavesOne: true });
   });
 
   it("why none begins is told by health() for as long as it is news, so that a process left alone is asked again", async () => {
@@ -211,7 +239,8 @@ describe("transaction mode", () => {
     await answer(executionOf(await ask({ route })));
     expect(problemIn(await ask({ route, body: 2 }))).toMatchObject({ code: "idempotency-key-reused" });
     await ask({ key: "leased" });
-    expect(problemIn(await ask({ route, key: "leased" }))).toMatchObject({ code: "idempotency-in-flight" });
+    const many = await Promise.all([1, 2, 3].map(() => ask({ route, key: "leased" })));
+    for (const each of many) expect(problemIn(each)).toMatchObject({ code: "idempotency-in-flight" });
   });
 
   it("duplicates of one process join the running one on one connection, then replay", async () => {
@@ -229,7 +258,7 @@ describe("transaction mode", () => {
 
   it("duplicates of a completed key learn of it from one turn, not one after the other", async () => {
     const fault: Fault = {};
-    const { ask, clock } = transactional(fault);
+    const { ask, clock, outcomes } = transactional(fault);
     await answer(executionOf(await ask({ route })));
     const replay = textOf(responseOf(await ask({ route })));
     fault.begun = 0;
@@ -239,6 +268,9 @@ describe("transaction mode", () => {
     for (const each of many) expect(textOf(responseOf(await each))).toBe(replay);
     expect(problemIn(await other)).toMatchObject({ code: "idempotency-key-reused" });
     expect(fault.begun).toBe(2);
+    expect(new Set(outcomes()), "none of them waited for a handler").toEqual(
+      new Set(["executed", "replayed", "key_reused"]),
+    );
   });
 
   it("an answer that was read in a transaction that failed is not remembered: it may have been undone with it", async () => {
@@ -327,6 +359,28 @@ describe("transaction mode", () => {
     }
   });
 
+  it("what a body wrote before it threw is undone, though the refusal that was made of that is kept", async () => {
+    const fault: Fault = {};
+    const { ask } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    await first.context.transaction(() => Promise.reject(new Error("sold out"))).catch(() => undefined);
+    expect((await answer(first, { status: 409 })).kind).toBe("send");
+    expect(fault.ends).toEqual(["undone", "committed"]);
+    expect(responseOf(await ask({ route })).status).toBe(409);
+  });
+
+  it("a refusal is not kept in the place of another attempt, which began when its own writes were undone", async () => {
+    const fault: Fault = {};
+    const { ask, store, events } = transactional(fault);
+    const first = executionOf(await ask({ route }));
+    await first.context.transaction(() => Promise.reject(new Error("sold out"))).catch(() => undefined);
+    fault.afterUndo = () => claimElsewhere(store);
+    const settled = await answer(first, { status: 409 });
+    expect(settled).toMatchObject({ kind: "replace", response: { status: 409 } });
+    if (settled.kind === "replace") expect(textOf(settled.response)).toContain("idempotency-in-flight");
+    expect(events).toContainEqual(expect.objectContaining({ type: "fence-rejected", verb: "complete" }));
+  });
+
   it("a transaction that the server undid itself is not asked about, in lease mode neither", async () => {
     const { ask, store } = transactional({ aborted: true });
     const first = executionOf(await ask());
@@ -348,6 +402,10 @@ describe("transaction mode", () => {
     const first = executionOf(await ask({ route }));
     await expect(first.context.transaction(() => made)).rejects.toThrow("connection lost");
     expect((await providedBy(first)).status).toBe(503);
+    expect(await answer(first), "whatever the handler makes of that").toMatchObject({
+      kind: "replace",
+      response: { status: 503 },
+    });
   });
 
   it("an answer while the body runs ends nothing: the transaction ends with the body, and keeps nothing", async () => {
@@ -369,7 +427,10 @@ describe("transaction mode", () => {
       expect(fault.open).toBe(1);
       await expect(first.context.transaction(() => made)).rejects.toMatchObject({ code: "usage-invalid" });
       gate.resolve(made);
-      await expect(body).rejects.toThrow("answered");
+      await expect(body).rejects.toMatchObject({
+        code: "transaction-aborted",
+        message: expect.stringContaining("answered") as string,
+      });
       // Whatever the handler makes of that is not final either.
       expect((await answer(first, { status: 201 })).kind).toBe("replace");
     }
@@ -475,12 +536,38 @@ describe("transaction mode", () => {
 
   it("a record in doubt is verified before anything runs; while it cannot be told, it stays in doubt", async () => {
     let verdict: "not-visible-yet" | "absent" = "not-visible-yet";
-    const { ask, clock } = transactional({}, { onUnknown: { verify: () => ({ verdict }) }, leaseMs: 1_000 });
+    const { ask, clock, store } = transactional({}, { onUnknown: { verify: () => ({ verdict }) }, leaseMs: 1_000 });
     await ask({ route: { mode: "lease" } });
     await clock.advance(20 * 60_000);
     expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    await clock.advance(1_000);
+    expect(store.calls, "what was granted to be noted was given back at once").not.toContain("find");
     verdict = "absent";
     expect((await ask({ route })).kind).toBe("execute");
+  });
+
+  it("a record in doubt whose answer is found gets it, with the commit, and no handler runs", async () => {
+    const fault: Fault = {};
+    const verify = () => ({ verdict: "found", response: { status: 202, body: { id: 7 } } }) as const;
+    const { ask, clock, outcomes } = transactional(fault, { onUnknown: { verify }, leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    const before = outcomes().length;
+    for (let time = 0; time < 2; time += 1) {
+      const told = await ask({ route });
+      expect([told.kind, textOf(responseOf(told))]).toEqual(["replay", '{"id":7}']);
+    }
+    expect(fault.ends).toEqual(["committed", "undone"]);
+    expect(outcomes().slice(before)).toEqual(["replayed", "replayed"]);
+  });
+
+  it("what its claim notes of a doubt that waits for a person is committed, though nothing runs", async () => {
+    const fault: Fault = {};
+    const { ask, clock } = transactional(fault, { onUnknown: "hold", leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    expect(fault.ends).toEqual(["committed"]);
   });
 
   it("what is claimed only to be noted, and cannot be given back at once, is given back later", async () => {
@@ -492,6 +579,53 @@ describe("transaction mode", () => {
     expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
     await clock.advance(500);
     expect((await store.list({ limit: 1 })).records).toMatchObject([{ state: "failed" }]);
+  });
+
+  it("what a copy of the claim that noted a doubt takes is given back", async () => {
+    const { make, copies } = copying();
+    const { store, runner } = database({});
+    const onUnknown = { verify: () => ({ verdict: "not-visible-yet" }) as const };
+    const all = bed({ transactions: runner, leaseMs: 1_000, onUnknown }, (clock) => store(make(clock)));
+    await all.ask({ route: { mode: "lease" } });
+    await all.clock.advance(20 * 60_000);
+    expect(problemIn(await all.ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    await copies.at(-1)?.();
+    const stateOf = async () => (await all.store.list({ limit: 1 })).records[0]?.state;
+    expect(await stateOf()).toBe("processing");
+    await all.clock.advance(30_000);
+    expect(await stateOf()).toBe("failed");
+  });
+
+  it("what was not granted as it was to be noted is not given back: another attempt has it", async () => {
+    const fault: Fault = {};
+    const verify = (): { verdict: "not-visible-yet" } => ({ verdict: "not-visible-yet" });
+    const { ask, clock, store, ichido } = transactional(fault, { onUnknown: { verify }, leaseMs: 1_000 });
+    await ask({ route: { mode: "lease" } });
+    await clock.advance(20 * 60_000);
+    fault.afterUndo = () => claimElsewhere(store);
+    expect(problemIn(await ask({ route }))).toMatchObject({ code: "outcome-unknown" });
+    expect(store.calls).not.toContain("release");
+    let isClosed = false;
+    void ichido.close().then(() => (isClosed = true));
+    await clock.advance(1);
+    expect(isClosed, "closing waits for no claim").toBe(true);
+  });
+
+  it("a doubt is not noted once closing is over: nobody would give it back", async () => {
+    const verdict = Promise.withResolvers<{ verdict: "not-visible-yet" }>();
+    const verify = () => verdict.promise;
+    const all = transactional({}, { onUnknown: { verify }, leaseMs: 1_000, verifyMs: 60_000, closeMs: 1_000 });
+    await all.ask({ route: { mode: "lease" } });
+    await all.clock.advance(20 * 60_000);
+    const asked = all.ask({ route });
+    const closing = all.ichido.close();
+    await all.clock.advance(3_000);
+    await closing;
+    const calls = all.store.calls.length;
+    verdict.resolve({ verdict: "not-visible-yet" });
+    await all.clock.advance(1);
+    expect(problemIn(await asked)).toMatchObject({ code: "outcome-unknown" });
+    expect(all.store.calls.slice(calls)).not.toContain("claim");
   });
 
   it("a doubt that cannot be noted lets no route run without the store", async () => {
@@ -546,7 +680,10 @@ describe("transaction mode", () => {
     expect(failed.kind === "replace" && failed.response.status).toBe(503);
     const overtaken = transactional({ stale: true });
     const stale = await answer(executionOf(await overtaken.ask({ route })));
-    expect(stale.kind).toBe("replace");
+    expect(stale, "which has neither its answer nor another one").toMatchObject({
+      kind: "replace",
+      response: { status: 503 },
+    });
     expect(overtaken.events).toContainEqual(expect.objectContaining({ type: "fence-rejected" }));
   });
 
