@@ -15,6 +15,7 @@ import type { ReconcileRequest, ReconcilerOptions } from "./reconciler-options.t
 import type { Identity } from "../contract/record.ts";
 import { settle } from "./settlement.ts";
 import type { Store, StoredRecord } from "../contract/store.ts";
+import { sampleResponse } from "../../testing/store-suite/samples.ts";
 
 const operation = "payment.create";
 
@@ -66,6 +67,7 @@ describe("the reconciler", () => {
     const [record] = (await world.store.list({ limit: 10 })).records;
     const audit = record === undefined ? [] : await world.store.audit(record.identity);
     expect(audit).toMatchObject([{ actor: "ichido reconciler", action: "adopt" }]);
+    expect(world.store.calls, "no step was started").not.toContain("steps");
     expect(await reconciler.tick()).toEqual(none);
   });
 
@@ -561,8 +563,8 @@ describe("the reconciler", () => {
     }
   });
 
-  it("a record that was handed back between the list and the claim is given back again", async () => {
-    const world = bed();
+  /** A reconciler that does not see what is decided by hand between its list and its claim. */
+  async function settledBehind(world: Bed, decision: Parameters<Store["settle"]>[0]["decision"]): Promise<Reconciler> {
     await open(world);
     const listed = await world.store.list({ limit: 10 });
     const { identity, fence } = listed.records[0] as StoredRecord;
@@ -573,14 +575,27 @@ describe("the reconciler", () => {
         return Reflect.get(target, name, receiver);
       },
     });
-    await world.store.settle({ identity, fence, decision: { kind: "release" }, actor: "ops", reason: "by hand" });
-    const reconciler = createReconciler(stale, {
+    await world.store.settle({ identity, fence, decision, actor: "ops", reason: "by hand" });
+    return createReconciler(stale, {
       operations: { [operation]: { verify: () => found } },
       olderThanMs: 0,
       environment: world.clock.environment,
     });
+  }
+
+  it("a record that was handed back between the list and the claim is given back again", async () => {
+    const world = bed();
+    const reconciler = await settledBehind(world, { kind: "release" });
     expect(await reconciler.tick()).toEqual({ ...none, overtaken: 1 });
     expect(executionOf(await world.ask()).context.attempt).toBe(3);
+  });
+
+  it("a record that was completed between the list and the claim is left as it is", async () => {
+    const world = bed();
+    const reconciler = await settledBehind(world, { kind: "adopt", response: sampleResponse() });
+    const calls = world.store.calls.length;
+    expect(await reconciler.tick()).toEqual({ ...none, overtaken: 1 });
+    expect(world.store.calls.slice(calls)).toEqual(["claim"]);
   });
 
   it("a store that fails under one record does not stop the others", async () => {
@@ -675,6 +690,37 @@ describe("the reconciler", () => {
     await world.clock.advance(20_000);
     expect(await stopped, "verify was given up before stop() resolved").toBe(false);
     expect(await look).toEqual({ ...none, waiting: 1 });
+  });
+
+  it("stop() ends the look before its next operation", async () => {
+    const world = bed();
+    await open(world);
+    const verify = (): VerifyAnswer => {
+      void reconciler.stop();
+      return found;
+    };
+    const operations = { [operation]: { verify }, "mail.send": { verify } };
+    const reconciler = reconcilerOf(world, verify, { operations });
+    expect(await reconciler.tick()).toEqual({ ...none, adopted: 1 });
+    expect(world.store.calls.filter((verb) => verb === "list")).toHaveLength(1);
+  });
+
+  it("stop() ends no lease where nothing is in its hands", async () => {
+    const world = bed();
+    for (const key of ["a", "b"]) await open(world, key);
+    const reconciler = reconcilerOf(world, () => {
+      world.store.break("claim", "hang", 1);
+      return found;
+    });
+    const look = reconciler.tick();
+    await world.clock.advance(1);
+    const calls = world.store.calls.length;
+    const stopped = reconciler.stop({ drainMs: 500 });
+    await world.clock.advance(500);
+    await stopped;
+    expect(world.store.calls.slice(calls), "the one that was decided is not in its hands").not.toContain("suspend");
+    await world.clock.advance(10_000);
+    expect(await look).toEqual({ ...none, adopted: 1, failed: 1 });
   });
 
   it.each([
