@@ -162,6 +162,23 @@ describe("what run tells", () => {
     ]);
   });
 
+  it("with the link of the console for an outcome that is open, and for no other", async () => {
+    const consoleUrl = "https://ops.example/console";
+    const { ichido, events } = bed({ consoleUrl, operationIdSecret: "a secret of thirty-two characters" });
+    await ichido.run(request(), () => 1);
+    await ichido.run(request(), () => 2);
+    const held = request({ key: "k-2", onUnknown: "hold" });
+    await expect(ichido.run(held, boom)).rejects.toThrow("boom");
+    await expect(ichido.run(held, () => 3)).rejects.toMatchObject({ code: "outcome-unknown" });
+    const told = events.filter((event) => event.type === "request");
+    expect(told.map((event) => [event.outcome, "console" in event])).toEqual([
+      ["executed", false],
+      ["replayed", false],
+      ["executed", true],
+      ["outcome_unknown", true],
+    ]);
+  });
+
   it("is protected although the engine only observes, by the options of the call", async () => {
     const { ichido, store } = bed({ enforce: false });
     const call = request({ leaseMs: 5_000, retentionMs: 200_000, labels: { order: "o-1" } });

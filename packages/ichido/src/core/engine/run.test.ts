@@ -4,6 +4,7 @@ import { createIchido } from "./create-ichido.ts";
 import { memoryStore } from "../../stores/memory/index.ts";
 import type { RunRequest } from "./run.ts";
 import { settle } from "./settlement.ts";
+import { sampleResponse, settlement } from "../../testing/store-suite/samples.ts";
 
 const scope = { tenant: "acme", principal: "alice" };
 const request = (more: Partial<RunRequest> = {}): RunRequest => ({
@@ -94,6 +95,33 @@ describe("run", () => {
       });
     },
   );
+
+  it.each([
+    ["text/plain; charset=utf-8", "paid"],
+    ["application/octet-stream; type=receipt", new TextEncoder().encode("paid")],
+  ])("an answer adopted for its key is a value by its type, whatever is said beside that: %s", async (type, value) => {
+    const { ichido, store } = bed({ onUnknown: "hold" });
+    await ichido.run(request(), () => Promise.reject(new Error("boom"))).catch(() => undefined);
+    const [{ identity: record } = expect.unreachable()] = (await store.list({ limit: 1 })).records;
+    const decision = {
+      kind: "adopt",
+      answer: { status: 200, headers: { "content-type": type }, body: "paid" },
+    } as const;
+    await settle(store, { record, decision, actor: "ann", reason: "seen at the bank" });
+    expect(await ichido.run(request(), () => expect.unreachable())).toEqual({ value, replayed: true });
+  });
+
+  it("an answer without a type that is no JSON either is told as that", async () => {
+    const { ichido, store } = bed({ onUnknown: "hold" });
+    await ichido.run(request(), () => Promise.reject(new Error("boom"))).catch(() => undefined);
+    const [record = expect.unreachable()] = (await store.list({ limit: 1 })).records;
+    const response = sampleResponse({ headers: [], body: new Uint8Array([255]) });
+    await store.settle(settlement(record, { kind: "adopt", response }));
+    await expect(ichido.run(request(), () => expect.unreachable())).rejects.toMatchObject({
+      message: expect.stringContaining("its answer (without a type) is neither") as string,
+      cause: expect.any(Error) as unknown,
+    });
+  });
 
   it("verify that cannot tell yet is outcome-unknown", async () => {
     const { ichido } = bed();

@@ -13,6 +13,7 @@ import {
 import { memoryStore } from "../../stores/memory/index.ts";
 import type { FakeClock } from "../../testing/clock.ts";
 import type { HandlerOutcome } from "../contract/decision.ts";
+import type { EngineNoteText } from "../contract/engine-note.ts";
 import type { StepOptions } from "../contract/options.ts";
 import { providerProfiles, stepOptionsFor } from "../contract/provider-profiles.ts";
 import { settle } from "./settlement.ts";
@@ -61,6 +62,19 @@ describe("steps", () => {
     const second = executionOf(await blocked.ask());
     await expect(second.context.step("bank.charge", () => 1)).rejects.toMatchObject({ name: "FenceLost" });
     expect(second.context.signal).toMatchObject({ aborted: true, reason: { name: "FenceLost" } });
+  });
+
+  it("a call that threw counts as unanswered in what the engine tells of itself", async () => {
+    const all = bed();
+    const { context } = executionOf(await all.ask());
+    await context.step("bank.charge", () => Promise.reject(new Error("no answer"))).catch(() => undefined);
+    await context.step("mail.send", () => 1);
+    await all.clock.advance(10_000);
+    const [note = expect.unreachable()] = (await all.store.engines?.()) ?? [];
+    expect((JSON.parse(note.text) as EngineNoteText).steps).toMatchObject({
+      "bank.charge": { answered: { count: 0 }, unanswered: { count: 1 } },
+      "mail.send": { answered: { count: 1 }, unanswered: { count: 0 } },
+    });
   });
 
   it.each<[string, "rerun" | "hold", StepOptions<number>, boolean]>([
