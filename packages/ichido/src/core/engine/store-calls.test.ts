@@ -168,6 +168,57 @@ describe("a call of the store", () => {
   });
 });
 
+describe("a claim that failed", () => {
+  const minutes = 60_000;
+
+  it("is looked for where it may have been granted, and not where the store can never grant it", async () => {
+    for (const [error, looks] of [
+      [new Error("down"), true],
+      [new IchidoError("schema-missing", "no tables"), false],
+    ] as const) {
+      const { calls, asked, clock } = setUp((verb) => (verb === "claim" ? Promise.reject(error) : undefined));
+      await expect(calls.claim(claimRequest)).rejects.toThrow();
+      await clock.advance(5 * minutes);
+      expect(asked.some(([verb]) => verb === "find")).toBe(looks);
+    }
+  });
+
+  /** What is asked of the store because of a claim that is answered after all looks for it are over. */
+  async function answeredLate(result: object, giveBack: () => unknown = () => "ok") {
+    const late = Promise.withResolvers<unknown>();
+    const { calls, asked, clock } = setUp(async (verb) => {
+      if (verb === "claim") return late.promise;
+      return verb === "find" ? undefined : giveBack();
+    });
+    const failed = expect(calls.claim(claimRequest)).rejects.toThrow("no answer");
+    await clock.advance(5 * minutes);
+    await failed;
+    asked.length = 0;
+    late.resolve(result);
+    await clock.advance(1);
+    return { asked, clock };
+  }
+
+  it.each([
+    ["release", "new"],
+    ["suspend", "lapsed"],
+  ])("is given back however late it is granted: by %s where it is %s", async (verb, origin) => {
+    const { asked } = await answeredLate({ outcome: "granted", fence: 7, origin });
+    expect(asked).toEqual([[verb, { identity, owner: claim.owner, fence: 7 }]]);
+  });
+
+  it("is looked for again where that fails, and left alone where it is refused late", async () => {
+    const failing = await answeredLate({ outcome: "granted", fence: 7, origin: "new" }, () =>
+      Promise.reject(new Error("down")),
+    );
+    await failing.clock.advance(1_000);
+    expect(failing.asked.map(([verb]) => verb).slice(0, 2)).toEqual(["release", "find"]);
+    const refused = await answeredLate({ outcome: "mismatch" });
+    await refused.clock.advance(5 * minutes);
+    expect(refused.asked).toEqual([]);
+  });
+});
+
 describe("a transaction that does not begin", () => {
   it("is a failure at begin, and stands until one begins; what the function throws goes through", async () => {
     const { calls } = setUp();

@@ -10,10 +10,12 @@ describe("what a handler tells of", () => {
     told.add("payment", 7);
     told.add("payment", 7n);
     told.add("order", "o_1");
+    told.add("refund", "o_1");
     const news = {
       resources: [
         { kind: "payment", id: "7" },
         { kind: "order", id: "o_1" },
+        { kind: "refund", id: "o_1" },
       ],
     };
     expect(told.news).toEqual(news);

@@ -82,6 +82,17 @@ describe("options are checked once, naming option, expectation and value", () =>
     }
   });
 
+  it("a console is at an address that browsers open", () => {
+    const withConsole = (consoleUrl: string) => ({
+      consoleUrl,
+      operationIdSecret: "a secret of thirty-two characters",
+    });
+    for (const address of ["http://localhost:3000/console", "https://ops.example"])
+      expect(() => resolveEngine({ ...sound, ...withConsole(address) })).not.toThrow();
+    for (const address of ["shttp://ops.example", "file:///console", "ops.example"])
+      expect(refused(withConsole(address)).message).toContain("option consoleUrl: expected an http or https address");
+  });
+
   it("waits for a store longer than the store itself does", () => {
     const base = { scope: () => ({}), onUnknown: "rerun" } as const;
     const resolved = (callTimeoutMs: number, more = {}): number =>

@@ -176,6 +176,20 @@ describe("duplicates that wait together", () => {
     expect(await told).toBe(stillProcessing);
   });
 
+  it("go on together when one of them has gone: who comes then asks no question of its own", async () => {
+    const { clock, claims, wait } = setUp();
+    const long = wait(() => (clock.environment.monotonicMs() < 3_000 ? busy : mismatch));
+    const brief = wait(() => busy, { waitMs: 1_000 });
+    await clock.advance(1_500);
+    expect((await brief) as ClaimResult).toMatchObject({ outcome: "processing" });
+    const before = claims.length;
+    const late = wait(() => expect.unreachable());
+    await clock.advance(200);
+    expect(claims.length - before).toBeLessThanOrEqual(1);
+    await clock.advance(3_000);
+    expect(await Promise.all([long, late])).toEqual([mismatch, mismatch]);
+  });
+
   it("begin anew with short pauses once nobody waits any more", async () => {
     const { clock, claims, wait } = setUp();
     const first = wait(() => busy, { waitMs: 3_000 });
