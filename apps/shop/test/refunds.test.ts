@@ -124,12 +124,47 @@ describe("POST /payments/:paymentId/refunds", () => {
     },
   );
 
+  it("E-04 a bank that came late, forgot the reference and has nothing left: its refund is found", async () => {
+    const url = await paid(shop);
+    await setFault(bank, { mode: "slow", delayMs: 3_000, calls: 1 });
+    const key = randomUUID();
+    expectProblem(await refund(url, 1200, key), 504, "gateway-timeout");
+    await until("it was carried out", async () => (await made()).length === 1);
+    await setFault(bank, { mode: "ignore-references" });
+    const retry = await refund(url, 1200, key);
+    expect(retry.status, retry.text).toBe(201);
+    expect(retry.body).toMatchObject({ status: "refunded", refundedAmount: 1200 });
+    expect(await made()).toHaveLength(1);
+  });
+
   it("ADR-010 a refund whose answer was lost is settled without being asked for", async () => {
     const url = await paid(shop);
     await setFault(bank, { mode: "timeout-but-charge", calls: 1 });
     expectProblem(await refund(url, 1200), 504, "gateway-timeout");
     await until("refunded", async () => (await send(url)).body.status === "refunded");
     expect(await made()).toHaveLength(1);
+  });
+});
+
+describe("two payments that name one charge, after their key expired", () => {
+  it("ADR-007 what the charge has not left is declined for good, and gives its reservation back", async () => {
+    const shop = await startShop({ SHOP_DATA: newFolder(), IDEMPOTENCY_RETENTION_MS: "1000" });
+    const key = randomUUID();
+    const urlOf = ({ body }: Reply) => `${shop.url}/payments/${String(body.paymentId)}`;
+    const first = urlOf(await pay(shop, { key }));
+    const second = await until("the key has expired", async () => {
+      const reply = await pay(shop, { key });
+      return reply.status === 201 ? urlOf(reply) : undefined;
+    });
+    expect(second).not.toBe(first);
+    expect((await refund(first, 1000)).status).toBe(201);
+    const declined = randomUUID();
+    expectProblem(await refund(second, 500, declined), 402, "refund-declined");
+    expect((await refund(second, 500, declined)).status).toBe(402);
+    expect((await refund(second, 200)).status).toBe(201);
+    expectProblem(await refund(second, 1), 402, "refund-declined");
+    expect((await send(second)).body).toMatchObject({ status: "captured", refundedAmount: 200 });
+    expect((await refundsOf(await bankOf(shop))).map(({ amount }) => amount)).toEqual([1000, 200]);
   });
 });
 

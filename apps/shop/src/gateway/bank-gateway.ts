@@ -1,7 +1,7 @@
 /** The gateway port spoken in the protocol of the bank in `src/bank`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf, StartError } from "../errors.ts";
-import type { PaymentGateway } from "./payment-gateway.ts";
+import type { FindRefundOutcome, PaymentGateway, RefundOutcome } from "./payment-gateway.ts";
 
 export interface BankGatewayOptions {
   readonly url: string;
@@ -23,6 +23,7 @@ const NEVER_SENT: ReadonlySet<unknown> = new Set([
 ]);
 
 const PAYMENT_REQUIRED = 402;
+const CONFLICT = 409;
 
 export function bankGateway({ url, timeoutMs }: BankGatewayOptions): PaymentGateway {
   async function ask(path: string, signal: AbortSignal, order?: unknown): Promise<Reply> {
@@ -41,6 +42,23 @@ export function bankGateway({ url, timeoutMs }: BankGatewayOptions): PaymentGate
       const { code } = ((error as Error).cause ?? {}) as { readonly code?: unknown };
       return { kind: NEVER_SENT.has(code) ? "unreachable" : "lost" };
     }
+  }
+
+  async function findRefund(reference: string, signal: AbortSignal): Promise<FindRefundOutcome> {
+    const reply = await ask(`/refunds?reference=${encodeURIComponent(reference)}`, signal);
+    // An older bank has no such look-up: better to say that it cannot be asked than that nothing was given back.
+    if (reply.kind !== "answered" || reply.status !== 200) return { outcome: "unreachable" };
+    const { refunds, declines } = reply.body as { readonly refunds: unknown[]; readonly declines: unknown[] };
+    const [refund] = refunds;
+    if (refund !== undefined) return { outcome: "refunded", refundId: (refund as { refundId: string }).refundId };
+    return { outcome: declines.length > 0 ? "declined" : "absent" };
+  }
+
+  /** The charge has less left. A bank that forgot the reference says so of a refund that it made itself. */
+  async function beyondCharge(reference: string, signal: AbortSignal): Promise<RefundOutcome> {
+    const found = await findRefund(reference, signal);
+    if (found.outcome === "unreachable") return { outcome: "unknown" };
+    return found.outcome === "absent" ? { outcome: "declined" } : found;
   }
 
   return {
@@ -66,18 +84,11 @@ export function bankGateway({ url, timeoutMs }: BankGatewayOptions): PaymentGate
       if (reply.kind === "unreachable") return { outcome: "unreachable" };
       if (reply.kind === "lost" || reply.status >= 500) return { outcome: "unknown" };
       if (reply.status === PAYMENT_REQUIRED) return { outcome: "declined" };
+      if (reply.status === CONFLICT && reply.body.error === "exceeds-charge") return beyondCharge(reference, signal);
       return { outcome: "refunded", refundId: expectId(reply, "refundId") };
     },
 
-    async findRefund(reference, signal) {
-      const reply = await ask(`/refunds?reference=${encodeURIComponent(reference)}`, signal);
-      // An older bank has no such look-up: better to say that it cannot be asked than that nothing was given back.
-      if (reply.kind !== "answered" || reply.status !== 200) return { outcome: "unreachable" };
-      const { refunds, declines } = reply.body as { readonly refunds: unknown[]; readonly declines: unknown[] };
-      const [refund] = refunds;
-      if (refund !== undefined) return { outcome: "refunded", refundId: (refund as { refundId: string }).refundId };
-      return { outcome: declines.length > 0 ? "declined" : "absent" };
-    },
+    findRefund,
   };
 }
 
