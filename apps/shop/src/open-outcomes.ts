@@ -4,6 +4,7 @@
  */
 import type { Request } from "express";
 import { createReconciler, type DrainPart, type Ichido } from "ichido";
+import { settleForgottenRows } from "./forgotten-rows.ts";
 import { paymentVerdict } from "./http/payment-answers.ts";
 import { CHARGE, paymentOperation } from "./http/payment-routes.ts";
 import { refundVerdict } from "./http/refund-answers.ts";
@@ -46,10 +47,11 @@ export function reconcileOpenOutcomes({ ichido, ports, gatewayTimeoutMs }: OpenO
     verifyMs: Math.min(2 * gatewayTimeoutMs + VERIFY_MARGIN_MS, VERIFY_MS_MAX),
   });
   reconciler.start();
+  const stopRows = settleForgottenRows(ports);
   return {
-    stop(options) {
+    async stop(options) {
       stopping.abort();
-      return reconciler.stop(options);
+      await Promise.all([reconciler.stop(options), stopRows()]);
     },
   };
 }

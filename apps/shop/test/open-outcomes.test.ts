@@ -139,6 +139,54 @@ describe("when the bank does not answer", () => {
   });
 });
 
+/** As the console does it, until no reconciler has the record in its hands. */
+async function adopt(shop: Shop, operation: string, answer: unknown): Promise<void> {
+  const api = `${shop.url}/console/api`;
+  const { token } = (await send(`${api}/session`)).body as { token: string };
+  const headers = { "x-ichido-token": token, "sec-fetch-site": "same-origin" };
+  await until("a person's answer is taken", async () => {
+    const { records } = (await send(`${api}/keys?operation=${operation}&state=unknown`)).body;
+    const [record] = records as readonly { readonly handle: string; readonly fence: number }[];
+    if (record === undefined) return false;
+    const body = { reason: "the bank's letter", fence: record.fence, decision: "adopt", answer };
+    return (await send(`${api}/keys/${record.handle}/settle`, { headers, body })).status === 200;
+  });
+}
+
+describe("a person who settles by hand what the bank left open", () => {
+  it("ADR-010 leaves no row open: payment and refund become what the bank says, and nothing is made twice", async () => {
+    const folder = newFolder();
+    let bank = await startBank({ BANK_DATA: `${folder}/bank.db` });
+    const { port } = new URL(bank.url);
+    const away = async () => {
+      bank.kill("SIGKILL");
+      await bank.exited;
+    };
+    const back = async () => (bank = await startBank({ BANK_DATA: `${folder}/bank.db`, BANK_PORT: port }));
+    const shop = await startShop({ SHOP_DATA: folder, GATEWAY_URL: bank.url, GATEWAY_TIMEOUT_MS: "300" });
+    await setFault(bank.url, { mode: "timeout-but-charge" });
+    const key = randomUUID();
+    const interim = await pay(shop, { key });
+    expectInterim(interim);
+    await away();
+    await adopt(shop, "payment.create", { status: 201, body: JSON.stringify({ paid: "by hand" }) });
+    expect((await pay(shop, { key })).body).toEqual({ paid: "by hand" });
+    expect(await statusOf(shop, interim)).toBe("unknown");
+    await back();
+    await until("captured", async () => (await statusOf(shop, interim)) === "captured");
+
+    await setFault(bank.url, { mode: "timeout-but-charge" });
+    const refunds = `${shop.url}/payments/${String(interim.body.paymentId)}/refunds`;
+    expectProblem(await send(refunds, { key: randomUUID(), body: { amount: 1200 } }), 504, "gateway-timeout");
+    await away();
+    await adopt(shop, "payment.refund", { status: 201 });
+    await back();
+    await until("refunded", async () => (await statusOf(shop, interim)) === "refunded");
+    const ledger = await (await fetch(`${bank.url}/ledger`)).json();
+    expect(ledger).toMatchObject({ charges: [{ amount: 1200 }], refunds: [{ amount: 1200 }] });
+  });
+});
+
 describe("two shops that share a bank", () => {
   it("ADR-010 ask and charge once between them, even at a bank that ignores references", async () => {
     const folder = newFolder();

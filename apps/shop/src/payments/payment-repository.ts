@@ -1,5 +1,6 @@
 /** Where payments are kept, as a port. */
 import type { Attempt } from "./attempts.ts";
+import type { ListOpen } from "./open-rows.ts";
 import type { Payment, PaymentRequest } from "./payment.ts";
 
 /** What the gateway said of a charge. */
@@ -20,5 +21,7 @@ export interface PaymentRepository {
   find(tenant: string, paymentId: string): Promise<Payment | undefined>;
   /** The newest one. */
   findByReference(reference: string): Promise<Payment | undefined>;
+  /** Those whose caller was told that they are settled later: `unknown`. */
+  readonly listOpen: ListOpen;
   countByStatus(): Promise<Readonly<Record<string, number>>>;
 }

@@ -1,5 +1,6 @@
 /** Where refunds are kept, as a port. */
 import type { Attempt } from "./attempts.ts";
+import type { ListOpen } from "./open-rows.ts";
 import type { PaymentStatus } from "./payment.ts";
 import type { Refund, RefundRequest } from "./refund.ts";
 
@@ -25,4 +26,6 @@ export interface RefundRepository {
   settle(refund: Refund, settlement: RefundSettlement): Promise<Refund>;
   /** The newest one. */
   findByReference(reference: string): Promise<Refund | undefined>;
+  /** Those that keep their reservation: `requested`. */
+  readonly listOpen: ListOpen;
 }

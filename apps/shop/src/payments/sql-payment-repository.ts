@@ -2,6 +2,7 @@
 import { change, select, type Database, type Sql } from "../database/database.ts";
 import { newId } from "../ids.ts";
 import { enter, lead, type Attempt } from "./attempts.ts";
+import type { OpenRow } from "./open-rows.ts";
 import {
   IllegalTransitionError,
   isOpen,
@@ -58,6 +59,10 @@ export function sqlPaymentRepository({ direct, transactions }: Database): Paymen
       )`SELECT p.* FROM payments p JOIN attempts a ON a.entry_id = p.payment_id WHERE a.reference = ${reference}`;
       return row === undefined ? undefined : paymentOf(row);
     },
+    listOpen: ({ afterId, openedBefore, limit }) =>
+      select<OpenRow>(direct)`SELECT payment_id AS id, reference FROM payments
+        WHERE status = 'unknown' AND payment_id > ${afterId} AND created_at < ${openedBefore}
+        ORDER BY payment_id LIMIT ${limit}`,
     async countByStatus() {
       const rows = await select<{ status: string; total: number }>(
         direct,

@@ -2,6 +2,7 @@
 import { change, select, type Database, type Sql } from "../database/database.ts";
 import { newId } from "../ids.ts";
 import { enter, lead, type Attempt } from "./attempts.ts";
+import type { OpenRow } from "./open-rows.ts";
 import type { PaymentStatus } from "./payment.ts";
 import type { RefundOpening, RefundRepository, RefundSettlement } from "./refund-repository.ts";
 import type { Refund, RefundRequest, RefundStatus } from "./refund.ts";
@@ -51,6 +52,10 @@ export function sqlRefundRepository({ direct, transactions }: Database): RefundR
       )`SELECT entry_id FROM attempts WHERE reference = ${reference}`;
       return row === undefined ? undefined : byId(direct, row.entry_id);
     },
+    listOpen: ({ afterId, openedBefore, limit }) =>
+      select<OpenRow>(direct)`SELECT refund_id AS id, reference FROM refunds
+        WHERE status = 'requested' AND refund_id > ${afterId} AND created_at < ${openedBefore}
+        ORDER BY refund_id LIMIT ${limit}`,
   };
 }
 
