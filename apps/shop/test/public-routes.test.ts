@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, it } from "vitest";
+import { describeWith, freshDatabase } from "../../../test/support/services.ts";
 import { newFolder } from "./support/program.ts";
 import { bankOf, LedgerWatch, pay, send, startShop, type Shop } from "./support/shop.ts";
 
@@ -137,5 +138,21 @@ describe("what needs no token", () => {
     const { headers } = await get("/healthz");
     expect(headers.get("x-powered-by")).toBeNull();
     expect(headers.get("server")).toBeNull();
+  });
+});
+
+describeWith("postgres", "a shop whose database is taken away", (serverUrl) => {
+  it("goes on to answer /metrics, which tells that it is gone; /readyz is 503, and a payment too", async () => {
+    const database = await freshDatabase(serverUrl);
+    const shop = await startShop({ SHOP_DATA: newFolder(), DATABASE_URL: database.url });
+    expect((await send(`${shop.url}/metrics`)).text).toContain("idempotency_store_up 1\n");
+    await database.drop();
+    const { status, text } = await send(`${shop.url}/metrics`);
+    expect(status, text).toBe(200);
+    expect(text).toContain("idempotency_store_up 0\n");
+    expect(text).not.toContain("shop_payments{");
+    expect((await send(`${shop.url}/readyz`)).status).toBe(503);
+    const refused = await pay(shop);
+    expect([refused.status, refused.body.code]).toEqual([503, "store-unavailable"]);
   });
 });
