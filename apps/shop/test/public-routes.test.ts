@@ -128,8 +128,9 @@ describe("what needs no token", () => {
       ["PUT", "/payments/x", "GET, HEAD"],
       ["POST", "/healthz", "GET, HEAD"],
     ] as const) {
-      const reply = await send(`${shop.url}${path}`, { method });
-      expect(reply).toMatchObject({ status: 405, body: { code: "method-not-allowed" } });
+      const reply = await send(`${shop.url}${path}?a=b`, { method });
+      const detail = `${path} takes ${allowed}`;
+      expect(reply).toMatchObject({ status: 405, body: { code: "method-not-allowed", detail } });
       expect(reply.headers.get("allow")).toBe(allowed);
     }
   });

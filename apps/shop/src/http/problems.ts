@@ -80,7 +80,9 @@ export const unknownRoute: RequestHandler = (request) => {
 export function allow(...methods: readonly string[]): RequestHandler {
   return (request, response) => {
     response.setHeader("Allow", methods.join(", "));
-    sendProblem(response, new ShopError("method-not-allowed", `${request.path} takes ${methods.join(", ")}`));
+    // Within a router, `path` is what is left of it.
+    const [path] = request.originalUrl.split("?", 1);
+    sendProblem(response, new ShopError("method-not-allowed", `${path} takes ${methods.join(", ")}`));
   };
 }
 
