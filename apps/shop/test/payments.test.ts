@@ -129,7 +129,11 @@ describe("POST /payments", () => {
         { ...booking, bookingId: 7 },
         { bookingId: "booking-1", amount: 1200 },
       ];
-      for (const body of wrong) expectProblem(await pay(shop, { key, body }), 400, "validation");
+      for (const body of wrong) {
+        const refused = await pay(shop, { key, body });
+        expectProblem(refused, 400, "validation");
+        expect(refused.body.faults).toContainEqual({ member: expect.any(String), expected: expect.any(String) });
+      }
       expectProblem(
         await pay(shop, { key, rawBody: `{"bookingId":"b","amount":9007199254740993,"currency":"EUR"}` }),
         400,

@@ -26,7 +26,9 @@ export function jsonBody<Input>(check: (body: unknown) => Checked<Input>): Reque
     inputs.set(request, checked.input);
     next();
   };
-  return [captureBody() as RequestHandler, express.json({ limit: BODY_BYTES_MAX, type: MEDIA_TYPES }), validate];
+  // `null` or `7` is valid JSON: not strict, so that `check` says what was expected instead.
+  const parse = express.json({ limit: BODY_BYTES_MAX, type: MEDIA_TYPES, strict: false });
+  return [captureBody() as RequestHandler, parse, validate];
 }
 
 const inputs = new WeakMap<object, unknown>();
