@@ -32,7 +32,7 @@ export const catalogue = {
   "response-not-stored": {
     status: 409,
     retryable: false,
-    title: "The operation was done, but its answer was too large to be kept",
+    title: "The operation was done, but its answer was not kept",
   },
   "store-unavailable": { status: 503, retryable: true, title: "The idempotency store cannot be reached" },
   "quota-exceeded": { status: 429, retryable: true, title: "Too many idempotency keys are in use" },

@@ -30,6 +30,7 @@ it("forgets all records of a label, and tells what it had to leave", async () =>
   expect(problemIn(await all.ask({ key: "key-1" }))).toMatchObject({
     code: "response-not-stored",
     originalStatus: 201,
+    title: "The operation was done, but its answer was not kept",
     detail: expect.stringMatching(/erased/) as string,
   });
   expect(problemIn(await all.ask({ key: "key-1", body: { amount: 7 } }))).toMatchObject({
