@@ -103,4 +103,18 @@ describe("the right to take a stale lock away", () => {
     )();
     expect([existsSync(path), existsSync(right())]).toEqual([false, false]);
   });
+
+  it("that was left, and is found by many at once, fails none of them", async () => {
+    leave(path, longAgoMs);
+    leave(right(), longAgoMs);
+    // One step apart, so that one removes what another has just looked at.
+    const takers = Array.from({ length: 8 }, async (_, steps) => {
+      for (let step = 0; step < steps; step += 1) await new Promise(setImmediate);
+      await (
+        await takeLockFile(path, 5_000)
+      )();
+    });
+    await Promise.all(takers);
+    expect([existsSync(path), existsSync(right())]).toEqual([false, false]);
+  });
 });

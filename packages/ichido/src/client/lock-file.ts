@@ -13,12 +13,20 @@ interface Identity {
 }
 
 async function identityOf(path: string): Promise<Identity | undefined> {
-  try {
-    const { ino, birthtimeMs, mtimeMs } = await stat(path);
-    return { mark: `${ino}-${birthtimeMs}-${mtimeMs}`, ageMs: Date.now() - mtimeMs };
-  } catch {
-    return undefined;
-  }
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const { ino, birthtimeMs, mtimeMs } = found;
+  return { mark: `${ino}-${birthtimeMs}-${mtimeMs}`, ageMs: Date.now() - mtimeMs };
+}
+
+/** One that is gone is not stale. */
+async function isStale(path: string): Promise<boolean> {
+  return ((await identityOf(path))?.ageMs ?? 0) > lockStaleMs;
+}
+
+/** Another process may have removed it since it was looked at. */
+function remove(path: string): Promise<void> {
+  return rm(path, { force: true });
 }
 
 async function create(path: string): Promise<boolean> {
@@ -38,15 +46,13 @@ async function create(path: string): Promise<boolean> {
 async function removeStale(path: string): Promise<void> {
   const right = `${path}.stale`;
   if (!(await create(right))) {
-    const left = await identityOf(right);
-    if (left !== undefined && left.ageMs > lockStaleMs) await rm(right, { force: true });
+    if (await isStale(right)) await remove(right);
     return;
   }
   try {
-    const found = await identityOf(path);
-    if (found !== undefined && found.ageMs > lockStaleMs) await rm(path, { force: true });
+    if (await isStale(path)) await remove(path);
   } finally {
-    await rm(right, { force: true });
+    await remove(right);
   }
 }
 
@@ -54,8 +60,7 @@ async function removeStale(path: string): Promise<void> {
 export async function takeLockFile(path: string, waitMs: number): Promise<() => Promise<void>> {
   const giveUpMs = performance.now() + waitMs;
   while (!(await create(path))) {
-    const held = await identityOf(path);
-    if (held !== undefined && held.ageMs > lockStaleMs) await removeStale(path);
+    if (await isStale(path)) await removeStale(path);
     else if (performance.now() > giveUpMs) {
       throw new ClientError("storage-failed", `${path} is held by another process; nothing was sent`);
     }
@@ -64,6 +69,6 @@ export async function takeLockFile(path: string, waitMs: number): Promise<() => 
   const own = await identityOf(path);
   return async () => {
     // After a long pause of this process another process may hold the lock by now.
-    if ((await identityOf(path))?.mark === own?.mark) await rm(path, { force: true });
+    if ((await identityOf(path))?.mark === own?.mark) await remove(path);
   };
 }
