@@ -8,9 +8,10 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { fileStorage } from "./node.ts";
 
 let folder: string;
@@ -19,7 +20,17 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "ichido-file-"));
   file = join(folder, "deep", "attempts.json");
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What flushes a file, or a folder: all handles share it. */
+async function handlePrototype(): Promise<FileHandle> {
+  const handle = await open(folder, "r");
+  await handle.close();
+  return Object.getPrototypeOf(handle) as FileHandle;
+}
 
 describe("a storage in a file", () => {
   it("has nothing before it was written, and makes no file for a look", async () => {
@@ -39,6 +50,33 @@ describe("a storage in a file", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ 鍵: "é" });
     expect(readdirSync(join(folder, "deep")), "nothing is left beside it").toEqual(["attempts.json"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("flushes the new file before it takes the name, and the folder after, and closes both", async () => {
+    const flushed: (readonly [kind: string, hasName: boolean])[] = [];
+    const handles: FileHandle[] = [];
+    vi.spyOn(await handlePrototype(), "sync").mockImplementation(async function (this: FileHandle) {
+      flushed.push([(await this.stat()).isDirectory() ? "folder" : "file", existsSync(file)]);
+      handles.push(this);
+    });
+    await fileStorage(file).setItem("a", "1");
+    expect(flushed).toEqual([
+      ["file", false],
+      ["folder", true],
+    ]);
+    expect(handles.map(({ fd }) => fd)).toEqual([-1, -1]);
+  });
+
+  it("takes a folder that cannot be flushed, as on Windows, and no file that cannot", async () => {
+    const storage = fileStorage(file);
+    const failing = { kind: "folder" };
+    vi.spyOn(await handlePrototype(), "sync").mockImplementation(async function (this: FileHandle) {
+      if ((await this.stat()).isDirectory() === (failing.kind === "folder")) throw new Error("EPERM");
+    });
+    await storage.setItem("a", "1");
+    failing.kind = "file";
+    await expect(storage.setItem("a", "2")).rejects.toThrow("EPERM");
+    expect(await storage.getItem("a")).toBe("1");
   });
 
   it("runs the work of its lock one after the other, also after one that failed, and gives back what it made", async () => {
