@@ -35,13 +35,15 @@ export function expectWhole(name: string, value: unknown, min: number): void {
   expectOption(holds, name, `a whole number from ${min} to ${msMax}`, value);
 }
 
+const positive = ["triesMax", "deadlineMs", "callTimeoutMs"];
+
 /** Puts given members over the defaults; absent ones may also be `undefined`. */
 export function resolveRetry(...given: readonly (RetryOptions | undefined)[]): Required<RetryOptions> {
   const resolved: Record<string, unknown> = { ...retryDefaults };
   for (const options of given) expectNames("retry", options ?? {}, Object.keys(retryDefaults).join(" "));
   for (const [name, value] of given.flatMap((options) => Object.entries(options ?? {}) as [string, unknown][])) {
     if (value === undefined) continue;
-    expectWhole(`retry.${name}`, value, /^(tries|deadline|call)/.test(name) ? 1 : 0);
+    expectWhole(`retry.${name}`, value, positive.includes(name) ? 1 : 0);
     resolved[name] = value;
   }
   return resolved as unknown as Required<RetryOptions>;

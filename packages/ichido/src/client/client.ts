@@ -151,7 +151,7 @@ export function createParts(options: ClientOptions): ClientParts {
     retentionMs: options.retentionMs ?? dayMs,
     isAnswer: options.isAnswer,
     policy: async (worthAsking) => {
-      if (!worthAsking || known !== undefined || hasNone) return known;
+      if (!worthAsking || hasNone) return known;
       return readOnce().catch(() => undefined);
     },
     readPolicy: readOnce,

@@ -3,6 +3,7 @@ export function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined;
+    // No JSON.
   }
+  return undefined;
 }

@@ -87,8 +87,7 @@ export function meaningOf(
 
 /** Seconds or a date; the date is read against the server's own clock, so that ours may be wrong. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const value = headers.get("retry-after")?.trim();
-  if (value === undefined || value === "") return undefined;
+  const value = headers.get("retry-after") ?? "";
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   const dueMs = Date.parse(value);
   if (Number.isNaN(dueMs)) return undefined;
