@@ -21,7 +21,8 @@ export const reasons = {
   moment: "Off by a moment: the edge of a wait, a bound or a jittered pause",
   "put away":
     "A call of a function that is left out, most of them putting away timers, listeners and entries: what stays costs memory or a look in vain",
-  names: "Never read: names of options are the keys of a table, whose values say nothing",
+  names:
+    "Never read: names of options are the keys of a table, whose values say nothing; some callers have no use for an answer",
   shape: "An empty list or object in the place of one that is empty, or filled before it is read",
   "crash points": "Crash points, which the crash kit and the simulation pass, not unit tests",
   spans: "Spans and their attributes, of which `traces/traces.test.ts` sees more",

@@ -113,15 +113,16 @@ describe("a request of the client", () => {
   });
 
   it.each([
-    [{ json: 1 }, "pass { attempt: await createAttempt(…) }"],
-    [{ attempt: { key: 7 }, json: 1 }, "pass { attempt: await createAttempt(…) }"],
+    [{ json: 1 }, "attempt-missing", "pass { attempt: await createAttempt(…) }"],
+    [{ attempt: { key: 7 }, json: 1 }, "attempt-missing", "pass { attempt: await createAttempt(…) }"],
     [
       { zzzzzz: 1 },
+      "option-invalid",
       "option zzzzzz: send has no such option; it has attempt, json, body, headers, settings, signal, retry, onRetry",
     ],
-  ])("%j is refused before anything is sent", async (sending, message) => {
+  ])("%j is refused as %s before anything is sent", async (sending, code, message) => {
     const on = wire();
-    await expect(clientOn(on).post("/a", sending as never)).rejects.toThrow(message);
+    await expect(clientOn(on).post("/a", sending as never)).rejects.toMatchObject({ code, message });
     expect(on.sent).toEqual([]);
   });
 
@@ -177,6 +178,47 @@ describe("a request of the client", () => {
   it("a retention longer than timers can wait is taken", () => {
     createClient({ retentionMs: 1e12, rememberMs: 1e12 });
   });
+
+  it.each([
+    [undefined, 86_400_000],
+    [7_200_000, 7_200_000],
+  ])("with a retention of %s an attempt is sent again for %i ms", async (retentionMs, ms) => {
+    const on = wire(new Error("lost"));
+    let nowMs = 1_000;
+    const retention = retentionMs === undefined ? {} : { retentionMs };
+    const client = clientOn(on, { clock: { ...clock, nowMs: () => nowMs }, retry: { triesMax: 1 }, ...retention });
+    const attempt = await client.createAttempt("pay", 1);
+    await client.post("/a", { attempt, json: 1 });
+    nowMs += ms - 1;
+    expect(await client.post("/a", { attempt, json: 1 })).toMatchObject({ reason: "tries", tries: 1 });
+    nowMs += 1;
+    expect(await client.post("/a", { attempt, json: 1 })).toMatchObject({ reason: "expired", tries: 0 });
+  });
+
+  it("starts an intent over for a person who decides so", async () => {
+    let made = 0;
+    const client = clientOn(wire(new Error("lost")), { keys: () => `k-${(made += 1)}`, retry: { triesMax: 1 } });
+    const attempt = await client.createAttempt("pay", 1);
+    await client.post("/a", { attempt, json: 1 });
+    await expect(client.createAttempt("pay", 2)).rejects.toMatchObject({ code: "attempt-changed" });
+    await client.startOver("pay");
+    expect(await client.createAttempt("pay", 2)).toMatchObject({ key: "k-2", resumed: false });
+  });
+
+  it("warns of a key that looks like personal data, on the console or where it is told", async () => {
+    const onConsole = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    try {
+      const message = expect.stringContaining("an e-mail address") as string;
+      await clientOn(wire(), { keys: () => "bob@mail.example" }).createAttempt("pay", 1);
+      expect(onConsole.mock.calls).toEqual([[message]]);
+      const told: string[] = [];
+      const onWarning = (text: string): void => void told.push(text);
+      await clientOn(wire(), { keys: () => "bob@mail.example", onWarning }).createAttempt("pay", 1);
+      expect([told, onConsole.mock.calls.length]).toEqual([[message], 1]);
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
 });
 
 describe("the server's policy", () => {
@@ -185,7 +227,7 @@ describe("the server's policy", () => {
 
   it("is read once, below the origin, and decides header, form and kind of keys", async () => {
     const on = wire(({ url }) => (url.endsWith("/idempotency") ? policy() : new Response("{}")));
-    const client = clientOn(on, { keys: undefined as never });
+    const client = clientOn(on, { keys: undefined as never, settings: { credentials: "include" } });
     expect(await client.readPolicy()).toMatchObject({
       header: "X-Key",
       quoted: true,
@@ -195,6 +237,7 @@ describe("the server's policy", () => {
     await client.readPolicy();
     expect(on.sent.map(({ url }) => url)).toHaveLength(1);
     expect(on.sent[0]?.url).toContain("/.well-known/idempotency");
+    expect(on.sent[0]).toMatchObject({ headers: { accept: "application/json" }, init: { credentials: "include" } });
     const attempt = await client.createAttempt("pay", 1);
     expect(attempt.key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/);
     await client.post("/payments", { attempt, json: 1 });
@@ -205,10 +248,28 @@ describe("the server's policy", () => {
   it("that cannot be read leaves everything as it is", async () => {
     const on = wire(new Response("no", { status: 404 }), new Response("{}"));
     const client = clientOn(on);
-    await client.readPolicy().catch(() => undefined);
+    await expect(client.readPolicy()).rejects.toThrow("no policy: 404");
     const attempt = await client.createAttempt("pay", 1);
     expect((await client.post("/payments", { attempt, json: 1 })).kind).toBe("done");
     expect(on.sent.at(-1)?.headers).toMatchObject({ "idempotency-key": "k-1" });
+  });
+
+  it.each([
+    [200, 1, "x-key"],
+    [404, 1, "idempotency-key"],
+    [503, 2, "idempotency-key"],
+  ])("with status %i is asked for %i times as an old attempt is sent again twice", async (status, times, header) => {
+    const reply = (): Response => Response.json(published, { status });
+    const on = wire(({ url }) => (url.endsWith("/idempotency") ? reply() : new Error("lost")));
+    let nowMs = 1_000;
+    const client = clientOn(on, { clock: { ...clock, nowMs: () => nowMs }, retry: { triesMax: 1 } });
+    const attempt = await client.createAttempt("pay", 1);
+    for (let sends = 0; sends < 3; sends += 1) {
+      await client.post("/payments", { attempt, json: 1 });
+      nowMs += 61_000;
+    }
+    expect(on.sent.filter(({ url }) => url.endsWith("/idempotency"))).toHaveLength(times);
+    expect(on.sent.at(-1)?.headers).toHaveProperty(header);
   });
 });
 
@@ -262,8 +323,20 @@ describe("a fetch with keys", () => {
     const on = wire();
     const send = fetchOn(on);
     const attempt = await send.attempts.create("pay", 1);
+    await send(url, { attempt });
     for (const method of ["GET", "HEAD", "DELETE"]) await send(url, { method, attempt });
-    expect(on.sent.map(({ headers }) => headers["idempotency-key"])).toEqual([undefined, undefined, "k-1"]);
+    const keys = on.sent.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toEqual([undefined, undefined, undefined, "k-1"]);
+  });
+
+  it("leaves a key header of the caller's own as it is, with an attempt and without", async () => {
+    const on = wire();
+    const send = fetchOn(on);
+    const attempt = await send.attempts.create("pay", 1);
+    const headers = { "Idempotency-Key": '"own"' };
+    await send(url, { method: "POST", headers });
+    await send(url, { method: "POST", headers, attempt });
+    expect(on.sent.map((sent) => sent.headers["idempotency-key"])).toEqual(['"own"', '"own"']);
   });
 
   it("compares what an attempt sends, but for forms", async () => {
@@ -295,6 +368,33 @@ describe("a fetch with keys", () => {
     const reason = new Error("closed");
     const aborted = fetchOn(on)(url, { method: "POST", signal: AbortSignal.abort(reason) });
     await expect(aborted).rejects.toBe(reason);
+  });
+
+  it("believes a refusal at once where the key lives as long as the call, which leaves nothing in the storage", async () => {
+    const on = wire(new Response("{}", { status: 402 }));
+    const storage = memoryStorage();
+    const write = vi.spyOn(storage, "setItem");
+    const response = await fetchOn(on, { storage })(url, { method: "POST" });
+    expect([response.status, on.sent.length]).toEqual([402, 1]);
+    expect(write.mock.calls).toEqual([]);
+  });
+
+  it("throws what is unknown where it was aborted after it was sent, and where the key is too old to be sent", async () => {
+    const abort = new AbortController();
+    const during = (): Error => {
+      abort.abort(new Error("closed"));
+      return new Error("lost");
+    };
+    const aborted = fetchOn(wire(during))(url, { method: "POST", signal: abort.signal });
+    await expect(aborted).rejects.toMatchObject({ code: "outcome-unknown", reason: "aborted", key: "k-1" });
+    const on = wire(new Error("lost"));
+    let nowMs = 1_000;
+    const send = fetchOn(on, { clock: { ...clock, nowMs: () => nowMs }, retry: { triesMax: 1 }, retentionMs: 60_000 });
+    const attempt = await send.attempts.create("pay", 1);
+    await expect(send(url, { method: "POST", attempt })).rejects.toMatchObject({ reason: "tries" });
+    nowMs += 60_000;
+    await expect(send(url, { method: "POST", attempt })).rejects.toMatchObject({ reason: "expired", attempt });
+    expect(on.sent).toHaveLength(1);
   });
 
   it("has defaults of its own, made at first use", async () => {
