@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createAttempts, type Attempts } from "./attempt.ts";
 import type { AttemptStorage } from "./storage.ts";
 
@@ -35,6 +35,14 @@ describe("an attempt", () => {
     expect(await attempts.create("cart", { total: 5 })).toEqual(first);
     expect(kept("cart")).toEqual({ key: "key-1", hash: expect.stringMatching(/^[0-9a-f]{64}$/), bornAtMs: 40 * dayMs });
     expect((await attempts.create("another", { total: 5 })).key).toBe("key-2");
+  });
+
+  it("that is kept already is not written again by a look at it", async () => {
+    const { attempts, items } = setUp();
+    await attempts.create("cart", 1);
+    const write = vi.spyOn(items, "set");
+    await attempts.create("cart", 1);
+    expect(write.mock.calls.map(([name]) => name)).toEqual(["ichido:made"]);
   });
 
   it("has another key for another payload while it was not sent, and is refused once it was", async () => {
@@ -178,7 +186,8 @@ describe("an attempt that was settled", () => {
     const second = await attempts.create("cart", 1);
     expect(await attempts.settle(attempt, "declined"), "its own key is gone").toBe(true);
     expect(await attempts.create("cart", 1)).toMatchObject({ key: second.key });
-    expect(await attempts.settle(second, "declined", undefined)).toBe(true);
+    const { sends } = await attempts.markSent(second);
+    expect(await attempts.settle(second, "declined", sends), "that was its last send").toBe(true);
   });
 
   it("is so although the storage fails: the outcome is known, and must reach the caller", async () => {

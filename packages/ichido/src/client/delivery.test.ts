@@ -1,4 +1,5 @@
 /** What the client makes of each answer, without a network: `test/client` has the same over sockets. */
+import { getEventListeners } from "node:events";
 import { describe, expect, it, vi } from "vitest";
 import type { Attempt, Sent, Settlement } from "./attempt.ts";
 import { deliver, type Delivery, type DeliveryParts } from "./delivery.ts";
@@ -402,6 +403,21 @@ describe("pauses", () => {
     } finally {
       vi.unstubAllGlobals();
     }
+  });
+
+  it("a try that was answered leaves no timer and no listener behind", async () => {
+    const { signal } = new AbortController();
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const cleared = vi.spyOn(globalThis, "clearTimeout");
+    try {
+      await sending({ answers: [answer(503), answer(201)], signal, retry: { callTimeoutMs: 4_321 } }).result;
+      const timers = set.mock.results.filter((_, at) => set.mock.calls[at]?.[1] === 4_321).map(({ value }) => value);
+      expect(timers).toHaveLength(2);
+      expect(cleared.mock.calls.map(([timer]) => timer)).toEqual(expect.arrayContaining(timers));
+    } finally {
+      vi.restoreAllMocks();
+    }
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("a try ends after its own time, and with the caller's signal", async () => {
