@@ -44,6 +44,8 @@ export interface Attempt {
   readonly resumed: boolean;
   /** It took effect: sent again, it gets the same answer. */
   readonly done?: true;
+  /** The key is what the caller wrote into the header, quotes and all: it is sent as it is. */
+  readonly verbatim?: true;
   /** Called before every pause, to show "still trying". */
   readonly onRetry?: (told: { readonly tries: number; readonly pauseMs: number }) => void;
 }

@@ -1,6 +1,7 @@
 /** What the client and its fetch put on the wire, without a network: `test/client` has the rest over sockets. */
 import { describe, expect, it, vi } from "vitest";
 import { createClient, type ClientOptions } from "./client.ts";
+import type { UnknownOutcomeError } from "./errors.ts";
 import { createFetch, idempotentFetch, type FetchOptions } from "./fetch.ts";
 import { memoryStorage } from "./storage.ts";
 
@@ -337,6 +338,16 @@ describe("a fetch with keys", () => {
     await send(url, { method: "POST", headers });
     await send(url, { method: "POST", headers, attempt });
     expect(on.sent.map((sent) => sent.headers["idempotency-key"])).toEqual(['"own"', '"own"']);
+  });
+
+  it("sends the attempt of an unknown outcome again under the very header that the caller wrote", async () => {
+    const on = wire(new Error("lost"));
+    const send = fetchOn(on, { retry: { triesMax: 1 } });
+    const lost = send(url, { method: "POST", headers: { "Idempotency-Key": '"own"' } });
+    const { attempt } = (await lost.catch((error: unknown) => error)) as UnknownOutcomeError;
+    await expect(send(url, { method: "POST", attempt })).rejects.toMatchObject({ key: '"own"' });
+    await clientOn(on).post("/payments", { attempt, json: 1, retry: { triesMax: 1 } });
+    expect(on.sent.map(({ headers }) => headers["idempotency-key"])).toEqual(['"own"', '"own"', '"own"']);
   });
 
   it("compares what an attempt sends, but for forms", async () => {

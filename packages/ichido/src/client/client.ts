@@ -103,7 +103,7 @@ function checkOptions(options: ClientOptions): void {
 /** @internal What `createFetch` shares with the client. */
 export interface ClientParts extends DeliveryParts {
   readonly attempts: Attempts;
-  readonly headerOf: (key: string) => readonly [name: string, value: string];
+  readonly headerOf: (attempt: Pick<Attempt, "key" | "verbatim">) => readonly [name: string, value: string];
   readonly readPolicy: () => Promise<ServerPolicy>;
   /** A key of the kind that the options, or the server, ask for. */
   readonly newKey: KeySource;
@@ -155,7 +155,10 @@ export function createParts(options: ClientOptions): ClientParts {
       return readOnce().catch(() => undefined);
     },
     readPolicy: readOnce,
-    headerOf: (key) => [known?.header ?? "Idempotency-Key", headerText(key, known)],
+    headerOf: ({ key, verbatim }) => [
+      known?.header ?? "Idempotency-Key",
+      verbatim === true ? key : headerText(key, known),
+    ],
   };
 }
 
@@ -165,7 +168,7 @@ export function createClient(options: ClientOptions = {}): Client {
 
   function requestOf(method: string, sending: SendOptions): Delivery["init"] {
     const headers = new Headers({ ...options.headers, ...sending.headers });
-    headers.set(...parts.headerOf(sending.attempt.key));
+    headers.set(...parts.headerOf(sending.attempt));
     const init = { ...options.settings, ...sending.settings, method, headers };
     if (sending.json === undefined) return { ...init, body: (sending.body ?? null) as BodyInit | null };
     for (const name of ["content-type", "accept"]) if (!headers.has(name)) headers.set(name, "application/json");

@@ -74,9 +74,12 @@ export function createFetch(options: FetchOptions = {}): IdempotentFetch {
     );
     const bytes = await request.arrayBuffer();
     const headers = new Headers(request.headers);
-    const own = headers.get(parts.headerOf("")[0]);
-    const attempt = own === null ? (given ?? passing(await parts.newKey(new Uint8Array(bytes)))) : passing(own);
-    if (own === null) headers.set(...parts.headerOf(attempt.key));
+    const own = headers.get(parts.headerOf({ key: "" })[0]);
+    const attempt: Attempt =
+      own === null
+        ? (given ?? passing(await parts.newKey(new Uint8Array(bytes))))
+        : { ...passing(own), verbatim: true };
+    headers.set(...parts.headerOf(attempt));
     const result = await deliver(attempt === given ? parts : passingParts, {
       attempt,
       // Its settings are used again; its body was read already, and every try gets a new one.
