@@ -1,6 +1,5 @@
 /** Answers on Fastify's reply, as Fastify itself and Nest on Fastify need them. */
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
 import { linesOf as linesOfAnswer } from "../core/engine/answer.ts";
 import type { NeutralResponse } from "../core/contract/message.ts";
 import type { AnswerLike } from "../core/contract/options.ts";
@@ -143,7 +142,8 @@ async function recordAnswer(reply: ReplyLike, capture: Capture, given: unknown):
   for (const name of layerHeaders) reply.removeHeader(name);
   for (const [name, value] of taken.addHeaders) reply.header(name, value);
   if (typeof payload === "string") return isPlain(headers) ? payload : content;
-  return payload instanceof Readable || payload instanceof ReadableStream ? taken.content : payload;
+  // Undefined and null say something else to Fastify than an empty buffer.
+  return typeof payload === "object" && payload !== null ? taken.content : payload;
 }
 
 const passAnswer: SendHook = async (_request, reply, payload) => {

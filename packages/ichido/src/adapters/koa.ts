@@ -76,7 +76,14 @@ async function recordAnswer(ctx: KoaContext, capture: Capture): Promise<void> {
   if (taken === undefined) return;
   if (taken.kind === "replace") return answerOn(ctx, taken.response);
   setLayerLines(ctx.res, taken.addHeaders);
-  if (content instanceof Readable) ctx.body = taken.content;
+  if (content instanceof Readable || Buffer.isBuffer(ctx.body)) setContent(ctx, taken.content);
+}
+
+/** Koa gives content a type where there is none. */
+function setContent(ctx: KoaContext, content: Content): void {
+  const isTyped = ctx.res.hasHeader("content-type");
+  ctx.body = content;
+  if (!isTyped) ctx.remove("content-type");
 }
 
 /** For `new Koa<IdempotencyState>()`. Present in the handler of a request that is protected. */

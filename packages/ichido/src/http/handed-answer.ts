@@ -20,11 +20,15 @@ export type Taken =
   /** Go on with this in place of what the handler answered. */
   | { readonly kind: "replace"; readonly response: NeutralResponse };
 
-/** What frameworks take for the content of an answer; undefined for what only they can turn into bytes. */
+/**
+ * What frameworks take for the content of an answer, in bytes of its own; undefined for what only they can turn into
+ * bytes.
+ */
 export function contentOf(value: unknown): Content | undefined {
   if (value === undefined || value === null) return Buffer.alloc(0);
   if (typeof value === "string") return Buffer.from(value);
-  if (value instanceof Uint8Array || value instanceof Readable) return value;
+  if (value instanceof Uint8Array) return Buffer.from(value);
+  if (value instanceof Readable) return value;
   if (value instanceof ReadableStream) return Readable.from(value as AsyncIterable<Uint8Array>);
   return value instanceof Blob ? Readable.from(value.stream() as AsyncIterable<Uint8Array>) : undefined;
 }
@@ -77,14 +81,14 @@ export async function takeAnswer(
     const { done, value } = await chunks.next();
     progress();
     if (done === true) break;
-    const bytes = bytesOf(value);
+    const bytes = Buffer.from(bytesOf(value));
     read.push(bytes);
     length += bytes.length;
     if (length > execution.bodyBytesMax) {
       return taken(await execution.beginStream(head), Readable.from(continued(read, chunks), { objectMode: false }));
     }
   }
-  const body = Buffer.concat(read, length);
+  const body = read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read, length);
   const settled = await settle(body);
   return taken(settled, isFramed(headers) ? Readable.from([body], { objectMode: false }) : body);
 }

@@ -191,7 +191,7 @@ class ResponseCapture implements Capture {
   write(values: readonly unknown[]): boolean {
     if (this.#phase === "live") return this.#hold.outer.write(...values);
     const callback = callbackOf(values);
-    const bytes = chunkBytes(values[0], values[1], callback === undefined ? "keep" : "copy");
+    const bytes = chunkBytes(values[0], values[1]);
     if (this.#phase === "over") return done(callback);
     if (this.#ended) return this.#failAfterEnd(callback);
     if (this.#phase === "opening") return this.#wait(bytes, callback);
@@ -212,7 +212,7 @@ class ResponseCapture implements Capture {
     if (this.#phase === "live") return this.#hold.outer.end(...values);
     const callback = callbackOf(values);
     const hasChunk = values[0] !== undefined && values[0] !== null && typeof values[0] !== "function";
-    const bytes = hasChunk ? chunkBytes(values[0], values[1], "keep") : undefined;
+    const bytes = hasChunk ? chunkBytes(values[0], values[1]) : undefined;
     if (this.#phase === "over") {
       done(callback);
       return response;

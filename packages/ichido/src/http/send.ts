@@ -212,14 +212,14 @@ function coded(error: Error, code: string): Error {
 }
 
 /**
- * `copy`: the caller may reuse its buffer as soon as its callback was called, which is before the bytes are sent. A
- * caller without a callback never learns when it may, so it must not reuse the buffer.
+ * With bytes of their own: where nothing is held, Node has mostly sent them when its method returns, and a program that
+ * fills one buffer again and again works. Here that buffer may hold another caller's answer by then.
  */
-export function chunkBytes(chunk: unknown, encoding: unknown, ownership: "copy" | "keep"): Uint8Array {
+export function chunkBytes(chunk: unknown, encoding: unknown): Uint8Array {
   if (typeof chunk === "string") {
     return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
   }
-  if (chunk instanceof Uint8Array) return ownership === "copy" ? Buffer.from(chunk) : chunk;
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk);
   if (chunk === null) throw coded(new TypeError("May not write null values to stream"), "ERR_STREAM_NULL_VALUES");
   const message = `The "chunk" argument must be a string, Buffer or Uint8Array, got ${typeof chunk}`;
   throw coded(new TypeError(message), "ERR_INVALID_ARG_TYPE");

@@ -130,8 +130,9 @@ async function settleSound(response: Response, execution: Execution): Promise<Re
   for (;;) {
     const part = await reader.read();
     if (part.done) break;
-    chunks.push(part.value);
-    length += part.value.length;
+    const bytes = Buffer.from(part.value);
+    chunks.push(bytes);
+    length += bytes.length;
     if (length > execution.bodyBytesMax) return stream(() => continued(chunks, reader));
   }
   const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);

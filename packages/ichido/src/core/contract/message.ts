@@ -32,6 +32,10 @@ export interface AnswerHead {
 
 /** An answer as it would go over the wire. */
 export interface NeutralResponse extends AnswerHead {
+  /**
+   * Bytes of its own: the handler may fill its buffer with the next answer while this one waits for the store, and late
+   * writes, waiting duplicates and the replay cache read it after that.
+   */
   readonly body: Uint8Array;
 }
 

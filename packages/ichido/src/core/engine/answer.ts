@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 
 function contentOf(body: unknown): { readonly bytes: Uint8Array; readonly contentType?: string } {
   if (body === undefined) return { bytes: new Uint8Array(0) };
-  if (body instanceof Uint8Array) return { bytes: body, contentType: "application/octet-stream" };
+  if (body instanceof Uint8Array) return { bytes: new Uint8Array(body), contentType: "application/octet-stream" };
   if (typeof body === "string") return { bytes: encoder.encode(body), contentType: "text/plain; charset=utf-8" };
   return { bytes: encoder.encode(JSON.stringify(body)), contentType: "application/json; charset=utf-8" };
 }

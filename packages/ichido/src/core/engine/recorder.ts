@@ -76,13 +76,9 @@ function keptHeaders(headers: readonly HeaderLine[]): readonly HeaderLine[] {
   return headers.filter((line) => isKeptHeader(line[0]) && isSendableHeader(line));
 }
 
-/**
- * With bytes of its own: the program may use its buffer again once the answer has gone out, and a late write, a waiting
- * duplicate or the replay cache reads the answer after that.
- */
-export function recordedOf(response: NeutralResponse): StoredResponse {
-  const headers = keptHeaders(response.headers);
-  return { kind: "full", status: response.status, headers, body: Buffer.from(response.body) };
+export function recordedOf({ status, headers, body }: NeutralResponse): StoredResponse {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  return { kind: "full", status, headers: keptHeaders(headers), body: bytes };
 }
 
 const empty = new Uint8Array(0);
