@@ -26,7 +26,7 @@ test.each<[string, unknown]>([
     ctx.body = body;
   });
   const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise((resolve) => server.once("listening", resolve));
   const ask = async () => {
     const { port } = server.address() as AddressInfo;

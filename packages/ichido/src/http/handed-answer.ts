@@ -39,6 +39,12 @@ function taken(settled: Settled, content: Content): Taken {
 
 export const isEventStream = (type: string | undefined): boolean => /^\s*text\/event-stream\b/i.test(type ?? "");
 
+/** What a stream reads from (a file, a connection) stays open until somebody closes it: nobody else will read this one. */
+function begun(settled: Settled, content: Readable, source: Readable): Taken {
+  if (settled.kind === "replace") source.destroy();
+  return taken(settled, content);
+}
+
 /** Frameworks give bytes a length: a stream whose handler chose another framing must stay one. */
 function isFramed(headers: readonly HeaderLine[]): boolean {
   return headers.some(([name]) => framingHeaders.includes(name));
@@ -72,7 +78,7 @@ export async function takeAnswer(
   if (content instanceof Uint8Array) return taken(await settle(content), content);
   const declared = Number(headerOf(headers, "content-length") ?? 0);
   if (isEventStream(headerOf(headers, "content-type")) || declared > execution.bodyBytesMax) {
-    return taken(await execution.beginStream(head), content);
+    return begun(await execution.beginStream(head), content, content);
   }
   const chunks = content.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown>;
   const read: Uint8Array[] = [];
@@ -85,7 +91,8 @@ export async function takeAnswer(
     read.push(bytes);
     length += bytes.length;
     if (length > execution.bodyBytesMax) {
-      return taken(await execution.beginStream(head), Readable.from(continued(read, chunks), { objectMode: false }));
+      const rest = Readable.from(continued(read, chunks), { objectMode: false });
+      return begun(await execution.beginStream(head), rest, content);
     }
   }
   const body = read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read, length);

@@ -112,17 +112,20 @@ async function settleSound(response: Response, execution: Execution): Promise<Re
   if (response.bodyUsed) {
     throw new IchidoError("usage-invalid", "a handler must return a Response whose body was not read yet");
   }
-  const stream = async (body: () => BodyInit | null): Promise<Response> => {
+  const stream = async (body: ReadableStream<Uint8Array> | null): Promise<Response> => {
     const settled = await execution.beginStream(head);
-    return replaced(settled) ?? withHeaders(response, body(), settled.kind === "send" ? settled.addHeaders : []);
+    if (settled.kind === "send") return withHeaders(response, body, settled.addHeaders);
+    // What a stream reads from stays open until somebody says that nobody will read it.
+    void body?.cancel().catch(() => undefined);
+    return webResponseOf(settled.response);
   };
   if (response.body === null) {
     const settled = await execution.settle({ kind: "answered", response: { ...head, body: new Uint8Array(0) } });
     return replaced(settled) ?? withHeaders(response, null, settled.kind === "send" ? settled.addHeaders : []);
   }
-  if (isEventStream(response)) return stream(() => response.body);
+  if (isEventStream(response)) return stream(response.body);
   const declared = Number(response.headers.get("content-length") ?? 0);
-  if (declared > execution.bodyBytesMax) return stream(() => response.body);
+  if (declared > execution.bodyBytesMax) return stream(response.body);
 
   const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   const chunks: Uint8Array[] = [];
@@ -133,7 +136,7 @@ async function settleSound(response: Response, execution: Execution): Promise<Re
     const bytes = Buffer.from(part.value);
     chunks.push(bytes);
     length += bytes.length;
-    if (length > execution.bodyBytesMax) return stream(() => continued(chunks, reader));
+    if (length > execution.bodyBytesMax) return stream(continued(chunks, reader));
   }
   const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
   const settled = await execution.settle({ kind: "answered", response: { ...head, body } });
