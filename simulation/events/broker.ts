@@ -7,6 +7,7 @@ import type { EventMessage } from "../../packages/ichido/src/brokers/message.ts"
 import type { Machine } from "../machine.ts";
 import { createRandom, mixed } from "../random.ts";
 import type { Ledger } from "./ledger.ts";
+import type { StrangerAs } from "./plan-apart.ts";
 import { brokerTimeoutMs, toBroker, type EventsWorld } from "./world.ts";
 
 interface Entry {
@@ -30,6 +31,8 @@ export class Broker {
   readonly #ledger: Ledger;
   readonly #partitions: Entry[][];
   readonly #past: EventMessage[] = [];
+  /** By somebody else than the outbox. */
+  readonly #strangers = new Map<EventMessage, StrangerAs>();
   /** Who brought each event first. */
   readonly #bringers = new Map<string, Machine>();
   readonly #takings: Taking[] = [];
@@ -122,6 +125,19 @@ export class Broker {
   copy(id: string): void {
     const message = this.#past.find((each) => each.id === id);
     if (message !== undefined) this.#take(message, 1);
+  }
+
+  /** A stranger, like an event that was acknowledged and that the handlers have processed. */
+  bring(as: StrangerAs, which: number, handlers: readonly string[]): void {
+    const known = this.#past.filter(
+      (each) => !this.#strangers.has(each) && handlers.every((handler) => this.#ledger.isDone(handler, each.id)),
+    );
+    const like = known[which % Math.max(1, known.length)];
+    if (like === undefined) return;
+    const message = this.#ledger.strangers.message(as, like, handlers);
+    this.#strangers.set(message, as);
+    this.#world.note(`somebody brings ${message.id} with another ${as}`);
+    this.#take(message, 0);
   }
 
   subscription(machine: Machine): Subscription {
@@ -239,10 +255,16 @@ export class Broker {
         const before = taking.last.get(entries) ?? Promise.resolve();
         taking.last.set(
           entries,
-          before.then(() => taking.taker.take(delivery)),
+          before.then(() => this.#given(taking.taker, delivery)),
         );
       });
     });
+  }
+
+  #given(taker: Taker, delivery: Delivery): Promise<void> {
+    const { message } = delivery;
+    if (this.#strangers.get(message) !== "unreadable") return taker.take(delivery);
+    return taker.unreadable({ ...delivery, raw: message.payload, headers: {}, error: new Error("no event") });
   }
 
   /** Without a time to wait for, the broker sees that a connection has lost something, and hands out again. */

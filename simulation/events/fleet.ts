@@ -114,6 +114,8 @@ export function createFleet(
       parkAfterMs: plan.parkAfterMs,
       inPlaceMs: plan.inPlaceMs,
       replayMs: plan.replayMs,
+      // Where there is a listener nothing is said to the process.
+      onEvent: () => undefined,
     });
     return {
       start: () => consumer.start(),

@@ -12,6 +12,7 @@ import { Ledger } from "./ledger.ts";
 import { eventsPlanOf, type EventsItem, type EventsPlan } from "./plan.ts";
 import { Provider } from "./provider.ts";
 import { createDatabaseServer, type DatabaseServer } from "./server.ts";
+import { unhandledName, unreadableName } from "./strangers.ts";
 import { EventsWorld } from "./world.ts";
 
 export interface EventsHistory {
@@ -57,15 +58,18 @@ function decide(stage: Stage, which: number, discards: boolean): void {
   const letter = own[place];
   if (letter !== undefined) {
     const { handler, id, reason } = letter;
-    const isDone = (reason === "too-old" || handler === leasedName) && ledger.effectsOf(handler, id) > 0;
+    const looks = reason === "too-old" || reason === "conflict" || handler === leasedName;
+    const isDone = looks && ledger.effectsOf(handler, id) > 0;
+    const isDealtWith = handler === unreadableName || (handler === unhandledName && ledger.strangers.given.has(id));
     // What was let go before, and came again after it was forgotten, is let go again.
-    const drops = discards || isDone || ledger.isDiscarded(handler, id);
+    const drops = discards || isDone || isDealtWith || ledger.isDiscarded(handler, id);
     // It would take effect after it was let go: whoever looks again later sees it.
     if (drops && handler === leasedName && provider.isTravelling(id)) return;
     world.note(`a person ${drops ? "discards" : "replays"} ${handler} of ${id}`);
     machine.deliver("reply", () => {
       const decision = { handler, id, ...by };
-      const decided = drops ? inbox.dead.discard(decision) : inbox.dead.replay(decision);
+      const replay = handler === unhandledName ? { ...decision, to: handlerNames(world) } : decision;
+      const decided = drops ? inbox.dead.discard(decision) : inbox.dead.replay(replay);
       decided.catch(() => undefined);
     });
     if (!drops) copySoon(stage, id, which % copyMsMax);
@@ -105,7 +109,7 @@ function add(stage: Stage, index: number, item: Extract<EventsItem, { kind: "add
 
 function play(stage: Stage, item: EventsItem, index: number): void {
   const { world, server, broker, fleet } = stage;
-  if (!["add", "decide", "strike", "stall"].includes(item.kind)) world.counts.faults += 1;
+  if (!["add", "decide", "strike", "stall", "stranger"].includes(item.kind)) world.counts.faults += 1;
   switch (item.kind) {
     case "add":
       return add(stage, index, item);
@@ -140,6 +144,8 @@ function play(stage: Stage, item: EventsItem, index: number): void {
       return;
     case "decide":
       return decide(stage, item.which, item.discards);
+    case "stranger":
+      return broker.bring(item.as, item.which, handlerNames(world));
   }
 }
 
@@ -225,7 +231,10 @@ function unfinished({
   ledger,
   broker,
 }: Stage): { readonly invariant: string; readonly detail: string } | undefined {
-  for (const { id } of ledger.events) {
+  const { strangers } = ledger;
+  const untold = strangers.untold();
+  if (untold !== undefined) return { invariant: "untold", detail: untold };
+  for (const id of [...ledger.events.map((event) => event.id), ...strangers.given]) {
     for (const handler of handlerNames(world)) {
       if (ledger.effectsOf(handler, id) === 0 && !ledger.isDiscarded(handler, id))
         return { invariant: "lost", detail: `${handler} of ${id}` };

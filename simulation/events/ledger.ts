@@ -3,6 +3,7 @@ import type { Machine } from "../machine.ts";
 import { runStatement } from "./database.ts";
 import { leasedName } from "./handlers.ts";
 import type { Written } from "./server.ts";
+import { Strangers, unhandledName } from "./strangers.ts";
 import type { EventsWorld } from "./world.ts";
 
 export interface Added {
@@ -16,6 +17,8 @@ export interface Letter {
   readonly id: string;
   readonly reason: string;
   readonly state: string;
+  /** What it keeps of its message: letters of one id with other content are other letters. */
+  readonly content: string;
 }
 
 /** A start of a redelivered message, as it is committed. */
@@ -51,6 +54,8 @@ const holds = /^update ichido_outbox_relays\s+set until_ms/;
 const starts = /^insert into ichido_inbox_starts/;
 const endsStart = /^delete from ichido_inbox_starts where handler = \? and id = \? and token/;
 const endsStarts = /^delete from ichido_inbox_starts where handler = \? and id = \?$/;
+const lettersKept =
+  "select handler, id, reason, state, envelope || cast(payload as text) as content from ichido_inbox_dead order by place";
 /** A process that was cut off takes its starts back within a few seconds of its return. */
 const cutOffMs = 3_000;
 /** So soon after it wakes, whoever wrote a letter without its lease has taken it back. */
@@ -62,6 +67,7 @@ const nameOf = (handler: string, id: string): string => `${handler} of ${id}`;
 
 export class Ledger {
   readonly events: Added[] = [];
+  readonly strangers = new Strangers();
   readonly #world: EventsWorld;
   readonly #effects = new Map<string, number>();
   /** Handlers' letters, and events that the relay gave up, whatever became of them later. */
@@ -88,6 +94,12 @@ export class Ledger {
 
   effectsOf(handler: string, id: string): number {
     return this.#effects.get(nameOf(handler, id)) ?? 0;
+  }
+
+  /** It is processed, and its letter, should there be one, is a copy's. */
+  isDone(handler: string, id: string): boolean {
+    const isKnown = handler !== leasedName || this.#completed.has(nameOf(handler, id));
+    return isKnown && this.effectsOf(handler, id) > 0;
   }
 
   isDiscarded(handler: string, id: string): boolean {
@@ -130,6 +142,7 @@ export class Ledger {
   }
 
   #decided(sql: string, values: readonly string[]): void {
+    if (values[0] === "replay" && values[1] === unhandledName) this.strangers.given.add(values[2] ?? "");
     if (!values.includes("discard")) return;
     if (sql.includes("inbox")) this.#discarded.add(nameOf(values[1] ?? "", values[2] ?? ""));
     else {
@@ -213,9 +226,9 @@ export class Ledger {
 
   #readLetters(by: Machine): void {
     const before = this.letters;
-    const formerOf = ({ handler, id }: Letter) => before.find((each) => each.handler === handler && each.id === id);
-    const rows = runStatement("select handler, id, reason, state from ichido_inbox_dead order by place")
-      .rows as unknown as Letter[];
+    const formerOf = ({ handler, id, content }: Letter) =>
+      before.find((each) => each.handler === handler && each.id === id && each.content === content);
+    const rows = runStatement(lettersKept).rows as unknown as Letter[];
     this.letters = rows.map((letter) => {
       const former = formerOf(letter);
       return former?.state === letter.state && former.reason === letter.reason ? former : letter;
@@ -227,6 +240,7 @@ export class Ledger {
       if (former === letter) continue;
       this.#world.note(`letter ${name}: ${reason}, ${state}, by ${by.name}`);
       this.#everDead.add(name);
+      this.strangers.lettered(handler, letter.content);
       if (former === undefined) this.#world.counts.letters += 1;
       if (state === "dead") this.#world.onLetter(by);
       if (state === "dead") this.#judgeLetter(letter, by);
@@ -247,7 +261,8 @@ export class Ledger {
     const { handler, id, reason } = letter;
     const name = nameOf(handler, id);
     if (reason === "crashed") this.#judgeCrashed(name, by);
-    if (reason === "too-old" || reason === "unknown") return;
+    if (reason === "conflict" && this.strangers.count === 0) this.#world.violate("conflict-without-other", name);
+    if (reason === "too-old" || reason === "unknown" || reason === "conflict") return;
     // What is called failed or crashed has not been processed; outside, a handler may fail after its effect.
     if (handler !== leasedName) {
       if (this.effectsOf(handler, id) > 0) this.#world.violate("letter-of-processed", `${name}: ${reason}`);

@@ -1,5 +1,6 @@
 /** A history of events as data: sizes, waits, fault mix and what happens when, all from one seed. */
 import { createRandom, mixed, type Random } from "../random.ts";
+import { apartOf, type ItemApart } from "./plan-apart.ts";
 
 export interface EventsFaults {
   /** Of messages to the database and back, shares. */
@@ -17,7 +18,7 @@ export interface EventsFaults {
   readonly fails: number;
 }
 
-export type EventsItem = { readonly atMs: number } & (
+type UsualItem = { readonly atMs: number } & (
   | { readonly kind: "add"; readonly key: number; readonly events: number }
   | { readonly kind: "kill"; readonly place: number; readonly awayMs: number }
   | { readonly kind: "stop"; readonly place: number; readonly awayMs: number; readonly drainMs: number }
@@ -50,6 +51,8 @@ export type EventsItem = { readonly atMs: number } & (
       readonly first: "reply" | "timer";
     }
 );
+
+export type EventsItem = UsualItem | ItemApart;
 
 export interface EventsPlan {
   readonly seed: number;
@@ -95,7 +98,7 @@ export interface EventsPlan {
   readonly items: readonly EventsItem[];
 }
 
-type Kind = Exclude<EventsItem["kind"], "stall">;
+type Kind = Exclude<UsualItem["kind"], "stall">;
 
 /** Each seed switches some faults off and turns others up. */
 function share(random: Random, most: number): number {
@@ -253,5 +256,6 @@ export function eventsPlanOf(seed: number): EventsPlan {
     ...slownessOf(createRandom(seed, 47)),
     items: items.toSorted((one, other) => one.atMs - other.atMs),
   };
-  return { ...plan, items: [...plan.items, ...stallsOf(createRandom(seed, 43), plan)] };
+  const apart = apartOf(seed, plan);
+  return { ...plan, ...apart, items: [...plan.items, ...stallsOf(createRandom(seed, 43), plan), ...apart.items] };
 }
