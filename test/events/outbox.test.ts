@@ -5,7 +5,7 @@ import { createRelay } from "ichido/outbox";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { forEachDatabase } from "./inbox-databases.ts";
-import { idsOf, openOutbox, wire } from "./outbox-bed.ts";
+import { idsOf, openOutbox, rejected, wire } from "./outbox-bed.ts";
 
 const relayOf = (outbox: Parameters<typeof createRelay>[0], publisher = wire(), other = wire()) =>
   createRelay(outbox, { routes: { wire: publisher, other } });
@@ -227,6 +227,27 @@ forEachDatabase("outbox", (open) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await outbox.sweep({ limit: 20 })).toEqual({ deleted: 20, more: true });
     expect(await outbox.sweep()).toEqual({ deleted: 10, more: false });
+  });
+
+  it("letters are kept for keepDeadMs and then swept, but for one that a key waits for", async () => {
+    const topics = {
+      "order.*": { to: "wire", attemptsMax: 1 },
+      "skip.*": { to: "wire", attemptsMax: 1, onDead: "skip" },
+    } as const;
+    const outbox = await openOutbox(open(), { topics, keepDeadMs: 60_000 });
+    await outbox.transaction(async (_tx, handle) => {
+      for (const topic of ["order.paid", "skip.paid"]) await outbox.add(handle, { topic, key: "k", payload: 1 });
+    });
+    const relay = createRelay(outbox, { routes: { wire: wire(() => rejected()) } });
+    await relay.tick();
+    await relay.stop();
+    const left = async () => (await outbox.dead.list()).letters.map(({ message }) => message.topic);
+    expect(await outbox.sweep()).toEqual({ deleted: 0, more: false });
+    expect(await left()).toEqual(["order.paid", "skip.paid"]);
+    await open().query(`UPDATE ${outbox.tablePrefix}outbox_dead SET dead_ms = dead_ms - 60001`);
+    expect(await outbox.sweep()).toEqual({ deleted: 1, more: false });
+    expect(await left()).toEqual(["order.paid"]);
+    expect(await outbox.parked()).toMatchObject([{ topic: "order.paid", reason: "dead" }]);
   });
 });
 
