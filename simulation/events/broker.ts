@@ -227,10 +227,14 @@ export class Broker {
         });
       });
     const { message, deliveries } = entry;
+    const answers = (what: string, run: () => void) => (): Promise<void> => {
+      this.#ledger.pauses.answered(machine, message.id);
+      return tell(what, run)();
+    };
     const delivery: Delivery = {
       message,
       deliveries,
-      ack: tell("acknowledging", () => {
+      ack: answers("acknowledging", () => {
         const place = entries.indexOf(entry);
         if (place < 0) return;
         world.note(`${machine.name} acknowledges ${message.id}`);
@@ -239,7 +243,7 @@ export class Broker {
         this.#pump();
       }),
       retry: async (delayMs) =>
-        tell("handing back", () => {
+        answers("handing back", () => {
           if (!isMine()) return;
           entry.inHand = undefined;
           entry.dueMs = world.nowMs + delayMs;
@@ -252,6 +256,7 @@ export class Broker {
     scheduler.after(0.5, () => {
       machine.deliver("reply", () => {
         world.note(`${machine.name} is handed ${message.id}, delivery ${deliveries}`);
+        this.#ledger.pauses.handed(machine, message.id);
         const before = taking.last.get(entries) ?? Promise.resolve();
         taking.last.set(
           entries,

@@ -37,11 +37,12 @@ export interface Fleet {
 }
 
 function outboxOf(world: EventsWorld, server: DatabaseServer, machine: Machine): Outbox {
-  const { attemptsMax, onDead } = world.plan;
+  const { attemptsMax, onDead, outboxKeeps } = world.plan;
   return createOutbox({
     transactions: linkDatabase(world, server, machine),
     topics: { "order.*": { to: "simulated", attemptsMax, onDead } },
     source: "/shop",
+    ...(outboxKeeps === undefined ? {} : { keepDeadMs: outboxKeeps.deadMs, keepSentMs: outboxKeeps.sentMs }),
     environment: machine.environment,
   }) as Outbox;
 }

@@ -52,7 +52,7 @@ function decide(stage: Stage, which: number, discards: boolean): void {
   const { outbox, inbox, machine } = fleet.desk;
   // Nobody can call back what is on its way to the outside.
   const own = ledger.letters.filter(({ state, handler }) => state === "dead" || (discards && handler !== leasedName));
-  const all = own.length + ledger.relayLetters.length;
+  const all = own.length + ledger.relays.letters.length;
   if (all === 0) return;
   const place = which % all;
   const letter = own[place];
@@ -75,7 +75,7 @@ function decide(stage: Stage, which: number, discards: boolean): void {
     if (!drops) copySoon(stage, id, which % copyMsMax);
     return;
   }
-  const given = ledger.relayLetters[place - own.length];
+  const given = ledger.relays.letters[place - own.length];
   if (given === undefined) return;
   const { seq, id } = given;
   world.note(`a person ${discards ? "discards" : "replays"} the relay's ${id}`);
@@ -109,7 +109,7 @@ function add(stage: Stage, index: number, item: Extract<EventsItem, { kind: "add
 
 function play(stage: Stage, item: EventsItem, index: number): void {
   const { world, server, broker, fleet } = stage;
-  if (!["add", "decide", "strike", "stall", "stranger"].includes(item.kind)) world.counts.faults += 1;
+  if (!["add", "decide", "strike", "stall", "stranger", "pause"].includes(item.kind)) world.counts.faults += 1;
   switch (item.kind) {
     case "add":
       return add(stage, index, item);
@@ -146,6 +146,11 @@ function play(stage: Stage, item: EventsItem, index: number): void {
       return decide(stage, item.which, item.discards);
     case "stranger":
       return broker.bring(item.as, item.which, handlerNames(world));
+    case "pause":
+      pause(stage, item.of, "pause");
+      return void world.scheduler.after(item.forMs, () => pause(stage, item.of, "resume"));
+    case "jump":
+      return world.jump(item.byMs);
   }
 }
 
@@ -214,6 +219,27 @@ function sweepNowAndThen(stage: Stage): void {
   });
 }
 
+function sweepOutboxNowAndThen({ world, fleet }: Stage): void {
+  const { outboxKeeps } = world.plan;
+  if (outboxKeeps === undefined) return;
+  const { outbox, machine } = fleet.desk;
+  const sweep = (): void => {
+    machine.deliver("reply", () => {
+      outbox.sweep().catch(() => undefined);
+    });
+    world.scheduler.after(outboxKeeps.sweepEveryMs, sweep);
+  };
+  world.scheduler.after(outboxKeeps.sweepEveryMs, sweep);
+}
+
+function pause({ world, fleet }: Stage, of: "inbox" | "outbox", action: "pause" | "resume"): void {
+  const { machine, inbox, outbox } = fleet.desk;
+  world.note(`a person lets the ${of} ${action}`);
+  machine.deliver("reply", () => {
+    (of === "inbox" ? inbox : outbox)[action](by).catch(() => undefined);
+  });
+}
+
 function heal({ world, broker, fleet }: Stage): void {
   world.note("the faults are over");
   world.isQuiet = true;
@@ -245,7 +271,7 @@ function unfinished({
   if (broker.size > 0) return { invariant: "stuck", detail: `${broker.size} messages at the broker` };
   const parked = Number(runStatement("select count(*) as parked from ichido_inbox_parked").rows[0]?.["parked"]);
   if (parked > 0) return { invariant: "stuck", detail: `${parked} messages parked` };
-  const [letter] = [...ledger.letters, ...ledger.relayLetters];
+  const [letter] = [...ledger.letters, ...ledger.relays.letters];
   return letter === undefined ? undefined : { invariant: "stuck", detail: `letter of ${letter.id}: ${letter.reason}` };
 }
 
@@ -258,8 +284,9 @@ function* atRest(stage: Stage): Events<boolean> {
   for (let round = 0; round < roundsMax && !scheduler.isStopped; round += 1) {
     if (!(yield* scheduler.runUntil(scheduler.nowMs + roundMs, eventsMax))) return false;
     if (unfinished(stage) === undefined) break;
-    const letters = ledger.letters.length + ledger.relayLetters.length;
+    const letters = ledger.letters.length + ledger.relays.letters.length;
     for (let which = 0; which < letters; which += 1) decide(stage, which, false);
+    for (const of of ledger.pauses.paused) pause(stage, of, "resume");
     yield;
   }
   if (scheduler.isStopped) return true;
@@ -282,6 +309,7 @@ function* played(world: EventsWorld): Events<void> {
   strikeAtCommits(stage);
   stallAtLeases(stage);
   sweepNowAndThen(stage);
+  sweepOutboxNowAndThen(stage);
   plan.items.forEach((item, index) => {
     if (!omitted.items.has(index)) scheduler.at(item.atMs, () => play(stage, item, index));
   });

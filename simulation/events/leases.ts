@@ -11,10 +11,10 @@ type Method = (...args: readonly unknown[]) => Promise<unknown>;
 /** How much longer the engine waits for a call than the driver does. */
 const slackMs = 50;
 
-/** At the far end, by the database's clock. Others may use it as well: then it trusts its clock, whoever of the consumers is away. */
+/** At the far end, by a clock of its own. Others may use it as well: then it trusts its clock, whoever of the consumers is away. */
 export function createLeaseStore(world: EventsWorld, ledger: Ledger): Store {
   const store = memoryStore({
-    nowMs: () => world.databaseNowMs(),
+    nowMs: () => world.storeNowMs(),
     environment: { after: (delayMs, run) => world.scheduler.after(delayMs, run) },
   });
   if (world.plan.isShared) tickAlways(world, store);

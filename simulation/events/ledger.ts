@@ -2,6 +2,8 @@
 import type { Machine } from "../machine.ts";
 import { runStatement } from "./database.ts";
 import { leasedName } from "./handlers.ts";
+import { Pauses } from "./pauses.ts";
+import { RelaySessions, type RelayLetter } from "./relay-sessions.ts";
 import type { Written } from "./server.ts";
 import { Strangers, unhandledName } from "./strangers.ts";
 import type { EventsWorld } from "./world.ts";
@@ -31,27 +33,12 @@ interface Start {
   endedMs: number | undefined;
 }
 
-/** A relay's session, as it is committed. */
-interface Session {
-  readonly session: string;
-  readonly name: string;
-  readonly until_ms: number;
-  readonly claimed: string;
-}
-
-export interface RelayLetter {
-  readonly seq: number;
-  readonly id: string;
-  readonly reason: string;
-}
-
 const addsEvent = /^insert into ichido_outbox \(id,/;
 const takesEffect = /^insert into effects/;
 const decides = /^insert into ichido_(inbox|outbox)_audit/;
 const aboutLetters = /_dead\b/;
-const aboutSessions = /_outbox_relays\b/;
-const holds = /^update ichido_outbox_relays\s+set until_ms/;
 const starts = /^insert into ichido_inbox_starts/;
+const forgets = /^delete from ichido_inbox where \(handler, id\) in/i;
 const endsStart = /^delete from ichido_inbox_starts where handler = \? and id = \? and token/;
 const endsStarts = /^delete from ichido_inbox_starts where handler = \? and id = \?$/;
 const lettersKept =
@@ -74,22 +61,26 @@ export class Ledger {
   readonly #everDead = new Set<string>();
   readonly #passed = new Set<string>();
   readonly #discarded = new Set<string>();
+  /** Effects in the database, and when their handler began. */
+  readonly #here: { readonly name: string; readonly atMs: number }[] = [];
   /** Of handlers under a lease: their records say that they are done. */
   readonly #completed = new Set<string>();
   /** When a process last began to run a handler for an event. */
   readonly #begunMs = new Map<string, number>();
   readonly #runs = new Map<string, number>();
   readonly #seqs = new Map<string, number>();
-  #sessions: readonly Session[] = [];
   /** By their tokens, those that were taken back as well. */
   readonly #starts = new Map<string, Start>();
   /** Effects that are not in the database. */
   outside = 0;
   letters: readonly Letter[] = [];
-  relayLetters: readonly RelayLetter[] = [];
+  readonly pauses: Pauses;
+  readonly relays: RelaySessions;
 
   constructor(world: EventsWorld) {
     this.#world = world;
+    this.pauses = new Pauses(world);
+    this.relays = new RelaySessions(world);
   }
 
   effectsOf(handler: string, id: string): number {
@@ -108,10 +99,8 @@ export class Ledger {
 
   committed(machine: Machine, wrote: readonly Written[]): void {
     let isAboutLetters = false;
-    if (wrote.some(({ sql }) => aboutSessions.test(sql))) this.#readSessions();
+    this.relays.committed(machine, wrote);
     for (const { sql, values, affected } of wrote) {
-      if (holds.test(sql) && affected === 0)
-        this.#world.violate("wrote-without-session", `${machine.name} committed a turn of a session that is over`);
       if (addsEvent.test(sql)) this.#added(String(values[0]), String(values[2]));
       else if (takesEffect.test(sql)) this.tookEffect(machine, String(values[0]), String(values[1]), "here");
       else if (starts.test(sql)) {
@@ -122,6 +111,7 @@ export class Ledger {
       } else if (endsStart.test(sql)) this.#takenBack(this.#starts.get(String(values[2])));
       else if (decides.test(sql)) this.#decided(sql, values.map(String));
       else if (aboutLetters.test(sql)) isAboutLetters = true;
+      if (affected > 0 && forgets.test(sql)) this.#judgeForgotten();
     }
     if (isAboutLetters) this.#readLetters(machine);
     for (const { sql, values } of wrote) {
@@ -129,6 +119,15 @@ export class Ledger {
       const name = nameOf(String(values[0]), String(values[1]));
       for (const start of this.#starts.values()) if (start.name === name) this.#takenBack(start);
     }
+  }
+
+  /** What was processed is remembered for the retention. */
+  #judgeForgotten(): void {
+    const rows = runStatement("select handler, id from ichido_inbox").rows;
+    const kept = new Set(rows.map(({ handler, id }) => nameOf(String(handler), String(id))));
+    const { plan, nowMs } = this.#world;
+    const gone = this.#here.find(({ name, atMs }) => nowMs - atMs < plan.retentionMs && !kept.has(name));
+    if (gone !== undefined) this.#world.violate("forgotten-early", gone.name);
   }
 
   #takenBack(start: Start | undefined): void {
@@ -142,9 +141,11 @@ export class Ledger {
   }
 
   #decided(sql: string, values: readonly string[]): void {
+    const part = sql.includes("inbox") ? "inbox" : "outbox";
+    this.pauses.decided(part, values);
     if (values[0] === "replay" && values[1] === unhandledName) this.strangers.given.add(values[2] ?? "");
     if (!values.includes("discard")) return;
-    if (sql.includes("inbox")) this.#discarded.add(nameOf(values[1] ?? "", values[2] ?? ""));
+    if (part === "inbox") this.#discarded.add(nameOf(values[1] ?? "", values[2] ?? ""));
     else {
       this.#discarded.add(values[0] ?? "");
       this.#passed.add(values[0] ?? "");
@@ -157,6 +158,7 @@ export class Ledger {
     const run = (this.#runs.get(name) ?? 0) + 1;
     this.#runs.set(name, run);
     this.#world.note(`${machine.name} runs ${name}`);
+    this.pauses.judgeRun(machine, id);
     this.#begunMs.set(`${machine.name} ${name}`, this.#world.nowMs);
     this.#runsUntil(machine, name, Number.POSITIVE_INFINITY);
     return run;
@@ -176,8 +178,9 @@ export class Ledger {
   }
 
   tookEffect(machine: Machine, handler: string, id: string, where: "here" | "outside"): void {
-    if (where === "outside") this.outside += 1;
     const name = nameOf(handler, id);
+    if (where === "outside") this.outside += 1;
+    else this.#here.push({ name, atMs: this.#begunMs.get(`${machine.name} ${name}`) ?? 0 });
     const count = (this.#effects.get(name) ?? 0) + 1;
     this.#effects.set(name, count);
     this.#world.counts.effects += 1;
@@ -196,19 +199,9 @@ export class Ledger {
     return (this.#world.struckMs.get(machine) ?? Number.NEGATIVE_INFINITY) < sinceMs;
   }
 
-  /** No relay sends what another one has in its hands, as long as both have their sessions. */
   judgeSending(machine: Machine, id: string): void {
-    const seq = String(this.#seqs.get(id));
-    const living = this.#sessions.filter((each) => each.until_ms >= this.#world.databaseNowMs());
-    if (!living.some(({ name }) => name === machine.name)) return;
-    const holder = living.find(({ name, claimed }) => name !== machine.name && claimed.split(",").includes(seq));
-    if (holder === undefined) return;
-    this.#world.violate("sent-from-other-hands", `${id} by ${machine.name}, while ${holder.name} holds it`);
-  }
-
-  #readSessions(): void {
-    this.#sessions = runStatement("select session, name, until_ms, claimed from ichido_outbox_relays")
-      .rows as unknown as Session[];
+    this.relays.judgeSending(machine, { id, seq: this.#seqs.get(id) });
+    this.pauses.judgeSending(machine, id);
   }
 
   /** Nothing of its key stands before it that has not had its turn. */
@@ -245,16 +238,25 @@ export class Ledger {
       if (state === "dead") this.#world.onLetter(by);
       if (state === "dead") this.#judgeLetter(letter, by);
     }
-    const known = new Set(this.relayLetters.map(({ id }) => id));
-    this.relayLetters = runStatement("select seq, id, reason from ichido_outbox_dead order by seq")
-      .rows as unknown as RelayLetter[];
-    for (const { id, reason } of this.relayLetters) {
-      if (!known.has(id)) this.#world.onLetter(by);
+    const { added, gone } = this.relays.readLetters();
+    for (const letter of gone) this.#judgeGone(letter);
+    for (const { id, reason } of added) {
+      this.#world.onLetter(by);
       if (this.#world.plan.onDead === "skip" && !this.#passed.has(id)) {
         this.#world.note(`relay's letter ${id}: ${reason}, by ${by.name}`);
         this.#passed.add(id);
       }
     }
+  }
+
+  /** Whoever did not decide about it may remove it when it was kept for long enough, unless its key waits for it. */
+  #judgeGone({ id, seq, dead_ms: deadMs }: RelayLetter): void {
+    const isBack = runStatement("select 1 from ichido_outbox where seq = ?", [seq]).rows.length > 0;
+    if (isBack || this.#discarded.has(id)) return;
+    const { outboxKeeps, onDead } = this.#world.plan;
+    const isOld = outboxKeeps !== undefined && this.#world.databaseNowMs() - deadMs > outboxKeeps.deadMs;
+    if (!isOld || onDead === "park-key") this.#world.violate("letter-swept", `the relay's ${id}`);
+    this.#discarded.add(id);
   }
 
   #judgeLetter(letter: Letter, by: Machine): void {
@@ -285,7 +287,8 @@ export class Ledger {
 
   /**
    * As many as may have died have died, or may well seem to: they stand still, were cut off a moment ago, or were at work
-   * all the while that `by` waited for them to end. Copies that only wait are none of them.
+   * all the while that `by` waited for them to end. Copies that only wait are none of them, but for those that wait for
+   * such an end as well: they may just go on when `by` looks again.
    */
   #judgeCrashed(name: string, by: Machine): void {
     const { plan, nowMs } = this.#world;
@@ -300,7 +303,12 @@ export class Ledger {
       if (own === undefined || machine === by) return false;
       return Math.min(ranUntilMs, endedMs) - Math.max(sinceMs, own.sinceMs) >= lateEndMs;
     });
-    const seeming = new Set([...deaths, ...atWork]).size;
+    const waited = started.filter(({ machine, sinceMs, endedMs }) => {
+      if (own === undefined || machine === by || endedMs !== undefined || sinceMs > own.sinceMs) return false;
+      const open = started.filter((each) => each.sinceMs < sinceMs && (each.endedMs ?? nowMs) > sinceMs);
+      return open.length >= plan.crashesMax && own.sinceMs - sinceMs < lateEndMs;
+    });
+    const seeming = new Set([...deaths, ...atWork, ...waited]).size;
     if (seeming >= plan.crashesMax) return;
     this.#world.violate("crashed-without-death", `${name}: ${seeming} of ${plan.crashesMax}`);
   }

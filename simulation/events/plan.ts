@@ -1,6 +1,6 @@
 /** A history of events as data: sizes, waits, fault mix and what happens when, all from one seed. */
 import { createRandom, mixed, type Random } from "../random.ts";
-import { apartOf, type ItemApart } from "./plan-apart.ts";
+import { apartOf, type Apart, type ItemApart } from "./plan-apart.ts";
 
 export interface EventsFaults {
   /** Of messages to the database and back, shares. */
@@ -54,7 +54,7 @@ type UsualItem = { readonly atMs: number } & (
 
 export type EventsItem = UsualItem | ItemApart;
 
-export interface EventsPlan {
+export interface EventsPlan extends Omit<Apart, "items"> {
   readonly seed: number;
   readonly spanMs: number;
   readonly relays: number;
@@ -112,7 +112,10 @@ function stuckOf(random: Random): number {
 }
 
 /** Drawn apart. */
-function stallsOf(random: Random, { leased, runLeaseMs }: EventsPlan): readonly EventsItem[] {
+function stallsOf(
+  random: Random,
+  { leased, runLeaseMs }: Pick<EventsPlan, "leased" | "runLeaseMs">,
+): readonly EventsItem[] {
   if (leased === "none" || random.chance(0.5)) return [];
   return Array.from({ length: random.int(1, 3) }, () => ({
     kind: "stall",
@@ -209,7 +212,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
       items.push(itemOf(random, kind as Kind, atMs, relays + consumers, retentionMs));
     }
   }
-  const plan: EventsPlan = {
+  const plan: Omit<EventsPlan, "apart"> = {
     seed,
     spanMs,
     relays,
@@ -256,6 +259,7 @@ export function eventsPlanOf(seed: number): EventsPlan {
     ...slownessOf(createRandom(seed, 47)),
     items: items.toSorted((one, other) => one.atMs - other.atMs),
   };
-  const apart = apartOf(seed, plan);
-  return { ...plan, ...apart, items: [...plan.items, ...stallsOf(createRandom(seed, 43), plan), ...apart.items] };
+  const { fails = plan.faults.fails, ...apart } = apartOf(seed, plan);
+  const all = [...plan.items, ...stallsOf(createRandom(seed, 43), plan), ...apart.items];
+  return { ...plan, ...apart, faults: { ...plan.faults, fails }, items: all };
 }

@@ -112,6 +112,7 @@ export function createDatabaseServer(world: EventsWorld, ledger: Ledger): Databa
       const index = waiting.indexOf(place);
       if (index < 0) return;
       waiting.splice(index, 1);
+      world.refusedMs.set(connection.machine, world.nowMs);
       answer({ error: locked() });
     });
   }

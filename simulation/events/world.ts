@@ -43,12 +43,15 @@ export class EventsWorld {
   };
   /** The faults are over. */
   isQuiet = false;
+  #databaseAheadMs = 0;
   databaseAwayUntilMs = 0;
   brokerAwayUntilMs = 0;
   /** Those that may die by a message. */
   readonly mortals = new Set<Machine>();
   /** Processes that something has ever struck or held up. */
   readonly troubled = new Set<Machine>();
+  /** When a process was last told that the database is locked. */
+  readonly refusedMs = new Map<Machine, number>();
   /** When something last struck the messages of a process. */
   readonly struckMs = new Map<Machine, number>();
   /** Until when a process alone does not reach the database. */
@@ -73,7 +76,19 @@ export class EventsWorld {
 
   /** The clock of the database. */
   databaseNowMs(): number {
+    return Math.floor(epochMs + this.nowMs + this.#databaseAheadMs);
+  }
+
+  /** The clock of the store of leases, which is another one. */
+  storeNowMs(): number {
     return Math.floor(epochMs + this.nowMs);
+  }
+
+  /** Sessions may be over at once, or for ever. */
+  jump(byMs: number): void {
+    this.note(`the clock of the database jumps by ${byMs} ms`);
+    this.#databaseAheadMs += byMs;
+    for (const machine of this.machines) this.strike(machine, this.nowMs);
   }
 
   note(line: string): void {

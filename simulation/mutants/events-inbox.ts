@@ -199,4 +199,77 @@ export const inboxMutants: readonly Mutant[] = [
     'if (failed >= settings.attemptsMax) verdict = { reason: "failed", error };\n      return "failed";',
     'return failed >= settings.attemptsMax ? "duplicate" : "failed";',
   ),
+  one(
+    "other content under a known id counts as a duplicate",
+    "inbox/attempts.ts",
+    'if (outcome === "conflict") return deadLetter(reason === "too-old" ? tooOld : conflict);',
+    'if (outcome === "conflict") return reason === "too-old" ? deadLetter(tooOld) : "duplicate";',
+  ),
+  one(
+    "other content under a known id counts as a duplicate when it comes again",
+    "inbox/starts.ts",
+    "if (found !== undefined) return resultOf(found);",
+    'if (found !== undefined) return { outcome: "duplicate" };',
+  ),
+  one(
+    "an id under another topic is the same event",
+    "brokers/print.ts",
+    "const head = [source, topic, contentType]",
+    "const head = [source, contentType]",
+  ),
+  one(
+    "what no handler wants is acknowledged without a letter",
+    "inbox/consumer.ts",
+    'if (action === "keep") return keep(delivery, () => parts.letters.putUnhandled(delivery.message));',
+    'if (action === "keep") return answer(() => delivery.ack());',
+  ),
+  one(
+    "what is no event is acknowledged without a letter",
+    "inbox/consumer.ts",
+    "await keep(delivery, () => parts.letters.putUnreadable(delivery.raw, delivery.headers, delivery.error));",
+    "await answer(() => delivery.ack());",
+  ),
+  one(
+    "a letter that nobody wanted is given to the first of its handlers alone",
+    "inbox/dead-letters.ts",
+    "for (const name of to) {",
+    "for (const name of to.slice(0, 1)) {",
+  ),
+  one(
+    "nobody notices that the inbox is paused",
+    "inbox/consumer.ts",
+    "isPaused = (await inbox.paused()) !== undefined;",
+    "isPaused = (await inbox.paused()) === undefined && isPaused;",
+  ),
+  one(
+    "what is delivered while the inbox is paused runs",
+    "inbox/consumer.ts",
+    "while (isPaused) {",
+    "while (isPaused && stopping.signal.aborted) {",
+  ),
+  {
+    name: "what is parked runs while the inbox is paused",
+    edits: [
+      { file: "inbox/parking.ts", find: "signal.aborted || attempts.isPaused() ||", replace: "signal.aborted ||" },
+      { file: "inbox/parking.ts", find: "      if (attempts.isPaused()) return;\n", replace: "" },
+    ],
+  },
+  one(
+    "a sweep believes a clock that jumped",
+    "inbox/housekeeping.ts",
+    "const isSteady = Math.abs(apartMs) <= Math.max(apartMsMin, ageMs / 4);",
+    "const isSteady = Math.abs(apartMs) <= Math.max(apartMsMin, ageMs / 4, Number.POSITIVE_INFINITY);",
+  ),
+  one(
+    "a sweep waits for a quarter of the retention after a jump",
+    "inbox/housekeeping.ts",
+    "Math.max(0, steadyMs + ageMs - nowMs);",
+    "Math.max(0, steadyMs + ageMs / 4 - nowMs);",
+  ),
+  one(
+    "what was processed is forgotten before the retention is over",
+    "inbox/inbox.ts",
+    "Math.min(limits.retentionMsMax, retentionMs +",
+    "Math.min(limits.retentionMsMax, retentionMs * 0.8 +",
+  ),
 ];

@@ -106,6 +106,42 @@ export const outboxMutants: readonly Mutant[] = [
     "own",
   ),
   one(
+    "a second session that ends makes a letter",
+    "outbox/session.ts",
+    "if (crashes >= request.crashesMax) {",
+    "if (crashes >= 2) {",
+  ),
+  one(
+    "a session that ends counts for all that it held",
+    "outbox/session.ts",
+    'if (numberOf(row, "alone") === 1)',
+    'if (numberOf(row, "alone") >= 0)',
+  ),
+  one(
+    "a session is ended before its lease is over",
+    "outbox/statements.generated.ts",
+    "outbox_relays where until_ms < {now}",
+    "outbox_relays where until_ms < {now} + 1000",
+  ),
+  one(
+    "a paused relay sends",
+    "outbox/session.ts",
+    "const target = (await pauseOf(run, handle)) === undefined ? Math.ceil(laneCount / living) : 0;",
+    "await pauseOf(run, handle);\n  const target = Math.ceil(laneCount / living);",
+  ),
+  one(
+    "a sweep of the outbox removes a letter that parks its key",
+    "outbox/statements.generated.ts",
+    "\\n  and not exists (select 1 from {prefix}outbox_parked p where p.key_hash = d.key_hash and p.seq = d.seq)",
+    "",
+  ),
+  one(
+    "a sweep of the outbox keeps letters no longer than what was sent",
+    "outbox/sweep.ts",
+    '"removeDead", parts.keepDeadMs)',
+    '"removeDead", parts.keepSentMs)',
+  ),
+  one(
     "an event is acknowledged when it is read",
     "outbox/turn.ts",
     "  return found;\n}",
