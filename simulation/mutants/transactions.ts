@@ -127,6 +127,15 @@ const mode: readonly Mutant[] = [
   ),
 ];
 
+const contents: readonly Mutant[] = [
+  one(
+    "another content under a key is not refused",
+    "core/record-machine/claim.ts",
+    'if (!isSameRequest(record.fingerprint, asked)) return "mismatch";',
+    "",
+  ),
+];
+
 const leased: readonly Mutant[] = [
   one(
     "an overtaken owner commits, in lease mode",
@@ -262,6 +271,7 @@ const pooled: readonly Mutant[] = [
 export const transactionsMutants: readonly Mutant[] = shownBy("transactions", [
   ...attempt,
   ...mode,
+  ...contents,
   ...leased,
   ...pooled,
 ]);

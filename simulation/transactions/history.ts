@@ -7,7 +7,7 @@ import { createJudge, type Judge } from "./judge.ts";
 import { transactionsPlanOf, type Item, type RoutePlan, type TransactionsPlan } from "./plan.ts";
 import { createDatabaseServer, type DatabaseServer } from "./server.ts";
 import { createService, type Service, type WebResponse } from "./service.ts";
-import { TransactionsWorld } from "./world.ts";
+import { TransactionsWorld, type Content } from "./world.ts";
 
 export interface TransactionsHistory {
   readonly seed: number;
@@ -65,28 +65,36 @@ function watchDeaths(stage: Stage): void {
 }
 
 /** Answers of the operation itself are held against the record. */
-function told({ world, judge }: Stage, { key }: RoutePlan, response: WebResponse): void {
+function told({ world, judge }: Stage, { key }: RoutePlan, content: Content, response: WebResponse): void {
   world.counts.answers += 1;
   world.note(`answer for ${key}: ${response.status} by ${response.by}`);
   const isStored = !response.headers.some(([name]) => name === "idempotency-stored");
   const isFinal = response.status === 201 || response.status === 402;
-  if (isFinal && isStored) judge.told(key, response.text);
+  if (isFinal && isStored) judge.told(key, response.text, content);
+  if (response.status === 422) judge.refused(key, content);
 }
 
-function ask(stage: Stage, route: RoutePlan, start: number, tries: number): void {
+interface Asking {
+  readonly start: number;
+  readonly tries: number;
+  readonly content?: Content | undefined;
+}
+
+function ask(stage: Stage, route: RoutePlan, { start, tries, content = "usual" }: Asking): void {
   const { world, places, judge, asking } = stage;
   const living = places.filter(({ service }) => service !== undefined);
   const { machine, service } = living[start % Math.max(1, living.length)] ?? {};
   if (machine === undefined || service === undefined) return;
   const asked = {};
   asking.set(asked, { key: route.key, machine });
+  world.asked.set(route.key, (world.asked.get(route.key) ?? new Set()).add(content));
   machine.deliver("reply", () => {
-    service.serve(route).then(
+    service.serve(route, content).then(
       (response) => {
         asking.delete(asked);
-        told(stage, route, response);
+        told(stage, route, content, response);
         if (tries <= 1 || judge.answerOf(route.key) !== undefined) return;
-        world.scheduler.after(200, () => ask(stage, route, start + 1, tries - 1));
+        world.scheduler.after(200, () => ask(stage, route, { start: start + 1, tries: tries - 1, content }));
       },
       (error: unknown) => world.violate("crashed", String(error)),
     );
@@ -114,7 +122,7 @@ function play(stage: Stage, item: Item): void {
   switch (item.kind) {
     case "ask": {
       const route = world.plan.routes[item.key];
-      if (route !== undefined) ask(stage, route, item.place, item.tries);
+      if (route !== undefined) ask(stage, route, { start: item.place, tries: item.tries, content: item.content });
       return;
     }
     case "kill": {
@@ -169,18 +177,25 @@ function left(stage: Stage): { readonly invariant: string; readonly detail: stri
     : { invariant: "left-open", detail: `${openTransactions} transactions are open in the end` };
 }
 
+/** Each content in turn: whichever has the key alone comes to an answer. */
+function askForRest(stage: Stage, route: RoutePlan, round: number): void {
+  const contents = [...(stage.world.asked.get(route.key) ?? ["usual" as const])];
+  const content = contents[round % contents.length];
+  ask(stage, route, { start: Math.floor(round / contents.length), tries: 1, content });
+}
+
 function* atRest(stage: Stage): Events<boolean> {
   const { world, judge, places } = stage;
   const { scheduler, plan } = world;
   for (let round = 0; round < roundsMax && !scheduler.isStopped; round += 1) {
-    for (const route of plan.routes) if (judge.answerOf(route.key) === undefined) ask(stage, route, round, 1);
+    for (const route of plan.routes) if (judge.answerOf(route.key) === undefined) askForRest(stage, route, round);
     yield;
     if (!(yield* scheduler.runUntil(scheduler.nowMs + roundMs, eventsMax))) return false;
     if (left(stage) === undefined) break;
   }
   if (scheduler.isStopped) return true;
   // Once more from everybody: the answer that was given stays the answer.
-  for (const route of plan.routes) places.forEach((_, place) => ask(stage, route, place, 1));
+  for (const route of plan.routes) places.forEach((_, place) => ask(stage, route, { start: place, tries: 1 }));
   yield;
   if (!(yield* scheduler.runUntil(scheduler.nowMs + roundMs, eventsMax))) return false;
   const found = left(stage);

@@ -1,6 +1,6 @@
 /** What was committed, key by key, and what may never be seen of it. Told by the database, and by those who watch handlers. */
 import { connection, read, strayPlace } from "./database.ts";
-import type { Run, TransactionsWorld } from "./world.ts";
+import type { Content, Run, TransactionsWorld } from "./world.ts";
 
 /** What an answer of a handler says of itself. */
 export interface Said {
@@ -37,7 +37,9 @@ export interface Judge {
   /** Somebody goes on as if this body were committed. */
   resolved(key: string, body: string): void;
   /** What a caller is told to be final. */
-  told(key: string, text: string): void;
+  told(key: string, text: string, content: Content): void;
+  /** A caller is told that the key is another content's. */
+  refused(key: string, content: Content): void;
   answerOf(key: string): string | undefined;
 }
 
@@ -139,8 +141,16 @@ export function createJudge(world: TransactionsWorld): Judge {
     resolved(key, body) {
       if (knownOf(key).answer?.by !== body) world.violate("resolved-uncommitted", `${key}: ${body}`);
     },
-    told(key, text) {
-      if (knownOf(key).answer?.text !== text) world.violate("answer-not-stored", `${key}: ${text}`);
+    told(key, text, content) {
+      const { answer } = knownOf(key);
+      if (answer?.text !== text) return world.violate("answer-not-stored", `${key}: ${text}`);
+      const maker = world.runs.find(({ name }) => name === answer.by.split(".")[0]);
+      if (maker !== undefined && maker.content !== content)
+        world.violate("answer-of-other-content", `${key}: ${text} for the ${content} content`);
+    },
+    refused(key, content) {
+      const others = world.asked.get(key);
+      if (others === undefined || others.size < 2) world.violate("refused-alone", `${key}: the ${content} content`);
     },
     answerOf: (key) => knownOf(key).answer?.text,
   };

@@ -23,6 +23,8 @@ export type Item =
       readonly key: number;
       readonly place: number;
       readonly tries: number;
+      /** Absent: the content that everybody sends. */
+      readonly content?: "other";
     }
   | { readonly kind: "kill" | "stop"; readonly atMs: number; readonly place: number; readonly awayMs: number }
   | {
@@ -175,9 +177,24 @@ function answeredOnTheWay(plan: TransactionsPlan): TransactionsPlan {
   };
 }
 
+/** Drawn apart: callers who send other content under a key, before, beside and behind those who have the usual one. */
+function othersOf(plan: TransactionsPlan): readonly Item[] {
+  const random = createRandom(plan.seed, 6_163);
+  if (!random.chance(0.15)) return [];
+  return Array.from({ length: random.int(1, 5) }, () => ({
+    kind: "ask",
+    atMs: random.between(50, plan.spanMs),
+    key: random.int(0, plan.routes.length - 1),
+    place: random.int(0, plan.places - 1),
+    tries: random.int(1, 3),
+    content: "other",
+  }));
+}
+
 export function transactionsPlanOf(seed: number): TransactionsPlan {
-  const plan = usualPlanOf(seed);
-  return createRandom(seed, 6_162).chance(0.04) ? answeredOnTheWay(plan) : plan;
+  const usual = usualPlanOf(seed);
+  const plan = createRandom(seed, 6_162).chance(0.04) ? answeredOnTheWay(usual) : usual;
+  return { ...plan, items: [...plan.items, ...othersOf(plan)] };
 }
 
 function usualPlanOf(seed: number): TransactionsPlan {

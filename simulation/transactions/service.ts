@@ -11,7 +11,7 @@ import type { Judge, Said } from "./judge.ts";
 import { linkDatabase } from "./link.ts";
 import type { RoutePlan } from "./plan.ts";
 import type { DatabaseServer } from "./server.ts";
-import type { TransactionsWorld } from "./world.ts";
+import type { Content, TransactionsWorld } from "./world.ts";
 
 export interface WebResponse {
   readonly status: number;
@@ -21,7 +21,7 @@ export interface WebResponse {
 }
 
 export interface Service {
-  serve(route: RoutePlan): Promise<WebResponse>;
+  serve(route: RoutePlan, content: Content): Promise<WebResponse>;
   close(): Promise<void>;
   /** Connections that are lent at this moment. */
   readonly lent: number;
@@ -111,23 +111,23 @@ export function createService(
     ]),
   );
 
-  function neutral(route: RoutePlan): NeutralRequest<RoutePlan> {
+  function neutral(route: RoutePlan, content: Content): NeutralRequest<RoutePlan> {
     return {
       method: "POST",
       target: `/${route.key}`,
       headerLines: (name) => (name === "idempotency-key" ? [`"${route.key}"`] : []),
-      body: async () => ({ kind: "bytes", bytes: encoder.encode("{}") }),
+      body: async () => ({ kind: "bytes", bytes: encoder.encode(content === "usual" ? "{}" : `{"other":1}`) }),
       native: route,
     };
   }
 
   /** The first answer that is written is the only one, whoever writes it. */
-  function executed(route: RoutePlan, execution: Execution): Promise<WebResponse> {
+  function executed(route: RoutePlan, content: Content, execution: Execution): Promise<WebResponse> {
     const mode = modeOf(route);
     const { context } = execution;
     const charges = isFormer && route.former === "charges";
     const script = scriptOf(world, mode, charges);
-    const run = world.newRun(route.key, context.fence, machine);
+    const run = world.newRun(route.key, context.fence, content, machine);
     judge.begun(run, mode, route.onUnknown === "verify");
     return new Promise((resolve) => {
       const settle = async (outcome: HandlerOutcome): Promise<void> => {
@@ -165,14 +165,14 @@ export function createService(
   }
 
   return {
-    async serve(route) {
+    async serve(route, content) {
       const resolved = routes.get(route);
       if (resolved === undefined) throw new Error("no such route");
-      const decision = await ichido.decide(neutral(route), resolved);
+      const decision = await ichido.decide(neutral(route, content), resolved);
       if (decision.kind === "replay") return webOf(decision.response, "replay");
       if (decision.kind === "reject") return webOf(decision.response, "layer");
       if (decision.kind === "pass") throw new Error("an unprotected route");
-      return executed(route, decision.execution);
+      return executed(route, content, decision.execution);
     },
     close: () => ichido.close(),
     get lent() {

@@ -19,11 +19,15 @@ export interface Fate {
   readonly seenMs: number;
 }
 
+/** What is sent with a key. */
+export type Content = "usual" | "other";
+
 /** One call of a handler. */
 export interface Run {
   readonly name: string;
   readonly key: string;
   readonly fence: number;
+  readonly content: Content;
   /** The adapter has handed the engine an answer, or the word that there is none. */
   isSettled: boolean;
 }
@@ -45,6 +49,8 @@ export class TransactionsWorld {
   readonly violations: Violation[] = [];
   readonly machines: Machine[] = [];
   readonly runs: Run[] = [];
+  /** What was ever sent with a key. */
+  readonly asked = new Map<string, Set<Content>>();
   readonly fates: string[] = [];
   /** Bodies, by name, for whose transaction COMMIT was sent. */
   readonly commitsSent = new Set<string>();
@@ -96,8 +102,8 @@ export class TransactionsWorld {
     return machine;
   }
 
-  newRun(key: string, fence: number, machine: Machine): Run {
-    const run = { name: `r${this.runs.length}`, key, fence, isSettled: false };
+  newRun(key: string, fence: number, content: Content, machine: Machine): Run {
+    const run = { name: `r${this.runs.length}`, key, fence, content, isSettled: false };
     this.runs.push(run);
     this.counts.handlers += 1;
     this.note(`${machine.name} runs ${key} as ${run.name}, fence ${fence}`);
