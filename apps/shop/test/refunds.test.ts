@@ -57,7 +57,12 @@ describe("POST /payments/:paymentId/refunds", () => {
     const again = await refund(url, 300, key);
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect(again.headers.get("idempotency-replayed")).toBe("true");
-    expectProblem(await refund(url, 301, key), 422, "idempotency-key-reused");
+    const reused = await refund(url, 301, key);
+    expectProblem(reused, 422, "idempotency-key-reused");
+    const { refundId } = first.body;
+    expect(reused.body).toMatchObject({ resources: [{ kind: "refund", id: refundId }] });
+    const asked = await send(`${shop.url}/console/api/ask?text=${String(refundId)}`);
+    expect(asked.body).toMatchObject({ verdict: "one-effect", understood: ["resource refund"] });
     expectProblem(await refund(other, 300, key), 422, "idempotency-key-reused");
     expectProblem(await send(`${url}/refunds`, { body: { amount: 1 } }), 400, "idempotency-key-required");
     expect(await made()).toHaveLength(1);

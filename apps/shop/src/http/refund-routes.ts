@@ -51,6 +51,7 @@ export function refundRoutes({ ichido, ports, handlerDelayMs }: RefundRouteOptio
       const result = await createRefund(ports, order, attemptOf(key, REFUND), (call) => key.step(REFUND, call));
       if (result.outcome === "unreachable" && key.attempt === 1) key.release();
       if (result.outcome !== "settled") throw refusal(result);
+      key.resource("refund", result.refund.refundId);
       sendAnswer(response, refundAnswer(result.refund));
     },
   );
