@@ -4,9 +4,9 @@ import { simulate } from "./simulate.ts";
 
 const events = (...args: readonly (string | number)[]): Promise<string> => simulate("--part", "events", ...args);
 
-test("1,000 histories of events break nothing that is promised", { timeout: 600_000 }, async () => {
-  const told = await events("--seeds", 1_000);
-  expect(told).toContain("1000 seeds from 1 ");
+test("1,700 histories of events break nothing that is promised", { timeout: 600_000 }, async () => {
+  const told = await events("--seeds", 1_700);
+  expect(told).toContain("1700 seeds from 1 ");
   expect(told).not.toMatch(/^seed /m);
 });
 
