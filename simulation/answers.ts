@@ -1,4 +1,5 @@
 /** What every answer that leaves a server is held against: the record, and nobody else's. */
+import type { Machine } from "./machine.ts";
 import type { WebRequest, WebResponse } from "./service.ts";
 import { isSealed, type World } from "./world.ts";
 
@@ -54,8 +55,13 @@ export function judgeResponse(world: World, request: WebRequest, response: WebRe
   if (isPast && response.by === "replay" && !world.hasJumped && world.plan.drift === 0) {
     world.violate("answer-expired", `${seen.id}: ${response.body} is of a former life`);
   }
-  if (problem?.code === "idempotency-key-reused" && seen.intents.size === 1) {
-    world.violate("reused-untrue", `${seen.id} was never asked for anything else`);
+  if (problem?.code === "idempotency-key-reused") {
+    // A record tells what its own life was begun for, whatever the key was used for before.
+    const owner = world.runs.find(({ id, fence }) => id === seen.id && fence === seen.record?.fence);
+    const isOwn = seen.bornMs < startedMs && owner?.intent === request.intent;
+    if (isOwn || seen.intents.size === 1) {
+      world.violate("reused-untrue", `${seen.id}: ${request.intent} is what it was asked for`);
+    }
   }
   if ((isFinal(response) || isStored) && !response.body.includes(`"intent":${JSON.stringify(request.intent)}`)) {
     world.violate("answer-foreign", `${request.intent} was answered ${response.body}`);
@@ -74,5 +80,26 @@ function judgeReplay(world: World, { route, intent }: WebRequest, response: WebR
   const isKnown = response.status === created || (response.status === 402 && route.ending === "declined");
   if (!isKnown || headerIn(response, "idempotency-replayed") !== "true") {
     world.violate("replay-changed", `${intent}: ${response.status} ${JSON.stringify(response.headers)}`);
+  }
+}
+
+const spareMs = 5;
+
+/** What a process gives from its memory, without a word of the store, it gives for no longer than the store keeps it. */
+export function judgeRemembered(
+  world: World,
+  machine: Machine,
+  { route, key, principal }: WebRequest,
+  { by, body }: WebResponse,
+  startedMs: number,
+): void {
+  if (by !== "replay" || world.hasJumped) return;
+  const seen = world.seenOf({ key: key as never, principal, operation: route.operation });
+  const endMs = seen.endsMs.get(body);
+  if (endMs === undefined || (seen.heardMs.get(machine) ?? -1) >= startedMs) return;
+  const toleranceMs = spareMs + route.retentionMs * Math.abs(world.plan.drift) * 1.1;
+  const overMs = world.storeNowMs() - endMs;
+  if (overMs > toleranceMs) {
+    world.violate("remembered-too-long", `${seen.id}: ${machine.name} gives ${body}, which ended ${overMs} ms ago`);
   }
 }

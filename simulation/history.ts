@@ -60,6 +60,7 @@ export function requestOf(world: World, item: Extract<Item, { kind: "ask" }>): W
     principal: `caller${item.principal}`,
     intent,
     content,
+    slot: item.server,
   };
 }
 
@@ -78,7 +79,8 @@ function play(stage: Stage, item: Item): void {
     case "ask": {
       const caller = world.newMachine("caller", { drifts: false });
       const request = requestOf(world, item);
-      stage.asked.set(request.intent, request);
+      // In the end it is asked for anywhere.
+      stage.asked.set(request.intent, { ...request, slot: undefined });
       send(world, fleet, caller, request).catch(() => undefined);
       return;
     }

@@ -150,6 +150,9 @@ function judgeClaim(world: World, change: Change, request: ClaimRequest, result:
   if (isRefused && isSteady && before?.state === "completed") {
     if (before.expiresAtMs <= world.storeNowMs()) world.violate("kept-past-retention", `${seen.id}: ${shown(before)}`);
   }
+  if (result.outcome === "mismatch" && before !== undefined && sameContent(before, request)) {
+    world.violate("reused-untrue", `${seen.id}: refused as other content, ${shown(before)}`);
+  }
   if (result.outcome === "granted" && !isTaken) judgeAgain(world, change, request);
   if (isTaken && result.outcome !== "granted") world.violate("claim-moved-fence", `${seen.id}: ${result.outcome}`);
   if (isTaken && isNew) {
@@ -363,7 +366,10 @@ function judgeAnswer(world: World, { seen, verb, before, after, request }: Chang
   const text = bodyText(after.response.body);
   const isForgotten = after.response.kind === "tombstone";
   if (isForgotten) seen.isForgotten = true;
-  else seen.answers.set(seen.life, text);
+  else {
+    seen.answers.set(seen.life, text);
+    seen.endsMs.set(text, after.expiresAtMs);
+  }
   if (verb === "complete" && bodyText((request as CompleteRequest).response.body) !== text) {
     world.violate("stored-other", seen.id);
   }

@@ -3,6 +3,7 @@
  * seed switches some faults off and turns others up. Everything that can be left out to shrink a history has an index.
  */
 import { againOf, forgetfulOf, type Again, type Memory } from "./plan-apart.ts";
+import { livesOf } from "./plan-lives.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /**
@@ -52,6 +53,8 @@ export type Item =
       readonly key: number;
       readonly principal: number;
       readonly content: number;
+      /** Where it is asked, while somebody is there; absent: anywhere. */
+      readonly server?: number;
     }
   | { readonly kind: "press"; readonly atMs: number; readonly person: number }
   | { readonly kind: "reload"; readonly atMs: number; readonly person: number }
@@ -396,6 +399,8 @@ export function planOf(seed: number): Plan {
   if (lossy.chance(0.02)) items.push(...forgetting(lossy, routes.length, leaseMs, spanMs));
   const forgetful = forgetfulOf(seed, cut.routes, items, { leaseMs, spanMs });
   items.push(...forgetful.items);
+  const lives = livesOf(seed, forgetful.routes.length, servers, { leaseMs, spanMs });
+  items.push(...(lives?.items ?? []));
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
@@ -404,14 +409,14 @@ export function planOf(seed: number): Plan {
   const lost = again?.lost ?? memory?.lost;
   return {
     seed,
-    routes: forgetful.routes,
+    routes: lives === undefined ? forgetful.routes : [...forgetful.routes, lives.route],
     persons,
     items,
     weather: lost === undefined ? weather : { ...weather, callLostBefore: lost, callLostAfter: lost },
     servers,
     driver: { repeats: random.chance(0.7), timeoutMs, gives: random.chance(0.6) ? "up" : "late" },
     watches: random.chance(0.5),
-    replayCache: random.chance(0.4),
+    replayCache: random.chance(0.4) || lives !== undefined,
     byEngine: createRandom(seed, 73).chance(0.5),
     reconciler: random.chance(0.5)
       ? {

@@ -36,6 +36,8 @@ export interface WebRequest extends Asked {
   /** The key as the header has it. */
   readonly header: string;
   readonly content: string;
+  /** The place that it comes to, while somebody is there. */
+  readonly slot?: number | undefined;
 }
 
 export interface WebResponse {
@@ -99,6 +101,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       // A reconciler with a store alone asks what happened before it decides, in whatever process it runs.
       if (args[0].takeover !== "open" || plan.byEngine) noteOwnOutcome(world, machine, args[0], sent.get(key));
       const result = await plainClaim(...args);
+      world.seenOf(args[0].identity).heardMs.set(machine, world.nowMs);
       // However late it is heard, and whether or not it is looked for any more.
       noteGrant(world, machine, args[0], result);
       const asks = args[0].labels?.["ask"];

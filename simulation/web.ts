@@ -3,7 +3,7 @@ import type { Fleet } from "./fleet.ts";
 import type { Machine } from "./machine.ts";
 import { createRandom } from "./random.ts";
 import type { WebRequest, WebResponse } from "./service.ts";
-import { judgeResponse } from "./answers.ts";
+import { judgeRemembered, judgeResponse } from "./answers.ts";
 import type { World } from "./world.ts";
 
 export class NetworkError extends Error {}
@@ -37,7 +37,8 @@ export function send(world: World, fleet: Fleet, from: Machine, request: WebRequ
   const resetMs = random.between(0, plan.leaseMs * 0.3);
   const drawn = [random.int(0, 1_000), random.int(0, 1_000)] as const;
   const home = Number.parseInt(request.key.slice(0, 8), 16);
-  const slots = plan.isSticky ? ([home, home] as const) : drawn;
+  const { slot = plan.isSticky ? home : undefined } = request;
+  const slots = slot === undefined ? drawn : ([slot, slot] as const);
   const troubles = `${isLostBefore ? " lost" : ""}${isLostAfter ? " answer-lost" : ""}${gateway === undefined ? "" : ` gateway-${gateway}`}`;
   world.note(
     `${from.name} asks ${request.route.operation} key ${request.key} for ${request.intent} (${name}${troubles})`,
@@ -68,6 +69,7 @@ export function send(world: World, fleet: Fleet, from: Machine, request: WebRequ
           (response) => {
             stopWatching();
             judgeResponse(world, request, response, startedMs);
+            judgeRemembered(world, machine, request, response, startedMs);
             if (isCopy) return;
             if (gateway === "504") hear(() => resolve(page(504)));
             else if (isLostAfter) fail();

@@ -35,6 +35,10 @@ export interface Seen {
   fenceMax: number;
   /** Bodies that were stored, by life. */
   readonly answers: Map<number, string>;
+  /** When each of them ends, by the store's clock. */
+  readonly endsMs: Map<string, number>;
+  /** When a process last heard of the record by a claim. */
+  readonly heardMs: Map<Machine, number>;
   /** That it was done was stored, but not its answer. */
   isForgotten: boolean;
   /** How the present fence was come by, as the store saw it when it was first given. */
@@ -282,6 +286,8 @@ export class World {
         bornMs: 0,
         fenceMax: 0,
         answers: new Map(),
+        endsMs: new Map(),
+        heardMs: new Map(),
         isForgotten: false,
         origin: undefined,
         begun: new Set(),

@@ -1,6 +1,7 @@
 /** What the histories of the engine must show: the record, the policy of a request, the reconciler, the client. */
 import { client } from "./client.ts";
 import { engine } from "./engine.ts";
+import { lives } from "./lives.ts";
 import type { Mutant } from "./mutant.ts";
 import { outcomeMutants } from "./outcomes.ts";
 import { recordFields } from "./record-fields.ts";
@@ -16,4 +17,5 @@ export const engineMutants: readonly Mutant[] = [
   ...stepMutants,
   ...reconciler,
   ...client,
+  ...lives,
 ];
